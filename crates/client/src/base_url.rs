@@ -7,7 +7,7 @@ use http::Uri;
 
 use crate::{Error, Result};
 
-/// A server's address in its canonical form, without a slash at its end: `https://agents.example:8443/plenary`.
+/// A server's URL in its canonical form, without a slash at its end: `https://agents.example:8443/plenary`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BaseUrl {
     secure: bool,
@@ -23,13 +23,13 @@ impl BaseUrl {
         self.secure
     }
 
-    /// The host, in brackets where it is an IPv6 address.
+    /// The host; an IPv6 address is in brackets.
     #[must_use]
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Whether the host is this machine, by its name alone.
+    /// Whether the host is this machine, judged by its name alone.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         let bare = self.host.trim_start_matches('[').trim_end_matches(']');
@@ -41,7 +41,7 @@ impl BaseUrl {
         self.port
     }
 
-    /// `host:port`, the port left out where the scheme implies it.
+    /// `host:port`, without the port if the scheme implies it.
     pub(crate) fn authority(&self) -> String {
         match (self.secure, self.port) {
             (true, 443) | (false, 80) => self.host.clone(),
@@ -56,7 +56,7 @@ impl BaseUrl {
             .map_err(|_| Error::Invalid(format!("{self}{path} is not a URL")))
     }
 
-    /// The path that it is mounted under, without a slash at its end.
+    /// The path prefix of the server, without a slash at its end.
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
     }
@@ -66,7 +66,7 @@ impl BaseUrl {
         self.join(["http", "https"], path)
     }
 
-    /// The same for WebSocket.
+    /// The same with the scheme for WebSocket.
     pub(crate) fn ws(&self, path: &str) -> Result<Uri> {
         self.join(["ws", "wss"], path)
     }

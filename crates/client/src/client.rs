@@ -21,7 +21,7 @@ use crate::{
 /// The header by which a client names the agent its token must belong to (wire.md D.1).
 pub(crate) const AGENT_HEADER: HeaderName = HeaderName::from_static("x-asp-agent");
 pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// What stays as it is inside one segment of a path.
+/// The characters that need no encoding inside a path segment.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'@');
 
 /// Settings of a client, each with a default.
@@ -44,14 +44,14 @@ impl Builder {
         self
     }
 
-    /// Longest time to a connection, TLS included; default 5 s.
+    /// Time limit of connecting, including TLS; default 5 s.
     #[must_use]
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
         self.connect_timeout = limit;
         self
     }
 
-    /// Longest time from a request to the end of its reply; default 30 s.
+    /// Time limit from a request to the end of its reply; default 30 s.
     #[must_use]
     pub fn request_timeout(mut self, limit: Duration) -> Self {
         self.request_timeout = limit;
@@ -72,15 +72,15 @@ impl Builder {
         self
     }
 
-    /// On this machine and without TLS, every connection first has the server prove that it knows this token: anybody may
-    /// listen at a port. Elsewhere the certificate is the proof, or there is none.
+    /// For a server on this machine without TLS: every connection first makes the server prove that it knows this token,
+    /// because any user may listen on a port. For other servers, the certificate is the only proof.
     #[must_use]
     pub fn proving(mut self, token: Token) -> Self {
         self.proving = Some(token);
         self
     }
 
-    /// Makes the client. Nothing is connected yet.
+    /// Builds the client, without connecting.
     ///
     /// # Errors
     /// [`Error::Invalid`] when the URL is `https` and the certificate authorities cannot be read.
@@ -102,7 +102,7 @@ struct ClientInner {
     retry: Retry,
 }
 
-/// A client of one server; clones share their connections. Must be used inside a tokio runtime.
+/// A client of one server; clones share its connections. Must be used inside a tokio runtime.
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<ClientInner>,
@@ -112,7 +112,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Begins to set up a client of this server.
+    /// Starts building a client of this server.
     #[must_use]
     pub fn builder(base: BaseUrl) -> Builder {
         Builder {
@@ -134,13 +134,13 @@ impl Client {
         Self::builder(base).build()
     }
 
-    /// The same client speaking with this token.
+    /// The same client with this token.
     #[must_use]
     pub fn with_token(&self, token: Token) -> Self {
         Self { token: Some(token), ..self.clone() }
     }
 
-    /// The same client, showing this key of a channel's link wherever it speaks of a channel.
+    /// The same client, with this key of a channel's link in every channel request.
     #[must_use]
     pub fn with_channel_key(&self, key: &str) -> Self {
         Self { channel_key: Some(key.into()), ..self.clone() }
@@ -150,14 +150,14 @@ impl Client {
         self.channel_key.as_deref()
     }
 
-    /// The same client, naming in every request the agent its token must belong to: the server answers 401
-    /// where it does not (wire.md D.1).
+    /// The same client, naming in every request the agent that its token must belong to: otherwise the server
+    /// answers 401 (wire.md D.1).
     #[must_use]
     pub fn expecting(&self, agent: AgentHandle) -> Self {
         Self { agent: Some(agent), ..self.clone() }
     }
 
-    /// The server this client speaks to.
+    /// The URL of the server.
     #[must_use]
     pub fn base(&self) -> &BaseUrl {
         &self.shared.base
@@ -171,7 +171,7 @@ impl Client {
         self.shared.retry
     }
 
-    /// The headers that say who is speaking.
+    /// The headers with the token and the expected agent.
     pub(crate) fn credentials(&self) -> Result<Vec<(HeaderName, HeaderValue)>> {
         let mut headers = Vec::with_capacity(2);
         if let Some(token) = &self.token {
@@ -194,7 +194,7 @@ impl Client {
         self.raw_with(method, path, &[], body).await
     }
 
-    /// The same with more headers.
+    /// The same with additional headers.
     pub(crate) async fn raw_with(
         &self,
         method: Method,
@@ -205,12 +205,12 @@ impl Client {
         self.exchange(method, path, headers, body.map(|body| ("application/json", body))).await
     }
 
-    /// A PUT of bytes that are no JSON.
+    /// A PUT request with a body of bytes.
     pub(crate) async fn put_octets(&self, path: &str, body: Bytes) -> Result<RawReply> {
         self.exchange(Method::PUT, path, &[], Some(("application/octet-stream", body))).await
     }
 
-    /// A form.
+    /// A POST request with a form.
     pub(crate) async fn post_form(&self, path: &str, body: Bytes) -> Result<RawReply> {
         self.exchange(Method::POST, path, &[], Some(("application/x-www-form-urlencoded", body))).await
     }
@@ -237,7 +237,7 @@ impl Client {
         self.shared.http.exchange(self.base(), request).await
     }
 
-    /// Sends a request whose reply goes on, and returns it once its head is there and a success.
+    /// Sends a request with a streaming reply, and returns it once its head has arrived with a success status.
     pub(crate) async fn open(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>> {
         self.shared.http.open(self.base(), request).await
     }
@@ -247,7 +247,7 @@ impl Client {
         &self.shared.http
     }
 
-    /// Posts a body that is made while it is sent, and returns the answer whatever its status.
+    /// Posts a body that is produced while it is sent, and returns the answer whatever its status.
     pub(crate) async fn upload(
         &self,
         path: &str,
@@ -284,7 +284,7 @@ impl Client {
         self.call(Method::DELETE, path, None).await
     }
 
-    /// A POST without a body, as `join`, `leave` and `end` are (ASP-65).
+    /// A POST without a body, as for `join`, `leave` and `end` (ASP-65).
     pub(crate) async fn post_empty<T: DeserializeOwned>(&self, path: &str) -> Result<Reply<T>> {
         self.call(Method::POST, path, None).await
     }
@@ -313,7 +313,7 @@ impl Client {
         self.call(Method::PUT, path, Some(json(body)?)).await
     }
 
-    /// A POST that is repeated on transient failures: `body` must carry an idempotency key (ASP-35).
+    /// A POST that is retried on transient failures: `body` must contain an idempotency key (ASP-35).
     pub(crate) async fn post_keyed<B: Serialize + Sync, T: DeserializeOwned>(
         &self,
         path: &str,
@@ -323,7 +323,7 @@ impl Client {
         self.retry().run(|| self.call(Method::POST, path, Some(body.clone()))).await
     }
 
-    /// A POST with an `Idempotency-Key` header, repeated on transient failures.
+    /// A POST with an `Idempotency-Key` header, retried on transient failures.
     pub(crate) async fn post_once(
         &self,
         path: &str,
@@ -358,7 +358,7 @@ pub(crate) fn segment(text: &str) -> String {
     utf8_percent_encode(text, SEGMENT).to_string()
 }
 
-/// A list's path, at the page that a `next_cursor` names.
+/// A list's path, at the page of a `next_cursor`.
 pub(crate) fn page(path: &str, cursor: Option<&str>) -> String {
     match cursor {
         None => path.to_owned(),

@@ -11,27 +11,27 @@ use crate::{
     feed::{Feed, Paths, StreamOptions},
 };
 
-/// Most bytes of one event: the server cuts what is longer.
+/// Largest event in bytes: the server cuts longer ones.
 const EVENT_OCTETS_MAX: usize = 64 << 10;
 
-/// Which link.
+/// A sign-in link to create.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct NewLink {
-    /// Whose console.
+    /// The owner whose console opens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<OwnerName>,
     /// The role of its session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// Who signs in.
+    /// The person who signs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub person: Option<AgentHandle>,
 }
 
-/// A link that was made.
+/// A sign-in link.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Link {
-    /// The URL at which a browser signs in once.
+    /// The URL; it signs a browser in once.
     pub url: String,
     /// Its validity in seconds.
     pub expires_in: u64,
@@ -44,15 +44,15 @@ pub struct Link {
 pub struct Passkey {
     /// Its id.
     pub passkey_id: String,
-    /// What people call it.
+    /// Its name.
     pub name: String,
     /// The role of its sessions.
     pub role: String,
-    /// Who signs in with it.
+    /// The person who signs in with it.
     pub person: Option<AgentHandle>,
     /// When it was added.
     pub created_at: TimestampMs,
-    /// When somebody last signed in with it.
+    /// When it was last used.
     pub last_used_at: Option<TimestampMs>,
     /// Whether it may be used.
     pub usable: bool,
@@ -61,30 +61,30 @@ pub struct Passkey {
 /// The passkeys of an owner or the operator.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Passkeys {
-    /// The oldest first.
+    /// The passkeys, oldest first.
     pub passkeys: Vec<Passkey>,
 }
 
-/// The path of the passkeys of an owner.
+/// The path of an owner's passkeys.
 fn passkeys(below: &str, owner: Option<&OwnerName>) -> String {
     let owner = owner.map(|owner| format!("?owner={}", crate::client::segment(owner.as_str())));
     format!("/console/passkeys{below}{}", owner.unwrap_or_default())
 }
 
-/// What is wanted of everything; of what is absent everything.
+/// Filters for the stream; an absent filter admits everything.
 #[derive(Debug, Clone, Default)]
 pub struct WatchQuery {
-    /// Rooms, with commas between them.
+    /// Rooms, separated by commas.
     pub rooms: Option<String>,
     /// Kinds or families of kinds.
     pub kinds: Option<String>,
     /// Agents.
     pub agents: Option<String>,
-    /// Words, all of which an event has.
+    /// Words that an event must all contain.
     pub q: Option<String>,
-    /// Only events that belong to the trace of this id.
+    /// Only events of the trace with this id.
     pub trace: Option<String>,
-    /// Also the frames of the owner's agents, which are in no log: those still kept come again with each connection.
+    /// Also the frames of the owner's agents, which are in no log: each connection repeats those that are still retained.
     pub frames: bool,
 }
 
@@ -108,7 +108,7 @@ impl Client {
     /// `DELETE /console/passkeys/{id}`.
     ///
     /// # Errors
-    /// As every call; 404 where there is none.
+    /// As every call; 404 if it does not exist.
     pub async fn remove_passkey(&self, id: &str, owner: Option<&OwnerName>) -> Result<Reply<()>> {
         self.delete(&passkeys(&format!("/{}", crate::client::segment(id)), owner)).await
     }
@@ -121,7 +121,7 @@ impl Client {
         self.get("/overview").await
     }
 
-    /// Follows everything that the caller may see, over every break of the stream, behind a cursor where one is given.
+    /// Follows everything that the caller may see, after a cursor if given, and reconnects after every failure.
     #[must_use]
     pub fn watch(&self, query: &WatchQuery, after: Option<String>, options: StreamOptions) -> ContextStream {
         let named = [

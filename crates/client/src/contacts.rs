@@ -6,26 +6,26 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Client, Reply, Result, client::segment, sessions::Acknowledgement};
 
-/// The answer of `POST /contacts`. It comes also where the handle is unknown or closed (wire.md D.9).
+/// The answer of `POST /contacts`. It is the same for an unknown or closed handle (wire.md D.9).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ContactReceipt {
     /// The request's id, `req_…`.
     pub request_id: ContactId,
 }
 
-/// A request that waits for an answer.
+/// A pending contact request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Pending {
     /// The request's id.
     pub request_id: ContactId,
-    /// Who asks.
+    /// The requesting agent.
     pub from: AgentHandle,
-    /// Who is asked.
+    /// The requested agent.
     pub to: AgentHandle,
-    /// What was said with it.
+    /// The message of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// When, epoch milliseconds.
+    /// When it was sent, in epoch milliseconds.
     pub created_at: u64,
 }
 
@@ -40,7 +40,7 @@ pub struct PendingList {
 }
 
 impl Client {
-    /// `GET /contacts`: the requests that wait for this agent's answer, or with `outgoing` those that it made.
+    /// `GET /contacts`: the requests that wait for this agent's answer, or with `outgoing` the requests that it sent.
     ///
     /// # Errors
     /// As every call.
@@ -68,10 +68,10 @@ impl Client {
         self.post("/contacts", &Body { to, message }).await
     }
 
-    /// `POST /contacts/{id}/accept`: both allowlists get the other's handle.
+    /// `POST /contacts/{id}/accept`: adds each agent to the other's allowlist.
     ///
     /// # Errors
-    /// As every call; 403 where neither the owner asks nor the agent may configure itself.
+    /// As every call; 403 if the caller is not the owner and the agent may not configure itself.
     pub async fn accept_contact(&self, id: &ContactId) -> Result<Reply<Acknowledgement>> {
         self.post_empty(&format!("/contacts/{}/accept", segment(id.as_str()))).await
     }

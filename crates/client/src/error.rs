@@ -9,16 +9,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Why a call has no reply.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The server was not reached, or the connection broke before the reply was whole.
+    /// The server was not reached, or the connection broke before the reply was complete.
     #[error(transparent)]
     Network(#[from] NetworkFault),
     /// The server answered with a refusal (wire.md D.3).
     #[error(transparent)]
     Refused(#[from] ServerRefusal),
-    /// The server answered something this client does not understand: perhaps it is not a Plenary server.
+    /// The server's answer could not be parsed: perhaps it is not a Plenary server.
     #[error("the server's answer was not understood: {0}")]
     Unreadable(String),
-    /// The call could not be formed: a bad URL, token or CA file.
+    /// The call could not be built: a bad URL, token or CA file.
     #[error("{0}")]
     Invalid(String),
 }
@@ -34,7 +34,7 @@ impl Error {
         }
     }
 
-    /// How long the server asked to be left alone, where it said so.
+    /// The server's `Retry-After`, if it sent one.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -44,15 +44,15 @@ impl Error {
     }
 }
 
-/// A refusal as the server put it.
+/// A refusal of the server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{status} {code}: {message}")]
 pub struct ServerRefusal {
     /// The HTTP status.
     pub status: u16,
-    /// The stable code, e.g. `not_joined`; `http_<status>` where the body carried none.
+    /// The stable code, e.g. `not_joined`; `http_<status>` if the body has none.
     pub code: String,
-    /// The offending field, where the protocol names one (FO-73).
+    /// The offending field, if the protocol names one (FO-73).
     pub field: Option<String>,
     /// The server's text for people.
     pub message: String,
@@ -60,38 +60,38 @@ pub struct ServerRefusal {
     pub retry_after: Option<Duration>,
 }
 
-/// How the network failed.
+/// The kind of a network failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// The host's name has no address.
     Resolve,
-    /// Nothing listens there.
+    /// Nothing listens at the address.
     Refused,
     /// The host was not reached in time, or not at all.
     Unreachable,
-    /// Who listens there did not prove that it knows the token, which was not sent.
+    /// The listener did not prove that it knows the token, which was not sent.
     Unproved,
     /// The TLS handshake failed; the certificate may be one we do not trust.
     Tls,
-    /// The reply did not come in time. The call may have been carried out.
+    /// The reply did not arrive in time. The call may have been carried out.
     TimedOut,
     /// The connection broke. The call may have been carried out.
     Lost,
 }
 
-/// The network's part in a failed call.
+/// A network failure of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkFault {
-    /// How it failed.
+    /// Its kind.
     pub kind: FaultKind,
-    /// The server that was meant, e.g. `http://127.0.0.1:7420`.
+    /// The server's URL, e.g. `http://127.0.0.1:7420`.
     pub server: String,
     /// The technical cause, for people.
     pub detail: String,
 }
 
 impl NetworkFault {
-    /// Whether the server may have carried the call out although no reply came.
+    /// Whether the server may have carried out the call although no reply arrived.
     #[must_use]
     pub fn outcome_unknown(&self) -> bool {
         matches!(self.kind, FaultKind::TimedOut | FaultKind::Lost)

@@ -18,23 +18,23 @@ pub struct Event {
     pub request_id: Option<ContactId>,
     /// Its id, `evt_…`.
     pub event_id: String,
-    /// Its place in its session, from 1 without gaps (ASP-33); absent for contact events.
+    /// Its sequence in its session, from 1 without gaps (ASP-33); absent for contact events.
     pub sequence: Option<u64>,
     /// When the server recorded it (ASP-34).
     pub created_at: TimestampMs,
-    /// What happened.
+    /// Its payload.
     pub body: EventBody,
     raw: Box<RawValue>,
 }
 
-/// What happened, by type.
+/// The payload, by type.
 #[derive(Debug, Clone)]
 pub enum EventBody {
     /// `session.invited`
     Invited {
-        /// Who is invited.
+        /// The invited agent.
         invitee: AgentHandle,
-        /// The actor.
+        /// The inviting agent.
         by: AgentHandle,
         /// The session's topic.
         topic: Option<String>,
@@ -43,15 +43,15 @@ pub enum EventBody {
     },
     /// `session.joined`
     Joined(AgentHandle),
-    /// `session.disconnected`: the last connection is gone, the grace runs (ASP-49).
+    /// `session.disconnected`: the last connection is lost, and the grace window runs (ASP-49).
     Disconnected(AgentHandle),
-    /// `session.reconnected`: back within the grace (ASP-50).
+    /// `session.reconnected`: back within the grace window (ASP-50).
     Reconnected(AgentHandle),
     /// `session.left`
     Left {
-        /// Who left.
+        /// The agent that left.
         agent: AgentHandle,
-        /// Why, where it was said.
+        /// The reason, if given.
         reason: Option<LeftReason>,
     },
     /// `session.message`
@@ -62,32 +62,32 @@ pub enum EventBody {
     Reopened(AgentHandle),
     /// `contact.requested`
     ContactRequested {
-        /// Who asks.
+        /// The requesting agent.
         from: AgentHandle,
-        /// Who is asked.
+        /// The requested agent.
         to: AgentHandle,
-        /// What was said with it.
+        /// The message of the request.
         message: Option<String>,
     },
     /// `contact.accepted`, with the agent that accepted.
     ContactAccepted(AgentHandle),
     /// `contact.declined`, with the agent that declined.
     ContactDeclined(AgentHandle),
-    /// A type this client does not know; the payload is in [`Event::json`].
+    /// A type that this client does not know; the payload is in [`Event::json`].
     Unknown,
 }
 
-/// Why an agent left.
+/// The reason why an agent left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftReason {
-    /// It left.
+    /// It left by itself.
     Left,
-    /// It stayed away longer than the grace (ASP-51).
+    /// It stayed away longer than the grace window (ASP-51).
     GraceExpired,
     /// The accord with its network was revoked.
     AccordRevoked,
-    /// A reason this client does not know.
+    /// A reason that this client does not know.
     #[serde(other)]
     Other,
 }
@@ -173,10 +173,10 @@ impl EventBody {
 }
 
 impl Event {
-    /// Reads an event with its envelope.
+    /// Parses an event with its envelope.
     ///
     /// # Errors
-    /// [`Error::Unreadable`] when it is not one, or when a known type carries another payload.
+    /// [`Error::Unreadable`] when it is not an event, or a known type has another payload.
     pub fn read(json: &str) -> Result<Self> {
         let raw: Box<RawValue> =
             serde_json::from_str(json).map_err(|e| Error::Unreadable(format!("not JSON ({e})")))?;
@@ -190,13 +190,13 @@ impl Event {
         Ok(Self { kind, session_id, request_id, event_id, sequence, created_at, body, raw })
     }
 
-    /// The event's JSON as it came.
+    /// The event's JSON, unchanged.
     #[must_use]
     pub fn json(&self) -> &str {
         self.raw.get()
     }
 
-    /// The message, when this is one.
+    /// The message, if this is a message event.
     #[must_use]
     pub fn message(&self) -> Option<&Message> {
         if let EventBody::Message(message) = &self.body { Some(message) } else { None }

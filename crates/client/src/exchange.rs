@@ -20,30 +20,30 @@ use crate::{
     net::{ConnectFault, Connector},
 };
 
-/// How long an unused connection is kept for the next request; shorter than servers keep it.
+/// How long an idle connection is kept for the next request; shorter than servers keep it.
 const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(15);
-/// Most of a refusal's text that is kept, when it is not our JSON.
+/// Longest kept text of a refusal that is not in our JSON form.
 const FOREIGN_TEXT_CHARS_MAX: usize = 200;
 
-/// What the server answered, whatever its status.
+/// The server's answer, whatever its status.
 #[derive(Debug, Clone)]
 pub struct RawReply {
     /// The HTTP status.
     pub status: u16,
     /// The headers.
     pub headers: HeaderMap,
-    /// The body as it came.
+    /// The body, unchanged.
     pub body: Bytes,
 }
 
 impl RawReply {
-    /// A header's value, where it is there and is text.
+    /// A header's value, if it exists and is text.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
 
-    /// The reply itself when its status is 2xx.
+    /// The reply itself if its status is 2xx.
     ///
     /// # Errors
     /// [`Error::Refused`] for any other status.
@@ -51,8 +51,8 @@ impl RawReply {
         if (200..300).contains(&self.status) { Ok(self) } else { Err(self.refusal().into()) }
     }
 
-    /// Reads the error bodies of wire.md D.3, `{"error":{"code","message"}}`, the fan-out's
-    /// `{code, field?, message}` and the channels' `{detail, code}`, and makes do with less.
+    /// Parses the error bodies of wire.md D.3, `{"error":{"code","message"}}`, the fan-out's
+    /// `{code, field?, message}` and the channels' `{detail, code}`; tolerates missing members.
     pub(crate) fn refusal(&self) -> ServerRefusal {
         #[derive(Deserialize)]
         struct Body {
@@ -72,7 +72,7 @@ impl RawReply {
             .or_else(|_| serde_json::from_slice::<Inner>(&self.body));
         let Inner { code, field, message } = inner.unwrap_or_else(|_| {
             let text = String::from_utf8_lossy(&self.body);
-            // A page for people, of a proxy or of something else that listens there, tells nobody anything here.
+            // An HTML page, of a proxy or another server, is not useful here.
             let message = if text.trim_start().starts_with('<') {
                 "the reply is a web page, so it does not come from Plenary; a proxy may have answered, or another server listens there"
                     .to_owned()
@@ -85,7 +85,7 @@ impl RawReply {
     }
 }
 
-/// A body that is made while it is sent; an error breaks it off.
+/// A body that is produced while it is sent; an error aborts it.
 pub(crate) type Pieces = mpsc::Receiver<std::io::Result<Bytes>>;
 type UploadBody = StreamBody<BoxStream<'static, std::io::Result<Frame<Bytes>>>>;
 
@@ -103,7 +103,7 @@ impl Http {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_CONNECTION_TIME)
             .build(connector.clone());
-        // Long bodies have connections of their own, which are not kept.
+        // Long bodies use their own connections, which are not pooled.
         let uploads =
             legacy::Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
         Self { client, uploads, timeout, reply_octets_max }
@@ -129,7 +129,7 @@ impl Http {
         }
     }
 
-    /// Sends a request with a body of any length. Whoever makes the body bounds the time.
+    /// Sends a request with a body of any length. The producer of the body bounds the time.
     pub(crate) async fn upload(&self, base: &BaseUrl, request: Request<Pieces>) -> Result<RawReply> {
         let request = request.map(|pieces| {
             let frames = unfold(pieces, |mut pieces| async {
@@ -147,7 +147,7 @@ impl Http {
         })
     }
 
-    /// Sends a request whose reply goes on: the time limit is for its head alone, and a refusal is read whole.
+    /// Sends a request with a streaming reply: the time limit covers its head only; a refusal is read completely.
     pub(crate) async fn open(
         &self,
         base: &BaseUrl,
@@ -170,8 +170,8 @@ impl Http {
         Err(reply.refusal().into())
     }
 
-    /// Sends a request and returns what comes once its head is there, whatever its status. Nothing bounds the time but
-    /// the connecting: the reply may take as long as what was asked for.
+    /// Sends a request and returns the response once its head has arrived, whatever its status. Only connecting has a
+    /// time limit: the reply may take as long as the requested operation.
     pub(crate) async fn converse(
         &self,
         base: &BaseUrl,
@@ -181,7 +181,7 @@ impl Http {
         response.map_err(|error| self.failed(base, request_fault(&error)))
     }
 
-    /// Reads the whole of a reply.
+    /// Reads a complete reply.
     pub(crate) async fn whole(&self, base: &BaseUrl, response: Response<Incoming>) -> Result<RawReply> {
         self.collect(response).await.map_err(|failure| self.failed(base, failure))
     }
@@ -213,7 +213,7 @@ enum Failure {
     TooLarge,
 }
 
-/// Finds our own connect fault below the pool's error, and the deepest cause otherwise.
+/// Finds our own connect fault in the pool's error, or otherwise the deepest cause.
 fn request_fault(error: &legacy::Error) -> Failure {
     let mut deepest: &(dyn std::error::Error + 'static) = error;
     while let Some(source) = deepest.source() {

@@ -13,19 +13,19 @@ use crate::{
     sse::{Item, Parser, SseEvent},
 };
 
-/// How long nothing may come before the stream counts as dropped: three keepalives of 15 s (FO-58).
+/// Silence after which the stream counts as lost: three keepalives of 15 s (FO-58).
 const SILENCE_MAX: Duration = Duration::from_secs(45);
-/// The first wait before opening again.
+/// The pause before the first reconnect.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// The longest: below the default retention of frames, five minutes.
+/// The longest pause: shorter than the default retention of frames, five minutes.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// How to follow.
+/// Options for following a stream.
 #[derive(Debug, Clone, Copy)]
 pub struct StreamOptions {
-    /// Keep trying although the server was never reached; default: the first failure is the caller's.
+    /// Keep retrying even if the server was never reached; by default the first failure is returned.
     pub wait_for_server: bool,
-    /// How long nothing may come; default 45 s, three keepalives.
+    /// Longest silence; default 45 s, three keepalives.
     pub silence_max: Duration,
 }
 
@@ -35,28 +35,28 @@ impl Default for StreamOptions {
     }
 }
 
-/// What [`Feed::next`] reports.
+/// An item returned by [`Feed::next`].
 pub(crate) enum FeedItem {
-    /// The stream stands.
+    /// The stream is open.
     Opened,
     /// An event.
     Event(SseEvent),
-    /// A comment: the server is there.
+    /// A comment: the server is reachable.
     Keepalive,
-    /// The stream is gone and will be opened again by itself.
+    /// The stream is lost; it is reopened automatically.
     Lost {
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
         /// When the next attempt begins.
         retry_in: Duration,
     },
 }
 
-/// Where the stream is.
+/// The paths of the stream.
 pub(crate) struct Paths {
-    /// As long as nothing was read.
+    /// The path before any event was read.
     pub(crate) first: String,
-    /// Once there is an id to resume behind.
+    /// The path once there is an id to resume after.
     pub(crate) resumed: String,
 }
 
@@ -73,7 +73,7 @@ enum State {
     Open(Box<Open>),
 }
 
-/// A following of one stream. Nothing runs in the background: it works while [`Feed::next`] is awaited.
+/// Follows one stream. There is no background task: it works only while [`Feed::next`] is awaited.
 pub(crate) struct Feed {
     client: Client,
     paths: Paths,
@@ -86,7 +86,7 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// Connects when first awaited, behind `after` where it is given.
+    /// Connects when first awaited, after `after` if given.
     pub(crate) fn new(
         client: Client,
         paths: Paths,
@@ -106,11 +106,11 @@ impl Feed {
         }
     }
 
-    /// The next thing to report. May be dropped and called again without losing anything.
+    /// Waits for the next item. May be dropped and called again without losing anything.
     ///
     /// # Errors
-    /// For good: [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was never
-    /// reached, [`Error::Unreadable`] when what answers is no event stream.
+    /// Fatal errors only: [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was never
+    /// reached, [`Error::Unreadable`] when the response is not an event stream.
     pub(crate) async fn next(&mut self) -> Result<FeedItem> {
         match &mut self.state {
             State::Due(when) => {
@@ -154,7 +154,7 @@ impl Feed {
         for (name, value) in self.client.credentials()? {
             request = request.header(name, value);
         }
-        // An empty id is none (WHATWG HTML, 9.2.6).
+        // An empty id counts as none (WHATWG HTML, 9.2.6).
         if let Some(after) = self.after.as_ref().filter(|after| !after.is_empty()) {
             let value = HeaderValue::from_str(after)
                 .map_err(|_| Error::Invalid(format!("`{after}` is not the id of an event")))?;
@@ -189,7 +189,7 @@ impl Feed {
 }
 
 impl Open {
-    /// The next item; `after` moves on with what is handed out, never past it.
+    /// The next item; `after` advances with the returned items, never past them.
     async fn next(
         &mut self,
         silence_max: Duration,

@@ -10,7 +10,7 @@ use crate::{Client, Reply, Result};
 pub struct Health {
     /// Whether it is up.
     pub ok: bool,
-    /// `ok`.
+    /// The status, `ok`.
     #[serde(default)]
     pub status: String,
     /// The network's name; handles are unique within it (ASP-5).
@@ -19,16 +19,16 @@ pub struct Health {
     /// The server's version.
     #[serde(default)]
     pub version: String,
-    /// Which log it serves, whatever its address; absent until something is on it, and at older servers.
+    /// The id of the server's log, whatever its address; absent for an empty log and from older servers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_id: Option<String>,
-    /// Since its start, in milliseconds.
+    /// Time since its start, in milliseconds.
     #[serde(default)]
     pub uptime_ms: u64,
 }
 
 impl Client {
-    /// `GET /healthz`: the server is up.
+    /// `GET /healthz`: whether the server is up.
     ///
     /// # Errors
     /// As every call.
@@ -36,7 +36,7 @@ impl Client {
         self.get("/healthz").await
     }
 
-    /// `GET /readyz`: the server takes work.
+    /// `GET /readyz`: whether the server accepts work.
     ///
     /// # Errors
     /// As every call; a server that is not ready answers 503.

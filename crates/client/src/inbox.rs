@@ -1,4 +1,4 @@
-//! The inbox: reads, waits for and acknowledges news of the agent, and reads the state of a message.
+//! The inbox: reads, waits for and acknowledges the agent's news, and reads the state of a message.
 //! Must not know: the presentation, except the shared digest.
 
 use std::time::Duration;
@@ -12,15 +12,15 @@ use crate::{Client, Reply, Result, client::segment};
 
 pub use plenary_kernel::inbox::{DIGEST_CHARS_MAX, digest};
 
-/// How long one request waits: less than a request may take. A longer wait is several.
+/// How long one request waits: less than the time limit of a request. A longer wait uses several requests.
 const SLICE: Duration = Duration::from_secs(20);
 
-/// Which part of an inbox.
+/// Selects a part of an inbox.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InboxQuery {
-    /// Only what is behind the `cursor` of an earlier page; absent: what is unread.
+    /// Only items after the `cursor` of an earlier page; absent: unread items.
     pub after: Option<String>,
-    /// At most so many, 1 to 100; absent: the server's default, 20.
+    /// Maximum number, 1 to 100; absent: the server's default, 20.
     pub limit: Option<u32>,
     /// Only these kinds, separated by commas.
     pub kinds: Option<String>,
@@ -31,18 +31,18 @@ pub struct InboxQuery {
 /// A page of an inbox.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct InboxPage {
-    /// Oldest first; each as the server gave it.
+    /// The items, oldest first, each as the server sent it.
     pub items: Vec<Value>,
-    /// How many are unread.
+    /// The number of unread items.
     pub unread: u64,
-    /// `after` of the next read, and what to acknowledge.
+    /// The cursor for `after` in the next read, and for the acknowledgement.
     pub cursor: String,
-    /// Whether there are more behind it now.
+    /// Whether more items follow now.
     pub more: bool,
-    /// The ids of what was left out up to the cursor, for another session of a coding agent.
+    /// The ids of items up to the cursor that were left out for another session of a coding agent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<String>,
-    /// For a coding session: what waits, or waited, because it may not disturb it.
+    /// For a coding session: the items that its attention level holds back, or held back until now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention: Option<AttentionDigest>,
     /// Whether a wait ended without a new item.
@@ -50,30 +50,30 @@ pub struct InboxPage {
     pub timed_out: bool,
 }
 
-/// What waits, or waited, because it may not disturb.
+/// The items that an attention level holds back, or held back until now.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AttentionDigest {
-    /// `open`, `focus` or `dnd`: what holds now.
+    /// The current level: `open`, `focus` or `dnd`.
     pub level: String,
-    /// What held until now, where all is open.
+    /// The previous level, if the current one is `open`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was: Option<String>,
-    /// Until when it holds or held, RFC 3339, where an end was named.
+    /// When the level ends or ended, RFC 3339, if it has an end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
-    /// How many unread items.
+    /// The number of unread items.
     pub waited: u64,
-    /// The sender.
+    /// Their senders.
     #[serde(default)]
     pub from: Vec<WaitedFrom>,
 }
 
-/// Whose items waited.
+/// A sender of items that were held back.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WaitedFrom {
-    /// Who.
+    /// The sender.
     pub agent: AgentHandle,
-    /// How many.
+    /// The number of items.
     pub items: u64,
 }
 
@@ -92,42 +92,42 @@ pub enum AckState {
 pub struct AckReceipt {
     /// The number of unread items.
     pub unread: u64,
-    /// Up to here everything was seen.
+    /// The cursor up to which everything was seen.
     pub seen: String,
-    /// Up to here everything was acknowledged.
+    /// The cursor up to which everything was acknowledged.
     pub acknowledged: String,
 }
 
-/// What is known to have become of a message.
+/// The known state of a message.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct MessageStatus {
-    /// When it was written, RFC 3339.
+    /// When the server stored it, RFC 3339.
     pub accepted_at: String,
     /// The other participants.
     pub recipients: Vec<RecipientStatus>,
-    /// Whether a wait ended before it had come so far with everybody.
+    /// Whether a wait ended before the message reached the state for every recipient.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
 }
 
-/// The same, with one recipient.
+/// The state of a message for one recipient.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RecipientStatus {
-    /// Who.
+    /// The recipient.
     pub agent: AgentHandle,
-    /// `accepted`, `delivered`, `shown`, `in_context`, `answered`, `acknowledged` or `expired`; a newer server may know
-    /// others.
+    /// `accepted`, `delivered`, `shown`, `in_context`, `answered`, `acknowledged` or `expired`; a newer server may add
+    /// states.
     pub state: String,
-    /// When it answered, RFC 3339, where that is known.
+    /// When the recipient answered, RFC 3339, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// Why it waits, where that is known.
+    /// Why the message waits, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<DeliveryDelay>,
-    /// Where it was cut and no more is known to be in a context: how many characters were shown.
+    /// How many characters were shown, if the message was cut and the rest is not known to be in a context.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown_characters: Option<u64>,
-    /// Of how many.
+    /// How many characters the message has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub characters: Option<u64>,
 }
@@ -135,28 +135,29 @@ pub struct RecipientStatus {
 /// Why a message waits for a recipient.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DeliveryDelay {
-    /// `focus`, `dnd`, `not_joined`, `rest_unread`, `next_event`, `hooks_off` or `no_live_session`; a newer server may know others.
+    /// `focus`, `dnd`, `not_joined`, `rest_unread`, `next_event`, `hooks_off` or `no_live_session`; a newer
+    /// server may add reasons.
     pub reason: String,
-    /// Since when, RFC 3339, where that is known.
+    /// Since when it waits, RFC 3339, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
-    /// Until when, RFC 3339, where that is known.
+    /// Until when it waits, RFC 3339, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
 
-/// An item of which only the beginning was shown.
+/// An item that was shown only in part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CutItem {
     /// Its id.
     pub id: String,
     /// How many characters of its text were shown.
     pub shown_characters: u64,
-    /// How many it has.
+    /// How many characters its text has.
     pub characters: u64,
 }
 
-/// A session of a coding agent, as that calls it.
+/// A session of a coding agent, by the coding agent's own name for it.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct CodingSession<'a> {
     /// Its name.
@@ -172,10 +173,10 @@ pub struct CodingSessions {
     pub sessions: Vec<CodingSessionView>,
 }
 
-/// One of them.
+/// A session of a coding agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CodingSessionView {
-    /// What the coding agent calls it.
+    /// The coding agent's name for it.
     pub session: String,
     /// The coding agent.
     pub client: String,
@@ -195,7 +196,7 @@ pub struct CodingSessionView {
     pub ended_at: Option<String>,
 }
 
-/// What the server knows of it.
+/// The server's answer to an event of a coding session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SessionTold {
     /// Whether it counts as live.
@@ -219,12 +220,12 @@ impl Client {
     /// `GET /inbox`.
     ///
     /// # Errors
-    /// As every call; 400 `invalid_cursor` where `after` was never given.
+    /// As every call; 400 `invalid_cursor` if the server never issued `after`.
     pub async fn inbox(&self, query: &InboxQuery) -> Result<Reply<InboxPage>> {
         self.get(&path("/inbox", query, None)).await
     }
 
-    /// `GET /inbox/wait`, again and again until there is an item or the time is over.
+    /// `GET /inbox/wait`, repeated until there is an item or the time is over.
     ///
     /// # Errors
     /// As [`Client::inbox`]; 429 `too_many_waits`.
@@ -232,7 +233,7 @@ impl Client {
         let deadline = Instant::now() + timeout;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            // Whole seconds: the last part of one is waited whole.
+            // Rounds a part of a second up to a whole second.
             let slice = Duration::from_secs(left.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX));
             let page: Reply<InboxPage> =
                 self.get(&path("/inbox/wait", query, Some(slice.min(SLICE)))).await?;
@@ -245,7 +246,7 @@ impl Client {
     /// `POST /inbox/ack`: everything up to the cursor.
     ///
     /// # Errors
-    /// As every call; 400 `invalid_cursor` where it was never given.
+    /// As every call; 400 `invalid_cursor` if the server never issued it.
     pub async fn ack_inbox(&self, cursor: &str, state: AckState) -> Result<Reply<AckReceipt>> {
         #[derive(Serialize)]
         struct Body<'a> {
@@ -255,7 +256,7 @@ impl Client {
         self.post("/inbox/ack", &Body { cursor, state }).await
     }
 
-    /// `POST /inbox/session`: something happened in a session of a coding agent: `start`, `prompt`, `tool`, `stop`,
+    /// `POST /inbox/session`: reports an event of a coding agent's session: `start`, `prompt`, `tool`, `stop`,
     /// `compact`, `end`, `alive` or `gone`.
     ///
     /// # Errors
@@ -274,10 +275,10 @@ impl Client {
         self.post("/inbox/session", &Body { session, event }).await
     }
 
-    /// `POST /inbox/address`: what is said in the session goes to this session of the agent's coding agents.
+    /// `POST /inbox/address`: reserves the network session's messages for this session of the agent's coding agents.
     ///
     /// # Errors
-    /// As every call; 404 where it is no agent of the same owner that takes part, 409 `session_not_live`.
+    /// As every call; 404 if it is not a participating agent of the same owner, 409 `session_not_live`.
     pub async fn address_session(
         &self,
         agent: &AgentHandle,
@@ -293,7 +294,7 @@ impl Client {
         self.post("/inbox/address", &Body { agent, coding_session, session_id }).await
     }
 
-    /// `PUT /inbox/session/attention`: what may disturb one session of a coding agent: `open`, `focus` or `dnd`.
+    /// `PUT /inbox/session/attention`: sets the attention level of one coding session: `open`, `focus` or `dnd`.
     ///
     /// # Errors
     /// As every call; 409 `session_not_live`.
@@ -321,8 +322,8 @@ impl Client {
         self.get("/inbox/sessions").await
     }
 
-    /// `POST /inbox/shown`: the session was handed these items of a page at that event, some of them `cut`; what the page `held`
-    /// stays unread.
+    /// `POST /inbox/shown`: reports that the session got these items of a page at that event, some of them `cut`; the items
+    /// that the page `held` stay unread.
     ///
     /// # Errors
     /// As every call; 429 `too_many_shown`.
@@ -355,12 +356,12 @@ impl Client {
     /// `GET /sessions/{id}/messages/{sequence}/status`.
     ///
     /// # Errors
-    /// As every call; 404 where there is no such message for the caller.
+    /// As every call; 404 if the caller sees no such message.
     pub async fn message_status(&self, session: &SessionId, sequence: u64) -> Result<Reply<MessageStatus>> {
         self.get(&format!("/sessions/{}/messages/{sequence}/status", segment(session.as_str()))).await
     }
 
-    /// The same, again and again until the message has come as far as `until` with everybody, or the time is over.
+    /// The same, repeated until the message has reached the state `until` for every recipient, or the time is over.
     ///
     /// # Errors
     /// The same; 400 `invalid_state`, 429 `too_many_waits`.

@@ -13,17 +13,17 @@ use crate::{
     sse::{Item, Parser},
 };
 
-/// Largest message of the server that is read, in bytes.
+/// Largest message of the server that is accepted, in bytes.
 pub const MESSAGE_OCTETS_MAX: usize = 16 << 20;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
-/// What came back.
+/// The answer to a message.
 #[derive(Debug)]
 pub enum Answer {
-    /// All of it.
+    /// A complete answer.
     Whole(RawReply),
-    /// Messages one by one.
+    /// A stream of messages.
     Stream(Messages),
 }
 
@@ -46,7 +46,7 @@ impl Messages {
     pub async fn next(&mut self) -> Result<Option<String>> {
         loop {
             match self.items.pop_front() {
-                // An event without data only names itself, to be resumed behind.
+                // An event without data has only an id, for resuming.
                 Some(Item::Event(event)) if !event.data.is_empty() => return Ok(Some(event.data)),
                 Some(Item::Event(_) | Item::Comment(_)) => continue,
                 None => {}
@@ -66,11 +66,11 @@ impl Messages {
 }
 
 impl Client {
-    /// Posts a message to `path` (`/mcp` with its query), with these headers beside it. The answer may take as long as
-    /// what it asks for; dropping the call closes the connection, which the server takes as cancelling.
+    /// Posts a message to `path` (`/mcp` with its query), with these additional headers. The answer may take as long as
+    /// the requested work; dropping the call closes the connection, which the server treats as cancellation.
     ///
     /// # Errors
-    /// [`Error::Network`], [`Error::Unreadable`], [`Error::Invalid`]; every status is an answer.
+    /// [`Error::Network`], [`Error::Unreadable`], [`Error::Invalid`]; a reply with any status is an answer.
     pub async fn message(
         &self,
         path: &str,
@@ -80,7 +80,7 @@ impl Client {
         self.converse(Method::POST, path, headers, body).await
     }
 
-    /// Opens the stream of what the server says by itself in a session.
+    /// Opens the stream of the server's own messages in a session.
     ///
     /// # Errors
     /// As [`Client::message`].

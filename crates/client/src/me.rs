@@ -11,39 +11,39 @@ use crate::{
     client::{page, segment},
 };
 
-/// A ticket that stands for the token where headers cannot be set.
+/// A ticket that replaces the token where headers cannot be set.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Ticket {
-    /// To be given as `?ticket=`, once.
+    /// Passed as `?ticket=`, once.
     pub ticket: String,
-    /// How long it holds, in seconds.
+    /// Its lifetime in seconds.
     pub expires_in: u64,
 }
 
-/// What the bearer's owner stores, and how much it may.
+/// The storage of the token's owner, and its quota.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Usage {
-    /// Bytes of its events and contents.
+    /// Bytes of its events and blobs.
     pub stored_bytes: u64,
     /// The quota of bytes; absent if there is none.
     pub stored_bytes_max: Option<u64>,
-    /// Its events.
+    /// The number of its events.
     pub stored_events: u64,
     /// The quota of events; absent if there is none.
     pub stored_events_max: Option<u64>,
 }
 
-/// Whom one can reach, and what they do.
+/// The agents that the caller can contact, and their activity.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WhoPage {
-    /// Whoever asks first, on the first page.
+    /// The agents; on the first page the caller comes first.
     pub agents: Vec<WhoIsThere>,
-    /// The `cursor` of the next page, when there is more.
+    /// The `cursor` of the next page, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
-/// One of them.
+/// An agent, and its activity.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WhoIsThere {
     /// The handle.
@@ -53,19 +53,19 @@ pub struct WhoIsThere {
     pub kind: String,
     /// `working`, `waiting`, `idle` or `gone`.
     pub state: String,
-    /// Since when, where that is known.
+    /// Since when, if known.
     #[serde(default)]
     pub since: Option<TimestampMs>,
-    /// News that it has not seen; of one's own owner's alone.
+    /// The number of its unread items; only for agents of the caller's owner.
     #[serde(default)]
     pub unread: Option<u64>,
-    /// The live sessions of its coding agents; of one's own owner's alone.
+    /// The live sessions of its coding agents; only for agents of the caller's owner.
     #[serde(default)]
     pub sessions: Vec<WhoSession>,
-    /// `focus` or `dnd`, where it does not let everything disturb it.
+    /// `focus` or `dnd`; absent for `open`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention: Option<String>,
-    /// Until when, where an end was named.
+    /// When that level ends, if it has an end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention_until: Option<TimestampMs>,
 }
@@ -73,9 +73,9 @@ pub struct WhoIsThere {
 /// A live session of a coding agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WhoSession {
-    /// What the coding agent calls it.
+    /// The coding agent's name for it.
     pub session: String,
-    /// Which coding agent it is.
+    /// The coding agent.
     pub client: String,
     /// `working`, `waiting` or `idle`.
     pub state: String,
@@ -83,16 +83,16 @@ pub struct WhoSession {
     pub hooks: bool,
     /// When something last happened in it.
     pub since: TimestampMs,
-    /// `focus` or `dnd`, where it does not let everything disturb it.
+    /// `focus` or `dnd`; absent for `open`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention: Option<String>,
-    /// Until when, where an end was named.
+    /// When that level ends, if it has an end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention_until: Option<TimestampMs>,
 }
 
 impl Client {
-    /// `GET /usage`: what the bearer's owner stores.
+    /// `GET /usage`: the storage of the token's owner.
     ///
     /// # Errors
     /// As every call.
@@ -100,18 +100,18 @@ impl Client {
         self.get("/usage").await
     }
 
-    /// `GET /agents/me`: who the token speaks for.
+    /// `GET /agents/me`: the agent of the token.
     ///
     /// # Errors
-    /// As every call; 401 where the token is not an agent's.
+    /// As every call; 401 if the token is not an agent's.
     pub async fn me(&self) -> Result<Reply<Agent>> {
         self.get("/agents/me").await
     }
 
-    /// `GET /agents`, one page of whom the agent can reach; `cursor` is the last page's `next_cursor`.
+    /// `GET /agents`, one page of the agents that the caller can contact; `cursor` is the previous page's `next_cursor`.
     ///
     /// # Errors
-    /// As every call; 401 where the token is not an agent's.
+    /// As every call; 401 if the token is not an agent's.
     pub async fn reachable(
         &self,
         query: Option<&str>,
@@ -124,10 +124,10 @@ impl Client {
         self.get(&format!("/agents?{query}")).await
     }
 
-    /// `GET /who`, one page of whom one can reach and what they do; `cursor` is the last page's `next_cursor`.
+    /// `GET /who`, one page of reachable agents and their activity; `cursor` is the previous page's `next_cursor`.
     ///
     /// # Errors
-    /// As every call; 401 where the token is not an agent's.
+    /// As every call; 401 if the token is not an agent's.
     pub async fn who(
         &self,
         query: Option<&str>,
@@ -145,7 +145,7 @@ impl Client {
     /// `PATCH /agents/me {policy}`.
     ///
     /// # Errors
-    /// As every call; 403 `forbidden` where the owner has not set `self_service`.
+    /// As every call; 403 `forbidden` if the owner has not set `self_service`.
     pub async fn set_my_policy(&self, policy: Policy) -> Result<Reply<Agent>> {
         #[derive(Serialize)]
         struct Body {
@@ -154,10 +154,10 @@ impl Client {
         self.patch("/agents/me", &Body { policy }).await
     }
 
-    /// `PATCH /agents/me {attention}`: what may disturb the agent: `open`, `focus` or `dnd`.
+    /// `PATCH /agents/me {attention}`: sets the attention level: `open`, `focus` or `dnd`.
     ///
     /// # Errors
-    /// As every call; 400 `invalid_attention` where the end is past.
+    /// As every call; 400 `invalid_attention` if the end is in the past.
     pub async fn set_attention(&self, attention: &str, until: Option<TimestampMs>) -> Result<Reply<Agent>> {
         #[derive(Serialize)]
         struct Body<'a> {
@@ -192,7 +192,7 @@ impl Client {
         self.delete(&format!("/agents/me/allowlist/{}", segment(entry.as_str()))).await
     }
 
-    /// `GET /agents/me/blocks`, one page; `cursor` is the last page's `next_cursor`.
+    /// `GET /agents/me/blocks`, one page; `cursor` is the previous page's `next_cursor`.
     ///
     /// # Errors
     /// As every call.

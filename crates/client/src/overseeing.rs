@@ -19,7 +19,7 @@ impl Client {
     /// `GET /_admin/agents/{handle}/sessions`, one page.
     ///
     /// # Errors
-    /// As every call; 404 where the agent is none of the caller's.
+    /// As every call; 404 if the agent is not the caller's.
     pub async fn agent_sessions(
         &self,
         agent: &AgentHandle,
@@ -28,10 +28,10 @@ impl Client {
         self.get(&query.path(&path(agent, "/sessions"))).await
     }
 
-    /// `GET /_admin/sessions`, one page: the sessions of all agents of an owner, or of everybody for the operator.
+    /// `GET /_admin/sessions`, one page: the sessions of all agents of an owner, or of all agents for the operator.
     ///
     /// # Errors
-    /// As every call; 404 where the owner is not the caller.
+    /// As every call; 404 if the owner is not the caller.
     pub async fn owner_sessions(
         &self,
         owner: Option<&OwnerName>,
@@ -46,7 +46,7 @@ impl Client {
     /// `GET /_admin/agents/{handle}/sessions/{id}/events`, one page.
     ///
     /// # Errors
-    /// As [`Client::agent_sessions`]; 404 where the agent takes no part in the session.
+    /// As [`Client::agent_sessions`]; 404 if the agent is not in the session.
     pub async fn agent_events(
         &self,
         agent: &AgentHandle,

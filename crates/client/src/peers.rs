@@ -10,7 +10,7 @@ use crate::{Client, Reply, Result, client::segment};
 
 const PEERS: &str = "/_admin/peers";
 
-/// What one side grants the other: names, each for owners of its own.
+/// The names that one side grants the other, each for owners of its own.
 pub type Grants = BTreeMap<String, Vec<String>>;
 
 /// An invitation.
@@ -18,9 +18,9 @@ pub type Grants = BTreeMap<String, Vec<String>>;
 pub struct NewPeer {
     /// The origin of the network's public URL.
     pub network: String,
-    /// What it is called here.
+    /// Its name here.
     pub peer: OwnerName,
-    /// What is granted it.
+    /// The names granted to it.
     pub grants: Grants,
     /// How long the invitation lasts, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -30,66 +30,66 @@ pub struct NewPeer {
 /// The acceptance of an invitation.
 #[derive(Clone, Serialize)]
 pub struct PeerAcceptance {
-    /// The origin of the public URL of the network that invited.
+    /// The origin of the inviting network's public URL.
     pub network: String,
-    /// What its operator got.
+    /// The code that its operator received.
     pub code: String,
-    /// What it is called here.
+    /// Its name here.
     pub peer: OwnerName,
-    /// What is granted it.
+    /// The names granted to it.
     pub grants: Grants,
 }
 
-/// A network that the server has, had or wants an accord with.
+/// A network with which the server has, had or wants an accord.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Peer {
-    /// What it is called here.
+    /// Its name here.
     pub peer: OwnerName,
     /// The origin of its public URL.
     pub network: String,
-    /// The accord.
+    /// The accord's id.
     pub accord_id: AccordId,
     /// `invited`, `expired`, `active` or `revoked`.
     pub standing: String,
     /// Since when.
     pub since: TimestampMs,
-    /// `us` or `peer`, of one that is revoked.
+    /// `us` or `peer`, if it is revoked.
     #[serde(default)]
     pub revoked_by: Option<String>,
-    /// Whether the peer has heard of it, where the server's operator revoked it.
+    /// Whether the peer has confirmed the revocation, if this server's operator revoked it.
     #[serde(default)]
     pub told: Option<bool>,
-    /// What the server grants it.
+    /// The names that the server grants it.
     pub grants: Grants,
-    /// What it grants the server.
+    /// The names that it grants the server.
     pub granted: Vec<String>,
 }
 
-/// An invitation that was made. The code is shown this once.
+/// A created invitation. The code is shown only this once.
 #[derive(Clone, Deserialize)]
 pub struct PeerInvitation {
     /// The peer.
     #[serde(flatten)]
     pub peer: Peer,
-    /// What its operator accepts with.
+    /// The code with which its operator accepts.
     pub code: String,
-    /// The server's network, which its operator names with it.
+    /// The server's own network, which the peer's operator needs together with the code.
     pub inviting: String,
 }
 
 /// Every peer.
 #[derive(Debug, Clone, Deserialize)]
 pub struct PeerList {
-    /// By name.
+    /// The peers, by name.
     pub peers: Vec<Peer>,
 }
 
-/// What a peer said when it was asked.
+/// A peer's answer to a check.
 #[derive(Debug, Clone, Deserialize)]
 pub struct PeerCheck {
-    /// Whether the accord holds there.
+    /// Whether the accord holds on the peer's side.
     pub alive: bool,
-    /// Why it does not.
+    /// Why it does not hold.
     #[serde(default)]
     pub error: Option<String>,
 }
@@ -110,7 +110,7 @@ impl Client {
     /// `POST /_admin/peers/accept`.
     ///
     /// # Errors
-    /// As every call; 409 `no_invitation` where the other network knows of none.
+    /// As every call; 409 `no_invitation` if the other network has no such invitation.
     pub async fn accept_peer(&self, acceptance: &PeerAcceptance) -> Result<Reply<Peer>> {
         self.post(&format!("{PEERS}/accept"), acceptance).await
     }
@@ -126,7 +126,7 @@ impl Client {
     /// `POST /_admin/peers/{peer}/check`.
     ///
     /// # Errors
-    /// As every call; 404 where there is no accord that holds.
+    /// As every call; 404 if there is no active accord.
     pub async fn check_peer(&self, peer: &OwnerName) -> Result<Reply<PeerCheck>> {
         self.post_empty(&path(peer, "/check")).await
     }
@@ -134,7 +134,7 @@ impl Client {
     /// `DELETE /_admin/peers/{peer}`.
     ///
     /// # Errors
-    /// As every call; 404 where there is neither an accord nor an invitation.
+    /// As every call; 404 if there is neither an accord nor an invitation.
     pub async fn revoke_peer(&self, peer: &OwnerName) -> Result<Reply<()>> {
         self.delete(&path(peer, "")).await
     }

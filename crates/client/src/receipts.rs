@@ -12,39 +12,39 @@ use crate::{
     inbox::RecipientStatus,
 };
 
-/// Most bytes of one event.
+/// Largest event in bytes.
 const EVENT_OCTETS_MAX: usize = 64 << 10;
 
-/// What [`ReceiptStream::next`] reports.
+/// An item returned by [`ReceiptStream::next`].
 #[derive(Debug)]
 pub enum ReceiptSignal {
-    /// A recipient whose state or reason is another than before.
+    /// A recipient whose state or reason has changed.
     Receipt(Box<RecipientStatus>),
-    /// The stream is gone and will be opened again by itself.
+    /// The stream is lost; it is reopened automatically.
     Lost {
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
         /// When the next attempt begins.
         retry_in: Duration,
     },
 }
 
-/// A following of one message. Nothing runs in the background: it works while [`ReceiptStream::next`] is awaited.
+/// Follows one message. There is no background task: it works only while [`ReceiptStream::next`] is awaited.
 pub struct ReceiptStream {
     feed: Feed,
-    /// The state of each recipient and the reason why it waits, as last reported.
+    /// The last reported state of each recipient, and the reason why the message waits.
     told: HashMap<AgentHandle, (String, Option<String>)>,
-    /// Whether the stream was open since its last end.
+    /// Whether the stream was open since it last ended.
     is_open: bool,
 }
 
 impl ReceiptStream {
-    /// The next thing to report; `None` when no state can change any more. May be dropped and called again without losing
+    /// Waits for the next signal; `None` when no state can change any more. May be dropped and called again without losing
     /// anything.
     ///
     /// # Errors
-    /// For good: [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was never reached,
-    /// [`Error::Unreadable`] when what answers is no such stream.
+    /// Fatal errors only: [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was never
+    /// reached, [`Error::Unreadable`] when the response is not such a stream.
     pub async fn next(&mut self) -> Result<Option<ReceiptSignal>> {
         loop {
             match self.feed.next().await? {
@@ -66,7 +66,7 @@ impl ReceiptStream {
         }
     }
 
-    /// A stream that is opened again begins with what is known.
+    /// Whether a receipt is new: a reopened stream starts with all current states.
     fn is_news(&mut self, receipt: &RecipientStatus) -> bool {
         let reason = receipt.waiting.as_ref().map(|waiting| waiting.reason.clone());
         let known = (receipt.state.clone(), reason);
@@ -79,7 +79,8 @@ impl ReceiptStream {
 }
 
 impl Client {
-    /// Follows `GET /sessions/{id}/messages/{sequence}/receipts`, over every break of the stream. Connects when first awaited.
+    /// Follows `GET /sessions/{id}/messages/{sequence}/receipts`, and reconnects after every failure. Connects when
+    /// first awaited.
     #[must_use]
     pub fn receipts(&self, session: &SessionId, sequence: u64, options: StreamOptions) -> ReceiptStream {
         let path = format!("/sessions/{}/messages/{sequence}/receipts", segment(session.as_str()));

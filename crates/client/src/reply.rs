@@ -11,20 +11,20 @@ use crate::{Error, RawReply, Result};
 /// A successful answer.
 #[derive(Debug, Clone)]
 pub struct Reply<T> {
-    /// What was answered.
+    /// The parsed answer.
     pub value: T,
     /// The HTTP status, 2xx.
     pub status: u16,
-    /// Whether this is the original answer to an idempotency key used before (wire.md 2.5, 16).
+    /// Whether this is the original answer to an idempotency key that was used before (wire.md 2.5, 16).
     pub replayed: bool,
     body: Bytes,
 }
 
 impl<T> Reply<T> {
-    /// The server's JSON as it came; empty where the answer had no body (204).
+    /// The server's JSON, unchanged; empty if the answer had no body (204).
     #[must_use]
     pub fn json(&self) -> &str {
-        // Checked to be JSON, hence UTF-8, before the reply was made.
+        // The body was parsed as JSON before, so it is UTF-8.
         std::str::from_utf8(&self.body).unwrap_or_default()
     }
 }
@@ -37,7 +37,7 @@ impl<T> Deref for Reply<T> {
 }
 
 impl<T: DeserializeOwned> Reply<T> {
-    /// Reads a 2xx answer; an empty body stands for JSON `null`.
+    /// Parses a 2xx answer; an empty body stands for JSON `null`.
     pub(crate) fn read(raw: RawReply) -> Result<Self> {
         let text: &[u8] = if raw.body.is_empty() { b"null" } else { &raw.body };
         let value = serde_json::from_slice(text)

@@ -9,21 +9,21 @@ use tokio::time::Instant;
 
 use crate::{Client, IdempotencyKey, Reply, Result, client::segment};
 
-/// The longest part of a wait: well within the time that a request may take.
+/// The longest wait of one request: well within its time limit.
 const SLICE: Duration = Duration::from_secs(20);
 
-/// Which requests.
+/// Selects requests.
 #[derive(Debug, Clone, Default)]
 pub struct RequestsQuery {
-    /// open, snoozed, answered, withdrawn or expired.
+    /// `open`, `snoozed`, `answered`, `withdrawn` or `expired`.
     pub state: Option<String>,
-    /// Of which kind.
+    /// Only requests of this kind.
     pub kind: Option<String>,
-    /// Of which agent.
+    /// Only requests of this agent.
     pub agent: Option<String>,
-    /// Given to which person.
+    /// Only requests that are given to this person.
     pub to: Option<String>,
-    /// Of which owner.
+    /// Only requests to this owner.
     pub owner: Option<String>,
 }
 
@@ -32,7 +32,7 @@ fn of(id: &AskId, below: &str) -> String {
 }
 
 impl Client {
-    /// `POST /requests`, repeated on transient failures.
+    /// `POST /requests`, retried on transient failures.
     ///
     /// # Errors
     /// As every call.
@@ -49,7 +49,7 @@ impl Client {
         self.get(&of(id, &wait)).await
     }
 
-    /// The same until the answer stands, or the deadline.
+    /// The same, repeated until the answer is final or the deadline passes.
     ///
     /// # Errors
     /// As every call.
@@ -96,7 +96,7 @@ impl Client {
     /// `POST /requests/{id}/answer`.
     ///
     /// # Errors
-    /// As every call; 409 `already_answered` where somebody was faster.
+    /// As every call; 409 `already_answered` if somebody else answered first.
     pub async fn answer_request(&self, id: &AskId, answer: &Value) -> Result<Reply<Value>> {
         self.post(&of(id, "/answer"), answer).await
     }
@@ -104,7 +104,7 @@ impl Client {
     /// `POST /requests/{id}/undo`.
     ///
     /// # Errors
-    /// As every call; 409 `too_late` where whoever asked has heard of it.
+    /// As every call; 409 `too_late` if the agent has received the answer.
     pub async fn undo_request(&self, id: &AskId) -> Result<Reply<Value>> {
         self.post_empty(&of(id, "/undo")).await
     }
@@ -133,7 +133,7 @@ impl Client {
         self.post_empty(&of(id, "/link")).await
     }
 
-    /// `GET /requests/rules`; the operator says whose.
+    /// `GET /requests/rules`; the operator names the owner.
     ///
     /// # Errors
     /// As every call.
@@ -150,9 +150,9 @@ impl Client {
     }
 }
 
-/// `GET`, `PATCH`, `DELETE`, `POST …/test` of `/notifications`: where people are told of requests.
+/// `GET`, `PATCH`, `DELETE`, `POST …/test` of `/notifications`: people's subscriptions to notifications of requests.
 impl Client {
-    /// `GET /notifications`; the operator says whose.
+    /// `GET /notifications`; the operator names the owner.
     ///
     /// # Errors
     /// As every call.
@@ -160,7 +160,7 @@ impl Client {
         self.get(&format!("/notifications{}", of_owner(owner))).await
     }
 
-    /// `POST /notifications`, repeated on transient failures.
+    /// `POST /notifications`, retried on transient failures.
     ///
     /// # Errors
     /// As every call.
@@ -207,7 +207,7 @@ impl Client {
         self.delete(&subscription(id, "", owner)).await
     }
 
-    /// `POST /notifications/{id}/test`: what came of it.
+    /// `POST /notifications/{id}/test`: returns the result.
     ///
     /// # Errors
     /// As every call.

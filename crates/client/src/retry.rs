@@ -5,13 +5,13 @@ use std::{fmt, time::Duration};
 
 use serde::Serialize;
 
-/// A key under which the server carries a call out at most once, 1 to 255 characters.
+/// A key under which the server carries out a call at most once, 1 to 255 characters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
-    /// A fresh key of 128 random bits.
+    /// A new key of 128 random bits.
     #[must_use]
     pub fn random() -> Self {
         let mut bits = [0; 16];
@@ -19,7 +19,7 @@ impl IdempotencyKey {
         Self(hex::encode(bits))
     }
 
-    /// A key chosen by the caller. The server judges whether it may stand.
+    /// A key chosen by the caller. The server checks whether it is valid.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
@@ -41,7 +41,7 @@ fn fill(bits: &mut [u8]) {
     getrandom::fill(bits).expect("the operating system gives random bytes");
 }
 
-/// Rising waits with jitter: the `n`th is random between half and all of `first * 2^n`, at most `longest`.
+/// Increasing pauses with jitter: the `n`th is random between half and all of `first * 2^n`, at most `longest`.
 #[derive(Debug, Clone)]
 pub struct Backoff {
     first: Duration,
@@ -50,13 +50,13 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Waits that begin near `first` and never pass `longest`.
+    /// Pauses that start near `first` and never exceed `longest`.
     #[must_use]
     pub const fn new(first: Duration, longest: Duration) -> Self {
         Self { first, longest, tried: 0 }
     }
 
-    /// The next wait.
+    /// The next pause.
     pub fn next_wait(&mut self) -> Duration {
         let whole = self.first.saturating_mul(1 << self.tried.min(20)).min(self.longest);
         self.tried = self.tried.saturating_add(1);
@@ -66,20 +66,20 @@ impl Backoff {
         whole.mul_f64(0.5 + share / 2.0)
     }
 
-    /// Begins again, after a success.
+    /// Starts again with the first pause, after a success.
     pub fn reset(&mut self) {
         self.tried = 0;
     }
 }
 
-/// How persistently a call that carries an idempotency key is repeated on a transient failure.
+/// How often a call with an idempotency key is retried on a transient failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retry {
-    /// Attempts in all; 1 means no repetition.
+    /// Total number of attempts; 1 means no retry.
     pub attempts: u32,
-    /// About how long to wait after the first failure; later waits double.
+    /// The approximate pause after the first failure; later pauses double.
     pub first_wait: Duration,
-    /// The longest wait, also where the server asks for more by `Retry-After`.
+    /// The longest pause, even if `Retry-After` asks for more.
     pub longest_wait: Duration,
 }
 
@@ -93,7 +93,7 @@ impl Retry {
     /// One attempt only.
     pub const NONE: Self = Self { attempts: 1, first_wait: Duration::ZERO, longest_wait: Duration::ZERO };
 
-    /// Carries `call` out until it succeeds, fails for good, or the attempts are used up.
+    /// Repeats `call` until it succeeds, fails permanently, or the attempts are used up.
     pub(crate) async fn run<T, F>(self, mut call: impl FnMut() -> F) -> crate::Result<T>
     where
         F: Future<Output = crate::Result<T>>,

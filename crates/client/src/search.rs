@@ -5,29 +5,29 @@ use serde::Deserialize;
 
 use crate::{Client, Reply, Result, client::segment};
 
-/// What is searched for; of what is absent everything.
+/// A search query; an absent filter admits everything.
 #[derive(Debug, Clone, Default)]
 pub struct SearchQuery {
     /// The words.
     pub q: String,
     /// Rooms: agents, sessions, channels, runs, context.
     pub rooms: Vec<String>,
-    /// Who made it: `@owner.name`, `~owner` or `operator`.
+    /// The author: `@owner.name`, `~owner` or `operator`.
     pub who: Option<String>,
-    /// Not older than this: RFC 3339, or a day.
+    /// The earliest time: RFC 3339, or a day.
     pub since: Option<String>,
-    /// Older than this, likewise.
+    /// The time before which hits must be, in the same forms.
     pub until: Option<String>,
-    /// How many hits.
+    /// Maximum number of hits.
     pub limit: Option<u32>,
 }
 
-/// A page of what was found.
+/// A page of search results.
 #[derive(Debug, Clone, Deserialize)]
 pub struct SearchPage {
-    /// Agents whose handle, name or description has the text.
+    /// Agents whose handle, name or description contains the text.
     pub agents: Vec<FoundAgent>,
-    /// What was said, the nearest first.
+    /// The hits, best match first.
     pub hits: Vec<Hit>,
     /// Whether everything up to now was searched.
     pub complete: bool,
@@ -36,42 +36,42 @@ pub struct SearchPage {
     pub next_cursor: Option<String>,
 }
 
-/// An agent that was found.
+/// An agent in the results.
 #[derive(Debug, Clone, Deserialize)]
 pub struct FoundAgent {
     /// Its handle.
     pub id: String,
-    /// Its name for people.
+    /// Its display name.
     pub display_name: String,
 }
 
-/// Something that was found.
+/// A hit.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Hit {
     /// The room.
     pub room: String,
-    /// What it is.
+    /// Its kind.
     pub kind: String,
     /// The path that reads it.
     pub path: String,
-    /// What it belongs to.
+    /// The object that it belongs to.
     #[serde(default)]
     pub about: Option<String>,
-    /// Who made it.
+    /// Its author.
     #[serde(default)]
     pub by: Option<String>,
-    /// When: RFC 3339.
+    /// Its time, RFC 3339.
     pub at: String,
-    /// The part of it that has most of the words.
+    /// The part of it that contains most of the words.
     pub snippet: Snippet,
 }
 
-/// A part of what was found.
+/// A part of a hit.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Snippet {
     /// The text.
     pub text: String,
-    /// Where words of the query stand, in characters.
+    /// The positions of the query's words, in characters.
     pub matches: Vec<[usize; 2]>,
 }
 

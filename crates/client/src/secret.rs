@@ -7,14 +7,14 @@ use http::HeaderValue;
 
 use crate::{Error, Result};
 
-/// Who a token speaks for, as far as its prefix tells.
+/// The kind of holder of a token, from its prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
-    /// `plo_…`: may do everything, speaks as no agent.
+    /// `plo_…`: may do everything, but acts as no agent.
     Operator,
-    /// `plw_…`: configures its own agents, speaks as no agent.
+    /// `plw_…`: configures its own agents, but acts as no agent.
     Owner,
-    /// `pla_…`: speaks as one agent, configures nothing.
+    /// `pla_…`: acts as one agent, and configures nothing.
     Agent,
     /// No known prefix, e.g. one chosen in a seed file.
     Unknown,
@@ -25,10 +25,10 @@ pub enum TokenKind {
 pub struct Token(String);
 
 impl Token {
-    /// Takes a token as it was handed out.
+    /// Wraps a token.
     ///
     /// # Errors
-    /// [`Error::Invalid`] when it cannot stand in a header: empty, or with spaces or control characters.
+    /// [`Error::Invalid`] when it is not valid in a header: empty, or with spaces or control characters.
     pub fn new(text: impl Into<String>) -> Result<Self> {
         let text = text.into();
         if text.is_empty() || !text.bytes().all(|b| b.is_ascii_graphic()) {
@@ -43,7 +43,7 @@ impl Token {
         &self.0
     }
 
-    /// Who it speaks for, by its prefix.
+    /// The kind of its holder, from its prefix.
     #[must_use]
     pub fn kind(&self) -> TokenKind {
         match self.0.get(..4) {
@@ -54,7 +54,7 @@ impl Token {
         }
     }
 
-    /// The `Authorization` header, marked so that nothing below logs it.
+    /// The `Authorization` header, marked as sensitive so that lower layers do not log it.
     pub(crate) fn header(&self) -> Result<HeaderValue> {
         let mut value = HeaderValue::try_from(format!("Bearer {}", self.0))
             .map_err(|_| Error::Invalid("the token is not valid in a header".into()))?;

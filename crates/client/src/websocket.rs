@@ -17,11 +17,11 @@ use tokio_tungstenite::{
 
 use crate::{Client, Error, FaultKind, NetworkFault, RawReply, Result, net::Stream};
 
-/// Longest time the upgrade may take, and the good-bye.
+/// Time limit of the upgrade, and of the close.
 const HANDSHAKE_TIME_MAX: Duration = Duration::from_secs(10);
 const GOODBYE_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// An open one.
+/// An open WebSocket.
 pub(crate) type WebSocket = WebSocketStream<Stream>;
 
 /// Connects and upgrades at a path, which is percent-encoded and may have a query.
@@ -55,13 +55,13 @@ pub(crate) async fn open(client: &Client, path: &str, frame_octets_max: usize) -
     }
 }
 
-/// Lets the server's close be answered, and says why it came.
+/// Answers the server's close, and returns its reason.
 pub(crate) async fn farewell<S>(socket: &mut S, frame: Option<CloseFrame>) -> String
 where
     S: Frames<Item = std::result::Result<Message, tungstenite::Error>> + Unpin,
 {
     let rest = async { while socket.next().await.is_some_and(|frame| frame.is_ok()) {} };
-    // A server that does not hang up after its close is left behind.
+    // Gives up on a server that does not disconnect after its close.
     let _late = timeout(GOODBYE_TIME_MAX, rest).await;
     match frame {
         None => "closed by the server".into(),
@@ -70,7 +70,7 @@ where
     }
 }
 
-/// Says good-bye and waits a moment for the answer. The connection is to be dropped either way.
+/// Closes the connection, and waits briefly for the server's close. The caller must drop it either way.
 pub(crate) async fn close<S>(socket: &mut S)
 where
     S: Frames<Item = std::result::Result<Message, tungstenite::Error>>

@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 
 use crate::operations::Caller;
 
-/// A set of tools that a client asks for by name.
+/// A set of tools that a client selects by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Toolset {
-    /// The few tools that do the daily work; what a client gets unless it asks for others.
+    /// The few tools for daily work; the default set.
     Core,
     /// The ten verbs of Agent-Channel Fan-Out.
     Frames,
@@ -24,69 +24,69 @@ pub enum Toolset {
     Runs,
     /// Requests to people.
     Requests,
-    /// `search` and `fetch`, which assistants on the web look for.
+    /// `search` and `fetch`, which web assistants require.
     Assistant,
 }
 
-/// What a client may assume of a tool.
+/// What a client may assume about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hints {
     /// It changes nothing.
     pub read_only: bool,
-    /// It may take something away.
+    /// It may delete something.
     pub destructive: bool,
-    /// Calling it twice is calling it once.
+    /// Calling it twice has the same effect as calling it once.
     pub idempotent: bool,
-    /// It reaches beyond this network.
+    /// It has effects outside this network.
     pub open_world: bool,
 }
 
-/// A tool as a model is told of it, and what carries it out.
+/// A tool: its description for models, and its action.
 #[derive(Clone)]
 pub struct Tool {
     /// `[a-z0-9_]`, at most 64.
     pub name: String,
     /// A few words for people.
     pub title: String,
-    /// What it does, for the model.
+    /// Its description, for the model.
     pub description: String,
     /// The JSON Schema of its arguments: an object.
     pub input: Arc<Map<String, Value>>,
     /// The JSON Schema of its structured result: an object.
     pub output: Option<Arc<Map<String, Value>>>,
-    /// What may be assumed of it.
+    /// Hints for the client.
     pub hints: Hints,
-    /// Whether a client that loads tools when they are needed loads this one at once.
+    /// Whether a client that loads tools on demand loads this one at once.
     pub at_once: bool,
-    /// Where it is listed.
+    /// The sets that list it.
     pub sets: Vec<Toolset>,
-    /// What carries it out.
+    /// The action of a call.
     pub action: Arc<dyn Action>,
 }
 
-/// What a call came to.
+/// The outcome of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallOutcome {
-    /// The result, an object as the output schema has it.
+    /// The result, an object that fits the output schema.
     Done(Value),
     /// A refusal, for the model to read: what happened and what to do next, with its stable code.
     Refused {
         /// The stable code.
         code: String,
-        /// What happened, and what to do next.
+        /// The cause, and the next step.
         message: String,
     },
 }
 
-/// A call that is under way; dropping it cancels it.
+/// A pending call; dropping it cancels it.
 pub type CallFuture<'a> = Pin<Box<dyn Future<Output = CallOutcome> + Send + 'a>>;
 
-/// Carries out one tool.
+/// The action of one tool.
 pub trait Action: Send + Sync + 'static {
-    /// Calls it in the caller's name. Arguments that do not fit the schema are refused with a code.
+    /// Calls it on behalf of the caller. Rejects arguments that do not fit the schema, with a code.
     fn call<'a>(&'a self, caller: &'a Caller, arguments: Map<String, Value>) -> CallFuture<'a>;
 
-    /// The same for a client whose person can be asked there; most tools ask nobody.
+    /// The same for a client that can ask its person; most tools ask nobody.
     fn call_beside<'a>(
         &'a self,
         caller: &'a Caller,
@@ -97,16 +97,16 @@ pub trait Action: Send + Sync + 'static {
     }
 }
 
-/// What a person at a client gave; dropping it takes the question back.
+/// The values given by a person at a client; dropping it withdraws the question.
 pub type PersonFuture<'a> = Pin<Box<dyn Future<Output = Option<Map<String, Value>>> + Send + 'a>>;
 
 /// The person at the client of a call.
 pub trait ClientPerson: Send + Sync {
-    /// Asks for the values of a form; `None` where none are given: the client may have said no by itself.
+    /// Asks for the values of a form; `None` without an answer: the client may have declined by itself.
     fn ask<'a>(&'a self, message: &'a str, schema: Value) -> PersonFuture<'a>;
 }
 
-/// All tools of a server, in the order of their names. Cheap to clone.
+/// All tools of a server, sorted by name. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Tools(Arc<[Tool]>);
 
@@ -123,7 +123,7 @@ impl Toolset {
         Self::Assistant,
     ];
 
-    /// The name by which it is asked for.
+    /// Its name in a selection.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -141,7 +141,7 @@ impl Toolset {
     /// The sets of a list such as `core,frames`; `all` is every set.
     ///
     /// # Errors
-    /// The name that no set has.
+    /// An unknown name.
     pub fn parse(list: &str) -> Result<Vec<Self>, String> {
         let mut sets = Vec::new();
         for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
@@ -158,7 +158,7 @@ impl Toolset {
 }
 
 impl Tools {
-    /// These tools, in the order of their names: lists are the same every time.
+    /// The tools, sorted by name, so that lists are always the same.
     #[must_use]
     pub fn new(mut tools: Vec<Tool>) -> Self {
         tools.sort_by(|a, b| a.name.cmp(&b.name));
@@ -170,7 +170,7 @@ impl Tools {
         self.0.iter().filter(move |tool| tool.sets.iter().any(|set| sets.contains(set)))
     }
 
-    /// The tool of a name, whatever its set.
+    /// The tool of a name, in any set.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Tool> {
         self.0.binary_search_by(|tool| tool.name.as_str().cmp(name)).ok().map(|at| &self.0[at])

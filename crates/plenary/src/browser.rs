@@ -9,8 +9,8 @@ use std::{
 /// The program that opens links.
 pub(crate) const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
 
-/// Opens a link. It is in the arguments of another program for a moment: a link of the console is worth nothing once the
-/// browser has used it.
+/// Opens a link. Other users can see it for a moment in the program's arguments; a link of the console is worthless once
+/// the browser has used it.
 ///
 /// # Errors
 /// The program cannot be started.

@@ -1,6 +1,5 @@
 //! `plenary cluster`: commands for the operator of several nodes: a configuration for the NATS servers, the state of
-//! their journals and of the nodes, a comparison of a node's replica with the journal, and the ways into a cluster and out
-//! of it.
+//! their journals and of the nodes, a comparison of a replica with the journal, and moving a store into or out of a cluster.
 //! Must not know: the content of a log.
 
 mod nats_conf;
@@ -22,12 +21,12 @@ use crate::{
     server::{LOG, NETWORK, SIGNALS},
 };
 
-/// How long servers that do not answer are waited for.
+/// How long to wait for servers that do not answer.
 const WAIT: Duration = Duration::from_secs(5);
-/// Something is wrong.
+/// The exit code if something is wrong.
 const AMISS: u8 = 1;
 
-/// What is asked.
+/// The arguments of `plenary cluster`.
 #[derive(Args)]
 pub(crate) struct ClusterArgs {
     #[command(subcommand)]
@@ -51,7 +50,7 @@ pub(crate) enum Command {
     Leave(LeaveArgs),
 }
 
-/// Which servers.
+/// The NATS servers.
 #[derive(Args)]
 pub(crate) struct Servers {
     /// NATS servers: nats://A,nats://B,nats://C
@@ -62,7 +61,7 @@ pub(crate) struct Servers {
     cluster_network: Option<String>,
 }
 
-/// What is held against the journal.
+/// The replica that is compared with the journal.
 #[derive(Args)]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
@@ -72,7 +71,7 @@ pub(crate) struct VerifyArgs {
     data: Option<PathBuf>,
 }
 
-/// Which node.
+/// The node to drain.
 #[derive(Args)]
 pub(crate) struct DrainArgs {
     #[command(flatten)]
@@ -82,7 +81,7 @@ pub(crate) struct DrainArgs {
     node: String,
 }
 
-/// What becomes the beginning of a cluster's log.
+/// The store that becomes the beginning of a cluster's log.
 #[derive(Args)]
 pub(crate) struct BeginArgs {
     #[command(flatten)]
@@ -95,7 +94,7 @@ pub(crate) struct BeginArgs {
     data: Option<PathBuf>,
 }
 
-/// Whose replica.
+/// The replica that leaves the cluster.
 #[derive(Args)]
 pub(crate) struct LeaveArgs {
     /// Directory of the node's replica [default: the XDG data directory]
@@ -104,7 +103,7 @@ pub(crate) struct LeaveArgs {
 }
 
 impl ClusterArgs {
-    /// The servers' URLs as they were given, which may have a password in them.
+    /// The servers' URLs as given; they may contain a password.
     pub(crate) fn servers(&self) -> &Option<String> {
         match &self.command {
             Command::NatsConf(_) | Command::Leave(_) => &None,
@@ -116,7 +115,7 @@ impl ClusterArgs {
     }
 }
 
-/// Answers, and gives the exit code.
+/// Runs the command and returns the exit code.
 pub(crate) fn run(args: &ClusterArgs, out: &Out) -> ExitCode {
     let _logs = logs::begin("warn", None);
     let answered = match &args.command {
@@ -142,7 +141,7 @@ fn block_on(work: impl Future<Output = anyhow::Result<bool>>) -> anyhow::Result<
 }
 
 async fn connect(servers: &Servers) -> anyhow::Result<Nats> {
-    // What is only looked at may have one replica.
+    // For a read-only command, a single replica is enough.
     connect_as(servers, true).await
 }
 

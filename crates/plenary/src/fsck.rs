@@ -32,7 +32,7 @@ Exit codes:
   1  something is damaged, missing or out of place
   2  the store could not be checked";
 
-/// Which store, and whether anything is changed.
+/// The arguments of `plenary fsck`.
 #[derive(Args)]
 #[command(after_help = EXIT_CODES_HELP)]
 pub(crate) struct FsckArgs {
@@ -55,11 +55,11 @@ pub(crate) struct FsckArgs {
     recount: bool,
 }
 
-/// What was found.
+/// The findings.
 struct Report {
     audit: Audit,
     blobs: Option<BlobCheck>,
-    /// Counters of owners that are wrong.
+    /// Wrong counters of owners.
     miscounts: Vec<Miscount>,
     /// Whether they were corrected.
     is_recounted: bool,
@@ -73,13 +73,13 @@ impl Report {
         self.audit.is_sound() && is_counted && are_whole
     }
 
-    /// Whether nothing but counters is wrong.
+    /// Whether only counters are wrong.
     fn is_only_miscounted(&self) -> bool {
         self.audit.is_sound() && self.blobs.as_ref().is_none_or(|blobs| blobs.damaged.is_empty())
     }
 }
 
-/// Looks, says what was found, and answers the exit code.
+/// Checks the store, prints the report, and returns the exit code.
 pub(crate) fn run(args: &FsckArgs, out: &Out) -> ExitCode {
     let _logs = logs::begin("warn", None);
     let looked = tokio::runtime::Builder::new_current_thread()
@@ -157,7 +157,7 @@ async fn set_counts(
     }
 }
 
-/// What was found, what its owners store, and how many checksums were added.
+/// The findings, what each owner stores, and the number of added checksums.
 type StoreReport = (Audit, Recount, Option<u64>);
 
 async fn in_postgres(url: &str, add: bool) -> anyhow::Result<StoreReport> {

@@ -4,7 +4,7 @@
 /// The text, in Markdown.
 pub(crate) const GUIDE: &str = include_str!("guide.md");
 
-/// Name and purpose, by which a coding agent decides when to read the skill (agentskills.io).
+/// The head of the skill: its name and purpose, by which a coding agent decides when to read it (agentskills.io).
 const SKILL_HEAD: &str = "---
 name: plenary
 description: Talk to other AI agents on the Plenary network - read and send messages, ask, hand over work, claim files, store and \
@@ -13,7 +13,7 @@ sessions, or when the user mentions Plenary or a handle like @owner.name.
 ---
 ";
 
-/// Where the text begins and ends in a file that holds more.
+/// The markers around the guide in a file with other content.
 const SNIPPET_BEGIN: &str = "<!-- plenary: begin -->";
 const SNIPPET_END: &str = "<!-- plenary: end -->";
 

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::out::Out;
 
-/// What is asked.
+/// The arguments of `plenary log`.
 #[derive(Args)]
 pub(crate) struct LogArgs {
     #[command(subcommand)]
@@ -21,7 +21,7 @@ enum Command {
     Copy(CopyArgs),
 }
 
-/// From where to where.
+/// The source and the destination.
 #[derive(Args)]
 struct CopyArgs {
     /// Directory of the SQLite store, or of a node's replica

@@ -17,17 +17,17 @@ use tracing_subscriber::{EnvFilter, fmt};
 
 use crate::secrets;
 
-/// A library that prints whole messages, which are nobody's business; no filter turns it on.
+/// A library that logs whole messages, which are private; no filter turns it on.
 const SILENT: &str = "rmcp";
 
-/// Lines that wait to be written; one more is lost.
+/// Maximum number of queued lines; further ones are dropped.
 const LINES_MAX: usize = 16_384;
-/// Bytes of them all; what would be more is lost.
+/// Maximum size of the queued lines in bytes; lines beyond it are dropped.
 const BYTES_MAX: usize = 8 << 20;
-/// How long a process that ends waits for the last lines to be written.
+/// How long an ending process waits for the last lines to be written.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
-/// In which form.
+/// The format of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum LogFormat {
     /// One JSON object a line.
@@ -54,13 +54,13 @@ pub(crate) fn begin(default: &str, format: Option<LogFormat>) -> io::Result<Logs
     let (queue, lines) = Queue::new();
     thread::Builder::new().name("logs".to_owned()).spawn(move || lines.write_to(Lossy(io::stderr())))?;
     let writer = queue.clone();
-    // Its own errors would be printed, and printing to a standard error that is closed panics.
+    // The subscriber would print its own errors, and printing to a closed standard error panics.
     let logs = fmt().log_internal_errors(false).with_writer(move || writer.clone()).with_env_filter(filter);
     let _ = match format.unwrap_or(otherwise) {
         LogFormat::Json => logs.json().with_span_list(false).try_init(),
         LogFormat::Text => logs.with_ansi(io::stderr().is_terminal()).try_init(),
     };
-    // The usual one prints, and so waits for whoever reads.
+    // The default hook prints directly, and so waits for the reader.
     std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
     Ok(Logs { queue })
 }
@@ -68,7 +68,7 @@ pub(crate) fn begin(default: &str, format: Option<LogFormat>) -> io::Result<Logs
 impl Drop for Logs {
     fn drop(&mut self) {
         let (done, written) = sync_channel(1);
-        // Where there is no room for it, nobody reads.
+        // If the queue is full, nobody reads.
         if self.queue.lines.try_send(Line::Done(done)).is_ok() {
             let _late = written.recv_timeout(LAST_LINES);
         }
@@ -77,11 +77,11 @@ impl Drop for Logs {
 
 enum Line {
     Bytes(Vec<u8>),
-    /// Everything before it is to be written, and that is to be said.
+    /// A request to confirm that every earlier line is written.
     Done(SyncSender<()>),
 }
 
-/// Where lines wait; whatever is written to it at once is one.
+/// The sending end of the queue; each write is one line.
 #[derive(Clone)]
 struct Queue {
     lines: SyncSender<Line>,
@@ -91,11 +91,11 @@ struct Queue {
 #[derive(Default)]
 struct Backlog {
     bytes: AtomicUsize,
-    /// Lines that found no room, since the start.
+    /// The number of dropped lines since the start.
     lost: AtomicU64,
 }
 
-/// The other end of a queue.
+/// The receiving end of the queue.
 struct Lines {
     lines: Receiver<Line>,
     waiting: Arc<Backlog>,
@@ -133,7 +133,7 @@ impl Write for Queue {
 }
 
 impl Lines {
-    /// Writes until nobody logs any more. Says how many lines were lost as soon as there is room again.
+    /// Writes until every sender is dropped. Reports the number of dropped lines as soon as the queue has room again.
     fn write_to(self, mut out: impl Write) {
         let mut told = 0;
         while let Ok(line) = self.lines.recv() {
@@ -153,7 +153,7 @@ impl Lines {
     }
 }
 
-/// Takes everything, and loses what cannot be written: a full disk or a closed pipe is no reason to end.
+/// A writer that drops what cannot be written: a full disk or a closed pipe must not end the process.
 struct Lossy<W>(W);
 
 impl<W: Write> Write for Lossy<W> {

@@ -21,7 +21,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use secrets::Flag;
 
-/// A request makes many small allocations on one thread that another one frees; this allocator is made for that.
+/// A request makes many small allocations on one thread that another thread frees; this allocator handles that well.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -35,7 +35,7 @@ struct Plenary {
     command: Cli,
 }
 
-/// What can be asked of the binary.
+/// The subcommands.
 #[derive(Subcommand)]
 enum Cli {
     /// Run the server
@@ -53,8 +53,8 @@ enum Cli {
 }
 
 impl Cli {
-    /// Takes the secrets out of the command line; the server's out of its environment too, since it starts programs. The
-    /// client commands do it themselves.
+    /// Removes the secrets from the command line, and for the server also from its environment, since it starts programs.
+    /// The client commands do this themselves.
     fn withdraw_secrets(&self) -> anyhow::Result<()> {
         let (database, cluster, embeddings, rerank) = match self {
             Self::Serve(args) => (&args.database, &args.cluster, &args.embeddings, &args.rerank),
@@ -103,7 +103,7 @@ fn arguments() -> impl Iterator<Item = String> {
     std::env::args_os().map(|argument| argument.to_string_lossy().into_owned())
 }
 
-/// Says what is wrong with the arguments, in JSON where they ask for that.
+/// Reports wrong arguments, as JSON if `--json` is among them.
 fn misused(error: &clap::Error) -> ExitCode {
     let code = u8::try_from(error.exit_code()).unwrap_or(2);
     if error.use_stderr() && arguments().any(|argument| argument == "--json") {
@@ -111,7 +111,7 @@ fn misused(error: &clap::Error) -> ExitCode {
         let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
         out::Out::new(true, true).error(&what, Some("see `plenary help`"));
     } else {
-        // Whoever closed the pipe has what it wants.
+        // Ignored: a reader that closed the pipe needs no more output.
         let _closed = error.print();
     }
     ExitCode::from(code)
@@ -128,7 +128,7 @@ fn finish(out: &out::Out, result: anyhow::Result<()>) -> ExitCode {
     }
 }
 
-/// Whoever closed the pipe, as `head` does, has what it wants.
+/// Whether the reader closed the pipe, as `head` does, because it needs no more output.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let closed = |error: &std::io::Error| error.kind() == std::io::ErrorKind::BrokenPipe;
     error.downcast_ref().is_some_and(closed)
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// The words of a line, of which quoted ones may have spaces.
+    /// The words of a line; a quoted word may contain spaces.
     fn words_of(line: &str) -> Vec<String> {
         let quoted = line.split('"').enumerate();
         let parts = quoted.flat_map(|(nth, part)| match nth % 2 {

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 /// The file in the server's data directory that holds the operator's token (wire.md D.1).
 pub(crate) const OPERATOR_TOKEN_FILE: &str = "operator-token";
 
-/// The file in the server's data directory that says where it can be reached from this machine, while it runs.
+/// The file in the server's data directory with its URL for this machine, while the server runs.
 pub(crate) const SERVER_URL_FILE: &str = "server-url";
 
-/// Looks a variable of the environment up; tests give their own.
+/// Looks up an environment variable; tests pass their own function.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 fn below(var: Lookup<'_>, xdg: &str, home: &str) -> Option<PathBuf> {
@@ -24,17 +24,17 @@ pub(crate) fn config_dir(var: Lookup<'_>) -> Option<PathBuf> {
     below(var, "XDG_CONFIG_HOME", ".config")
 }
 
-/// The server's data where nothing else is said: `$XDG_DATA_HOME/plenary`, else `~/.local/share/plenary`.
+/// The server's default data directory: `$XDG_DATA_HOME/plenary`, else `~/.local/share/plenary`.
 pub(crate) fn default_data_dir(var: Lookup<'_>) -> Option<PathBuf> {
     below(var, "XDG_DATA_HOME", ".local/share")
 }
 
-/// What may be lost without harm: `$XDG_STATE_HOME/plenary`, else `~/.local/state/plenary`.
+/// The directory for files that can be lost without harm: `$XDG_STATE_HOME/plenary`, else `~/.local/state/plenary`.
 pub(crate) fn state_dir(var: Lookup<'_>) -> Option<PathBuf> {
     below(var, "XDG_STATE_HOME", ".local/state")
 }
 
-/// The data directory of this machine's server: `PLENARY_DATA`, else the default; none where nothing is kept.
+/// The data directory of this machine's server: `PLENARY_DATA`, else the default; `None` for a server in memory.
 pub(crate) fn data_dir(var: Lookup<'_>) -> Option<PathBuf> {
     match var("PLENARY_DATA") {
         Some(text) if text == ":memory:" => None,

@@ -18,24 +18,24 @@ use anyhow::{Context as _, bail};
 use clap::CommandFactory as _;
 use rustix::io::{FdFlags, fcntl_setfd};
 
-/// Says to which process, and where, the secrets are handed over: `PID stdin` or `PID DESCRIPTOR`. The programs of that
-/// process inherit it, and pass it over.
+/// The variable that names the receiving process and the source of the secrets: `PID stdin` or `PID DESCRIPTOR`. Programs
+/// started by that process inherit the variable and ignore it, because the PID is not theirs.
 const HANDED_OVER: &str = "PLENARY_HANDED_OVER";
-/// Most bytes of all secrets together: what fits into a pipe that nobody reads yet.
+/// Maximum size of all secrets together: what fits into a pipe before anybody reads it.
 const SECRETS_OCTETS_MAX: usize = 32 << 10;
 
-/// The place of secrets that come on standard input.
+/// The source of secrets that arrive on standard input.
 const STDIN: &str = "stdin";
 
-/// A flag of the command line that has a secret or leads to one.
+/// A flag of the command line that holds a secret or refers to one.
 pub(crate) struct Flag<'a> {
     /// `--token`
     pub(crate) name: &'static str,
-    /// What stands behind it; none where it was not given.
+    /// Its value, if given.
     pub(crate) value: Option<&'a str>,
-    /// Whether that itself is the secret, and not where it is read.
+    /// Whether the value itself is the secret, rather than its location.
     pub(crate) shows: bool,
-    /// As which variable the secret is handed over, and the secret.
+    /// The variable that hands over the secret, and the secret.
     pub(crate) secret: (&'static str, Option<&'a str>),
 }
 
@@ -46,18 +46,18 @@ impl<'a> Flag<'a> {
     }
 }
 
-/// What was handed over.
+/// The secrets that were handed over.
 static HANDED: OnceLock<BTreeMap<String, String>> = OnceLock::new();
 
-/// A variable, wherever it came.
+/// A variable, handed over or from the environment.
 pub(crate) fn variable(name: &str) -> Option<String> {
     let handed = HANDED.get().and_then(|handed| handed.get(name).cloned());
     handed.or_else(|| std::env::var(name).ok())
 }
 
-/// Takes the secrets out of this process's command line, and out of its environment where it `starts_programs`: starts this
-/// command again without them. Comes back in the process that was started so, or where there are none. To be called before
-/// there is any other thread.
+/// Removes the secrets from this process's command line, and from its environment if it `starts_programs`, by starting
+/// this command again without them. Returns in the new process, or if there are no secrets. Must run before any other
+/// thread starts.
 pub(crate) fn withdraw(flags: &[Flag<'_>], starts_programs: bool) -> anyhow::Result<()> {
     if let Some(place) = std::env::var(HANDED_OVER).ok().as_deref().and_then(handed_here) {
         return take(place);
@@ -95,8 +95,8 @@ pub(crate) fn withdraw(flags: &[Flag<'_>], starts_programs: bool) -> anyhow::Res
     Err(error).context("starting again without the secrets")
 }
 
-/// The words without these flags and their values, and whether a secret stood among them. What is behind `--` is another
-/// command's.
+/// The words without these flags and their values, and whether one of them was a secret. Words after `--` belong to
+/// another command.
 fn without(flags: &[Flag<'_>], words: impl Iterator<Item = OsString>) -> (Vec<OsString>, bool) {
     let (mut left, mut shows, mut words) = (Vec::new(), false, words);
     while let Some(word) = words.next() {
@@ -126,7 +126,7 @@ fn without(flags: &[Flag<'_>], words: impl Iterator<Item = OsString>) -> (Vec<Os
     (left, shows)
 }
 
-/// Where secrets are that were handed over to this very process.
+/// The source of the secrets, if they were handed over to this very process.
 fn handed_here(said: &str) -> Option<&str> {
     let (process, place) = said.split_once(' ')?;
     (process.parse() == Ok(std::process::id())).then_some(place)
@@ -147,8 +147,8 @@ fn take(place: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether a variable may hold a secret: each of this program's own but those that its command line shows, and those
-/// of others that are known for it.
+/// Whether a variable may hold a secret: each of this program's own except those that its command line shows, and
+/// known ones of other programs.
 fn is_secret(name: &str) -> bool {
     let is_shown = || {
         let command = crate::Plenary::command();

@@ -15,16 +15,16 @@ use crate::{
     server::{Keepers, Listen, OperatorToken, Server, Settings, Whereabouts},
 };
 
-/// The variable with the URL of the database, which may have a password in it.
+/// The variable with the URL of the database, which may contain a password.
 pub(crate) const DATABASE: &str = "PLENARY_DATABASE";
-/// The variable with the NATS servers of a cluster, which may have a password in it.
+/// The variable with the NATS servers of a cluster, which may contain a password.
 pub(crate) const CLUSTER: &str = "PLENARY_CLUSTER";
-/// The variable with the model that packages are found by.
+/// The variable with the embedding model.
 pub(crate) const EMBEDDINGS: &str = "PLENARY_EMBEDDINGS";
 pub(crate) const RERANK: &str = "PLENARY_RERANK";
 
-/// Settings of the server. What is absent here may stand in the configuration file; flags win over the
-/// environment, and both over the file (wire.md D.1).
+/// The settings of the server. A setting that is absent here may be in the configuration file; flags override the
+/// environment, and both override the file (wire.md D.1).
 #[derive(Args)]
 #[command(after_help = "Example:\n  plenary serve --listen 0.0.0.0:7420 --data /var/lib/plenary")]
 pub(crate) struct ServeArgs {
@@ -114,7 +114,7 @@ pub(crate) fn without_arguments() -> anyhow::Result<Settings> {
 /// How long background work may continue after the server has stopped.
 const LEFT_OVER: Duration = Duration::from_millis(500);
 
-/// Runs the server until it is told to stop, or its store fails.
+/// Runs the server until a signal stops it, or its store fails.
 pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
     let _logs = logs::begin("info", args.log_format)?;
     let settings = Settings::resolve(args)?;
@@ -149,12 +149,12 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
         }
         server.stop().await
     });
-    // What still waits for the system's resolver must not hold the exit up.
+    // A pending lookup in the system's resolver must not delay the exit.
     runtime.shutdown_timeout(LEFT_OVER);
     ended
 }
 
-/// The operator's token, and the temporary directory that holds it when the store is in memory.
+/// The operator's token, and its temporary directory if the store is in memory.
 struct Operator {
     token: OperatorToken,
     _directory: Option<tempfile::TempDir>,
@@ -175,7 +175,7 @@ fn operator(settings: &Settings) -> anyhow::Result<Operator> {
     }
 }
 
-/// Reads `500ms`, `30s`, `5m`, `2h`; a bare `0` too.
+/// Parses `500ms`, `30s`, `5m`, `2h`, or a bare `0`.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);

@@ -14,32 +14,32 @@ use crate::{
 /// An agent's settings, as its owner or the agent itself reads them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Agent {
-    /// Its address.
+    /// Its handle.
     pub handle: AgentHandle,
-    /// Who may reach it.
+    /// Who may contact it.
     pub policy: Policy,
-    /// Whom it may reach and be reached by, under policy `allowlist`.
+    /// The agents and owners it admits, under policy `allowlist`.
     #[serde(default)]
     pub allowlist: Vec<AllowEntry>,
-    /// Whether it may change its own trust.
+    /// Whether it may change its own trust settings.
     #[serde(default)]
     pub self_service: Option<bool>,
-    /// Whether runs that others ask for wait for a person of its owner.
+    /// Whether runs requested by other owners wait for a person of its owner.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hold_runs: bool,
-    /// Whether invitations of others to sessions wait for a person of its owner.
+    /// Whether invitations to sessions from other owners wait for a person of its owner.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hold_invitations: bool,
-    /// When it was made.
+    /// When it was created.
     #[serde(default)]
     pub created_at: Option<TimestampMs>,
-    /// Its display name; its handle if it has none.
+    /// Its display name; its handle if none is set.
     #[serde(default)]
     pub display_name: Option<String>,
     /// `agent` or `person`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// What it is for.
+    /// Its description.
     #[serde(default)]
     pub description: Option<String>,
     /// Its card, in Markdown.
@@ -48,19 +48,19 @@ pub struct Agent {
     /// Who may read its profile.
     #[serde(default)]
     pub visibility: Option<String>,
-    /// The last period in which it did not let everything disturb it.
+    /// Its last attention period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention: Option<Attention>,
 }
 
-/// A period in which an agent does not let everything disturb it.
+/// A period in which only some messages may disturb an agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Attention {
     /// `focus` or `dnd`.
     pub level: String,
-    /// When it began.
+    /// When it starts.
     pub since: TimestampMs,
-    /// When it ends or ended; none where no end was named.
+    /// When it ends or ended; `None` if it has no end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<TimestampMs>,
 }
@@ -68,9 +68,9 @@ pub struct Attention {
 /// The answer of `GET /_admin/agents`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AgentList {
-    /// The agents the token may configure.
+    /// The agents that the token may configure.
     pub agents: Vec<Agent>,
-    /// Where the next page begins; absent at the end.
+    /// The cursor of the next page; absent on the last one.
     #[serde(default)]
     pub next_cursor: Option<String>,
 }
@@ -78,18 +78,18 @@ pub struct AgentList {
 /// The body of `POST /_admin/agents`.
 #[derive(Clone, Serialize)]
 pub struct CreateAgent {
-    /// The new agent's address; its owner is made if new and the operator asks.
+    /// The new agent's handle; the operator may name an owner that does not exist yet, which is then created.
     pub handle: AgentHandle,
     /// Default: `allowlist`, which with an empty list is closed (ASP-6).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
-    /// The first entries.
+    /// The initial entries.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowlist: Vec<AllowEntry>,
-    /// A token of one's own choice; default: the server makes one.
+    /// A token chosen by the caller; default: the server generates one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// Whether it may change its own trust; default: no.
+    /// Whether it may change its own trust settings; default: no.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_service: Option<bool>,
 }
@@ -102,39 +102,39 @@ impl CreateAgent {
     }
 }
 
-/// The answer of `POST /_admin/agents`. The token is shown this once.
+/// The answer of `POST /_admin/agents`. The token is shown only this once.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct CreatedAgent {
-    /// Its address.
+    /// Its handle.
     pub handle: AgentHandle,
     /// Its token, `pla_…`.
     pub token: String,
-    /// Who may reach it.
+    /// Who may contact it.
     pub policy: Policy,
     /// Its allowlist.
     #[serde(default)]
     pub allowlist: Vec<AllowEntry>,
 }
 
-/// The body of `PATCH /_admin/agents/{handle}`: what is absent stays as it is.
+/// The body of `PATCH /_admin/agents/{handle}`: an absent field stays unchanged.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ChangeAgent {
-    /// Who may reach it.
+    /// Who may contact it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
-    /// Whether it may change its own trust.
+    /// Whether it may change its own trust settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub self_service: Option<bool>,
-    /// Whether runs that others ask for wait for a person of its owner.
+    /// Whether runs requested by other owners wait for a person of its owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_runs: Option<bool>,
-    /// Whether invitations of others to sessions wait for a person of its owner.
+    /// Whether invitations to sessions from other owners wait for a person of its owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold_invitations: Option<bool>,
-    /// Its name for people; null, `Some(None)`, removes it.
+    /// Its display name; null, `Some(None)`, removes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display_name: Option<Option<String>>,
-    /// What it is for.
+    /// Its description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<Option<String>>,
     /// Its card, in Markdown.
@@ -145,14 +145,14 @@ pub struct ChangeAgent {
     pub visibility: Option<String>,
 }
 
-/// The answer of `POST …/rotate-token`. The token is shown this once; the old one is dead.
+/// The answer of `POST …/rotate-token`. The token is shown only this once; the old one is no longer valid.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct NewToken {
     /// The new token.
     pub token: String,
 }
 
-/// `/_admin/agents/{handle}` and what stands below it.
+/// The path of an agent, `/_admin/agents/{handle}`, and of a resource below it.
 pub(super) fn agent_path(handle: &AgentHandle, below: &str) -> String {
     format!("/_admin/agents/{}{below}", segment(handle.as_str()))
 }
@@ -166,8 +166,8 @@ impl Client {
         self.post("/_admin/agents", agent).await
     }
 
-    /// `GET /_admin/agents`, one page by handle: all for the operator, its own for an owner. `cursor` is the
-    /// last page's `next_cursor`.
+    /// `GET /_admin/agents`, one page by handle: all agents for the operator, its own for an owner. `cursor` is the
+    /// previous page's `next_cursor`.
     ///
     /// # Errors
     /// As every call.
@@ -191,7 +191,7 @@ impl Client {
         self.patch(&agent_path(handle, ""), change).await
     }
 
-    /// `DELETE /_admin/agents/{handle}`: for good; the handle stays reserved.
+    /// `DELETE /_admin/agents/{handle}`: permanent; the handle stays reserved.
     ///
     /// # Errors
     /// As [`Client::agent`].
@@ -199,7 +199,7 @@ impl Client {
         self.delete(&agent_path(handle, "")).await
     }
 
-    /// `POST /_admin/agents/{handle}/rotate-token`: open connections close within a second.
+    /// `POST /_admin/agents/{handle}/rotate-token`: closes open connections within a second.
     ///
     /// # Errors
     /// As [`Client::agent`].

@@ -15,12 +15,12 @@ use crate::{
 pub struct Org {
     /// Its name.
     pub org: OwnerName,
-    /// When it was made.
+    /// When it was created.
     #[serde(default)]
     pub created_at: Option<TimestampMs>,
     /// The members.
     pub members: Vec<OrgMember>,
-    /// Where the next page of members begins; absent at the end.
+    /// The cursor of the next page of members; absent on the last one.
     #[serde(default)]
     pub next_cursor: Option<String>,
 }
@@ -28,9 +28,9 @@ pub struct Org {
 /// A member of an organisation.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct OrgMember {
-    /// Who.
+    /// The member's handle.
     pub handle: SovereignHandle,
-    /// What it is there.
+    /// Its roles in the organisation.
     #[serde(default)]
     pub roles: Vec<String>,
 }
@@ -40,8 +40,8 @@ fn member_path(org: &OwnerName, member: &SovereignHandle) -> String {
 }
 
 impl Client {
-    /// `GET /_admin/orgs/{org}`, one page of members; the operator's token, or the owner's of the same name.
-    /// `cursor` is the last page's `next_cursor`.
+    /// `GET /_admin/orgs/{org}`, one page of members; with the token of the operator, or of the owner of the same name.
+    /// `cursor` is the previous page's `next_cursor`.
     ///
     /// # Errors
     /// As every call.
@@ -49,7 +49,7 @@ impl Client {
         self.get(&page(&format!("/_admin/orgs/{}", segment(org.as_str())), cursor)).await
     }
 
-    /// `PUT /_admin/orgs/{org}`: makes the organisation, or leaves it as it is.
+    /// `PUT /_admin/orgs/{org}`: creates the organisation; does nothing if it exists.
     ///
     /// # Errors
     /// As every call.
@@ -59,7 +59,7 @@ impl Client {
         self.put(&format!("/_admin/orgs/{}", segment(org.as_str())), &Body {}).await
     }
 
-    /// `PUT /_admin/orgs/{org}/members/{~owner} {roles}`: makes or replaces the membership.
+    /// `PUT /_admin/orgs/{org}/members/{~owner} {roles}`: creates or replaces the membership.
     ///
     /// # Errors
     /// As every call.

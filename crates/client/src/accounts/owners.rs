@@ -10,7 +10,7 @@ use crate::{
     client::{page, segment},
 };
 
-/// The answer of `POST /_admin/owners`. The token is shown this once.
+/// The answer of `POST /_admin/owners`. The token is shown only this once.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct CreatedOwner {
     /// The owner.
@@ -22,25 +22,25 @@ pub struct CreatedOwner {
 /// The answer of `GET /_admin/owners`.
 #[derive(Debug, Clone, Deserialize)]
 pub struct OwnerList {
-    /// Every owner.
+    /// One page of owners.
     pub owners: Vec<OwnerEntry>,
-    /// Where the next page begins; absent at the end.
+    /// The cursor of the next page; absent on the last one.
     #[serde(default)]
     pub next_cursor: Option<String>,
 }
 
-/// One owner of the list.
+/// An owner in the list.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct OwnerEntry {
     /// Its name.
     pub owner: OwnerName,
-    /// When it was made.
+    /// When it was created.
     #[serde(default)]
     pub created_at: Option<TimestampMs>,
 }
 
 impl Client {
-    /// `POST /_admin/owners {owner}`; the operator's token.
+    /// `POST /_admin/owners {owner}`, with the operator's token.
     ///
     /// # Errors
     /// As every call.
@@ -52,7 +52,7 @@ impl Client {
         self.post("/_admin/owners", &Body { owner }).await
     }
 
-    /// `GET /_admin/owners`, one page by name; `cursor` is the last page's `next_cursor`. The operator's token.
+    /// `GET /_admin/owners`, one page by name, with the operator's token; `cursor` is the previous page's `next_cursor`.
     ///
     /// # Errors
     /// As every call.
@@ -60,7 +60,7 @@ impl Client {
         self.get(&page("/_admin/owners", cursor)).await
     }
 
-    /// `POST /_admin/owners/{owner}/rotate-token`; the operator's token, or the owner's own.
+    /// `POST /_admin/owners/{owner}/rotate-token`, with the token of the operator or of the owner.
     ///
     /// # Errors
     /// As every call.

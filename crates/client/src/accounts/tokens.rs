@@ -1,4 +1,4 @@
-//! Additional tokens of an agent: create, list, end; by the agent itself, or by the caller that configures it.
+//! Additional tokens of an agent: created, listed and revoked by the agent itself, or by the caller that configures it.
 //! Must not know: where a token is stored.
 
 use plenary_kernel::AgentHandle;
@@ -10,72 +10,72 @@ use crate::{Client, Reply, Result, ServerRefusal, client::segment};
 /// The body of `POST /agents/me/tokens`.
 #[derive(Debug, Clone, Serialize)]
 pub struct CreateToken {
-    /// What it may do: `read`, `write`, `ROOM:read`, `ROOM:write`, `session:ID`, `project:ID`, with spaces between.
+    /// Its scope: `read`, `write`, `ROOM:read`, `ROOM:write`, `session:ID`, `project:ID`, separated by spaces.
     pub scope: String,
-    /// After how many seconds it ends.
+    /// Its lifetime in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_in: Option<u64>,
-    /// What its maker calls it.
+    /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }
 
-/// A token beside an agent's own.
+/// An additional token of an agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ScopedToken {
     /// Its id.
     pub id: String,
-    /// What its maker calls it.
+    /// Its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it may do.
+    /// Its scope.
     pub scope: String,
-    /// With which token it was made; `own` is the agent's own.
+    /// The id of the token that created it; `own` is the agent's own token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// When it was made, in ms since the epoch.
+    /// When it was created, in milliseconds since the epoch.
     pub created_at: u64,
-    /// When it ends by itself.
+    /// When it expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
     /// When it was last used, to the minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<u64>,
-    /// The client that it was granted to.
+    /// The OAuth client that it was granted to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<GrantedClient>,
-    /// The issuer by whose word it was given, by its name at the server.
+    /// The issuer on whose token it was issued, by its name on the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
 }
 
-/// The client of a grant.
+/// The OAuth client of a grant.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GrantedClient {
-    /// By which id it calls itself.
+    /// Its client id.
     pub id: String,
-    /// By which name it was shown.
+    /// The name that it was shown under.
     pub name: String,
 }
 
-/// A token that was made; shown this once.
+/// A newly created token; shown only this once.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct CreatedToken {
-    /// What its bearer sends.
+    /// The token itself.
     pub token: String,
-    /// What is known of it.
+    /// Its description.
     #[serde(flatten)]
     pub about: ScopedToken,
 }
 
-/// The tokens of an agent beside its own.
+/// The additional tokens of an agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ScopedTokens {
-    /// The oldest first.
+    /// The tokens, oldest first.
     pub tokens: Vec<ScopedToken>,
 }
 
-/// The agent whose tokens these are: the caller, or one that its owner names.
+/// The path of an agent's tokens: the caller's, or those of the agent that its owner names.
 fn path(of: Option<&AgentHandle>, rest: &str) -> String {
     match of {
         None => format!("/agents/me/tokens{rest}"),
@@ -92,10 +92,10 @@ impl Client {
         self.get(&path(of, "")).await
     }
 
-    /// `POST` there.
+    /// `POST` to the same path.
     ///
     /// # Errors
-    /// 400 for a scope that is none, 403 `insufficient_scope` for more than the caller's token has, 409
+    /// 400 for an invalid scope, 403 `insufficient_scope` for more than the caller's token has, 409
     /// `too_many_tokens`; else as [`Client::agent`].
     pub async fn create_token(
         &self,
@@ -105,7 +105,7 @@ impl Client {
         self.post(&path(of, ""), new).await
     }
 
-    /// `DELETE …/{id}`: open connections close within a second.
+    /// `DELETE …/{id}`: closes open connections within a second.
     ///
     /// # Errors
     /// As [`Client::agent`].
@@ -114,18 +114,18 @@ impl Client {
     }
 }
 
-/// A token that was got for another one (RFC 8693); shown this once.
+/// The result of a token exchange (RFC 8693); shown only this once.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct ExchangedToken {
-    /// What its bearer sends.
+    /// The token itself.
     pub access_token: String,
-    /// For how many seconds.
+    /// Its lifetime in seconds.
     pub expires_in: u64,
-    /// What it may do.
+    /// Its scope.
     pub scope: String,
 }
 
-/// A refusal as RFC 6749 has it.
+/// An error in the form of RFC 6749.
 #[derive(Deserialize)]
 struct OAuthRefusal {
     error: String,
@@ -134,7 +134,7 @@ struct OAuthRefusal {
 }
 
 impl Client {
-    /// `POST /oauth/token`, for a token of an issuer that the server knows: a JWT of a CI, or of SPIFFE.
+    /// `POST /oauth/token`: exchanges a token of an issuer that the server knows, for example a CI's or SPIFFE's JWT.
     ///
     /// # Errors
     /// As every call; 400 `invalid_request` when the token is not accepted, `invalid_scope`.

@@ -13,11 +13,11 @@ use crate::{
     client::{page, segment},
 };
 
-/// Who may reach an agent (ASP-6).
+/// Who may contact an agent (ASP-6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// Only those on its list, and it reaches only them; empty means closed.
+    /// Contact in both directions only with those on its list; an empty list means none.
     Allowlist,
     /// Anyone.
     Open,
@@ -43,24 +43,24 @@ impl FromStr for Policy {
     }
 }
 
-/// An allowlist as it stands after the call.
+/// An allowlist after the call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Allowlist {
     /// Its entries.
     pub entries: Vec<AllowEntry>,
 }
 
-/// One page of whom an agent can reach.
+/// One page of the agents that an agent can contact.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ReachablePage {
     /// The agents, by handle.
     pub agents: Vec<Reachable>,
-    /// Where the next page begins; absent at the end.
+    /// The cursor of the next page; absent on the last one.
     #[serde(default)]
     pub next_cursor: Option<String>,
 }
 
-/// An agent that another can reach.
+/// An agent within reach of another.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Reachable {
     /// The handle.
@@ -69,12 +69,12 @@ pub struct Reachable {
     pub trust: String,
 }
 
-/// One page of whom an agent blocks.
+/// One page of the agents that an agent blocks.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Blocks {
     /// The blocks, by handle.
     pub blocks: Vec<Block>,
-    /// Where the next page begins; absent at the end.
+    /// The cursor of the next page; absent on the last one.
     #[serde(default)]
     pub next_cursor: Option<String>,
 }
@@ -82,9 +82,9 @@ pub struct Blocks {
 /// One block.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Block {
-    /// Who is blocked.
+    /// The blocked agent.
     pub blocked_handle: AgentHandle,
-    /// Since when.
+    /// When it was blocked.
     #[serde(default)]
     pub created_at: Option<TimestampMs>,
 }
@@ -124,7 +124,7 @@ impl Client {
         self.delete(&agent_path(handle, &format!("/allowlist/{}", segment(entry.as_str())))).await
     }
 
-    /// `GET /_admin/agents/{handle}/blocks`, one page; `cursor` is the last page's `next_cursor`.
+    /// `GET /_admin/agents/{handle}/blocks`, one page; `cursor` is the previous page's `next_cursor`.
     ///
     /// # Errors
     /// As [`Client::agent`].
@@ -132,8 +132,8 @@ impl Client {
         self.get(&page(&agent_path(handle, "/blocks"), cursor)).await
     }
 
-    /// `POST /_admin/agents/{handle}/blocks {handle}`: wins over every policy, and force-leaves the blocked
-    /// agent from shared sessions (ASP-12 to ASP-14).
+    /// `POST /_admin/agents/{handle}/blocks {handle}`: overrides every policy, and makes the blocked agent leave
+    /// shared sessions (ASP-12 to ASP-14).
     ///
     /// # Errors
     /// As [`Client::agent`].

@@ -1,4 +1,4 @@
-//! An agent that attaches itself: its WebSocket at `/agent/{owner}.{name}/attach`, which is opened again after each
+//! An agent that attaches itself: its WebSocket at `/agent/{owner}.{name}/attach`, which is reopened after each
 //! failure.
 //! Must not know: the content of frames, or their effects.
 
@@ -14,42 +14,42 @@ use tokio::time::Instant;
 use crate::{Backoff, Client, Error, Result, client::segment};
 use socket::{ConnectionEnd, Socket, SocketItem};
 
-/// The first wait before attaching again.
+/// The pause before the first reconnect.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// The longest: below the time for which a run waits for an instance unless it is said.
+/// The longest pause: shorter than the default time for which a run waits for an instance.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// What [`Attachment::next`] reports.
+/// An item returned by [`Attachment::next`].
 #[derive(Debug)]
 pub enum Signal {
-    /// The connection stands: requests come over it.
+    /// The connection is open, and requests arrive on it.
     Attached,
     /// A text frame.
     Frame(String),
-    /// What was put is on its way: there is room again.
+    /// The queued frame was sent: there is room for the next.
     Sent,
-    /// The agent was let go: the connection is closed for good. Awaited again, it would be made anew.
+    /// The server dismissed the agent and closed the connection for good. Another `next` would connect again.
     LetGo {
-        /// What the server says of it.
+        /// The server's reason.
         reason: String,
     },
-    /// The connection is gone, and what was put and not sent with it; it will be made again by itself.
+    /// The connection is lost, together with a queued frame that was not sent; it is reopened automatically.
     Lost {
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
         /// When the next attempt begins.
         retry_in: Duration,
     },
 }
 
-/// How to attach, and what is told of the agent.
+/// How to attach, and the agent's description.
 #[derive(Debug, Clone, Default)]
 pub struct AttachOptions {
-    /// What the agent is for, one line.
+    /// The agent's purpose, in one line.
     pub purpose: Option<String>,
-    /// Its tools, for information.
+    /// Its tools, shown for information.
     pub tools: Vec<String>,
-    /// Keep trying although the server was never reached; default: the first failure is the caller's.
+    /// Keep retrying even if the server was never reached; by default the first failure is returned.
     pub wait_for_server: bool,
 }
 
@@ -58,7 +58,7 @@ enum State {
     Open(Box<Socket>, Instant),
 }
 
-/// An agent's attachment. Nothing runs in the background: it works while [`Attachment::next`] is awaited.
+/// An agent's attachment. There is no background task: it works only while [`Attachment::next`] is awaited.
 pub struct Attachment {
     client: Client,
     path: String,
@@ -69,12 +69,12 @@ pub struct Attachment {
 }
 
 impl Attachment {
-    /// The next thing to report. Meanwhile what was put goes out. May be dropped and called again without losing
+    /// Waits for the next signal, and sends the queued frame meanwhile. May be dropped and called again without losing
     /// anything.
     ///
     /// # Errors
-    /// For good: [`Error::Refused`] when the server refuses the connection and not just for now, [`Error::Network`]
-    /// when it was never reached, [`Error::Unreadable`] when there is no WebSocket.
+    /// Fatal errors only: [`Error::Refused`] when the server refuses the connection permanently, [`Error::Network`]
+    /// when it was never reached, [`Error::Unreadable`] when the endpoint is not a WebSocket.
     pub async fn next(&mut self) -> Result<Signal> {
         match &mut self.state {
             State::Due(when) => {
@@ -111,21 +111,21 @@ impl Attachment {
         }
     }
 
-    /// Whether the connection stands and takes a frame now.
+    /// Whether the connection is open and accepts a frame now.
     #[must_use]
     pub fn has_room(&self) -> bool {
         matches!(&self.state, State::Open(socket, _) if socket.has_room())
     }
 
-    /// Puts a frame, to be sent while [`Attachment::next`] or [`Attachment::close`] is awaited. Where there is no room
-    /// for it, it is lost.
+    /// Queues a frame, which is sent while [`Attachment::next`] or [`Attachment::close`] is awaited. Without room,
+    /// the frame is lost.
     pub fn put(&mut self, frame: String) {
         if let State::Open(socket, _) = &mut self.state {
             socket.put(frame);
         }
     }
 
-    /// Sends what was put, says good-bye and waits a moment for the answer.
+    /// Sends the queued frame, closes the connection, and waits briefly for the server's close.
     pub async fn close(self) {
         if let State::Open(socket, _) = self.state {
             socket.close().await;
@@ -150,7 +150,7 @@ impl Attachment {
 }
 
 impl Client {
-    /// Attaches as an instance of an agent, with the token of the agent itself, over every break of the connection.
+    /// Attaches as an instance of an agent, with the agent's own token, and reconnects after every failure.
     /// Connects when first awaited.
     #[must_use]
     pub fn attach(&self, agent: &AgentHandle, options: &AttachOptions) -> Attachment {

@@ -16,26 +16,26 @@ use crate::{
     websocket::{self, WebSocket},
 };
 
-/// Largest frame taken: a request as the server may hand it on, and room for what it adds.
+/// Largest frame accepted: a request as the server may forward it, with room for what the server adds.
 const FRAME_OCTETS_MAX: usize = 9 << 20;
-/// How long nothing may be heard of the server, which pings every 20 s.
+/// How long the server, which pings every 20 s, may be silent.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
-/// How long what was put may take to go out before the good-bye.
+/// How long a queued frame may take to be sent before the close.
 const LAST_FRAMES_TIME: Duration = Duration::from_millis(500);
 
-/// What [`Socket::next`] reports.
+/// An item returned by [`Socket::next`].
 pub(super) enum SocketItem {
     /// A text frame.
     Frame(String),
-    /// What was put is on its way.
+    /// The queued frame was sent.
     Sent,
 }
 
 /// The end of a connection.
 pub(super) struct ConnectionEnd {
-    /// Why, for people.
+    /// The reason, for people.
     pub(super) reason: String,
-    /// Whether the server closed it in order: the agent is to be none of its any more.
+    /// Whether the server closed the connection normally: it has dismissed the agent.
     pub(super) is_let_go: bool,
 }
 
@@ -50,9 +50,9 @@ pub(super) struct Socket {
     read: SplitStream<WebSocket>,
     write: SplitSink<WebSocket, Message>,
     heard: Instant,
-    /// Waits for its turn.
+    /// The queued frame.
     put: Option<Message>,
-    /// Whether something was written that may not have gone out.
+    /// Whether written data may not have been flushed.
     is_behind: bool,
 }
 
@@ -63,18 +63,18 @@ impl Socket {
         Ok(Self { read, write, heard: Instant::now(), put: None, is_behind: false })
     }
 
-    /// Whether it takes a frame.
+    /// Whether it accepts a frame.
     pub(super) fn has_room(&self) -> bool {
         self.put.is_none()
     }
 
-    /// Takes a frame.
+    /// Queues a frame.
     pub(super) fn put(&mut self, frame: String) {
         self.put = Some(Message::Text(frame.into()));
     }
 
-    /// The next text frame, or why there will be none; what was put goes out meanwhile. The server's pings are answered
-    /// by reading on.
+    /// The next text frame, or the end of the connection; sends the queued frame meanwhile. Reading on also answers the
+    /// server's pings.
     pub(super) async fn next(&mut self) -> std::result::Result<SocketItem, ConnectionEnd> {
         loop {
             let silent = sleep_until(self.heard + SILENCE_MAX);
@@ -113,7 +113,7 @@ impl Socket {
         }
     }
 
-    /// Sends what was put, says good-bye and waits a moment for the answer.
+    /// Sends the queued frame, closes the connection, and waits briefly for the server's close.
     pub(super) async fn close(self) {
         let Self { read, mut write, put, .. } = self;
         let last = async {
@@ -122,7 +122,7 @@ impl Socket {
                 None => write.flush().await,
             }
         };
-        // A server that takes nothing any more is left behind.
+        // Gives up on a server that accepts no more data.
         if let Ok(Ok(())) = tokio::time::timeout(LAST_FRAMES_TIME, last).await
             && let Ok(mut socket) = read.reunite(write)
         {

@@ -1,14 +1,14 @@
-//! A channel as people name it: by its id, or by its whole URL (CH-8, CH-29).
+//! A channel's address as people write it: its id, or its whole URL (CH-8, CH-29).
 //! Must not know: the server, if only an id is given.
 
 use std::{fmt, str::FromStr};
 
 use crate::{BaseUrl, Error, Result};
 
-/// What stands between a server's address and the id.
+/// The path between a server's URL and the id.
 const PATH: &str = "/agent-channel/";
 
-/// A channel, and its server where that was said.
+/// A channel, and its server if given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelAddress {
     /// The server, from a whole URL.
@@ -18,13 +18,13 @@ pub struct ChannelAddress {
 }
 
 impl ChannelAddress {
-    /// The id, in upper case. Whether it can be one, the server judges.
+    /// The id, in upper case. The server checks whether it is valid.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The key, where the link has one.
+    /// The key, if the link has one.
     #[must_use]
     pub fn key(&self) -> Option<&str> {
         self.key.as_deref()
@@ -43,7 +43,7 @@ impl fmt::Display for ChannelAddress {
 impl FromStr for ChannelAddress {
     type Err = Error;
 
-    /// What follows the id in a URL, e.g. `?format=markdown` or `/state`, is passed over, but for its key.
+    /// Ignores what follows the id in a URL, e.g. `?format=markdown` or `/state`, except the key.
     fn from_str(text: &str) -> Result<Self> {
         let bad = || {
             Error::Invalid(format!(
@@ -65,7 +65,7 @@ impl FromStr for ChannelAddress {
         };
         let mut pairs = query.into_iter().flat_map(|query| query.split('&'));
         let key = pairs.find_map(|pair| pair.strip_prefix("key=")).filter(|key| is_word(key));
-        // An id alone may have the key behind it, as in its link.
+        // An id alone may be followed by its key, as in a link.
         if server.is_none() && query.is_some() && key.is_none() {
             return Err(bad());
         }

@@ -15,15 +15,15 @@ use crate::{Client, Error, IdempotencyKey, RawReply, Reply, Result, client::segm
 pub struct Channel {
     /// Four characters, in upper case.
     pub id: String,
-    /// What it is about; may be empty.
+    /// Its title; may be empty.
     pub title: String,
     /// The creator, by its stable name.
     pub created_by: String,
     /// RFC 3339, UTC.
     pub created_at: String,
-    /// RFC 3339, UTC; none while it is open.
+    /// RFC 3339, UTC; `None` while it is open.
     pub closed_at: Option<String>,
-    /// Its link: the URL with the key that gives access.
+    /// Its URL with the key that grants access.
     pub url: String,
 }
 
@@ -32,28 +32,28 @@ pub struct Channel {
 pub struct NewEvent {
     /// 1 to 64 characters.
     pub kind: String,
-    /// A stable name; absent: the handle of the token.
+    /// A stable name; default: the handle of the token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// A JSON object, sent as it is.
+    /// A JSON object, sent unchanged.
     pub payload: Box<RawValue>,
 }
 
-/// What is wrong with an event that was checked and not stored.
+/// The result of validating an event.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Verdict {
     /// Whether the event is valid.
     pub valid: bool,
-    /// Everything that is wrong.
+    /// All problems.
     pub problems: Vec<Problem>,
 }
 
-/// One thing that is wrong.
+/// A problem of an event.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Problem {
-    /// The member it is in: `concepts[2].status`.
+    /// The path of the member: `concepts[2].status`.
     pub field: String,
-    /// What is wrong, and what to do.
+    /// The problem and its remedy.
     pub problem: String,
 }
 
@@ -78,25 +78,25 @@ impl ChannelFormat {
     }
 }
 
-/// Which events of a channel.
+/// Selects events of a channel.
 #[derive(Debug, Clone, Default)]
 pub struct EventsQuery {
-    /// Only of this kind.
+    /// Only events of this kind.
     pub kind: Option<String>,
     /// The maximum number, clamped to 1 to 500; absent: 50.
     pub limit: Option<u32>,
-    /// Only with a lower id.
+    /// Only events with a lower id.
     pub before: Option<u64>,
-    /// Only with a higher id; alone, the ones that follow it directly.
+    /// Only events with a higher id; alone, the events that follow it directly.
     pub after: Option<u64>,
 }
 
-/// Where the next page of events begins.
+/// The position of the next page of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Older {
-    /// With the events before this id.
+    /// The page before this id.
     Before(u64),
-    /// With the events after this id.
+    /// The page after this id.
     After(u64),
 }
 
@@ -105,11 +105,11 @@ pub enum Older {
 pub struct EventPage {
     /// The page.
     pub reply: Reply<Vec<ChannelEvent>>,
-    /// Where to go on, where there is more.
+    /// The position of the next page, if there is one.
     pub next: Option<Older>,
 }
 
-/// Reads `<…?limit=50&before_id=7>; rel="next"`.
+/// Parses `<…?limit=50&before_id=7>; rel="next"`.
 fn next(link: &str) -> Option<Older> {
     let (url, rel) = link.strip_prefix('<')?.split_once('>')?;
     let parameter = |name: &str| {
@@ -121,7 +121,7 @@ fn next(link: &str) -> Option<Older> {
 }
 
 impl Client {
-    /// A path below a channel, with the key of its link where there is one.
+    /// A path below a channel, with the link's key if there is one.
     pub(super) fn at(&self, id: &str, rest: &str) -> String {
         let path = format!("/agent-channel/{}{rest}", segment(id));
         let Some(key) = self.channel_key() else { return path };
@@ -141,7 +141,7 @@ impl Client {
         )
     }
 
-    /// `GET /agent-channel`: those that the token's owner created or appended to, newest first.
+    /// `GET /agent-channel`: the channels that the token's owner created or appended to, newest first.
     ///
     /// # Errors
     /// As every call.
@@ -150,7 +150,7 @@ impl Client {
         self.get(&format!("/agent-channel?include_closed={include_closed}{limit}")).await
     }
 
-    /// `GET /agent-channel/{id}`: the view by which a channel explains itself (CH-5, CH-22).
+    /// `GET /agent-channel/{id}`: the view in which a channel explains itself (CH-5, CH-22).
     ///
     /// # Errors
     /// As every call.
@@ -189,14 +189,14 @@ impl Client {
     /// `POST …/event` (CH-9, CH-25).
     ///
     /// # Errors
-    /// As every call; 409 `channel_closed` where the server takes no more events after closing.
+    /// As every call; 409 `channel_closed` if the server accepts no events after closing.
     pub async fn append_event(&self, id: &str, event: &NewEvent) -> Result<Reply<ChannelEvent>> {
         Reply::read(
             self.post_once(&self.at(id, "/event"), Some(body(event)?), &IdempotencyKey::random()).await?,
         )
     }
 
-    /// `POST …/event?validate=1`: checks an event and stores nothing (CH-31, CH-32).
+    /// `POST …/event?validate=1`: validates an event and stores nothing (CH-31, CH-32).
     ///
     /// # Errors
     /// As every call.
@@ -204,7 +204,7 @@ impl Client {
         self.post(&self.at(id, "/event?validate=1"), event).await
     }
 
-    /// `GET …/presence`: who was heard, and who is presumed dead (CH-2).
+    /// `GET …/presence`: the last status of each agent, and whether it is presumed dead (CH-2).
     ///
     /// # Errors
     /// As every call.
@@ -220,10 +220,10 @@ impl Client {
         Reply::read(self.post_once(&self.at(id, "/close"), None, &IdempotencyKey::random()).await?)
     }
 
-    /// `POST …/key`: gives the channel's link another key (wire.md D.6).
+    /// `POST …/key`: replaces the key in the channel's link (wire.md D.6).
     ///
     /// # Errors
-    /// As every call; 403 `not_its_owner` where the channel belongs to another owner.
+    /// As every call; 403 `not_its_owner` if the channel belongs to another owner.
     pub async fn change_channel_key(&self, id: &str) -> Result<Reply<Channel>> {
         Reply::read(self.post_once(&self.at(id, "/key"), None, &IdempotencyKey::random()).await?)
     }

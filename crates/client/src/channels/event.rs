@@ -9,7 +9,7 @@ use crate::{Error, Result};
 /// One event.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ChannelEvent {
-    /// Rises over all channels of the server.
+    /// Increases across all channels of the server.
     pub id: u64,
     /// Its channel.
     pub channel_id: String,
@@ -17,25 +17,25 @@ pub struct ChannelEvent {
     pub kind: String,
     /// The author, by its stable name.
     pub author: String,
-    /// Who that is by its token.
+    /// The holder of the author's token.
     #[serde(default)]
     pub via: Option<String>,
-    /// The object as it was sent.
+    /// The object, unchanged.
     pub payload: Box<RawValue>,
     /// RFC 3339, UTC.
     pub created_at: String,
 }
 
 impl ChannelEvent {
-    /// Reads one.
+    /// Parses an event.
     ///
     /// # Errors
-    /// [`Error::Unreadable`] when it is none.
+    /// [`Error::Unreadable`] when the text is not an event.
     pub fn read(json: &str) -> Result<Self> {
         serde_json::from_str(json).map_err(|e| Error::Unreadable(format!("not an event of a channel ({e})")))
     }
 
-    /// Its JSON, on one line; the payload as it was sent.
+    /// Its JSON, on one line; the payload is unchanged.
     #[must_use]
     pub fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default().replace(['\n', '\r'], " ")

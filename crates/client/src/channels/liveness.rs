@@ -33,35 +33,35 @@ pub struct AgentPresence {
     pub presumed_dead: bool,
 }
 
-/// Who holds the work by the newest state.
+/// The holder of the work, from the newest state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     /// The agent.
     pub agent: String,
-    /// How long ago that state was posted, in seconds.
+    /// The age of that state in seconds.
     pub state_age_seconds: u64,
 }
 
-/// What changed.
+/// A change of liveness.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Vital {
-    /// An agent is presumed dead, told once for each time it dies or comes to hold the work.
+    /// An agent is presumed dead; reported once for each death, and again when it becomes the holder.
     Dead {
         /// The agent.
         agent: String,
-        /// How long it is silent.
+        /// How long it has been silent.
         silent_seconds: u64,
         /// Whether it holds the work.
         holds_work: bool,
     },
-    /// An agent that was presumed dead was heard.
+    /// An agent that was presumed dead posted again.
     Back {
         /// The agent.
         agent: String,
     },
 }
 
-/// What was told so far.
+/// The agents reported dead so far.
 #[derive(Debug, Default)]
 pub struct Liveness {
     dead: BTreeSet<String>,
@@ -69,8 +69,8 @@ pub struct Liveness {
 }
 
 impl Liveness {
-    /// What has changed by this presence and holder. A holder that never posted a status is as silent as the state
-    /// that names it is old.
+    /// The changes since the last call. For a holder that never posted a status, the age of the state that names it
+    /// counts as its silence.
     pub fn take(&mut self, presence: &Presence, holder: Option<&Holder>) -> Vec<Vital> {
         let mut silent: Vec<(&str, u64)> = presence
             .agents

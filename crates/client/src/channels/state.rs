@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::{RawValue, to_raw_value};
 
-/// The members of an object, each as it was sent: numbers keep their digits, unknown members their values.
+/// The members of an object, unchanged: numbers keep their digits, unknown members their values.
 type Members = BTreeMap<String, Box<RawValue>>;
 
 /// The current state is not a JSON object.
@@ -13,11 +13,11 @@ type Members = BTreeMap<String, Box<RawValue>>;
 #[error("the channel's state is not a JSON object")]
 pub struct NotAState;
 
-/// The state that follows `current` when `by` hands the work to `holder`, who is expected to do `action`: all else is
-/// kept, whatever it is. Where there is no current state, a fresh one of version 2.
+/// The state that follows `current` when `by` hands the work to `holder`, with `action` as the expected action; all
+/// other members stay unchanged. Without a current state, a new one of version 2.
 ///
 /// # Errors
-/// [`NotAState`] when `current` is no object.
+/// [`NotAState`] when `current` is not an object.
 pub fn handed_over(
     current: Option<&RawValue>,
     by: &str,
@@ -31,7 +31,7 @@ pub fn handed_over(
             .map(|(name, json)| (name.to_owned(), raw(&serde_json::from_str::<&RawValue>(json).ok())))
             .collect(),
     };
-    // What stands there and is no object was no handoff.
+    // A value that is not an object does not count as a handoff.
     let before = state.get("handoff").map(|handoff| serde_json::from_str(handoff.get()));
     let mut handoff: Members = before.and_then(Result::ok).unwrap_or_default();
     handoff.insert("holder".to_owned(), raw(&holder));
@@ -45,7 +45,7 @@ fn raw<T: serde::Serialize>(value: &T) -> Box<RawValue> {
     to_raw_value(value).expect("strings and objects of JSON can be written")
 }
 
-/// Who holds the work by this state, and what is expected of them; `None` where nobody does.
+/// The holder of the work in this state, and the expected action; `None` without a holder.
 #[must_use]
 pub fn handoff_of(state: &RawValue) -> Option<(String, String)> {
     let state: Members = serde_json::from_str(state.get()).ok()?;

@@ -1,4 +1,4 @@
-//! A channel's live events, across disconnects, each once.
+//! A channel's live events across disconnects, each exactly once.
 //! Must not know: the use of an event.
 
 use std::time::Duration;
@@ -10,53 +10,53 @@ use crate::{
     feed::{Feed, FeedItem, Paths, StreamOptions},
 };
 
-/// Most bytes of one event: the largest body a server takes, twice.
+/// Largest event in bytes: twice the largest body that a server accepts.
 const EVENT_OCTETS_MAX: usize = 2 << 20;
 
-/// What to follow.
+/// Selects the events to follow.
 #[derive(Debug, Clone)]
 pub struct ChannelSubscription {
     /// The channel.
     pub id: String,
     /// Only events of this kind.
     pub kind: Option<String>,
-    /// Begin behind this event; absent: from now on.
+    /// Start after this event; default: only new events.
     pub after: Option<u64>,
 }
 
-/// What [`ChannelStream::next`] reports.
+/// An item returned by [`ChannelStream::next`].
 #[derive(Debug)]
 pub enum Signal {
-    /// The stream stands, without a gap to what was read before.
+    /// The stream is open, without a gap after the events read before.
     Opened,
     /// An event.
     Event(Box<ChannelEvent>),
-    /// The server is there, and has nothing to say for now.
+    /// The server is reachable, and has no events for now.
     Keepalive,
-    /// An event that was not understood; the following goes on.
+    /// An event that could not be parsed; the stream continues.
     Unreadable(Error),
-    /// The stream is gone and will be opened again by itself, behind what was read.
+    /// The stream is lost; it is reopened automatically after the last event.
     Lost {
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
         /// When the next attempt begins.
         retry_in: Duration,
     },
 }
 
-/// A following of a channel. Nothing runs in the background: it works while [`ChannelStream::next`] is awaited.
+/// Follows a channel. There is no background task: it works only while [`ChannelStream::next`] is awaited.
 pub struct ChannelStream {
     feed: Feed,
-    /// The highest id handed on.
+    /// The highest id returned so far.
     last: u64,
 }
 
 impl ChannelStream {
-    /// The next thing to report. May be dropped and called again without losing anything.
+    /// Waits for the next signal. May be dropped and called again without losing anything.
     ///
     /// # Errors
-    /// For good: [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was never
-    /// reached, [`Error::Unreadable`] when what answers is no event stream.
+    /// Fatal errors only: [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was never
+    /// reached, [`Error::Unreadable`] when the response is not an event stream.
     pub async fn next(&mut self) -> Result<Signal> {
         loop {
             match self.feed.next().await? {
@@ -77,7 +77,7 @@ impl ChannelStream {
 }
 
 impl Client {
-    /// Follows a channel, over every break of the stream. Connects when first awaited.
+    /// Follows a channel, and reconnects after every failure. Connects when first awaited.
     #[must_use]
     pub fn channel(&self, subscription: &ChannelSubscription, options: StreamOptions) -> ChannelStream {
         let ChannelSubscription { id, kind, after } = subscription;

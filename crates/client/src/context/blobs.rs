@@ -31,7 +31,7 @@ impl fmt::Display for BlobId {
 impl FromStr for BlobId {
     type Err = Error;
 
-    /// With or without `sha256:`.
+    /// Accepts the hash with or without `sha256:`.
     fn from_str(text: &str) -> Result<Self> {
         let mut octets = [0; 32];
         hex::decode_to_slice(text.strip_prefix("sha256:").unwrap_or(text), &mut octets)
@@ -41,10 +41,10 @@ impl FromStr for BlobId {
 }
 
 impl Client {
-    /// `PUT …/blobs/{sha256}`. The same content again changes nothing.
+    /// `PUT …/blobs/{sha256}`. Repeating it changes nothing.
     ///
     /// # Errors
-    /// As every call; 501 `not_implemented` where the server keeps no blobs.
+    /// As every call; 501 `not_implemented` if the server stores no blobs.
     pub async fn put_blob(&self, project_id: &str, content: Bytes) -> Result<Reply<serde_json::Value>> {
         let path = project(project_id, &format!("/blobs/{}", BlobId::of(&content)));
         let send = || async { Reply::read(self.put_octets(&path, content.clone()).await?.into_success()?) };
@@ -64,10 +64,10 @@ impl Client {
         }
     }
 
-    /// `GET …/blobs/{sha256}`; held against its id.
+    /// `GET …/blobs/{sha256}`; verifies the hash.
     ///
     /// # Errors
-    /// As every call; [`Error::Unreadable`] when it is another content.
+    /// As every call; [`Error::Unreadable`] when the hash does not match.
     pub async fn blob(&self, project_id: &str, id: BlobId) -> Result<Bytes> {
         let path = project(project_id, &format!("/blobs/{id}"));
         let content = self.raw(Method::GET, &path, None).await?.into_success()?.body;

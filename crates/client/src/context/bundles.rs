@@ -13,35 +13,35 @@ use super::{
 };
 use crate::{Client, Reply, Result};
 
-/// A question of a package.
+/// An open question of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct OpenQuestion {
     /// The question.
     pub question: String,
-    /// Where it stands.
+    /// The package that contains it.
     #[serde(default)]
     pub package_id: String,
-    /// When that package was made.
+    /// When that package was created.
     #[serde(default)]
     pub created_at: String,
 }
 
-/// What a session begins with (AP-61).
+/// The briefing of a new session (AP-61).
 #[derive(Debug, Clone, Deserialize)]
 pub struct Orientation {
     /// The project.
     pub project: Project,
-    /// Newest first.
+    /// The packages, newest first.
     pub recent_packages: Vec<Package>,
-    /// The facts that are current.
+    /// The current facts.
     pub active_facts: Vec<Fact>,
-    /// Newest first.
+    /// The questions, newest first.
     pub open_questions: Vec<OpenQuestion>,
-    /// How many days were looked back on.
+    /// The number of days covered.
     pub window_days: u64,
     /// RFC 3339 UTC.
     pub generated_at: String,
-    /// The lists that a limit left something out of.
+    /// The lists that a limit cut short.
     #[serde(default, rename = "x-truncated")]
     pub truncated: Vec<String>,
 }
@@ -49,50 +49,50 @@ pub struct Orientation {
 /// A digest (AP-62).
 #[derive(Debug, Clone, Deserialize)]
 pub struct Digest {
-    /// The project; none over all.
+    /// The project; `None` for a digest over all projects.
     #[serde(default)]
     pub project: Option<Project>,
-    /// What was asked about.
+    /// The query of the digest.
     #[serde(default)]
     pub focus: Option<String>,
-    /// How many days were looked back on.
+    /// The number of days covered.
     pub window_days: u64,
-    /// What happened.
+    /// A summary of the packages.
     pub summary: Summary,
-    /// The facts that are current.
+    /// The current facts.
     pub active_facts: Vec<Fact>,
-    /// Newest first.
+    /// The questions, newest first.
     pub open_questions: Vec<OpenQuestion>,
-    /// What has to do with the focus, the nearest first.
+    /// The parts of packages that match the focus, best match first.
     #[serde(default)]
     pub snippets: Vec<Snippet>,
-    /// The projects, over all of them.
+    /// The projects, in a digest over all projects.
     #[serde(default)]
     pub projects: Option<Vec<DigestProject>>,
     /// RFC 3339 UTC.
     pub generated_at: String,
 }
 
-/// What happened in a window; drafts do not count (AP-8).
+/// A summary of a window; drafts do not count (AP-8).
 #[derive(Debug, Clone, Deserialize)]
 pub struct Summary {
-    /// Packages.
+    /// The number of packages.
     pub package_count: u64,
-    /// By their types.
+    /// The number of packages by type.
     #[serde(default)]
     pub by_type: BTreeMap<String, u64>,
-    /// By their states.
+    /// The number of packages by status.
     #[serde(default)]
     pub by_status: BTreeMap<String, u64>,
-    /// The same as a sentence.
+    /// The summary as a sentence.
     #[serde(default)]
     pub text: String,
-    /// Whether a limit left something out.
+    /// Whether a limit cut anything.
     #[serde(default)]
     pub truncated: bool,
 }
 
-/// A part of a package that has to do with the focus.
+/// A part of a package that matches the focus.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Snippet {
     /// The package.
@@ -101,27 +101,27 @@ pub struct Snippet {
     pub project_id: String,
     /// `context_md`, `decision`, `question` or `handoff`.
     pub content_type: String,
-    /// The part.
+    /// The text of the part.
     pub content: String,
-    /// The higher the nearer.
+    /// The relevance; higher is better.
     #[serde(default)]
     pub score: f64,
 }
 
-/// A project in a digest over all of them.
+/// A project in a digest over all projects.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct DigestProject {
     /// The project.
     pub project_id: String,
-    /// Its packages in the window.
+    /// The number of packages in the window.
     pub packages: u64,
-    /// Its current facts.
+    /// The number of current facts.
     pub facts: u64,
-    /// Its open questions.
+    /// The number of open questions.
     pub open_questions: u64,
 }
 
-/// What a server does of the protocol (AP-88).
+/// The server's support of the protocol (AP-88).
 #[derive(Debug, Clone, Deserialize)]
 pub struct Conformance {
     /// The version of the protocol.
@@ -143,7 +143,7 @@ impl Client {
         self.get(&query.of(&project(project_id, "/orient"))).await
     }
 
-    /// `GET /v1/orchestrate`: of one project, or of all that the token may read.
+    /// `GET /v1/orchestrate`: for one project, or for all that the token may read.
     ///
     /// # Errors
     /// As every call.

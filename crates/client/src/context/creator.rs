@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// An actor, as a package or fact names it.
+/// An actor, as named by a package or fact.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Creator {
     /// Its id.
@@ -18,7 +18,7 @@ pub struct Creator {
     /// The commit its work ended with (section 13).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_commit: Option<String>,
-    /// Whatever else was sent.
+    /// Additional members.
     #[serde(flatten)]
     pub further: Map<String, Value>,
 }

@@ -10,39 +10,39 @@ use crate::{
     sse::SseEvent,
 };
 
-/// Most bytes of one event: the largest body a server takes, twice.
+/// Largest event in bytes: twice the largest body that a server accepts.
 const EVENT_OCTETS_MAX: usize = 2 << 20;
 
-/// What happened in a project.
+/// An event of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextEvent {
-    /// Where to go on behind it.
+    /// The id to resume after.
     pub id: Option<String>,
-    /// What happened, e.g. `package.deposited`.
+    /// Its type, e.g. `package.deposited`.
     pub name: String,
     /// JSON, on one line.
     pub json: String,
 }
 
-/// What [`ContextStream::next`] reports.
+/// An item returned by [`ContextStream::next`].
 #[derive(Debug)]
 pub enum Signal {
-    /// The stream stands.
+    /// The stream is open.
     Opened,
-    /// Something happened.
+    /// An event arrived.
     Event(ContextEvent),
-    /// The server is there, and has nothing to say for now.
+    /// The server is reachable, and has no events for now.
     Keepalive,
-    /// The stream is gone and will be opened again by itself, behind what was read.
+    /// The stream is lost; it is reopened automatically after the last event.
     Lost {
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
         /// When the next attempt begins.
         retry_in: Duration,
     },
 }
 
-/// A following of a project. Nothing runs in the background: it works while [`ContextStream::next`] is awaited.
+/// Follows a project. There is no background task: it works only while [`ContextStream::next`] is awaited.
 pub struct ContextStream(Feed);
 
 impl ContextStream {
@@ -50,11 +50,11 @@ impl ContextStream {
         Self(feed)
     }
 
-    /// The next thing to report. May be dropped and called again without losing anything.
+    /// Waits for the next signal. May be dropped and called again without losing anything.
     ///
     /// # Errors
-    /// For good: [`crate::Error::Refused`] when the server refuses the stream, [`crate::Error::Network`] when it was
-    /// never reached, [`crate::Error::Unreadable`] when what answers is no event stream.
+    /// Fatal errors only: [`crate::Error::Refused`] when the server refuses the stream, [`crate::Error::Network`] when it
+    /// was never reached, [`crate::Error::Unreadable`] when the response is not an event stream.
     pub async fn next(&mut self) -> Result<Signal> {
         Ok(match self.0.next().await? {
             FeedItem::Opened => Signal::Opened,
@@ -68,8 +68,8 @@ impl ContextStream {
 }
 
 impl Client {
-    /// Follows a project, over every break of the stream, behind the event of this id where one is given: all that
-    /// happens, or these types, separated by commas. Connects when first awaited.
+    /// Follows a project, after the event of this id if given, and reconnects after every failure: all events, or those of
+    /// these types, separated by commas. Connects when first awaited.
     #[must_use]
     pub fn context_events(
         &self,

@@ -17,26 +17,26 @@ pub struct NewFact {
     pub subject: String,
     /// The property.
     pub predicate: String,
-    /// Its value, a number too as text (AP-42).
+    /// Its value as text, even for a number (AP-42).
     pub value: String,
     /// The package it comes from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_package_id: Option<String>,
-    /// 0 to 1; absent means 1.
+    /// 0 to 1; default 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<f64>,
-    /// By whom; absent: the source's author, else the token's bearer.
+    /// The actor; default: the source's author, else the token's holder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asserted_by: Option<Creator>,
     /// Labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// Since when, RFC 3339 UTC; absent: now.
+    /// The start of its validity, RFC 3339 UTC; default: now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub valid_from: Option<String>,
 }
 
-/// A fact as it was read.
+/// A fact of the server.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Fact {
     /// Its id.
@@ -49,9 +49,9 @@ pub struct Fact {
     pub predicate: String,
     /// Its value.
     pub value: String,
-    /// Since when, RFC 3339 UTC.
+    /// The start of its validity, RFC 3339 UTC.
     pub valid_from: String,
-    /// Until when; none while it is current (AP-47).
+    /// The end of its validity; `None` while it is current (AP-47).
     #[serde(default)]
     pub valid_to: Option<String>,
     /// When it was recorded.
@@ -65,7 +65,7 @@ pub struct Fact {
     /// The actor.
     #[serde(default)]
     pub asserted_by: Option<Creator>,
-    /// Whatever else it has.
+    /// Additional members.
     #[serde(flatten)]
     pub further: Map<String, Value>,
 }
@@ -75,25 +75,25 @@ pub struct Fact {
 pub struct FactPage {
     /// The facts.
     pub facts: Vec<Fact>,
-    /// Where the list goes on.
+    /// The cursor of the next page.
     #[serde(default)]
     pub next_cursor: Option<String>,
 }
 
-/// Which facts.
+/// Selects facts.
 #[derive(Debug, Clone, Default)]
 pub struct FactQuery {
-    /// Only of this subject.
+    /// Only facts about this subject.
     pub subject: Option<String>,
-    /// Only with this predicate.
+    /// Only facts with this predicate.
     pub predicate: Option<String>,
-    /// What was current then: RFC 3339 UTC, or a day (AP-51).
+    /// Only facts that were current at this time: RFC 3339 UTC, or a day (AP-51).
     pub as_of: Option<String>,
     /// Include ended facts.
     pub include_ended: bool,
-    /// Only of this confidence or more (AP-46).
+    /// Only facts with at least this confidence (AP-46).
     pub min_confidence: Option<f64>,
-    /// Only with this tag.
+    /// Only facts with this tag.
     pub tag: Option<String>,
     /// The `next_cursor` of an earlier page.
     pub cursor: Option<String>,
@@ -102,15 +102,15 @@ pub struct FactQuery {
 /// How many facts were ended (AP-66).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct InvalidationCount {
-    /// 0 where none was current.
+    /// 0 if none was current.
     pub invalidated: u64,
 }
 
 impl Client {
-    /// `POST …/facts`: ends the current fact of the subject and predicate, and begins this one.
+    /// `POST …/facts`: ends the current fact of the subject and predicate, and starts this one.
     ///
     /// # Errors
-    /// As every call; 400 `invalid_valid_from` where it would overlap another.
+    /// As every call; 400 `invalid_valid_from` if it would overlap another.
     pub async fn assert_fact(&self, project_id: &str, fact: &NewFact) -> Result<Reply<Fact>> {
         self.post(&project(project_id, "/facts"), fact).await
     }
@@ -133,7 +133,7 @@ impl Client {
         self.get(&query.of(&project(project_id, "/facts"))).await
     }
 
-    /// `DELETE …/facts`: ends a fact without a successor; with `object` only where that is its value (AP-67).
+    /// `DELETE …/facts`: ends a fact without a successor; with `object`, only if that is its value (AP-67).
     ///
     /// # Errors
     /// As every call.

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::{Error, RawReply, Result};
 
-/// The member beside a package's own that carries its hash.
+/// A package's additional member with its hash.
 const CONTENT_HASH: &str = "content_hash";
 
-/// `sha256:<hex>` of a package; a `content_hash` beside its members does not count.
+/// The hash of a package, `sha256:<hex>`, computed without its member `content_hash`.
 #[must_use]
 pub fn content_hash(package: &Value) -> String {
     let mut package = package.clone();
@@ -19,7 +19,7 @@ pub fn content_hash(package: &Value) -> String {
     format!("sha256:{}", hex::encode(digest(&canonical(&package, Nulls::Drop))))
 }
 
-/// A package that was read is what its hash says, whatever lies between the server and here (section 9.3).
+/// Checks that a received package matches its hash, whatever lies between the server and the client (section 9.3).
 pub(super) fn verified(reply: RawReply) -> Result<RawReply> {
     let Some(said) = reply.header("x-content-hash") else { return Ok(reply) };
     let package: Value = serde_json::from_slice(&reply.body)

@@ -21,7 +21,7 @@ pub fn new_package_id() -> String {
 pub struct Deliverable {
     /// Relative within the project, or a URL.
     pub path: String,
-    /// What it is, e.g. `md`.
+    /// Its type, e.g. `md`.
     #[serde(rename = "type")]
     pub kind: String,
     /// `sha256:<hex>`
@@ -32,7 +32,7 @@ pub struct Deliverable {
     pub size_bytes: Option<u64>,
 }
 
-/// A package to deposit. What is left empty is not sent.
+/// A package to deposit. An empty member is not sent.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct NewPackage {
     /// Unique within the project.
@@ -53,31 +53,31 @@ pub struct NewPackage {
     pub created_at: String,
     /// The actor.
     pub created_by: Creator,
-    /// Prose about it.
+    /// Its description.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// Labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// What was decided.
+    /// The decisions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions_made: Vec<String>,
-    /// What is open.
+    /// The open questions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open_questions: Vec<String>,
-    /// What whoever comes next needs to know (AP-16).
+    /// Information for the next reader (AP-16).
     #[serde(skip_serializing_if = "String::is_empty")]
     pub handoff_note: String,
     /// `human` or `agent`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimated_next_actor: Option<String>,
-    /// What came of it.
+    /// The deliverables.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deliverables: Vec<Deliverable>,
-    /// What it corrects or continues (AP-9).
+    /// The package that it corrects or continues (AP-9).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_package_id: Option<String>,
-    /// 1 to 10; absent means 5 (AP-32).
+    /// 1 to 10; default 5 (AP-32).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub significance: Option<u8>,
     /// A body in Markdown.
@@ -91,47 +91,47 @@ pub struct NewPackage {
     pub artifact_type: Option<String>,
 }
 
-/// A package as it was read: what a reader goes by. The whole of it is the reply's own JSON.
+/// The members of a package that a reader uses. The reply's own JSON has the whole package.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Package {
     /// Unique within the project.
     pub package_id: String,
     /// The project.
     pub project_id: String,
-    /// What it is about.
+    /// Its title.
     pub title: String,
-    /// Its state; later versions may know more of them.
+    /// Its status; later versions may add values.
     pub status: String,
-    /// What kind of package it is.
+    /// Its type.
     pub package_type: String,
-    /// Who is to review it.
+    /// Its reviewer.
     pub review_type: String,
     /// RFC 3339 UTC.
     pub created_at: String,
     /// The actor.
     pub created_by: Creator,
-    /// Prose about it.
+    /// Its description.
     #[serde(default, deserialize_with = "or_default")]
     pub description: String,
     /// Labels.
     #[serde(default, deserialize_with = "or_default")]
     pub tags: Vec<String>,
-    /// What was decided.
+    /// The decisions.
     #[serde(default, deserialize_with = "or_default")]
     pub decisions_made: Vec<String>,
-    /// What is open.
+    /// The open questions.
     #[serde(default, deserialize_with = "or_default")]
     pub open_questions: Vec<String>,
-    /// What whoever comes next needs to know.
+    /// Information for the next reader.
     #[serde(default, deserialize_with = "or_default")]
     pub handoff_note: String,
     /// `human` or `agent`.
     #[serde(default)]
     pub estimated_next_actor: Option<String>,
-    /// What came of it.
+    /// The deliverables.
     #[serde(default, deserialize_with = "or_default")]
     pub deliverables: Vec<Deliverable>,
-    /// What it corrects or continues.
+    /// The package that it corrects or continues.
     #[serde(default)]
     pub parent_package_id: Option<String>,
     /// 1 to 10, perhaps written `5.0`.
@@ -143,15 +143,15 @@ pub struct Package {
     /// The subject area.
     #[serde(default)]
     pub topic: Option<String>,
-    /// Its hash, where it was read or deposited alone.
+    /// Its hash, if the package was read or deposited alone.
     #[serde(default)]
     pub content_hash: Option<String>,
-    /// Whatever else it has.
+    /// Additional members.
     #[serde(flatten)]
     pub further: Map<String, Value>,
 }
 
-/// Other implementations may write null for what is empty.
+/// The default for null, which other implementations may write for an empty value.
 fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(from: D) -> Result<T, D::Error> {
     Ok(Option::<T>::deserialize(from)?.unwrap_or_default())
 }

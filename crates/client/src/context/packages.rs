@@ -13,10 +13,10 @@ use super::{
 };
 use crate::{Client, Error, Reply, Result};
 
-/// Which packages of a project, newest first.
+/// Selects packages of a project, newest first.
 #[derive(Debug, Clone, Default)]
 pub struct PackageQuery {
-    /// At most so many, up to 1,000; absent: 5 (AP-58).
+    /// Maximum number, up to 1,000; default 5 (AP-58).
     pub limit: Option<u32>,
     /// Only packages with this status.
     pub status: Option<String>,
@@ -31,33 +31,33 @@ pub struct PackageQuery {
 /// Packages, newest first.
 #[derive(Debug, Clone, Deserialize)]
 pub struct PackagePage {
-    /// They are bare, without hashes.
+    /// The packages, without hashes.
     pub packages: Vec<Package>,
-    /// Where the list goes on.
+    /// The cursor of the next page.
     #[serde(default)]
     pub next_cursor: Option<String>,
 }
 
-/// Packages that have to do with a query, the nearest first (AP-60).
+/// Packages that match a query, best match first (AP-60).
 #[derive(Debug, Clone, Deserialize)]
 pub struct RelevantPage {
-    /// At most as many as were asked for.
+    /// At most the requested number.
     pub packages: Vec<RelevantPackage>,
 }
 
-/// A package, and how near it is.
+/// A package and its relevance.
 #[derive(Debug, Clone, Deserialize)]
 pub struct RelevantPackage {
     /// The package.
     pub package: Package,
-    /// The higher the nearer; comparable within one answer only.
+    /// The relevance; higher is better; comparable within one answer only.
     pub score: f64,
 }
 
 /// The review log of a package.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ReviewLog {
-    /// From the deposit on.
+    /// The steps since the deposit.
     pub reviews: Vec<ReviewStep>,
 }
 
@@ -66,15 +66,15 @@ pub struct ReviewLog {
 pub struct ReviewStep {
     /// `deposit`, `flag` or `review`.
     pub action: String,
-    /// Where from; none at the deposit.
+    /// The previous status; `None` at the deposit.
     pub from: Option<String>,
     /// The new status.
     pub status: String,
-    /// Who is to review it now.
+    /// The next reviewer.
     pub review_type: String,
-    /// Why.
+    /// The reason.
     pub note: Option<String>,
-    /// Whose token it was.
+    /// The holder of the token.
     pub by: String,
     /// RFC 3339 UTC.
     pub at: String,
@@ -83,17 +83,17 @@ pub struct ReviewStep {
 }
 
 impl Client {
-    /// `POST …/packages`. Its id makes it safe to repeat: 201, or 200 where the same is there already (AP-83).
+    /// `POST …/packages`. Safe to repeat because of the id: 201, or 200 if the same package exists already (AP-83).
     ///
     /// # Errors
-    /// As every call; 409 `duplicate_package_id` where other content has the id.
+    /// As every call; 409 `duplicate_package_id` if another package has the id.
     pub async fn deposit(&self, package: &NewPackage) -> Result<Reply<Package>> {
         let body =
             serde_json::to_vec(package).map_err(|error| Error::Invalid(format!("not JSON: {error}")))?;
         self.deposit_json(&package.project_id, body.into()).await
     }
 
-    /// The same with a package that is JSON already, kept octet for octet (AP-17).
+    /// The same with a package that is JSON already, stored byte for byte (AP-17).
     ///
     /// # Errors
     /// As [`Client::deposit`].
@@ -106,11 +106,10 @@ impl Client {
         self.retry().run(send).await
     }
 
-    /// `GET /v1/packages/{id}`; `project_id` where the id may stand in several projects. The content is held against
-    /// its hash.
+    /// `GET /v1/packages/{id}`; `project_id` if several projects may have the id. Verifies the hash of the content.
     ///
     /// # Errors
-    /// As every call; [`Error::Unreadable`] when it is not what its hash says.
+    /// As every call; [`Error::Unreadable`] when the hash does not match.
     pub async fn package(&self, package_id: &str, project_id: Option<&str>) -> Result<Reply<Package>> {
         let raw = self.raw(Method::GET, &package(package_id, "", project_id), None).await?;
         Reply::read(verified(raw.into_success()?)?)
@@ -139,7 +138,7 @@ impl Client {
     /// `GET …/packages?mode=relevant`.
     ///
     /// # Errors
-    /// As every call; 501 `search_not_supported` where the server has no search.
+    /// As every call; 501 `search_not_supported` if the server has no search.
     pub async fn relevant_packages(
         &self,
         project_id: &str,
@@ -151,7 +150,7 @@ impl Client {
         self.get(&query.of(&project(project_id, "/packages"))).await
     }
 
-    /// `GET …/reviews`: what awaits review (AP-87).
+    /// `GET …/reviews`: the packages that await review (AP-87).
     ///
     /// # Errors
     /// As every call.
@@ -168,7 +167,7 @@ impl Client {
     /// `POST …/flag`: asks for a review by `human` or `agent` (AP-63).
     ///
     /// # Errors
-    /// As every call; 400 `invalid_transition` where the package is complete.
+    /// As every call; 400 `invalid_transition` if the package is complete.
     pub async fn flag_package(
         &self,
         package_id: &str,
@@ -180,10 +179,10 @@ impl Client {
         self.post(&package(package_id, "/flag", project_id), &body).await
     }
 
-    /// `POST …/review`: moves it to `complete`, `revision_requested` or `awaiting_review` (AP-86).
+    /// `POST …/review`: changes the status to `complete`, `revision_requested` or `awaiting_review` (AP-86).
     ///
     /// # Errors
-    /// As every call; 400 `invalid_transition` where there is no way to that state.
+    /// As every call; 400 `invalid_transition` if that status is not reachable.
     pub async fn review_package(
         &self,
         package_id: &str,

@@ -3,18 +3,18 @@
 
 use crate::client::segment;
 
-/// A project, or what is below it.
+/// The path of a project, or of a resource below it.
 pub(super) fn project(project_id: &str, below: &str) -> String {
     format!("/v1/projects/{}{below}", segment(project_id))
 }
 
-/// A package, or what is below it; in this project where one is named, for the id may stand in several.
+/// The path of a package, or of a resource below it; with a project if given, because several may have the id.
 pub(super) fn package(package_id: &str, below: &str, project_id: Option<&str>) -> String {
     let path = format!("/v1/packages/{}{below}", segment(package_id));
     Query::default().text("project", project_id).of(&path)
 }
 
-/// The parameters that are there.
+/// The parameters that are set.
 #[derive(Debug, Default)]
 pub(super) struct Query(Vec<String>);
 
@@ -29,7 +29,7 @@ impl Query {
         self
     }
 
-    /// The path with them behind it.
+    /// The path with these parameters.
     pub(super) fn of(self, path: &str) -> String {
         if self.0.is_empty() { path.to_owned() } else { format!("{path}?{}", self.0.join("&")) }
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::path;
 use crate::{Client, Reply, Result, client::segment};
 
-/// A project to make.
+/// A project to create.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct NewProject {
     /// Its id.
@@ -15,18 +15,18 @@ pub struct NewProject {
     /// The owner of the project; for the operator only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner_id: Option<String>,
-    /// What it is about.
+    /// Its name and description.
     #[serde(flatten)]
     pub about: AboutProject,
 }
 
-/// What a project is about; what is absent stays as it is.
+/// The description of a project; an absent member stays unchanged.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct AboutProject {
-    /// A name for people.
+    /// Its display name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is.
+    /// Its description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Data that clients store with it.
@@ -34,36 +34,36 @@ pub struct AboutProject {
     pub settings: Option<Map<String, Value>>,
 }
 
-/// A project as it was read.
+/// A project of the server.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Project {
     /// Its id.
     pub project_id: String,
-    /// A name for people.
+    /// Its display name.
     #[serde(default)]
     pub name: String,
-    /// What it is.
+    /// Its description.
     #[serde(default)]
     pub description: String,
     /// RFC 3339 UTC.
     #[serde(default)]
     pub created_at: String,
-    /// Whose it is; none for the operator's own.
+    /// Its owner; `None` for the operator's own.
     #[serde(default)]
     pub owner_id: Option<String>,
-    /// Since when it takes no writes.
+    /// When it was archived; since then it accepts no writes.
     #[serde(default)]
     pub archived_at: Option<String>,
 }
 
-/// Projects, by id.
+/// The projects, by id.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Projects {
-    /// Those that the token may read.
+    /// The projects that the token may read.
     pub projects: Vec<Project>,
 }
 
-/// Who has a role.
+/// A member and its role.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Member {
     /// `@owner.name` or `@owner.*`.
@@ -72,7 +72,7 @@ pub struct Member {
     pub role: String,
 }
 
-/// Who has roles in a project.
+/// The members of a project.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Members {
     /// All of them.
@@ -99,7 +99,7 @@ impl Client {
     /// `GET /v1/projects/{id}`.
     ///
     /// # Errors
-    /// As every call; a foreign one is 404 as an absent one is (AP-101).
+    /// As every call; 404 for a foreign project as for an absent one (AP-101).
     pub async fn project(&self, project_id: &str) -> Result<Reply<Project>> {
         self.get(&path::project(project_id, "")).await
     }

@@ -7,10 +7,10 @@ use serde_json::json;
 use super::path::{Query, project};
 use crate::{Client, Reply, Result, client::segment};
 
-/// A session to begin; absent: as the token's bearer.
+/// A session to start; absent members come from the token.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct NewSession {
-    /// Who works in it.
+    /// The actor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actor_id: Option<String>,
     /// `human`, `agent` or `script`.
@@ -25,19 +25,19 @@ pub struct Session {
     pub session_id: String,
     /// The project.
     pub project_id: String,
-    /// Who works in it.
+    /// The actor.
     pub actor_id: String,
-    /// What that is.
+    /// The actor's type: `human`, `agent` or `script`.
     pub actor_type: String,
     /// An adjective and a noun.
     #[serde(default)]
     pub callsign: Option<String>,
     /// RFC 3339 UTC.
     pub started_at: String,
-    /// The same; none while it goes on.
+    /// RFC 3339 UTC; `None` while it is active.
     #[serde(default)]
     pub ended_at: Option<String>,
-    /// The packages that name it.
+    /// The packages of the session.
     #[serde(default)]
     pub packages_deposited: Vec<String>,
 }
@@ -47,17 +47,17 @@ pub struct Session {
 pub struct SessionPage {
     /// The sessions.
     pub sessions: Vec<Session>,
-    /// Where the list goes on.
+    /// The cursor of the next page.
     #[serde(default)]
     pub next_cursor: Option<String>,
 }
 
-/// Which sessions.
+/// Selects sessions.
 #[derive(Debug, Clone, Default)]
 pub struct SessionQuery {
-    /// Only with this callsign.
+    /// Only sessions with this callsign.
     pub callsign: Option<String>,
-    /// At most so many, up to 1,000; absent: 100.
+    /// Maximum number, up to 1,000; default 100.
     pub limit: Option<u32>,
     /// The `next_cursor` of an earlier page.
     pub cursor: Option<String>,
@@ -104,7 +104,7 @@ impl Client {
     /// `PATCH …/sessions/{id}`: ends it now.
     ///
     /// # Errors
-    /// As every call; 409 `session_ended` where it has ended before.
+    /// As every call; 409 `session_ended` if it has ended already.
     pub async fn end_context_session(&self, project_id: &str, session_id: &str) -> Result<Reply<Session>> {
         self.patch(&project(project_id, &format!("/sessions/{}", segment(session_id))), &json!({})).await
     }

@@ -13,14 +13,14 @@ const INSTRUMENT: HeaderName = HeaderName::from_static("x-agent-instrument");
 const SESSION: HeaderName = HeaderName::from_static("x-agent-session");
 const TOOL: HeaderName = HeaderName::from_static("x-agent-tool");
 
-/// Which session of the principal is speaking or listening; what is absent the server fills in (wire.md D.5).
+/// The session of the principal that sends or listens; the server fills in absent members (wire.md D.5).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Seat {
-    /// The instrument, e.g. `cc-laptop`; absent: the agent's name.
+    /// The instrument, e.g. `cc-laptop`; default: the agent's name.
     pub instrument: Option<String>,
     /// The session, 1 to 128 printable ASCII characters without `/ * @`.
     pub session_id: Option<String>,
-    /// The tool class; absent: what stands before the instrument's first hyphen.
+    /// The tool class; default: the instrument up to its first hyphen.
     pub tool: Option<String>,
 }
 
@@ -37,7 +37,7 @@ impl Seat {
             .collect()
     }
 
-    /// The same as query parameters, each behind `&`.
+    /// The same as query parameters, each preceded by `&`.
     pub(super) fn query(&self) -> String {
         let parts =
             [("instrument", &self.instrument), ("session_id", &self.session_id), ("tool", &self.tool)];
@@ -46,7 +46,7 @@ impl Seat {
     }
 }
 
-/// What became of a submitted frame (FO-56).
+/// The result of submitting a frame (FO-56).
 #[derive(Debug, Clone, Deserialize)]
 pub struct FrameReceipt {
     /// The frame's own id.
@@ -54,16 +54,16 @@ pub struct FrameReceipt {
     /// Its id on the streams of the recipient's handle.
     #[serde(default)]
     pub event_id: Option<String>,
-    /// To how many subscriptions it was emitted; 0 is no error (FO-55).
+    /// The number of subscriptions that received it; 0 is not an error (FO-55).
     pub delivered_count: u64,
 }
 
 /// The sessions that are listening (FO-93).
 #[derive(Debug, Clone, Deserialize)]
 pub struct Roster {
-    /// Whose.
+    /// The handle.
     pub handle: SovereignHandle,
-    /// One entry to a subscription.
+    /// One entry per subscription.
     pub roster: Vec<Member>,
 }
 
@@ -82,23 +82,23 @@ pub struct Member {
     pub tool: Option<String>,
     /// Its id.
     pub session_id: String,
-    /// Since when it listens.
+    /// When it started to listen.
     #[serde(default)]
     pub started_at: Value,
 }
 
-/// How much of a handle's recent traffic the server keeps for clients that reconnect (FO-60, FO-88).
+/// How many frames of a handle the server retains for clients that reconnect (FO-60, FO-88).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Retention {
-    /// So many frames,
+    /// Maximum number of frames.
     pub max_events: u64,
-    /// and none older, in milliseconds.
+    /// Maximum age in milliseconds.
     pub max_age_ms: u64,
 }
 
 impl Client {
-    /// `POST /frames?scope=…`. Repeated on transient failures: a frame that was emitted twice is dropped once by
-    /// its `frame_id` (FO-83). Without a scope it goes to every session of the recipient.
+    /// `POST /frames?scope=…`. Retried on transient failures: receivers drop a duplicate by its `frame_id` (FO-83).
+    /// Without a scope, the frame goes to every session of the recipient.
     ///
     /// # Errors
     /// As every call; refusals carry the codes of FO-73.
@@ -122,7 +122,7 @@ impl Client {
             .await
     }
 
-    /// `GET /handles/{~handle}/roster`: the token's own principal, or any for the operator.
+    /// `GET /handles/{~handle}/roster`: for the token's own principal, or any for the operator.
     ///
     /// # Errors
     /// As every call; 403 `scope-unauthorised` for another principal's.

@@ -3,7 +3,7 @@
 
 use plenary_kernel::TimestampMs;
 
-/// The present.
+/// The current time.
 #[must_use]
 #[expect(clippy::disallowed_methods, reason = "a client stands outside the server and has no Stamp")]
 pub fn now() -> TimestampMs {

@@ -8,63 +8,63 @@ use serde_json::{Map, Value};
 use super::{ComputeLocation, ContextCheck, Kind, Payload, Uuid};
 use crate::{Error, Result};
 
-/// The only version of the envelope there is (FO-6).
+/// The only version of the envelope (FO-6).
 pub const VERSION: &str = "1.0";
-/// How long a frame without `ttl_ms` is taken for current (FO-82): one hour.
+/// How long a frame without `ttl_ms` counts as current (FO-82): one hour.
 pub const DEFAULT_HORIZON_MS: u64 = 3_600_000;
 
-/// A frame, member by member as wire.md 1.1 has it.
+/// A frame, with the members of wire.md 1.1.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Frame {
     /// [`VERSION`]
     pub envelope_version: String,
-    /// Made by the sender; who reads may drop a repeat by it (FO-83).
+    /// Chosen by the sender; a receiver may drop duplicates by it (FO-83).
     pub frame_id: Uuid,
-    /// What it is for.
+    /// Its kind.
     pub kind: Kind,
-    /// Whose it is; the server holds it against the token (FO-9).
+    /// The sending principal, which the server compares with the token (FO-9).
     pub sender_handle: SovereignHandle,
     /// The principal that the scope names.
     pub recipient_handle: SovereignHandle,
     /// RFC 3339 with a zone (FO-12).
     pub created_at: String,
-    /// For how long its content holds, in milliseconds (FO-13).
+    /// The lifetime of its content, in milliseconds (FO-13).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
-    /// By kind; [`Payload`] reads it.
+    /// The payload; [`Payload`] parses it by kind.
     pub payload: Map<String, Value>,
     /// On whose behalf (FO-14).
     pub acted_by: SovereignHandle,
-    /// The agent runtime that composed it, a handle with perhaps `@version` behind it.
+    /// The agent runtime that composed it: a handle, optionally followed by `@version`.
     pub drafted_with: String,
     /// Where its content was computed.
     pub provenance_compute_location: ComputeLocation,
-    /// How its content came about; at least one tag.
+    /// How its content was made; at least one tag.
     pub provenance_method: Vec<String>,
     /// A return record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance_return_ref: Option<String>,
     /// Whether the sender checked its policy.
     pub provenance_context_check: ContextCheck,
-    /// The stream it belongs to and on what basis that stream is sent.
+    /// The stream it belongs to, and the basis on which that stream is sent.
     pub provenance_basis: String,
 }
 
 impl Frame {
-    /// The time a frame made now carries.
+    /// A time in the form of a frame's `created_at`.
     #[must_use]
     pub fn time(at: TimestampMs) -> String {
         rfc3339::Utc(at).to_string()
     }
 
-    /// When it was made; zero before 1970.
+    /// When it was created; zero before 1970.
     #[must_use]
     pub fn made_at(&self) -> TimestampMs {
         TimestampMs(rfc3339::parse(&self.created_at).and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0))
     }
 
-    /// Whether its content no longer holds (FO-82).
+    /// Whether its lifetime is over (FO-82).
     #[must_use]
     pub fn is_stale(&self, now: TimestampMs) -> bool {
         let horizon = self.ttl_ms.unwrap_or(DEFAULT_HORIZON_MS);
@@ -75,7 +75,7 @@ impl Frame {
 /// A frame from a stream.
 #[derive(Debug, Clone)]
 pub struct ReceivedFrame {
-    /// The stream's id of it, a number that rises per handle; `None` where the server sent none.
+    /// Its id on the stream, which increases per handle; `None` if the server sent none.
     pub event_id: Option<u64>,
     /// The frame.
     pub frame: Frame,
@@ -85,11 +85,11 @@ pub struct ReceivedFrame {
 }
 
 impl ReceivedFrame {
-    /// Reads a frame, as strictly as a receiver must: closed, of the one version, its payload fitting its kind
+    /// Parses a frame, as strictly as a receiver must: closed, of the one version, with a payload that fits its kind
     /// (FO-1 to FO-6).
     ///
     /// # Errors
-    /// [`Error::Unreadable`] when it is none.
+    /// [`Error::Unreadable`] when it is not a valid frame.
     pub fn read(event_id: Option<u64>, json: &str) -> Result<Self> {
         let bad = |why: String| Error::Unreadable(format!("not a frame ({why})"));
         let frame: Frame = serde_json::from_str(json).map_err(|e| bad(e.to_string()))?;
@@ -106,7 +106,7 @@ impl ReceivedFrame {
         Ok(Self { event_id, frame, payload, json: json.into() })
     }
 
-    /// The frame's JSON as it came.
+    /// The frame's JSON, unchanged.
     #[must_use]
     pub fn json(&self) -> &str {
         &self.json

@@ -8,52 +8,52 @@ use plenary_kernel::{SovereignHandle, TimestampMs};
 
 use super::{LockRequest, Payload, ReceivedFrame, Uuid};
 
-/// Claims remembered; past it the one that ends first is forgotten.
+/// Maximum number of claims; beyond it the one that expires first is dropped.
 const LEASES_MAX: usize = 1_000;
 
 /// One claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// What correlates its frames.
+    /// The id that its frames share.
     pub lease_id: Uuid,
     /// The claimed resource.
     pub resource: String,
-    /// By which principal.
+    /// The principal that holds it.
     pub holder: SovereignHandle,
-    /// Through which agent runtime.
+    /// The agent runtime that announced it.
     pub drafted_with: String,
-    /// Why.
+    /// The reason.
     pub intent: Option<String>,
     /// When it was first announced, by the sender's clock.
     pub claimed_at: TimestampMs,
-    /// When it ends unless it is extended, by the sender's clock.
+    /// When it expires unless it is extended, by the sender's clock.
     pub expires_at: TimestampMs,
     order: u64,
 }
 
 impl Lease {
-    /// Whether it has ended by itself.
+    /// Whether it has expired.
     #[must_use]
     pub fn is_over(&self, now: TimestampMs) -> bool {
         self.expires_at <= now
     }
 }
 
-/// What a frame changed.
+/// The effect of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// A claim was announced.
     Claimed(Lease),
     /// A known claim was announced again or extended.
     Extended(Lease),
-    /// A claim was given up.
+    /// A claim was released.
     Released(Lease),
 }
 
-/// A claim belongs to who announced it: nobody else releases or extends it, whatever id they name.
+/// A claim belongs to its announcer: nobody else can release or extend it, whatever id they name.
 type Key = (SovereignHandle, Uuid);
 
-/// The claims one listener knows of.
+/// The claims known to one listener.
 #[derive(Debug, Clone, Default)]
 pub struct Leases {
     known: HashMap<Key, Lease>,
@@ -61,8 +61,7 @@ pub struct Leases {
 }
 
 impl Leases {
-    /// Takes a frame in, in the order of the stream. Frames of other kinds, and of claims that were not seen,
-    /// change nothing.
+    /// Applies a frame, in stream order. Frames of other kinds, and of unknown claims, change nothing.
     pub fn take(&mut self, received: &ReceivedFrame) -> Option<Change> {
         let frame = &received.frame;
         let key = |lease_id: &Uuid| (frame.sender_handle.clone(), lease_id.clone());
@@ -74,7 +73,7 @@ impl Leases {
         }
         if let Payload::LeaseExtend(extend) = &received.payload {
             let lease = self.known.get_mut(&key(&extend.lease_id))?;
-            // An extension that was missed is made up for: from now on it holds for what was said at least.
+            // Compensates a missed extension: the claim holds at least for the stated time from now on.
             let from = lease.expires_at.max(frame.made_at());
             lease.expires_at = TimestampMs(from.0.saturating_add(extend.ttl_ms));
             return Some(Change::Extended(lease.clone()));
@@ -116,7 +115,7 @@ impl Leases {
         Change::Claimed(lease)
     }
 
-    /// The claims that have not ended, in the order they came.
+    /// The claims that have not expired, in the order of their announcement.
     #[must_use]
     pub fn held(&self, now: TimestampMs) -> Vec<&Lease> {
         let mut held: Vec<&Lease> = self.known.values().filter(|lease| !lease.is_over(now)).collect();
@@ -124,8 +123,8 @@ impl Leases {
         held
     }
 
-    /// The other claims that came before this one, have not ended, and touch its resource. Where this one was not
-    /// seen, all others did.
+    /// The other claims that were announced before this one, have not expired, and overlap its resource. If this one
+    /// is unknown, all others count.
     #[must_use]
     pub fn ahead_of(
         &self,
@@ -141,7 +140,7 @@ impl Leases {
         held
     }
 
-    /// Forgets the claims that have ended by themselves, and says which they were.
+    /// Removes and returns the expired claims.
     pub fn expire(&mut self, now: TimestampMs) -> Vec<Lease> {
         let mut over: Vec<Lease> =
             self.known.extract_if(|_, lease| lease.is_over(now)).map(|(_, lease)| lease).collect();
@@ -149,14 +148,14 @@ impl Leases {
         over
     }
 
-    /// When the next claim ends by itself.
+    /// When the next claim expires.
     #[must_use]
     pub fn next_end(&self) -> Option<TimestampMs> {
         self.known.values().map(|lease| lease.expires_at).min()
     }
 }
 
-/// Whether two resources touch: they are the same, or one is a path below the other.
+/// Whether two resources overlap: they are equal, or one is a path below the other.
 #[must_use]
 pub fn overlap(one: &str, other: &str) -> bool {
     let (one, other) = (one.trim_end_matches('/'), other.trim_end_matches('/'));

@@ -7,7 +7,7 @@ use plenary_kernel::SovereignHandle;
 
 use crate::Error;
 
-/// A recipient scope that names its principal. The rest of its grammar is the server's to judge.
+/// A recipient scope that names its principal. The server checks the rest of its grammar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scope {
     text: String,
@@ -27,14 +27,13 @@ impl Scope {
         Self { text: format!("{handle}/{instrument}@{session_id}"), recipient: handle.clone() }
     }
 
-    /// The scope as it stands on the wire.
+    /// The scope in its wire form.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The principal it names: `recipient_handle` of a frame sent to it (FO-48); for an organisation
-    /// `~<org>` (wire.md D.4).
+    /// Its principal: the `recipient_handle` of a frame sent to it (FO-48); for an organisation `~<org>` (wire.md D.4).
     #[must_use]
     pub fn recipient(&self) -> &SovereignHandle {
         &self.recipient

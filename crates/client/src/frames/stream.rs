@@ -1,4 +1,4 @@
-//! The per-handle stream of frames, opened again when it breaks or falls silent (FO-53 to FO-61). Duplicates are
+//! The per-handle stream of frames, reopened when it breaks or falls silent (FO-53 to FO-61). Duplicates are
 //! dropped by `frame_id` (FO-83), stale frames by their lifetime (FO-82).
 //! Must not know: the use of a frame.
 
@@ -17,65 +17,64 @@ use crate::{
     sse::{EVENT_OCTETS_MAX, SseEvent},
 };
 
-/// Frames remembered to drop their repeats; several times the default retention.
+/// Maximum number of remembered frame ids for dropping duplicates; several times the default retention.
 const SEEN_MAX: usize = 4_096;
 
-/// What to listen to, and as which session.
+/// The frames to listen to, and the listening session.
 #[derive(Debug, Clone)]
 pub struct Subscription {
-    /// The principal; the token's own.
+    /// The principal of the token.
     pub handle: SovereignHandle,
-    /// Narrows what comes: `axis:value` clauses with commas between (FO-64).
+    /// A filter: `axis:value` clauses, separated by commas (FO-64).
     pub filter: Option<String>,
-    /// Which session listens.
+    /// The listening session.
     pub seat: Seat,
-    /// Begin behind this event, as far as the server still has what follows it (FO-60).
+    /// Start after this event, if the server still retains the following ones (FO-60).
     pub after: Option<String>,
-    /// Begin with everything the server still has.
+    /// Start with all retained frames.
     pub retained: bool,
 }
 
 impl Subscription {
-    /// Everything new that reaches this principal.
+    /// All new frames for this principal.
     #[must_use]
     pub fn of(handle: SovereignHandle, seat: Seat) -> Self {
         Self { handle, filter: None, seat, after: None, retained: false }
     }
 }
 
-/// What [`FrameStream::next`] reports.
+/// An item returned by [`FrameStream::next`].
 #[derive(Debug)]
 pub enum Signal {
-    /// The stream stands: frames submitted from now on come here.
+    /// The stream is open: it receives frames submitted from now on.
     Opened,
-    /// A frame, current and not seen before on this stream.
+    /// A current frame that this stream has not returned before.
     Frame(Box<ReceivedFrame>),
-    /// A comment: the server is there, and has nothing more to say for now.
+    /// A comment: the server is reachable, and has no more frames for now.
     Keepalive,
-    /// An event that was not understood; the following goes on.
+    /// An event that could not be parsed; the stream continues.
     Unreadable(Error),
-    /// The stream is gone and will be opened again by itself. What is emitted meanwhile may be lost (FO-61).
+    /// The stream is lost; it is reopened automatically. Frames emitted meanwhile may be lost (FO-61).
     Lost {
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
         /// When the next attempt begins.
         retry_in: Duration,
     },
 }
 
-/// A following of a handle's frames. Nothing runs in the background: it works while [`FrameStream::next`] is
-/// awaited.
+/// Follows a handle's frames. There is no background task: it works only while [`FrameStream::next`] is awaited.
 pub struct FrameStream {
     feed: Feed,
     seen: SeenFrames,
 }
 
 impl FrameStream {
-    /// The next thing to report. May be dropped and called again without losing anything.
+    /// Waits for the next signal. May be dropped and called again without losing anything.
     ///
     /// # Errors
-    /// For good: [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was never
-    /// reached, [`Error::Unreadable`] when what answers is no event stream.
+    /// Fatal errors only: [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was never
+    /// reached, [`Error::Unreadable`] when the response is not an event stream.
     pub async fn next(&mut self) -> Result<Signal> {
         loop {
             match self.feed.next().await? {
@@ -103,7 +102,7 @@ impl FrameStream {
 }
 
 impl Subscription {
-    /// Where its stream is; what is retained is asked for only once.
+    /// The path of the stream; retained frames are requested only once.
     fn path(&self, retained: bool) -> String {
         let filter =
             self.filter.as_ref().map(|filter| format!("&filter={}", segment(filter))).unwrap_or_default();
@@ -114,7 +113,7 @@ impl Subscription {
     }
 }
 
-/// The frames handed on, by id; past the limit the oldest is forgotten, which can only let a repeat through.
+/// The ids of returned frames; beyond the limit the oldest is dropped, which can only let a duplicate through.
 #[derive(Default)]
 struct SeenFrames {
     ids: HashSet<Uuid>,
@@ -122,7 +121,7 @@ struct SeenFrames {
 }
 
 impl SeenFrames {
-    /// Takes an id in; false when it was there.
+    /// Adds an id; returns false if it was there already.
     fn insert(&mut self, id: &Uuid) -> bool {
         if !self.ids.insert(id.clone()) {
             return false;
@@ -138,7 +137,7 @@ impl SeenFrames {
 }
 
 impl Client {
-    /// Follows the frames of a handle, over every break of the stream. Connects when first awaited.
+    /// Follows the frames of a handle, and reconnects after every failure. Connects when first awaited.
     #[must_use]
     pub fn frames(&self, subscription: Subscription, options: StreamOptions) -> FrameStream {
         let paths =

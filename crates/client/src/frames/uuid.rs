@@ -5,13 +5,13 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A version-4 UUID, kept as it was spelt (wire.md 1.5, 8); compared without regard to case.
+/// A version-4 UUID, in its original spelling (wire.md 1.5, 8); compared without regard to case.
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
 pub struct Uuid(String);
 
 impl Uuid {
-    /// A fresh one, of 122 random bits.
+    /// A new UUID with 122 random bits.
     #[must_use]
     pub fn random() -> Self {
         let mut bits = [0_u8; 16];
@@ -53,7 +53,7 @@ impl fmt::Display for Uuid {
     }
 }
 
-/// A text that is no version-4 UUID.
+/// A text that is not a version-4 UUID.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a version-4 UUID, e.g. 0b9f0d3c-7c5e-4b0e-9a52-3d6a7f2f7a11")]
 pub struct NoUuid(String);

@@ -9,11 +9,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not a {what}; the values are {known}")]
 pub struct UnknownWord {
-    /// What was being read.
+    /// The name of the vocabulary.
     pub what: &'static str,
-    /// What stood there.
+    /// The unknown word.
     pub text: String,
-    /// The words there are, separated by commas.
+    /// The known words, separated by commas.
     pub known: String,
 }
 
@@ -66,19 +66,19 @@ macro_rules! words {
 }
 
 words! {
-    /// What a frame is for; the catalogue is closed (FO-17).
+    /// The kind of a frame; the catalogue is closed (FO-17).
     Kind, "frame kind", {
         /// What a session is doing.
         AgentAdvisory = "agent_advisory",
         /// What has happened.
         AgentBroadcast = "agent_broadcast",
-        /// Work passed on.
+        /// A handover of work.
         AgentHandover = "agent_handover",
         /// An advisory claim of a resource.
         AgentLockRequest = "agent_lock_request",
         /// The end of a claim.
         AgentLockRelease = "agent_lock_release",
-        /// A claim goes on.
+        /// The extension of a claim.
         AgentLeaseExtend = "agent_lease_extend",
         /// A question.
         AgentQuery = "agent_query",
@@ -86,17 +86,17 @@ words! {
         AgentResponse = "agent_response",
         /// The close of a question and its answers.
         AgentReturnEvent = "agent_return_event",
-        /// A decision asked for.
+        /// A request for a decision.
         AgentBindingMoment = "agent_binding_moment",
         /// A symptom reported to a peer.
         PeerDiagnosticRequest = "peer_diagnostic_request",
-        /// What the peer found.
+        /// The finding of the peer.
         PeerDiagnosticResponse = "peer_diagnostic_response",
-        /// A costly effect is meant.
+        /// The intent of a costly effect.
         IntentDeclare = "intent_declare",
-        /// It is no longer meant.
+        /// The withdrawal of an intent.
         IntentWithdraw = "intent_withdraw",
-        /// It was carried out for several.
+        /// The report that an effect was carried out for several intents.
         FlushExecuted = "flush_executed",
     }
 }
@@ -108,7 +108,7 @@ words! {
         Merged = "merged",
         /// Something is out of date.
         Stale = "stale",
-        /// Something was let go or published.
+        /// Something was released or published.
         Released = "released",
         /// Anything else.
         Other = "other",
@@ -116,9 +116,9 @@ words! {
 }
 
 words! {
-    /// How bad a symptom is.
+    /// The severity of a symptom.
     Severity, "severity", {
-        /// To be known.
+        /// For information.
         Info = "info",
         /// It works badly.
         Degraded = "degraded",
@@ -128,11 +128,11 @@ words! {
 }
 
 words! {
-    /// How soon an intent should be carried out.
+    /// The urgency of an intent.
     Urgency, "urgency", {
-        /// In its time.
+        /// No hurry.
         Normal = "normal",
-        /// Now.
+        /// At once.
         Urgent = "urgent",
     }
 }
@@ -144,7 +144,7 @@ words! {
         ServerActive = "server-active",
         /// On a server, over several sources.
         ServerAggregate = "server-aggregate",
-        /// It never left the principal's device.
+        /// On the principal's device, which it never left.
         LocalOnly = "local-only",
     }
 }
@@ -152,7 +152,7 @@ words! {
 words! {
     /// Whether the sender checked that its policy allows the frame here (FO-15).
     ContextCheck, "context check", {
-        /// It did.
+        /// The sender checked it.
         Passed = "passed",
         /// There was nothing to check.
         Skipped = "skipped",

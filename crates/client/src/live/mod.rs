@@ -1,5 +1,5 @@
-//! Live events of one agent over WebSocket: `/connect`, opened again whenever it breaks (ASP-39 to ASP-50). An event
-//! is confirmed only when the caller asks for the next one, so that an event is delivered again if the caller dies
+//! Live events of one agent over WebSocket: `/connect`, reopened whenever it breaks (ASP-39 to ASP-50). An event
+//! is confirmed only when the caller asks for the next one, so that an event is delivered again if the caller crashes
 //! while it handles it (wire.md D.4); duplicates are dropped here by `(session_id, sequence)`.
 //! Must not know: the use of an event.
 
@@ -15,33 +15,33 @@ use crate::{Backoff, Client, Error, Event, Result};
 use seen::SeenEvents;
 use socket::Socket;
 
-/// The first wait before connecting again; kept short, for the server counts the grace (ASP-50).
+/// The pause before the first reconnect; short, because the grace window is running (ASP-50).
 const FIRST_WAIT: Duration = Duration::from_millis(250);
-/// The longest wait before connecting again: well below the default grace of 30 s.
+/// The longest pause: well below the default grace window of 30 s.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-/// What [`Live::next`] reports.
+/// An item returned by [`Live::next`].
 #[derive(Debug)]
 pub enum Signal {
-    /// The connection stands; what was missed follows, in order, before what is new (ASP-44).
+    /// The connection is open; missed events follow in order, before new ones (ASP-44).
     Connected,
-    /// An event, not seen before on this [`Live`].
+    /// An event that this [`Live`] has not returned before.
     Event(Box<Event>),
-    /// A frame that was not understood; the following goes on.
+    /// A frame that could not be parsed; the stream continues.
     Unreadable(Error),
-    /// The connection is gone and will be made again by itself.
+    /// The connection is lost; it is reopened automatically.
     Lost {
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
         /// When the next attempt begins.
         retry_in: Duration,
     },
 }
 
-/// How to follow.
+/// Options for following live events.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LiveOptions {
-    /// Keep trying although the server was never reached; default: the first failure is the caller's.
+    /// Keep retrying even if the server was never reached; by default the first failure is returned.
     pub wait_for_server: bool,
 }
 
@@ -50,7 +50,7 @@ enum State {
     Open(Box<Socket>),
 }
 
-/// A following of the live events. Nothing runs in the background: it works while [`Live::next`] is awaited.
+/// Follows the live events. There is no background task: it works only while [`Live::next`] is awaited.
 pub struct Live {
     client: Client,
     options: LiveOptions,
@@ -72,11 +72,11 @@ impl Live {
         }
     }
 
-    /// The next thing to report. May be dropped and called again without losing anything.
+    /// Waits for the next signal. May be dropped and called again without losing anything.
     ///
     /// # Errors
-    /// For good: [`Error::Refused`] when the server refuses the connection (401), [`Error::Network`] when it
-    /// was never reached, [`Error::Unreadable`] when there is no WebSocket.
+    /// Fatal errors only: [`Error::Refused`] when the server refuses the connection (401), [`Error::Network`] when it
+    /// was never reached, [`Error::Unreadable`] when the endpoint is not a WebSocket.
     pub async fn next(&mut self) -> Result<Signal> {
         loop {
             match &mut self.state {
@@ -124,15 +124,15 @@ impl Live {
         Signal::Lost { reason, retry_in }
     }
 
-    /// Confirms what was delivered so far where the server has asked for it, and closes.
+    /// Confirms the delivered events if the server has asked for it, and closes.
     pub async fn close(self) {
         if let State::Open(socket) = self.state {
             socket.close().await;
         }
     }
 
-    /// The events alone, as a stream: a frame that was not understood is an item too, an error that is for
-    /// good is the last one.
+    /// The events alone, as a stream. A frame that could not be parsed is an error item; a fatal error is the last
+    /// item.
     pub fn into_stream(self) -> impl Stream<Item = Result<Event>> {
         futures_util::stream::unfold(Some(self), |live| async move {
             let mut live = live?;
@@ -149,8 +149,7 @@ impl Live {
 }
 
 impl Client {
-    /// Follows the live events of the token's agent, over every break of the connection. Connects when first
-    /// awaited.
+    /// Follows the live events of the token's agent, and reconnects after every failure. Connects when first awaited.
     #[must_use]
     pub fn live(&self, options: LiveOptions) -> Live {
         Live::new(self.clone(), options)

@@ -7,20 +7,20 @@ use plenary_kernel::SessionId;
 
 use crate::Event;
 
-/// Sessions remembered; past it the one first seen is forgotten, which can only let a repeat through.
+/// Maximum number of remembered sessions; beyond it the oldest is dropped, which can only let a duplicate through.
 const SESSIONS_MAX: usize = 10_000;
-/// Separate stretches remembered in one session; past it the oldest is forgotten.
+/// Maximum number of separate ranges remembered for one session; beyond it the oldest is dropped.
 const STRETCHES_MAX: usize = 64;
-/// Events without a session remembered, by id.
+/// Maximum number of remembered ids of events without a session.
 const LOOSE_MAX: usize = 1_000;
 
-/// Sequences as stretches `first..=last`, rising and never touching. An invitee sees 2, then at its join 1 to
-/// 9 (ASP-47): what is below the highest is not always old.
+/// Sequences as ranges `first..=last`, increasing and never adjacent. An invited agent sees 2, and when it joins 1 to
+/// 9 (ASP-47): a sequence below the highest is not always a duplicate.
 #[derive(Default)]
 struct Stretches(Vec<(u64, u64)>);
 
 impl Stretches {
-    /// Takes a sequence in; false when it was there.
+    /// Adds a sequence; returns false if it was there already.
     fn insert(&mut self, n: u64) -> bool {
         let list = &mut self.0;
         let at = list.partition_point(|&(_, last)| last < n);
@@ -45,7 +45,7 @@ impl Stretches {
     }
 }
 
-/// The memory of one following.
+/// The events that one follower has returned.
 #[derive(Default)]
 pub(super) struct SeenEvents {
     sessions: HashMap<SessionId, Stretches>,
@@ -54,7 +54,7 @@ pub(super) struct SeenEvents {
 }
 
 impl SeenEvents {
-    /// Takes an event in; false when it was handed on before.
+    /// Adds an event; returns false if it was returned before.
     pub(super) fn is_new(&mut self, event: &Event) -> bool {
         match (&event.session_id, event.sequence) {
             (Some(session), Some(sequence)) => {

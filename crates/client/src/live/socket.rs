@@ -12,11 +12,11 @@ use crate::{
     websocket::{self, WebSocket},
 };
 
-/// Largest frame taken: an event with an inline message of the largest body, in its escaped form.
+/// Largest frame accepted: an event with an inline message of the largest body, in its escaped form.
 const FRAME_OCTETS_MAX: usize = 16 << 20;
-/// Silence after which the server is asked whether it is there.
+/// Silence after which the client pings the server.
 const SILENCE_MAX: Duration = Duration::from_secs(20);
-/// How long it may take to answer; then the connection counts as lost.
+/// How long the server may take to answer the ping; after that the connection counts as lost.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(20);
 
 /// An open connection.
@@ -27,14 +27,14 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// Connects and upgrades. The envelope form is asked for: the flat members repeat what it says.
+    /// Connects and upgrades. Requests the envelope form: the flat members would only repeat it.
     pub(super) async fn open(client: &Client) -> Result<Self> {
         let ws = websocket::open(client, "/connect?events=envelope", FRAME_OCTETS_MAX).await?;
         Ok(Self { ws, heard: Instant::now(), asked: None })
     }
 
-    /// The next text frame, or why there will be none. The pong that confirms delivery (wire.md D.4) leaves
-    /// when this is called again after the ping was met, hence after the caller took what came before it.
+    /// The next text frame, or why there is none. The pong that confirms delivery (wire.md D.4) is sent by the call
+    /// after the one that read the ping, and so after the caller has handled the events before the ping.
     pub(super) async fn next(&mut self) -> std::result::Result<Utf8Bytes, String> {
         loop {
             let due = self.asked.map_or(self.heard + SILENCE_MAX, |asked| asked + ANSWER_TIME_MAX);
@@ -62,7 +62,7 @@ impl Socket {
         }
     }
 
-    /// Says good-bye and waits a moment for the answer.
+    /// Closes the connection, and waits briefly for the server's close.
     pub(super) async fn close(mut self) {
         websocket::close(&mut self.ws).await;
     }

@@ -26,7 +26,7 @@ pub use tls::Roots;
 
 use crate::FaultKind;
 
-/// A connection that was not made.
+/// A failure to connect.
 #[derive(Debug, thiserror::Error)]
 #[error("{detail}")]
 pub(crate) struct ConnectFault {
@@ -43,7 +43,7 @@ pub(crate) struct Connector {
 }
 
 impl Connector {
-    /// `tls` must be given where https or wss URLs will be asked for.
+    /// `tls` is required for https and wss URLs.
     pub(crate) fn new(
         tls: Option<Arc<rustls::ClientConfig>>,
         timeout: Duration,
@@ -70,7 +70,7 @@ impl Connector {
             .map_err(|e| ConnectFault { kind: FaultKind::Resolve, detail: e.to_string() })?
             .collect();
         let mut tcp = TcpStream::connect(addresses.as_slice()).await.map_err(|e| tcp_fault(&e))?;
-        // Small requests must not wait for each other's acknowledgements.
+        // Without this, small requests would wait for each other's acknowledgements.
         tcp.set_nodelay(true).map_err(|e| tcp_fault(&e))?;
         if !secure {
             if let Some(proving) = &self.proving {

@@ -10,12 +10,12 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use super::ConnectFault;
 use crate::{BaseUrl, FaultKind, Token};
 
-/// An answer to a challenge is never larger, head and body.
+/// Largest answer to a challenge, head and body.
 const ANSWER_OCTETS_MAX: usize = 16 << 10;
-/// What ends a head.
+/// The end of a head.
 const END: &[u8] = b"\r\n\r\n";
 
-/// What a server must prove, and how it is asked.
+/// The challenge that a server must answer.
 pub(crate) struct ServerProof {
     token: Token,
     authority: String,
@@ -23,7 +23,7 @@ pub(crate) struct ServerProof {
     port: u16,
 }
 
-/// As much of the answer as is needed.
+/// The needed members of the answer.
 #[derive(Debug, Deserialize)]
 struct Health {
     #[serde(default)]
@@ -35,7 +35,7 @@ impl ServerProof {
         Self { token, authority: base.authority(), prefix: base.prefix().to_owned(), port: base.port() }
     }
 
-    /// Asks, and goes on only with a server that has proved it. The connection can be used for requests afterwards.
+    /// Sends the challenge, and fails unless the server proves it. The connection can be used for requests afterwards.
     pub(super) async fn have_proved<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: &mut S,
@@ -68,7 +68,7 @@ impl ServerProof {
     }
 }
 
-/// The body of the one answer that comes; none where it is no 200 with a length.
+/// The body of the single answer; `None` unless it is a 200 with a length.
 async fn answer<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Option<Vec<u8>>> {
     let mut octets = Vec::new();
     let head = loop {
@@ -90,11 +90,11 @@ async fn answer<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Option<Vec<u
             return Ok(None);
         }
     }
-    // Nothing else was asked for, so nothing else may come.
+    // One request was sent, so one answer is expected.
     Ok((octets.len() == head + length).then(|| octets.split_off(head)))
 }
 
-/// How long the body is, of a success that leaves the connection open.
+/// The length of the body, if the answer is a success that keeps the connection open.
 fn length(head: &[u8]) -> Option<usize> {
     let head = std::str::from_utf8(head).ok()?;
     let mut lines = head.split("\r\n");

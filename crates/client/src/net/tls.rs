@@ -7,7 +7,7 @@ use rustls::ClientConfig;
 
 use crate::{Error, Result};
 
-/// The certificate authorities a client trusts; read only when the server's URL is `https`.
+/// The certificate authorities that a client trusts; read only when the server's URL is `https`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Roots {
     /// The bundle named by `SSL_CERT_FILE`, else the system's.

@@ -1,4 +1,4 @@
-//! The operations on agents, runs and threads (wire.md 4, D.8). Requests carry an `Idempotency-Key` and are repeated
+//! The operations on agents, runs and threads (wire.md 4, D.8). Requests carry an `Idempotency-Key` and are retried
 //! on transient failures.
 //! Must not know: the transport of calls.
 
@@ -13,16 +13,16 @@ use crate::{
     client::{json as octets, segment},
 };
 
-/// Events that lie behind, in order.
+/// Stored events, in order.
 #[derive(Debug)]
 pub struct EventPage {
     /// The page.
     pub events: Vec<RunEvent>,
-    /// Where there is more: behind what it begins.
+    /// The `since` of the next page, if there is one.
     pub next: Option<String>,
 }
 
-/// Whose events.
+/// The run or thread whose events are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place<'a> {
     /// A run's.
@@ -36,16 +36,16 @@ pub enum Place<'a> {
 pub struct ThreadPage {
     /// The page.
     pub reply: Reply<Vec<Thread>>,
-    /// Whether there are older ones.
+    /// Whether there are older threads.
     pub more: bool,
 }
 
-/// What an agent made.
+/// A document that an agent produced.
 #[derive(Debug, Clone)]
 pub struct Artifact {
-    /// Its type.
+    /// Its media type.
     pub mime_type: String,
-    /// The whole of it.
+    /// Its bytes.
     pub content: Bytes,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn at(agent: &str, rest: &str) -> String {
     format!("/agent/{}/{rest}", segment(agent))
 }
 
-/// Reads `<…?since=7>; rel="next"`.
+/// Parses `<…?since=7>; rel="next"`.
 fn since(link: &str) -> Option<String> {
     let (url, rel) = link.strip_prefix('<')?.split_once('>')?;
     let since = url.split_once('?')?.1.split('&').find_map(|pair| pair.strip_prefix("since="))?;
@@ -97,7 +97,7 @@ impl Client {
         self.get("/_discovery").await
     }
 
-    /// `GET /agent`: what each of them says of itself, and where it is.
+    /// `GET /agent`: the descriptor of each agent, with its path.
     ///
     /// # Errors
     /// As every call.
@@ -113,40 +113,40 @@ impl Client {
         self.get(&at(agent, "describe")).await
     }
 
-    /// `POST …/stop`: what goes on is canceled, and nothing is taken until it is started.
+    /// `POST …/stop`: cancels its runs; it accepts none until it is started.
     ///
     /// # Errors
-    /// As every call; 403 unless the token is of the agent's owner or the operator.
+    /// As every call; 403 unless the token belongs to the agent's owner or the operator.
     pub async fn stop_agent(&self, agent: &str) -> Result<Reply<Descriptor>> {
         self.post_empty(&at(agent, "stop")).await
     }
 
-    /// `POST …/start`: it takes runs and joins sessions again.
+    /// `POST …/start`: it accepts runs and joins sessions again.
     ///
     /// # Errors
-    /// As every call; 403 unless the token is of the agent's owner or the operator.
+    /// As every call; 403 unless the token belongs to the agent's owner or the operator.
     pub async fn start_agent(&self, agent: &str) -> Result<Reply<Descriptor>> {
         self.post_empty(&at(agent, "start")).await
     }
 
-    /// `POST …/dismiss`: the server lets go of an agent that came by itself.
+    /// `POST …/dismiss`: removes an enlisted agent from the server.
     ///
     /// # Errors
-    /// As every call; 403 unless the token is of the agent, its owner or the operator; 409 `agent_configured`.
+    /// As every call; 403 unless the token belongs to the agent, its owner or the operator; 409 `agent_configured`.
     pub async fn dismiss_agent(&self, agent: &str) -> Result<Reply<Dismissal>> {
         self.post_empty(&at(agent, "dismiss")).await
     }
 
-    /// `POST …/configure` (SC-43): each argument by itself, null takes it away.
+    /// `POST …/configure` (SC-43): sets each argument separately; null removes it.
     ///
     /// # Errors
-    /// As every call; 403 unless the token is of the agent's owner or the operator.
+    /// As every call; 403 unless the token belongs to the agent's owner or the operator.
     pub async fn configure_agent(&self, agent: &str, args: &Map<String, Value>) -> Result<RunEvent> {
         let body = octets(&json!({"type": "ConfigureRequest", "args": args}))?;
         event(&self.post_once(&at(agent, "configure"), Some(body), &IdempotencyKey::random()).await?)
     }
 
-    /// `POST …/run`: asks an agent for something, without waiting.
+    /// `POST …/run`: starts a run, without waiting for it.
     ///
     /// # Errors
     /// As every call.
@@ -154,7 +154,7 @@ impl Client {
         accepted(&self.request_run(&at(agent, "run"), "ChatRequest", chat, key).await?)
     }
 
-    /// The same, and waits. Where that takes longer than a request may, it is asked again with the same key.
+    /// The same, and waits. If that exceeds the time limit of a request, repeats the request with the same key.
     ///
     /// # Errors
     /// As every call.
@@ -169,10 +169,10 @@ impl Client {
         event(&self.request_run(&path, "ChatRequest", chat, key).await?)
     }
 
-    /// ResumeWithInput: answers a run that waits (SC-44): its WaitForInput of the id `asked`, or whatever it waits for now.
+    /// ResumeWithInput: answers a waiting run (SC-44): its WaitForInput with the id `asked`, or its current one.
     ///
     /// # Errors
-    /// As every call; 409 `run_not_active` where it does not wait for that.
+    /// As every call; 409 `run_not_active` if it does not wait for that.
     pub async fn resume_run(
         &self,
         agent: &str,
@@ -185,10 +185,10 @@ impl Client {
         accepted(&self.request_run(&at(agent, "run"), "ResumeWithInput", &body, &key).await?)
     }
 
-    /// CancelRequest: tells a run to stop (SC-46). It ends a little later.
+    /// CancelRequest: cancels a run (SC-46). The run ends a little later.
     ///
     /// # Errors
-    /// As every call; 409 `run_not_active` where it is over.
+    /// As every call; 409 `run_not_active` if it has ended.
     pub async fn cancel_run(&self, agent: &str, run: &str) -> Result<RunReceipt> {
         let key = IdempotencyKey::random();
         accepted(&self.request_run(&at(agent, "run"), "CancelRequest", &json!({"run_id": run}), &key).await?)
@@ -212,7 +212,7 @@ impl Client {
         self.get(&at(agent, &format!("runs/{}", segment(run)))).await
     }
 
-    /// `GET …/threads` (SC-41): those that the token's owner opened; all of them for the agent's owner.
+    /// `GET …/threads` (SC-41): the threads that the token's owner opened; all threads for the agent's owner.
     ///
     /// # Errors
     /// As every call.
@@ -225,7 +225,7 @@ impl Client {
         Ok(ThreadPage { reply: Reply::read(raw)?, more })
     }
 
-    /// `GET …/get_events` (SC-36, SC-42): what lies behind `since`, or from the beginning. Nothing is consumed.
+    /// `GET …/get_events` (SC-36, SC-42): the stored events after `since`, or from the beginning. Consumes nothing.
     ///
     /// # Errors
     /// As every call.
@@ -240,7 +240,7 @@ impl Client {
         self.events_at(&format!("{}?{of}", at(agent, "get_events"))).await
     }
 
-    /// `GET …/get_events` without `since` (SC-36): what came since this token last asked, each event once.
+    /// `GET …/get_events` without `since` (SC-36): the events since this token's last call, each event once.
     ///
     /// # Errors
     /// As every call.

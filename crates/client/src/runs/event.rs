@@ -10,7 +10,7 @@ use crate::{Error, Result};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// It did what it was asked.
+    /// It succeeded.
     Success,
     /// It failed.
     Error,
@@ -18,11 +18,11 @@ pub enum FinishReason {
     Canceled,
 }
 
-/// What an event says beside the members that all have.
+/// The members of an event that depend on its type.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "type")]
 pub enum EventBody {
-    /// The agent began.
+    /// The run started.
     RunStarted,
     /// Text of the agent.
     TextOutput {
@@ -38,7 +38,7 @@ pub enum EventBody {
     ToolCall {
         /// The tool.
         function_name: String,
-        /// With what.
+        /// The arguments.
         #[serde(default)]
         args: Value,
     },
@@ -56,34 +56,34 @@ pub enum EventBody {
     },
     /// A tool failed.
     ToolError {
-        /// How.
+        /// The error.
         content: String,
     },
-    /// The agent made a document.
+    /// The agent produced an artifact.
     ArtifactGenerated {
         /// Its file name.
         name: String,
-        /// Its type.
+        /// Its media type.
         mime_type: String,
-        /// Where it is; without a host, at the server itself.
+        /// Its URL; without a host, it is on the server itself.
         url: String,
-        /// Its id, where it is kept at the server.
+        /// Its id, if the server stores it.
         #[serde(default)]
         artifact_id: Option<String>,
     },
-    /// The agent waits for answers.
+    /// The agent waits for input.
     WaitForInput {
-        /// What it wants to know: each key with its description.
+        /// The requested inputs: each key with its description.
         request_keys: Map<String, Value>,
     },
-    /// The run is over.
+    /// The run has ended.
     RunCompleted {
         /// How it ended.
         finish_reason: FinishReason,
-        /// Of a success, what came of it.
+        /// The result of a success.
         #[serde(default)]
         result: Option<String>,
-        /// What went wrong.
+        /// The error.
         #[serde(default)]
         error: Option<String>,
     },
@@ -95,11 +95,11 @@ pub enum EventBody {
 /// An event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunEvent {
-    /// Its number in the run, from 1; none where it is not stored.
+    /// Its number in the run, from 1; `None` if it is not stored.
     pub id: Option<u64>,
-    /// Of which run.
+    /// Its run.
     pub run_id: String,
-    /// Of which thread.
+    /// Its thread.
     pub thread_id: String,
     /// The agent's name.
     pub agent: String,
@@ -109,7 +109,7 @@ pub struct RunEvent {
     pub role: String,
     /// Its depth in the chain of callers.
     pub depth: u32,
-    /// What it says.
+    /// Its further members.
     pub body: EventBody,
     json: String,
 }
@@ -130,10 +130,10 @@ struct Base {
 }
 
 impl RunEvent {
-    /// Reads one.
+    /// Parses an event.
     ///
     /// # Errors
-    /// [`Error::Unreadable`] when it is none.
+    /// [`Error::Unreadable`] when the text is not an event.
     pub fn read(json: &str) -> Result<Self> {
         let bad = |e| Error::Unreadable(format!("not an event of a run ({e})"));
         let Base { id, run_id, thread_id, agent, kind, role, depth } =
@@ -149,7 +149,7 @@ impl RunEvent {
         &self.json
     }
 
-    /// How the run ended, where this is its end.
+    /// How the run ended, if this is its last event.
     #[must_use]
     pub const fn finish_reason(&self) -> Option<FinishReason> {
         if let EventBody::RunCompleted { finish_reason, .. } = &self.body {

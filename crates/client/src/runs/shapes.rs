@@ -11,38 +11,38 @@ use super::FinishReason;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct AgentPath(pub String, pub String);
 
-/// What an agent is (SC-20).
+/// The description of an agent (SC-20).
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Descriptor {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: String,
     /// The endpoints below its path.
     pub endpoints: Vec<String>,
-    /// What it can be asked.
+    /// Its operations.
     pub operations: Vec<OperationOf>,
     /// The tools that it uses.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// Its address in sessions.
+    /// Its handle in sessions.
     #[serde(default)]
     pub handle: Option<AgentHandle>,
     /// Whether it is stopped.
     #[serde(default)]
     pub stopped: bool,
-    /// Of an agent that attaches itself: how many instances of it are attached to the process that was asked.
+    /// For an agent that attaches itself: the number of instances attached to the process that answered.
     #[serde(default)]
     pub instances: Option<usize>,
-    /// Where it is, in the list of all of them.
+    /// Its path, in a list of all agents.
     #[serde(default)]
     pub path: Option<String>,
 }
 
-/// `POST …/dismiss`.
+/// The answer of `POST …/dismiss`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Dismissal {
-    /// That the agent was let go.
+    /// Whether the agent was removed.
     pub dismissed: bool,
 }
 
@@ -51,12 +51,12 @@ pub struct Dismissal {
 pub struct OperationOf {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its description.
     pub description: String,
-    /// A JSON schema of what it takes.
+    /// A JSON schema of its input.
     #[serde(default)]
     pub input_schema: Option<Value>,
-    /// A JSON schema of what it gives.
+    /// A JSON schema of its output.
     #[serde(default)]
     pub output_schema: Option<Value>,
 }
@@ -64,25 +64,25 @@ pub struct OperationOf {
 /// A ChatRequest.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Chat {
-    /// What the agent is asked.
+    /// The task for the agent.
     pub input: String,
-    /// Which thread it goes on with; absent: a new one.
+    /// The thread to continue; absent: a new one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<String>,
-    /// `create`: the thread is opened under `thread_id`, a UUID, if it is not there; absent: a 404.
+    /// `create`: opens the thread `thread_id`, a UUID, if it does not exist; absent: 404 in that case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub if_not_exists: Option<&'static str>,
-    /// Whatever else the agent gets, as it is.
+    /// Additional data for the agent, passed unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_metadata: Option<Map<String, Value>>,
 }
 
-/// Until when a request is answered late.
+/// The event until which a request waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
     /// Until the run starts: RunStarted.
     Started,
-    /// Until it ends or waits for input: RunCompleted or WaitForInput.
+    /// Until it has ended or waits for input: RunCompleted or WaitForInput.
     Result,
 }
 
@@ -95,7 +95,7 @@ impl Wait {
     }
 }
 
-/// A request was taken.
+/// The receipt of an accepted request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunReceipt {
     /// The run.
@@ -106,26 +106,26 @@ pub struct RunReceipt {
     pub replayed: bool,
 }
 
-/// Where a run stands.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// Behind other runs of its thread.
+    /// It waits for other runs of its thread.
     Queued,
-    /// At work.
+    /// It is running.
     Running,
-    /// For input.
+    /// It waits for input.
     Waiting,
-    /// Over, with success.
+    /// It succeeded.
     Completed,
-    /// Over, having failed.
+    /// It failed.
     Error,
-    /// Over, having been told to stop.
+    /// It was canceled.
     Canceled,
 }
 
 impl RunStatus {
-    /// As it stands in JSON.
+    /// Its JSON form.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -148,7 +148,7 @@ pub struct RunReport {
     pub thread_id: String,
     /// The agent's name.
     pub agent: String,
-    /// Where it stands.
+    /// Its status.
     pub status: RunStatus,
     /// Whether it waits until a person of the agent's owner releases it.
     #[serde(default)]
@@ -156,28 +156,28 @@ pub struct RunReport {
     /// How it ended.
     #[serde(default)]
     pub finish_reason: Option<FinishReason>,
-    /// What came of it.
+    /// The result.
     #[serde(default)]
     pub result: Option<String>,
-    /// What went wrong.
+    /// The error.
     #[serde(default)]
     pub error: Option<String>,
-    /// Of one that waits, what it asks for.
+    /// The inputs that a waiting run requests.
     #[serde(default)]
     pub request_keys: Option<Map<String, Value>>,
-    /// Of one that waits, the answers among which the agent offers a choice, by key.
+    /// The choices for inputs of a waiting run, by key.
     #[serde(default)]
     pub options: Option<Map<String, Value>>,
-    /// Of one that waits, what it asks for as a form: a flat JSON Schema.
+    /// The form of a waiting run: a flat JSON Schema.
     #[serde(default)]
     pub form: Option<Map<String, Value>>,
-    /// Of one that waits with a form, what the agent says about it.
+    /// The agent's message about the form of a waiting run.
     #[serde(default)]
     pub message: Option<String>,
-    /// Of one that waits, the id of its WaitForInput.
+    /// The id of a waiting run's WaitForInput.
     #[serde(default)]
     pub event_id: Option<u64>,
-    /// The request that it is the run of, as it was sent.
+    /// The request that started it, unchanged.
     #[serde(default)]
     pub request: Value,
     /// RFC 3339, UTC.
@@ -201,7 +201,7 @@ pub struct Thread {
     pub updated_at: String,
     /// Its runs, oldest first.
     pub runs: Vec<String>,
-    /// What it is about, where that is known.
+    /// Its title, if known.
     #[serde(default)]
     pub title: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! A run's live events, across disconnects, each once, until the run ends.
+//! A run's live events across disconnects, each exactly once, until the run ends.
 //! Must not know: the use of an event.
 
 use std::time::Duration;
@@ -11,43 +11,43 @@ use crate::{
     frames::StreamOptions,
 };
 
-/// Most bytes of one event: the largest members of one and what all have, twice.
+/// Largest event in bytes: twice the largest members of one event and the common ones.
 const EVENT_OCTETS_MAX: usize = 4 << 20;
 
-/// What [`RunStream::next`] reports.
+/// An item returned by [`RunStream::next`].
 #[derive(Debug)]
 pub enum Signal {
-    /// The stream stands, without a gap to what was read before but for text that was being made meanwhile.
+    /// The stream is open, without a gap after the events read before; only text deltas sent meanwhile are missing.
     Opened,
-    /// An event, or a piece of text.
+    /// An event, or a text delta.
     Event(Box<RunEvent>),
-    /// The server is there, and has nothing to say for now.
+    /// The server is reachable, and has no events for now.
     Keepalive,
-    /// An event that was not understood; the following goes on.
+    /// An event that could not be parsed; the stream continues.
     Unreadable(Error),
-    /// The stream is gone and will be opened again by itself, behind what was read.
+    /// The stream is lost; it is reopened automatically after the last event.
     Lost {
-        /// Why, for people.
+        /// The reason, for people.
         reason: String,
         /// When the next attempt begins.
         retry_in: Duration,
     },
 }
 
-/// A following of a run. Nothing runs in the background: it works while [`RunStream::next`] is awaited.
+/// Follows a run. There is no background task: it works only while [`RunStream::next`] is awaited.
 pub struct RunStream {
     feed: Feed,
-    /// The highest id handed on.
+    /// The highest id returned so far.
     last: u64,
     over: bool,
 }
 
 impl RunStream {
-    /// The next thing to report; `None` once RunCompleted was. May be dropped and called again without losing anything.
+    /// Waits for the next signal; `None` after RunCompleted. May be dropped and called again without losing anything.
     ///
     /// # Errors
-    /// For good: [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was never
-    /// reached, [`Error::Unreadable`] when what answers is no event stream.
+    /// Fatal errors only: [`Error::Refused`] when the server refuses the stream, [`Error::Network`] when it was never
+    /// reached, [`Error::Unreadable`] when the response is not an event stream.
     pub async fn next(&mut self) -> Result<Option<Signal>> {
         while !self.over {
             let signal = match self.feed.next().await? {
@@ -71,7 +71,7 @@ impl RunStream {
 }
 
 impl Client {
-    /// Follows a run from its beginning, or behind the event `after`, over every break of the stream. Connects when
+    /// Follows a run from its beginning, or after the event `after`, and reconnects after every failure. Connects when
     /// first awaited.
     #[must_use]
     pub fn follow_run(

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Client, Reply, Result, client::segment};
 
-/// Which events of a session to read.
+/// Selects events of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct EventsQuery {
     /// Only events after this sequence; 0 reads from the beginning.
@@ -19,10 +19,10 @@ pub struct EventsQuery {
     pub limit: Option<u32>,
 }
 
-/// Which sessions to list.
+/// Selects sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionsQuery {
-    /// Only sessions older than this one: the last page's `next_cursor`.
+    /// Only sessions older than this one: the previous page's `next_cursor`.
     pub before: Option<String>,
     /// The maximum number; absent: the server's default, 1000.
     pub limit: Option<u32>,
@@ -52,10 +52,10 @@ fn path(session: &SessionId, below: &str) -> String {
 }
 
 impl Client {
-    /// `POST /sessions` (ASP-64). Repeated on transient failures when it carries an idempotency key.
+    /// `POST /sessions` (ASP-64). Retried on transient failures if it has an idempotency key.
     ///
     /// # Errors
-    /// As every call; 404 where an invitee cannot be reached, whatever the reason (ASP-18).
+    /// As every call; 404 if an invitee cannot be reached, whatever the reason (ASP-18).
     pub async fn create_session(&self, body: &CreateSession) -> Result<Reply<CreatedSession>> {
         match body.idempotency_key {
             Some(_) => self.post_keyed("/sessions", body).await,
@@ -74,7 +74,7 @@ impl Client {
     /// `GET /sessions/{id}` (ASP-70).
     ///
     /// # Errors
-    /// As every call; 404 for everyone who is and was no participant.
+    /// As every call; 404 for a caller that is not and never was a participant.
     pub async fn session(&self, session: &SessionId) -> Result<Reply<Session>> {
         self.get(&path(session, "")).await
     }
@@ -82,8 +82,8 @@ impl Client {
     /// `POST /sessions/{id}/join` (ASP-58). Joining twice changes nothing.
     ///
     /// # Errors
-    /// As [`Client::session`]; 409 `session_ended`, `not_joined` for one who left, or `invitation_held` as long as a person has to
-    /// accept the invitation.
+    /// As [`Client::session`]; 409 `session_ended`, `not_joined` for an agent that left, or `invitation_held` until a person
+    /// accepts the invitation.
     pub async fn join_session(&self, session: &SessionId) -> Result<Reply<Acknowledgement>> {
         self.post_empty(&path(session, "/join")).await
     }
@@ -91,7 +91,7 @@ impl Client {
     /// `POST /sessions/{id}/invite` (ASP-66).
     ///
     /// # Errors
-    /// As [`Client::session`]; 404 also where nobody could be invited.
+    /// As [`Client::session`]; 404 also if nobody could be invited.
     pub async fn invite(
         &self,
         session: &SessionId,
@@ -104,8 +104,8 @@ impl Client {
         self.post(&path(session, "/invite"), &Body { invite: invitees }).await
     }
 
-    /// `POST /sessions/{id}/messages` (ASP-67). Repeated on transient failures when it carries an
-    /// idempotency key: the message stands in the session once (ASP-35).
+    /// `POST /sessions/{id}/messages` (ASP-67). Retried on transient failures if it has an idempotency key: the
+    /// session gets the message once (ASP-35).
     ///
     /// # Errors
     /// As [`Client::session`]; 409 `not_joined`, `session_ended` or `idempotency_key_reused`.

@@ -5,7 +5,7 @@ use plenary_kernel::FileId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A message's content, in the form it was sent in (ASP-37).
+/// A message's content, in the form in which it was sent (ASP-37).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Content {
@@ -32,13 +32,13 @@ pub enum Part {
     },
     /// An image, by reference or inline.
     Image {
-        /// Where it is.
+        /// Its URL.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         url: Option<String>,
         /// The image itself, `data:…`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data_uri: Option<String>,
-        /// One that was uploaded to the server.
+        /// The id of an uploaded image.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file_id: Option<FileId>,
         /// Its media type.
@@ -47,16 +47,16 @@ pub enum Part {
         /// Its name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// Of one that was uploaded: its size in bytes.
+        /// The size of an uploaded image, in bytes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<u64>,
     },
     /// A file, always by reference (ASP-38, ASP-96).
     File {
-        /// Where it is.
+        /// Its URL.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         url: Option<String>,
-        /// One that was uploaded to the server.
+        /// The id of an uploaded file.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file_id: Option<FileId>,
         /// Its name.
@@ -74,7 +74,7 @@ pub enum Part {
         /// The object.
         data: Map<String, Value>,
     },
-    /// A type this client does not know.
+    /// A type that this client does not know.
     #[serde(untagged)]
     Unknown(Value),
 }

@@ -20,17 +20,17 @@ use crate::{
     client::{IDEMPOTENCY_KEY, segment},
 };
 
-/// Bytes that are read from a file at once.
+/// Bytes read from a file at a time.
 const PIECE_BYTES: usize = 64 << 10;
-/// Pieces that wait to be sent.
+/// Maximum number of pieces that wait to be sent.
 const PIECES_WAITING_MAX: usize = 4;
 
-/// A file on this machine that is to be uploaded.
+/// A local file to upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocalFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// The name that it gets.
+    /// Its name on the server.
     pub name: String,
     /// Its media type.
     pub media_type: String,
@@ -39,9 +39,9 @@ pub struct LocalFile {
 /// The answer of `POST /files`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UploadedFile {
-    /// What messages name it by.
+    /// The id by which messages reference it.
     pub id: FileId,
-    /// `pending` until a message names it.
+    /// `pending` until a message references it.
     pub status: String,
     /// Its name.
     pub filename: String,
@@ -51,11 +51,11 @@ pub struct UploadedFile {
     pub size_bytes: u64,
     /// When it was uploaded, in epoch milliseconds.
     pub created_at: u64,
-    /// When it is removed if no message names it by then, in epoch milliseconds.
+    /// When it is removed if no message references it by then, in epoch milliseconds.
     pub expires_at: Option<u64>,
 }
 
-/// A file on its way here.
+/// A download in progress.
 #[derive(Debug)]
 pub struct FileContent {
     server: String,
@@ -63,10 +63,10 @@ pub struct FileContent {
 }
 
 impl FileContent {
-    /// The next piece; `None` at the end of a file that came whole.
+    /// The next piece; `None` at the end of a complete file.
     ///
     /// # Errors
-    /// When the connection breaks off, as it does of a file that is damaged.
+    /// When the connection breaks, as it does for a damaged file.
     pub async fn next(&mut self) -> Result<Option<Bytes>> {
         loop {
             let Some(frame) = self.body.frame().await else { return Ok(None) };
@@ -82,7 +82,7 @@ impl FileContent {
 }
 
 impl Client {
-    /// `POST /files`. Repeated on transient failures: with one key the file is kept once.
+    /// `POST /files`. Retried on transient failures: with one key the file is stored once.
     ///
     /// # Errors
     /// As every call; [`Error::Invalid`] when the file cannot be read; 413 `body_too_large`.
@@ -118,7 +118,7 @@ impl Client {
     /// `GET /files/{id}`.
     ///
     /// # Errors
-    /// As every call; 404 where there is no such file, or it is not for the caller.
+    /// As every call; 404 if the file does not exist, or the caller may not read it.
     pub async fn file(&self, id: &FileId) -> Result<FileContent> {
         let path = format!("/files/{}", segment(id.as_str()));
         let mut request = Request::builder().method(Method::GET).uri(self.base().http(&path)?);
@@ -131,12 +131,12 @@ impl Client {
     }
 }
 
-/// Sends a body with one part. What can't be read breaks it off, so that the server does not take it for whole.
+/// Sends a body with one part. A read error aborts the body, so that the server does not take it for complete.
 async fn send(mut content: File, head: String, tail: String, pieces: Sender<std::io::Result<Bytes>>) {
     let mut piece = Ok(Bytes::from(head));
     loop {
         let is_over = piece.is_err();
-        // Nobody listens to what comes behind a refusal.
+        // After a refusal, the server reads no further.
         if pieces.send(piece).await.is_err() || is_over {
             return;
         }

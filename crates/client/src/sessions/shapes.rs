@@ -16,16 +16,16 @@ pub struct CreateSession {
     /// The agents to invite.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub invite: Vec<AgentHandle>,
-    /// What it is about; invitees see it.
+    /// Its topic; invited agents see it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
     /// The first message, which gets sequence 1 (ASP-55).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_message: Option<InitialMessage>,
-    /// Send and end (ASP-29); needs an initial message.
+    /// Send the message and end the session (ASP-29); needs an initial message.
     #[serde(skip_serializing_if = "is_false")]
     pub end_after_send: bool,
-    /// With it, the call is repeated on transient failures (ASP-35).
+    /// Makes the call safe to retry on transient failures (ASP-35).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
 }
@@ -37,9 +37,9 @@ fn is_false(value: &bool) -> bool {
 /// The first message of a session.
 #[derive(Debug, Clone, Serialize)]
 pub struct InitialMessage {
-    /// What it says.
+    /// Its content.
     pub content: Content,
-    /// Returned as given (ASP-36).
+    /// Returned unchanged (ASP-36).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
 }
@@ -49,7 +49,7 @@ pub struct InitialMessage {
 pub struct CreatedSession {
     /// The new session.
     pub session_id: SessionId,
-    /// The initial message's place, where there was one.
+    /// The initial message's sequence, if there was one.
     #[serde(default)]
     pub sequence: Option<u64>,
 }
@@ -57,18 +57,18 @@ pub struct CreatedSession {
 /// The body of `POST /sessions/{id}/messages`.
 #[derive(Debug, Clone, Serialize)]
 pub struct SendMessage {
-    /// What it says.
+    /// Its content.
     pub content: Content,
-    /// With it, the call is repeated on transient failures (ASP-35).
+    /// Makes the call safe to retry on transient failures (ASP-35).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
-    /// Returned as given (ASP-36).
+    /// Returned unchanged (ASP-36).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
 }
 
 impl SendMessage {
-    /// A message under a fresh idempotency key.
+    /// A message with a new idempotency key.
     pub fn new(content: impl Into<Content>) -> Self {
         Self { content: content.into(), idempotency_key: Some(IdempotencyKey::random()), metadata: None }
     }
@@ -83,10 +83,10 @@ pub struct SendReceipt {
     pub sequence: u64,
 }
 
-/// The answer of `POST /sessions/{id}/invite`: who was newly invited (ASP-66).
+/// The answer of `POST /sessions/{id}/invite`: the newly invited agents (ASP-66).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct InviteReceipt {
-    /// The newly invited.
+    /// The newly invited agents.
     pub invited: Vec<AgentHandle>,
 }
 
@@ -96,7 +96,7 @@ pub struct ReopenSession {
     /// The agents to invite; absent: all that were joined at the end (wire.md 2.5, 9).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub invite: Option<Vec<AgentHandle>>,
-    /// The first message after it.
+    /// The first message after reopening.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_message: Option<InitialMessage>,
 }
@@ -108,13 +108,13 @@ pub struct Acknowledgement {
     pub ok: bool,
 }
 
-/// Whether a session is open (ASP-21).
+/// The state of a session (ASP-21).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SessionState {
     /// Messages may be sent.
     Active,
-    /// It may be read, and reopened by those joined at the end.
+    /// It can be read, and reopened by the agents that were joined at the end.
     Ended,
 }
 
@@ -127,15 +127,15 @@ impl fmt::Display for SessionState {
     }
 }
 
-/// Where a participant stands (ASP-25 to ASP-27).
+/// The standing of a participant (ASP-25 to ASP-27).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ParticipantStatus {
-    /// Asked to join.
+    /// Invited, and not joined yet.
     Invited,
     /// Takes part.
     Joined,
-    /// Gone, until invited again.
+    /// Left, until invited again.
     Left,
 }
 
@@ -152,9 +152,9 @@ impl fmt::Display for ParticipantStatus {
 /// One participant of a session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Participant {
-    /// Who.
+    /// Its handle.
     pub handle: AgentHandle,
-    /// Where it stands.
+    /// Its standing.
     pub status: ParticipantStatus,
     /// When it joined.
     #[serde(default)]
@@ -169,15 +169,15 @@ pub struct Participant {
 pub struct Session {
     /// Its id.
     pub id: SessionId,
-    /// Whether it is open.
+    /// Its state.
     pub state: SessionState,
-    /// What it is about.
+    /// Its topic.
     #[serde(default)]
     pub topic: Option<String>,
-    /// Who is or was in it.
+    /// The current and former participants.
     #[serde(default)]
     pub participants: Vec<Participant>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: TimestampMs,
     /// When it ended.
     #[serde(default)]
@@ -189,7 +189,7 @@ pub struct Session {
 pub struct SessionList {
     /// The caller's sessions.
     pub sessions: Vec<Session>,
-    /// To be given as [`SessionsQuery::before`](super::SessionsQuery); absent where there are no more.
+    /// The value for [`SessionsQuery::before`](super::SessionsQuery); absent on the last page.
     #[serde(default)]
     pub next_cursor: Option<String>,
 }
@@ -199,14 +199,14 @@ pub struct SessionList {
 pub struct Message {
     /// Its id.
     pub id: MessageId,
-    /// Its session; left out where it stands inside that session's invitation.
+    /// Its session; absent inside that session's invitation.
     #[serde(default)]
     pub session_id: Option<SessionId>,
-    /// Who sent it: always the token's agent (ASP-4).
+    /// The sender: always the token's agent (ASP-4).
     pub sender: AgentHandle,
     /// Its sequence number in the session.
     pub sequence: u64,
-    /// What it says.
+    /// Its content.
     pub content: Content,
     /// When the server recorded it.
     pub created_at: TimestampMs,
@@ -221,14 +221,14 @@ pub struct Message {
 /// One page of `GET /sessions/{id}/events`.
 #[derive(Debug, Clone, Deserialize)]
 pub struct EventPage {
-    /// The events the caller may see, by rising sequence (ASP-71).
+    /// The events that the caller may see, by increasing sequence (ASP-71).
     pub events: Vec<Event>,
-    /// To be given as `after_sequence` for the next page; absent where there is no more (wire.md D.9).
+    /// The `after_sequence` of the next page; absent on the last one (wire.md D.9).
     #[serde(default, deserialize_with = "cursor")]
     pub next_cursor: Option<u64>,
 }
 
-/// The cursor is a decimal in a string; a bare number is taken too.
+/// The cursor is a decimal in a string; a number is accepted too.
 fn cursor<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -1,5 +1,4 @@
-//! A backup as a directory (Backup v1): written beside its destination, and moved there when it is complete and on
-//! disk.
+//! A backup as a directory (Backup v1): written beside its destination, and renamed when it is complete and on disk.
 //! Must not know: how a server exports.
 
 use std::{
@@ -30,7 +29,7 @@ struct Files {
     dir: PathBuf,
     open: HashMap<&'static str, BufWriter<File>>,
     project_ids: Vec<String>,
-    /// What deliverables name, where that is wanted.
+    /// The blobs that deliverables name, if they are included.
     named: Option<NamedContents>,
     namesakes: Namesakes,
 }
@@ -61,7 +60,7 @@ impl Files {
         if self.namesakes.name(&record, &ids.project_id) == ids.project_id {
             self.write(name, record.data.get())?;
         } else {
-            // The record alone does not say whose project it is of.
+            // The record alone does not name its project.
             self.write(name, String::from_utf8_lossy(line.trim_ascii_end()).as_ref())?;
         }
         if let Some(named) = &mut self.named {
@@ -97,10 +96,10 @@ impl Files {
 
 impl Client {
     /// Writes a backup of these projects, or of all that the token may read, on request with the contents of their
-    /// deliverables. `dir` must not exist, or be empty; it is there only when it is whole.
+    /// deliverables. `dir` must not exist, or be empty; it appears only when it is complete.
     ///
     /// # Errors
-    /// As [`Client::export`]; [`Error::Invalid`] with the file that cannot be written.
+    /// As [`Client::export`]; [`Error::Invalid`] with the path of a file that cannot be written.
     pub async fn backup(
         &self,
         projects: &[String],

@@ -1,5 +1,5 @@
-//! The contents of deliverables beside an export: one file each, named by its SHA-256, and a list of the projects of
-//! each. A project gets back only its own contents.
+//! The contents of deliverables beside an export: one file each, named by its SHA-256, and an index with the projects of
+//! each. A restore gives a project only its own contents.
 //! Must not know: the transport of records.
 
 use std::{
@@ -20,12 +20,12 @@ use super::{
 };
 use crate::{Client, Error, FaultKind, Result, context::BlobId};
 
-/// The list.
+/// The index.
 const INDEX: &str = "index.ndjson";
-/// Where the files are.
+/// The directory of the files.
 const SHELF: &str = "sha256";
 
-/// A line of the list.
+/// A line of the index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     project_id: String,
@@ -34,14 +34,14 @@ struct Entry {
     size_bytes: u64,
 }
 
-/// The contents that deliverables of packages name.
+/// The contents named by deliverables.
 #[derive(Debug, Default)]
 pub(super) struct NamedContents {
     contents: BTreeSet<(String, BlobId)>,
     namesakes: Namesakes,
 }
 
-/// What of a package names contents.
+/// The members of a package that name contents.
 #[derive(Deserialize)]
 struct NamingRecord {
     project_id: String,
@@ -55,12 +55,12 @@ struct Deliverable {
 }
 
 impl NamedContents {
-    /// Those of an export of these projects, or of all.
+    /// The contents of an export of these projects, or of all.
     pub(super) fn of(projects: &[String]) -> Self {
         Self { namesakes: Namesakes::of(projects), ..Self::default() }
     }
 
-    /// Takes note of what a record names; hashes by another algorithm name nothing that a server keeps.
+    /// Adds the contents that a record names; servers do not store a hash of another algorithm.
     pub(super) fn take(&mut self, record: &Record<'_>) -> Result<()> {
         if record.record == "project" {
             self.namesakes.name(record, &record.ids()?.project_id);
@@ -78,44 +78,44 @@ impl NamedContents {
     }
 }
 
-/// A content that a deliverable names and that could not be had.
+/// A content that a deliverable names, but that could not be fetched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingContent {
     /// The project.
     pub project_id: String,
     /// `sha256:<hex>`.
     pub hash: String,
-    /// Stable, for machines: `blob_not_found` where it was never put.
+    /// Stable, for machines: `blob_not_found` if it was never uploaded.
     pub code: String,
     /// For people.
     pub message: String,
 }
 
-/// What came of fetching contents.
+/// The result of fetching contents.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FetchedContents {
-    /// How many are named, counted once for each project.
+    /// The number of contents, counted once for each project.
     pub attempted: u64,
-    /// How many are there.
+    /// The number of fetched contents.
     pub stored: u64,
-    /// Those that are not.
+    /// The contents that could not be fetched.
     pub errors: Vec<MissingContent>,
 }
 
-/// What came of putting contents back.
+/// The result of restoring contents.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RestoredContents {
-    /// Contents that the project did not have; of a dry run, those that are what their names say.
+    /// Contents that the project did not have; in a dry run, those that match their hashes.
     pub restored: u64,
-    /// Contents that it had.
+    /// Contents that the project had already.
     pub known: u64,
-    /// How many were refused.
+    /// The number of rejected contents.
     pub refused_count: u64,
-    /// They themselves.
+    /// The rejected contents.
     pub refused: Vec<RefusedLine>,
 }
 
-/// Contents that are to be put back, and which projects there were before.
+/// The contents to restore, and the projects that existed before.
 #[derive(Debug)]
 pub struct ContentsBeside {
     dir: PathBuf,
@@ -126,13 +126,13 @@ fn file_of(dir: &Path, id: BlobId) -> PathBuf {
     dir.join(SHELF).join(id.to_string())
 }
 
-/// Writes a file that is on disk when this returns.
+/// Writes a file, and returns once it is on disk.
 fn write(path: &Path, octets: &[u8]) -> Result<()> {
     let mut file = File::create(path).map_err(fault(path))?;
     file.write_all(octets).and_then(|()| file.sync_all()).map_err(fault(path))
 }
 
-/// Fetches contents into a directory, each held against its name. What a server does not have is told of.
+/// Fetches contents into a directory, and verifies each hash. Reports contents that the server does not have.
 pub(super) async fn fetch(
     client: &Client,
     named: &NamedContents,
@@ -165,7 +165,7 @@ pub(super) async fn fetch(
             Err(Error::Refused(refused)) if matches!(refused.status, 404 | 500) => {
                 (refused.code, refused.message)
             }
-            // A large content that is damaged breaks off before its end.
+            // The download of a large damaged content breaks off before its end.
             Err(Error::Network(fault)) if fault.kind == FaultKind::Lost => {
                 ("connection_lost".to_owned(), fault.to_string())
             }
@@ -181,7 +181,7 @@ pub(super) async fn fetch(
     Ok(fetched)
 }
 
-/// The list of a directory, by project; none where it has no list.
+/// The index of a directory, by project; `None` if there is no index.
 fn read(dir: &Path) -> Result<Option<BTreeMap<String, Vec<Entry>>>> {
     let path = dir.join(INDEX);
     let text = match fs::read_to_string(&path) {
@@ -198,7 +198,7 @@ fn read(dir: &Path) -> Result<Option<BTreeMap<String, Vec<Entry>>>> {
     Ok(Some(entries))
 }
 
-/// A content as it is kept, held against its name; the code and the words where it is not that.
+/// A stored content whose hash is verified; otherwise an error code and text.
 fn kept(dir: &Path, entry: &Entry) -> std::result::Result<Bytes, (&'static str, String)> {
     let wrong = |why: String| ("hash_mismatch", why);
     let id: BlobId = entry.hash.parse().map_err(|error: Error| wrong(error.to_string()))?;
@@ -221,10 +221,10 @@ impl Pieces for SinglePiece {
 }
 
 impl Client {
-    /// The contents beside an export, where there are any. Asked for before the import.
+    /// Reads the index of the contents beside an export, if there is one. To be called before the import.
     ///
     /// # Errors
-    /// As every call; [`Error::Invalid`] for a list that can't be read.
+    /// As every call; [`Error::Invalid`] for an index that cannot be read.
     pub async fn contents_beside(&self, dir: &Path) -> Result<Option<ContentsBeside>> {
         let Some(entries) = read(dir)? else { return Ok(None) };
         let mut projects_before = BTreeSet::new();
@@ -238,10 +238,10 @@ impl Client {
         Ok(Some(ContentsBeside { dir: dir.to_owned(), projects_before }))
     }
 
-    /// Puts contents back into their projects, after the import. Each is held against its name first. May be repeated.
+    /// Restores contents into their projects, after the import. Verifies each hash first. May be repeated.
     ///
     /// # Errors
-    /// As every call. What was put by then stays.
+    /// As every call. Contents restored before the error stay.
     pub async fn restore_contents(
         &self,
         beside: &ContentsBeside,
@@ -261,13 +261,13 @@ impl Client {
     }
 }
 
-/// Contents on their way into one project.
+/// The upload of contents into one project.
 struct Upload<'a> {
     client: &'a Client,
     dry_run: bool,
-    /// Whether the import made the project: then it takes contents, also where it came archived.
+    /// Whether the import created the project: then contents are accepted even if it was imported as archived.
     may_open: bool,
-    /// The project as it came, where it was opened for its contents.
+    /// The imported project, if it was unarchived for the upload.
     opened: Option<String>,
     restored: RestoredContents,
 }
@@ -317,7 +317,7 @@ impl Upload<'_> {
         self.restored.refused.push(RefusedLine { line: 0, record, id, code, message });
     }
 
-    /// Archives the project again, since when it was.
+    /// Archives the project again, with its original time.
     async fn close(&mut self, project_id: &str) -> Result<()> {
         let Some(project) = self.opened.take() else { return Ok(()) };
         let options = ImportOptions { conflict: Conflict::Overwrite, dry_run: false };

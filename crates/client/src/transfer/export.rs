@@ -17,9 +17,9 @@ use super::{
 };
 use crate::{Backoff, Client, Error, FaultKind, NetworkFault, Result, client::segment};
 
-/// How long nothing may come before the export counts as cut.
+/// Silence after which the export counts as interrupted.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
-/// How often in a row an export may be cut without a record having come.
+/// How often in a row an export may be interrupted without a new record.
 const CUTS_MAX: u32 = 5;
 /// Largest line of an export, in bytes: a package, its review log and their envelope.
 const LINE_OCTETS_MAX: usize = 8 << 20;
@@ -34,7 +34,7 @@ struct Lines {
 }
 
 impl Lines {
-    /// The next line with its line feed; none where the stream has ended.
+    /// The next line with its line feed; `None` at the end of the stream.
     async fn next(&mut self) -> std::result::Result<Option<Bytes>, String> {
         loop {
             if let Some(end) = self.held[self.looked..].iter().position(|octet| *octet == b'\n') {
@@ -60,7 +60,7 @@ impl Lines {
     }
 }
 
-/// An export that is being read.
+/// An export in progress.
 pub(super) struct Export {
     client: Client,
     path: String,
@@ -74,7 +74,7 @@ pub(super) struct Export {
 }
 
 impl Export {
-    /// The export of a project, or of all.
+    /// The export of one project, or of all.
     pub(super) fn new(client: &Client, project: Option<&str>, since: Option<&str>) -> Self {
         let path = match project {
             Some(project) => format!("/v1/projects/{}/export", segment(project)),
@@ -93,7 +93,7 @@ impl Export {
         }
     }
 
-    /// The next record's line with its line feed, its hash verified; none behind the end, which is there.
+    /// The next record's line with its line feed, its hash verified; `None` after the end record.
     pub(super) async fn next(&mut self) -> Result<Option<Bytes>> {
         while self.end.is_none() {
             if self.lines.is_none() {
@@ -133,7 +133,7 @@ impl Export {
         Ok(None)
     }
 
-    /// What was exported, once the end is there.
+    /// The summary, once the end record has arrived.
     pub(super) fn into_end(self) -> Result<ExportSummary> {
         self.end.ok_or_else(|| Error::Unreadable("the export has no last line".to_owned()))
     }
@@ -167,7 +167,7 @@ impl Export {
     }
 }
 
-/// Reads the exports of projects, one after another, or of all at once.
+/// Reads the exports of projects, one after another, or one export of all.
 pub(super) async fn each_line(
     client: &Client,
     projects: &[String],
@@ -189,7 +189,7 @@ pub(super) async fn each_line(
         }
         let end = export.into_end()?;
         whole.counts.add(&end.counts);
-        // The first began first: what came since is in none, or in a later one too.
+        // The first export started first: a later change is in none, or in a later export too.
         if whole.since.is_empty() {
             whole.since = end.since;
         }
@@ -198,12 +198,12 @@ pub(super) async fn each_line(
 }
 
 impl Client {
-    /// Writes an export of these projects, or of all that the token may read: one JSON object a line. A connection that
-    /// breaks is opened again behind what came. The hash of every package is verified.
+    /// Writes an export of these projects, or of all that the token may read: one JSON object per line. Resumes after
+    /// a lost connection, and verifies the hash of every package.
     ///
     /// # Errors
-    /// As every call; [`Error::Invalid`] when it cannot be written, [`Error::Unreadable`] for a package that is not what
-    /// its hash says.
+    /// As every call; [`Error::Invalid`] when it cannot be written, [`Error::Unreadable`] for a package that does not
+    /// match its hash.
     pub async fn export(
         &self,
         projects: &[String],
@@ -219,10 +219,10 @@ impl Client {
         Ok(whole)
     }
 
-    /// The same, and the contents that its deliverables name into a directory of their own.
+    /// The same, and writes the contents that its deliverables name into a separate directory.
     ///
     /// # Errors
-    /// As [`Client::export`]; [`Error::Invalid`] with the file that cannot be written.
+    /// As [`Client::export`]; [`Error::Invalid`] with the path of a file that cannot be written.
     pub async fn export_with_contents(
         &self,
         projects: &[String],

@@ -9,21 +9,21 @@ use tokio::{sync::mpsc, time::timeout};
 use super::{ImportOptions, ImportReport, OnProgress, Progress};
 use crate::{Client, Error, FaultKind, NetworkFault, Reply, Result};
 
-/// Pieces of a body that wait to be sent.
+/// Maximum number of pieces that wait to be sent.
 const PIECES_WAITING_MAX: usize = 4;
-/// Octets of a piece of a file.
+/// Bytes per piece of a file.
 const PIECE_OCTETS: usize = 64 << 10;
-/// How long the server may take in nothing.
+/// How long the server may accept no data.
 const STALL_MAX: Duration = Duration::from_secs(120);
-/// How long the server may take to tell what came of an import that is all sent.
+/// How long the server may take to report the result after everything is sent.
 const REPORT_WAIT: Duration = Duration::from_secs(600);
 
-/// Where the pieces of a body come from; none behind the last.
+/// The source of a body's pieces; `None` after the last.
 pub(super) trait Pieces: Send {
     fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>>> + Send;
 }
 
-/// A file as it is.
+/// A file, unchanged.
 struct File(Box<dyn BufRead + Send>);
 
 impl Pieces for File {
@@ -36,7 +36,7 @@ impl Pieces for File {
     }
 }
 
-/// Sends pieces as one import. `told` hears of each piece.
+/// Sends pieces as one import. Calls `told` for each piece.
 pub(super) async fn send(
     client: &Client,
     options: &ImportOptions,
@@ -51,7 +51,7 @@ pub(super) async fn send(
     let (tx, rx) = mpsc::channel(PIECES_WAITING_MAX);
     let mut request = pin!(client.upload(&path, "application/x-ndjson", &[], rx));
     loop {
-        // A refusal may come before everything is sent.
+        // The server may refuse before everything is sent.
         let permit = tokio::select! {
             biased;
             reply = &mut request => return Reply::read(reply?.into_success()?),
@@ -70,7 +70,7 @@ pub(super) async fn send(
             }
             Ok(None) => break,
             Err(error) => {
-                // The body breaks off, so that the server does not take it for whole.
+                // Aborts the body, so that the server does not take it for complete.
                 permit.send(Err(std::io::ErrorKind::UnexpectedEof.into()));
                 return Err(error);
             }
@@ -82,11 +82,11 @@ pub(super) async fn send(
 }
 
 impl Client {
-    /// Imports lines as they were exported, or as other implementations keep them. May be repeated: what is there
-    /// already is skipped.
+    /// Imports lines in the form of an export, or of other implementations. May be repeated: existing records are
+    /// skipped.
     ///
     /// # Errors
-    /// As every call; [`Error::Invalid`] when it cannot be read.
+    /// As every call; [`Error::Invalid`] when the source cannot be read.
     pub async fn import(
         &self,
         from: Box<dyn BufRead + Send>,

@@ -6,25 +6,26 @@ use serde::{Deserialize, Serialize};
 use super::{Counts, FetchedContents};
 use crate::{Error, Result};
 
-/// The format that is written, and read.
+/// The format version that is written and accepted.
 pub(super) const FORMAT: &str = "1";
-/// The version of the protocol that is written; any `0.…` is read.
+/// The protocol version that is written; any `0.…` is accepted.
 const PROTOCOL: &str = "0.1";
-/// The manifest.
+/// The file of the manifest.
 pub(super) const MANIFEST: &str = "manifest.json";
-/// The files of bare records with the kind of each, in the order in which they are restored.
+/// The files of bare records with their kinds, in the order of a restore.
 pub(super) const FILES: [(&str, &str); 4] = [
     ("project", "projects.ndjson"),
     ("package", "packages.ndjson"),
     ("fact", "facts.ndjson"),
     ("session", "sessions.ndjson"),
 ];
-/// Beside the packages, in their order: hashes and review logs, which are no part of a package. Ours; others pass it over.
+/// Our own file beside the packages, in their order: hashes and review logs, which are not part of a package. Other
+/// implementations ignore it.
 pub(super) const HASHES: &str = "hashes.ndjson";
-/// The contents of deliverables.
+/// The directory of contents.
 pub(super) const BLOBS: &str = "blobs";
 
-/// What a backup has.
+/// The contents of a backup in numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BackupCounts {
@@ -36,16 +37,16 @@ pub struct BackupCounts {
     pub facts: u64,
     /// Sessions.
     pub sessions: u64,
-    /// Contents that are in it.
+    /// Contents that are included.
     pub blobs_stored: u64,
-    /// Contents that were to be.
+    /// Contents that should be included.
     pub blobs_attempted: u64,
 }
 
-/// What a backup says of itself.
+/// The manifest of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Who made it.
+    /// The program that wrote it.
     pub tool_version: String,
     /// `0.1`
     pub protocol_version: String,
@@ -55,9 +56,9 @@ pub struct Manifest {
     pub backup_generated_at: String,
     /// Its projects.
     pub project_ids: Vec<String>,
-    /// What it has.
+    /// Its records in numbers.
     pub counts: BackupCounts,
-    /// Contents that could not be had.
+    /// Contents that could not be fetched.
     #[serde(default)]
     pub blob_errors: Vec<serde_json::Value>,
 }
@@ -84,7 +85,7 @@ impl Manifest {
         }
     }
 
-    /// Reads a manifest; another format or protocol is refused.
+    /// Parses a manifest; rejects another format or protocol.
     pub(super) fn read(octets: &[u8]) -> Result<Self> {
         let manifest: Self = serde_json::from_slice(octets).map_err(|error| {
             Error::Invalid(format!("{MANIFEST} is not the manifest of a backup: {error}"))

@@ -63,18 +63,18 @@ impl FromStr for Conflict {
 /// How to import.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImportOptions {
-    /// What becomes of a record whose place is taken.
+    /// The treatment of a record whose id exists already.
     pub conflict: Conflict,
-    /// Ask what would come of it, and write nothing.
+    /// Only report the result, and write nothing.
     pub dry_run: bool,
 }
 
-/// How far a transfer has come.
+/// The progress of a transfer.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
     /// `export`, `import` or `contents`.
     pub step: &'static str,
-    /// The project, where one at a time is transferred.
+    /// The project, if projects are transferred one at a time.
     pub project: Option<&'a str>,
     /// Records so far; of a file whose lines are sent as they are, its lines.
     pub records: u64,
@@ -82,10 +82,10 @@ pub struct Progress<'a> {
     pub octets: u64,
 }
 
-/// Is told of progress; must not take long.
+/// Called with the progress; must return quickly.
 pub type OnProgress<'a> = &'a mut (dyn FnMut(&Progress<'_>) + Send);
 
-/// How many records of each kind.
+/// The number of records of each kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Counts {
@@ -97,7 +97,7 @@ pub struct Counts {
     pub facts: u64,
     /// Sessions.
     pub sessions: u64,
-    /// Packages that the server holds in quarantine and leaves out.
+    /// Packages that the server has in quarantine and omits.
     pub damaged: u64,
 }
 
@@ -111,21 +111,21 @@ impl Counts {
     }
 }
 
-/// An export that is whole.
+/// A complete export.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportSummary {
-    /// What was exported.
+    /// The exported records in numbers.
     pub counts: Counts,
-    /// Given back as `since`, it brings what is new from then on.
+    /// The value for `since` in the next export, which then contains only later changes.
     pub since: String,
 }
 
 /// A record that was not imported.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedLine {
-    /// From 1; 0 where it is none of an import's.
+    /// The line, from 1; 0 if it is not a line of an import.
     pub line: u64,
-    /// What the record is of.
+    /// The kind of the record.
     pub record: String,
     /// Its id.
     pub id: String,
@@ -167,11 +167,11 @@ pub struct ImportReport {
     pub refused: Vec<RefusedLine>,
     /// The first thousand packages that were given another id.
     pub renames: Vec<Rename>,
-    /// Whether the end of the export was there and its counts were true; none where records came without an end.
+    /// Whether the end record was there and its counts were right; `None` for records without an end record.
     pub complete: Option<bool>,
     /// Whether nothing was written.
     pub dry_run: bool,
-    /// What became of the contents beside it, where there were any.
+    /// The result for the contents beside it, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub contents: Option<RestoredContents>,
 }

@@ -11,26 +11,26 @@ use serde_json::value::RawValue;
 use super::{Counts, ExportSummary};
 use crate::{Error, Result};
 
-/// The record that ends an export.
+/// The kind of the record that ends an export.
 pub(super) const END: &str = "end";
 
-/// A line, read as far as a transfer needs it.
+/// A line, parsed as far as a transfer needs it.
 #[derive(Debug, Deserialize)]
 pub(super) struct Record<'a> {
     pub(super) record: String,
-    /// The project that it is of, as `OWNER:ID`; absent from older servers.
+    /// Its project, as `OWNER:ID`; absent from older servers.
     pub(super) project: Option<String>,
     #[serde(borrow)]
     pub(super) data: &'a RawValue,
     pub(super) content_hash: Option<String>,
     #[serde(borrow)]
     pub(super) reviews: Option<&'a RawValue>,
-    /// The id that a package had where it came from, where an import gave it its own.
+    /// The original id of a package that an import has renamed.
     pub(super) renamed_from: Option<String>,
     pub(super) cursor: Option<String>,
 }
 
-/// What of a package or project a transfer looks at.
+/// The members of a package or project that a transfer uses.
 #[derive(Debug, Deserialize)]
 pub(super) struct Ids {
     #[serde(default)]
@@ -39,23 +39,23 @@ pub(super) struct Ids {
     pub(super) package_id: String,
 }
 
-/// Which ids several projects of an export have; an export of all begins with its projects.
+/// The ids that several projects of an export share; an export of all starts with its projects.
 #[derive(Debug, Default)]
 pub(super) struct Namesakes {
-    /// Projects that were asked for as `OWNER:ID`.
+    /// Projects requested as `OWNER:ID`.
     asked: Vec<String>,
     seen: BTreeSet<String>,
     several: BTreeSet<String>,
 }
 
 impl Namesakes {
-    /// Of an export of these projects, or of all.
+    /// For an export of these projects, or of all.
     pub(super) fn of(projects: &[String]) -> Self {
         let asked = projects.iter().filter(|name| name.contains(':')).cloned().collect();
         Self { asked, ..Self::default() }
     }
 
-    /// Takes note of a record; the name under which a server knows its project among those of the export.
+    /// Adds a record; returns the server's unambiguous name for its project.
     pub(super) fn name(&mut self, record: &Record<'_>, project_id: &str) -> String {
         if record.record == "project" && !self.seen.insert(project_id.to_owned()) {
             self.several.insert(project_id.to_owned());
@@ -82,13 +82,13 @@ impl<'a> Record<'a> {
             .map_err(|error| Error::Unreadable(format!("a record of the export has no valid ids ({error})")))
     }
 
-    /// What the record that ends an export says.
+    /// The summary in the record that ends an export.
     pub(super) fn end(&self) -> Result<ExportSummary> {
         serde_json::from_str(self.data.get())
             .map_err(|error| Error::Unreadable(format!("the last line of the export is not valid ({error})")))
     }
 
-    /// Holds a package to the hash that came with it.
+    /// Verifies a package against the hash that came with it.
     pub(super) fn verify(&self) -> Result<()> {
         let Some(claimed) = &self.content_hash else { return Ok(()) };
         let hash = hash(self.data.get())?;
@@ -140,7 +140,7 @@ pub(super) fn enveloped(kind: &str, data: &str, hash: Option<&str>, reviews: Opt
     Bytes::from(line)
 }
 
-/// The line of a package with the id that it had where it came from.
+/// The line of a package with its original id.
 pub(super) fn renamed(line: &Bytes, from: &str) -> Bytes {
     let open = line.trim_ascii_end().strip_suffix(b"}").unwrap_or(line);
     let mut line = String::from_utf8_lossy(open).into_owned();

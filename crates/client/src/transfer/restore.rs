@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{Client, Error, Result};
 
-/// What stands beside a package.
+/// The data beside a package.
 #[derive(Debug, Deserialize)]
 struct PackageSidecar {
     project_id: String,
@@ -120,7 +120,7 @@ impl Backup {
     }
 }
 
-/// Whether a line is one of an export, which says whose project its record is of.
+/// Whether a line is in the form of an export, which names the project of its record.
 fn is_enveloped(line: &str) -> bool {
     Record::read(line.as_bytes()).is_ok_and(|record| record.project.is_some())
 }
@@ -132,10 +132,10 @@ impl Pieces for Backup {
 }
 
 impl Client {
-    /// Imports a backup, of this or of another implementation, with the contents that it has. May be repeated.
+    /// Imports a backup, of this or of another implementation, with its contents. May be repeated.
     ///
     /// # Errors
-    /// As [`Client::import`]; [`Error::Invalid`] for a directory that is no backup of format 1 and protocol 0.x.
+    /// As [`Client::import`]; [`Error::Invalid`] for a directory that is not a backup of format 1 and protocol 0.x.
     pub async fn restore(
         &self,
         dir: &Path,

@@ -16,37 +16,37 @@ use super::{
 };
 use crate::{Client, Error, Result, client::segment};
 
-/// How far a direction between two servers has come. Kept by the caller.
+/// The state of one direction between two servers. The caller stores it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncState {
-    /// By project: since when the source has news.
+    /// By project: the `since` of the next export.
     #[serde(default)]
     pub since: BTreeMap<String, String>,
 }
 
-/// What came of it.
+/// The result of a synchronization.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncReport {
-    /// Projects that are through.
+    /// Projects that are complete.
     pub projects: u64,
-    /// What was sent.
+    /// The records that were sent.
     pub sent: Counts,
     /// New records.
     pub imported: u64,
-    /// Records that were there already.
+    /// Records that existed already.
     pub skipped: u64,
     /// Records that continued an existing one.
     pub overwritten: u64,
-    /// How many records were refused: what is there differs, and stays.
+    /// The number of rejected records: the existing record differs, and stays.
     pub refused_count: u64,
-    /// Those that the servers list. A project with one of them is tried again the next time.
+    /// The rejected records that the servers list. Their projects are tried again the next time.
     pub refused: Vec<RefusedLine>,
 }
 
-/// An export on its way into an import.
+/// An export that is piped into an import.
 struct Pipe {
     export: Export,
-    /// The target's project, where it has one: it keeps what it says of itself.
+    /// The target's project, if it exists: it keeps its own description.
     project: Option<Value>,
     differs: bool,
     sent: Counts,
@@ -87,18 +87,18 @@ struct ListedPackage {
 }
 
 impl ListedPackage {
-    /// The name by which both servers mean it: ids alone may mean another project there.
+    /// The project's name that is unambiguous on both servers: an id alone may mean another project there.
     fn name(&self) -> String {
         let named = self.owner_id.as_ref().map(|owner| format!("{owner}:{}", self.project_id));
         self.reference.clone().or(named).unwrap_or_else(|| self.project_id.clone())
     }
 }
 
-/// Brings everything new of these projects, or of all that the token of `from` may read, to `to`. One direction; called
-/// twice, with a state for each, it brings both together. Cut, it goes on the next time with the project that was cut.
+/// Copies everything new of these projects, or of all that the token of `from` may read, to `to`. One direction; two
+/// calls, with a state for each, synchronize both. If interrupted, the next call continues with the interrupted project.
 ///
 /// # Errors
-/// As every call, of either server. `state` has then what is through.
+/// As every call, of either server. `state` then contains the completed projects.
 pub async fn sync(
     from: &Client,
     to: &Client,
@@ -126,7 +126,7 @@ pub async fn sync(
         };
         let since = state.since.get(&project_id).cloned();
         let done = match one(from, to, &name, since.as_deref(), &mut told).await {
-            // The source is another store than it was: everything is new.
+            // The source has another store than before: everything is new.
             Err(Error::Refused(refused)) if refused.code == "invalid_cursor" => {
                 one(from, to, &name, None, &mut told).await?
             }
@@ -148,7 +148,7 @@ pub async fn sync(
 
 struct SyncResult {
     report: SyncReport,
-    /// Absent where something was refused.
+    /// Absent if a record was rejected.
     since: Option<String>,
 }
 

@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 use super::TEXT_OCTETS_MAX;
 use crate::tool::{CallOutcome, Hints, Tool};
 
-/// By which Claude Code loads a tool at once, where it loads others only when they are looked for.
+/// The member by which Claude Code loads a tool at once; it loads other tools only when they are searched for.
 const AT_ONCE: &str = "anthropic/alwaysLoad";
 
-/// A tool as clients are told of it. Only what differs from what clients take for granted is said: lists are read by
-/// models, and each word of them costs; so the list of every tool has no schemas of results.
+/// A tool in a list for clients. Omits everything that equals the protocol's defaults, because models read the lists, and
+/// each word costs tokens; for the same reason the list of every tool has no result schemas.
 pub(super) fn described(tool: &Tool, with_results: bool) -> Described {
     let Hints { read_only, destructive, idempotent, open_world } = tool.hints;
     let mut hints = ToolAnnotations::new();
@@ -30,13 +30,13 @@ pub(super) fn described(tool: &Tool, with_results: bool) -> Described {
     described
 }
 
-/// What a call came to. A refusal is for the model to read, so it is a result, in the house form; without a structured
-/// part, which clients would hold to the schema of success.
+/// The result of a call. A refusal is a result too, in our own form, because the model must read it; it has no structured
+/// part, which clients would check against the schema of success.
 pub(super) fn result(called: CallOutcome) -> CallToolResult {
     match called {
         CallOutcome::Done(value) => {
             let mut result = CallToolResult::success(vec![ContentBlock::text(text(&value))]);
-            // Structured content is an object; a list or a text is text alone.
+            // Structured content must be an object; a list or a text is sent as text only.
             result.structured_content = Some(value).filter(Value::is_object);
             result
         }
@@ -47,7 +47,7 @@ pub(super) fn result(called: CallOutcome) -> CallToolResult {
     }
 }
 
-/// The structured result as text, for clients that read nothing else.
+/// The structured result as text, for clients that read only text.
 fn text(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     if text.len() <= TEXT_OCTETS_MAX {

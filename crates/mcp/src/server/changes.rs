@@ -16,29 +16,28 @@ use super::{
 };
 use crate::operations::{Caller, Operations};
 
-/// Where a follower reads, and in whose name.
+/// Reads resources on behalf of a caller.
 #[derive(Clone)]
 pub(super) struct Follower {
     pub(super) operations: Operations,
     pub(super) caller: Caller,
 }
 
-/// What a resource was when somebody subscribed, before the subscription was acknowledged: whatever changes behind it is
-/// told.
+/// The state of a resource before its subscription was acknowledged: every later change is reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mark {
     /// The digest of the answer.
     Answer([u8; 32]),
-    /// Where the inbox ended.
+    /// The cursor at the end of the inbox.
     Cursor(Option<String>),
 }
 
-/// Why a resource is followed no longer: the caller may not read it, or nobody listens.
+/// Why following a resource ended: the caller may not read it, or nobody listens.
 #[derive(Debug, PartialEq, Eq)]
 struct FollowEnd;
 
 impl Follower {
-    /// The marks of resources; one that can't be read has none.
+    /// The marks of resources; a resource that cannot be read has none.
     pub(super) async fn marks(&self, uris: impl IntoIterator<Item = &str>) -> HashMap<String, Mark> {
         let mut marks = HashMap::new();
         for uri in uris.into_iter().take(FOLLOWED_MAX) {
@@ -67,8 +66,8 @@ impl Follower {
         Some(Mark::Cursor(cursor))
     }
 
-    /// Tells each change of one resource behind its mark, until nobody listens, or the caller may not read it any more.
-    /// `tell` gives whether somebody still listens.
+    /// Reports each change of a resource after its mark, until nobody listens, or the caller may no longer read it.
+    /// `tell` returns whether somebody still listens.
     pub(super) async fn follow<F: Future<Output = bool>>(&self, uri: &str, mark: Mark, tell: impl Fn() -> F) {
         let Some(found) = find(&self.operations, uri) else { return };
         let FollowEnd = match mark {
@@ -77,7 +76,7 @@ impl Follower {
         };
     }
 
-    /// Looks again and again whether the answer is another one.
+    /// Polls the answer, and reports when it differs.
     async fn look<F: Future<Output = bool>>(
         &self,
         path: &str,
@@ -99,7 +98,7 @@ impl Follower {
         }
     }
 
-    /// Waits for what comes into the inbox. Nothing of it is given to anybody yet, and nothing is marked.
+    /// Waits for new inbox items. Returns no item to anybody, and marks none.
     async fn wait<F: Future<Output = bool>>(
         &self,
         mut after: Option<String>,
@@ -115,7 +114,7 @@ impl Follower {
                     if is_news && !tell().await {
                         return FollowEnd;
                     }
-                    // What is asked in process may answer at once, also without news.
+                    // An operation called in process may answer at once, even without news.
                     if page["timed_out"] != true && !is_news {
                         sleep(INBOX_PAUSE).await;
                     }
@@ -126,7 +125,7 @@ impl Follower {
         }
     }
 
-    /// The body of an answer; `None` when it could not be had now.
+    /// The body of an answer; `None` if it is not available now.
     async fn ask(&self, path: &str) -> Result<Option<Bytes>, FollowEnd> {
         let Ok(reply) = self.operations.ask(&self.caller, Method::GET, path, None).await else {
             return Ok(None);
@@ -146,7 +145,7 @@ fn page(body: &[u8]) -> Value {
     serde_json::from_slice(body).unwrap_or_default()
 }
 
-/// A path of the inbox, behind a cursor.
+/// A path of the inbox, after a cursor.
 fn inbox(path: &str, after: Option<&str>) -> String {
     let Some(after) = after else { return path.to_owned() };
     format!(

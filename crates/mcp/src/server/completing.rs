@@ -10,17 +10,17 @@ use rmcp::{
     model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference},
 };
 
-/// How names of one kind are come by.
+/// The source of names of one kind.
 struct Source {
-    /// How the templates begin in which they stand.
+    /// The prefix of the templates that contain the variable.
     template: &'static str,
     /// The variable.
     variable: &'static str,
-    /// What lists them.
+    /// The path of the operation that lists the names.
     path: &'static str,
-    /// The list in its answer, where that is an object.
+    /// The member with the list, if the answer is an object.
     list: &'static str,
-    /// The name in each.
+    /// The member with the name.
     member: &'static str,
 }
 
@@ -49,10 +49,10 @@ const SOURCES: [Source; 3] = [
     PROJECTS,
 ];
 
-/// The names that begin like the value.
+/// The names that start with the value.
 ///
 /// # Errors
-/// When there is no such prompt or template.
+/// When the prompt or template does not exist.
 pub(super) async fn complete(
     operations: &Operations,
     caller: &Caller,
@@ -89,7 +89,7 @@ pub(super) async fn complete(
     info.map(CompleteResult::new).map_err(|error| ErrorData::internal_error(error, None))
 }
 
-/// Every name of a kind that the caller may read; none where it may read none.
+/// Every name of a kind that the caller may read.
 async fn names(operations: &Operations, caller: &Caller, source: &Source) -> Vec<String> {
     let Ok(reply) = operations.ask(caller, Method::GET, source.path, None).await else { return Vec::new() };
     if !reply.status.is_success() {

@@ -34,14 +34,14 @@ use crate::{operations::Caller, tool::Toolset};
 /// The header that names a session of the initialize era.
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// Who asks: what the handler finds beside a message.
+/// The context of a request, which the handler gets beside the message.
 #[derive(Clone)]
 pub(super) struct CallerContext {
-    /// In whose name operations are asked.
+    /// The caller of the operations.
     pub(super) caller: Caller,
-    /// What the resources were that a request subscribes to.
+    /// The marks of the resources that the request subscribes to.
     pub(super) marks: Arc<HashMap<String, Mark>>,
-    /// Whose tools are listed.
+    /// The toolsets to list.
     pub(super) sets: Arc<[Toolset]>,
 }
 
@@ -62,7 +62,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
         let text = "The store is not available; try again.";
         boxed(refusal(StatusCode::SERVICE_UNAVAILABLE, None, REFUSED, text))
     };
-    // A session outlasts the tokens that a client renews; a stream does not.
+    // A session survives a renewal of the client's token; a stream does not.
     let lasting = mcp.0.accounts.lasting(&who).await.map_err(unavailable)?;
     let asks_for_more = mcp.0.accounts.can_ask_for_more(&who).await.map_err(unavailable)?;
     let sets = toolsets(&parts)?;
@@ -80,7 +80,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let begins = envelope.as_ref().map(Envelope::begins).transpose()?.unwrap_or(false);
     let id = envelope.as_ref().and_then(|envelope| envelope.id).map(ToOwned::to_owned);
     accepting(&mut parts);
-    // A session of somebody else is like none.
+    // Another caller's session counts as missing.
     if let Some(id) = session.as_deref().filter(|id| !begins && !mcp.0.registry.is_of(id, &lasting)) {
         tracing::debug!(known = !id.is_empty(), "a message to a session that is not the caller's");
         return Err(boxed(refusal(
@@ -91,7 +91,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
         )));
     }
     let place = if begins {
-        // A client that begins anew has no session yet, whatever it sends along.
+        // A client that starts a new session has none yet, whatever header it sends.
         parts.headers.remove(&SESSION);
         Some(room(mcp, &lasting).await.ok_or_else(|| boxed(too_many()))?)
     } else {
@@ -105,12 +105,12 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let marks = follower.marks(subscribed.iter().map(String::as_str)).await;
     let lists = envelope.as_ref().is_some_and(Envelope::lists_tools);
     let asking = CallerContext { caller, marks: Arc::new(marks), sets: sets.clone() };
-    // The token goes with the caller, and no further.
+    // The token is part of the caller, and is not passed on.
     parts.headers.remove(header::AUTHORIZATION);
     parts.extensions.insert(asking);
     let answer = mcp.0.service.handle(Request::from_parts(parts, http_body_util::Full::new(octets))).await;
     let mut answer = worded(answer.map(Body::new), id.as_deref()).await;
-    // Whoever bears a token of a grant, or of an issuer, is a client that can ask for more.
+    // A client with a token of a grant, or of an issuer, can ask for a wider scope.
     if answering.is_some() && asks_for_more {
         answer = stepped_up(answer, id.as_deref(), &base, &missing).await;
     }
@@ -124,7 +124,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     }
     if let Some(id) = session.filter(|_| closes) {
         mcp.0.registry.closed(&id);
-        // It is done, and not only taken.
+        // The session is closed already, so the answer is 204 rather than 202.
         if answer.status() == StatusCode::ACCEPTED {
             *answer.status_mut() = StatusCode::NO_CONTENT;
         }
@@ -132,7 +132,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     Ok(held(answer, lease, answering))
 }
 
-/// The span of a request says which method it is, and which tool.
+/// Records the method and the tool in the request's span.
 fn note_message(envelope: &Envelope<'_>) {
     let method = envelope.method.as_ref().and_then(Value::as_str);
     if let Some(method) = method.and_then(known_method) {
@@ -145,7 +145,7 @@ fn note_message(envelope: &Envelope<'_>) {
     }
 }
 
-/// A place for one more session; others are closed for it.
+/// Reserves a slot for one more session; closes others if necessary.
 async fn room(mcp: &Mcp, who: &Principal) -> Option<SessionPlace> {
     for _ in 0..ROOM_TRIES_MAX {
         match mcp.0.registry.admit(who) {
@@ -156,7 +156,7 @@ async fn room(mcp: &Mcp, who: &Principal) -> Option<SessionPlace> {
     None
 }
 
-/// The bearer of the request's token.
+/// The holder of the request's token.
 async fn identified(mcp: &Mcp, peer: Peer, parts: &Parts) -> Outcome<Principal> {
     identify(parts, &mcp.0.accounts, Credentials::Header).await.map_err(|refused| {
         let status =
@@ -172,7 +172,7 @@ async fn identified(mcp: &Mcp, peer: Peer, parts: &Parts) -> Outcome<Principal> 
     })
 }
 
-/// Whoever takes anything takes what is sent here: the protocol wants both named, and not every client names them.
+/// Completes an `Accept` header that accepts anything: the protocol requires both media types, and some clients name neither.
 fn accepting(parts: &mut Parts) {
     let named = parts.headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let ranges: Vec<&str> = named.flat_map(|value| value.split(',')).map(str::trim).collect();
@@ -183,7 +183,7 @@ fn accepting(parts: &mut Parts) {
     }
 }
 
-/// The toolsets that the query names.
+/// The toolsets named by the query.
 pub(super) fn toolsets(parts: &Parts) -> Outcome<Arc<[Toolset]>> {
     let query = parts.uri.query().unwrap_or_default();
     let named = query.split('&').filter_map(|pair| pair.strip_prefix("toolsets=")).next_back();

@@ -11,26 +11,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json, value::RawValue};
 
-/// The bytes are no JSON.
+/// The bytes are not JSON.
 pub(super) const PARSE_ERROR: i64 = -32_700;
-/// The JSON is no message.
+/// The JSON is not a message.
 pub(super) const INVALID_REQUEST: i64 = -32_600;
-/// The query of the URL asks for what there is not.
+/// The URL's query asks for something that does not exist.
 pub(super) const INVALID_PARAMS: i64 = -32_602;
-/// The request is well formed and refused: no or another's token, too many at once.
+/// The request is well formed but refused: a missing or foreign token, too many at once.
 pub(super) const REFUSED: i64 = -32_000;
 
-/// The member of `_meta` by which a request that stands alone names its revision.
+/// The member of `_meta` in which a request without a session names its revision.
 const REVISION: &str = "\"io.modelcontextprotocol/protocolVersion\"";
 
-/// A longer name is no tool's.
+/// Longest name of a tool.
 const TOOL_NAME_BYTES_MAX: usize = 64;
 
-/// What is read of every message.
+/// The members that are read of every message.
 #[derive(Debug, Deserialize)]
 pub(super) struct Envelope<'a> {
     jsonrpc: Option<Value>,
-    /// Absent in a notification; null is no absence.
+    /// Absent in a notification; null is not absent.
     #[serde(borrow, default, deserialize_with = "present")]
     pub(super) id: Option<&'a RawValue>,
     pub(super) method: Option<Value>,
@@ -42,7 +42,7 @@ pub(super) struct Envelope<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// What `initialize` must say.
+/// The required parameters of `initialize`.
 #[derive(Debug, Deserialize)]
 struct InitializeParams {
     #[serde(rename = "protocolVersion")]
@@ -61,7 +61,7 @@ struct Client {
     _version: String,
 }
 
-/// What is read of a request for notices.
+/// The parameters that are read of a request for notices.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ListenParams {
@@ -75,10 +75,10 @@ struct NotificationFilter {
 }
 
 impl<'a> Envelope<'a> {
-    /// Reads it.
+    /// Parses a message.
     ///
     /// # Errors
-    /// The answer to what is no message.
+    /// The answer to bytes that are not a message.
     pub(super) fn read(octets: &'a [u8]) -> Result<Self, Box<Response>> {
         let bad = |code, text: &str| Box::new(refusal(StatusCode::BAD_REQUEST, None, code, text));
         if serde_json::from_slice::<&RawValue>(octets).is_err() {
@@ -92,7 +92,7 @@ impl<'a> Envelope<'a> {
         })?;
         let is_reply = envelope.result.is_some() || envelope.error.is_some();
         let is_known = envelope.method.as_ref().is_some_and(Value::is_string) || is_reply;
-        // A reply to what could not be read has no id to name.
+        // A client's error reply to an unreadable message has a null id.
         let has_id = envelope.id.is_none_or(|id| is_id(id.get()) || is_reply && id.get() == "null");
         if envelope.jsonrpc.as_ref().is_none_or(|version| version != "2.0") || !is_known || !has_id {
             return Err(bad(
@@ -103,7 +103,7 @@ impl<'a> Envelope<'a> {
         Ok(envelope)
     }
 
-    /// The tool that is called, where one is; cut to what a name may be.
+    /// The called tool, if any; cut to the maximum length of a name.
     pub(super) fn tool(&self) -> Option<String> {
         #[derive(Deserialize)]
         struct Named {
@@ -114,7 +114,7 @@ impl<'a> Envelope<'a> {
         (named.name.len() <= TOOL_NAME_BYTES_MAX).then_some(named.name)
     }
 
-    /// The resources whose notices a request that stands alone wants: what they are now must be known before the request
+    /// The resources for which a request without a session wants notices: their marks must be taken before the request
     /// is acknowledged.
     pub(super) fn subscribed(&self) -> Vec<String> {
         if self.method.as_ref().is_none_or(|method| method != "subscriptions/listen") {
@@ -126,10 +126,10 @@ impl<'a> Envelope<'a> {
             .unwrap_or_default()
     }
 
-    /// Why it begins no session, where it says that it begins one.
+    /// Whether it starts a session.
     ///
     /// # Errors
-    /// The answer to one that lacks something.
+    /// The answer to an invalid `initialize`.
     pub(super) fn begins(&self) -> Result<bool, Box<Response>> {
         if !self.is_initialize() {
             return Ok(false);
@@ -137,7 +137,7 @@ impl<'a> Envelope<'a> {
         let params = self.params.map_or("{}", RawValue::get);
         match serde_json::from_str::<InitializeParams>(params) {
             Ok(_) => Ok(true),
-            // The revision that it names has no such method, and that is for others to say.
+            // The revision that it names has no such method; the handler refuses it.
             Err(_) if params.contains(REVISION) => Ok(true),
             Err(error) => {
                 let text = format!(
@@ -155,7 +155,7 @@ impl<'a> Envelope<'a> {
         self.method.as_ref().is_some_and(|method| method == "tools/list")
     }
 
-    /// Whether it begins a session of the initialize era.
+    /// Whether it is an `initialize`.
     pub(super) fn is_initialize(&self) -> bool {
         self.method.as_ref().is_some_and(|method| method == "initialize")
     }
@@ -169,16 +169,16 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(reader: D) -> Result<Option<&'a Ra
     <&RawValue>::deserialize(reader).map(Some)
 }
 
-/// What a reader of JSON found, without where: the message is one line.
+/// A JSON parser's error without its position: the message is one line.
 fn plainly(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ").next().unwrap_or_default().to_owned()
 }
 
-/// Most bytes of a refusal that is put into words of JSON-RPC.
+/// Largest refusal in bytes that is converted to JSON-RPC.
 const REFUSAL_OCTETS_MAX: usize = 4 << 10;
 
-/// A refusal in plain words as JSON-RPC has it; anything else as it is.
+/// A plain text refusal in the form of JSON-RPC; any other answer unchanged.
 pub(super) async fn worded(answer: Response, id: Option<&RawValue>) -> Response {
     let status = answer.status();
     let is_json = answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
@@ -207,14 +207,14 @@ struct Error<'a> {
     error: Value,
 }
 
-/// The form of a "no" outside a stream.
+/// A refusal outside a stream.
 #[derive(JsonSchema)]
 #[schemars(rename = "JsonRpcError")]
 #[expect(dead_code, reason = "only its schema is used")]
 pub(super) struct ErrorBody {
     /// Always `2.0`.
     jsonrpc: String,
-    /// The request that it answers; null if it is not known.
+    /// The id of the refused request; null if it is unknown.
     id: Option<Value>,
     /// The error.
     error: ErrorDetail,
@@ -225,13 +225,13 @@ pub(super) struct ErrorBody {
 #[schemars(rename = "JsonRpcErrorDetail")]
 #[expect(dead_code, reason = "only its schema is used")]
 struct ErrorDetail {
-    /// As JSON-RPC numbers them.
+    /// The error code of JSON-RPC.
     code: i64,
-    /// For people.
+    /// The text for people.
     message: String,
 }
 
-/// A "no" with a status, as JSON-RPC has it.
+/// A refusal with a status, in the form of JSON-RPC.
 pub(super) fn refusal(status: StatusCode, id: Option<&RawValue>, code: i64, message: &str) -> Response {
     let error = Error { jsonrpc: "2.0", id, error: json!({"code": code, "message": message}) };
     let body = serde_json::to_string(&error).unwrap_or_default();

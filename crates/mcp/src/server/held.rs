@@ -13,7 +13,7 @@ use tokio_util::{sync::WaitForCancellationFutureOwned, task::task_tracker::TaskT
 
 use super::registry::Lease;
 
-/// A body with its place among the requests of a caller.
+/// A body that holds one of its caller's request slots.
 pub(super) struct LeasedBody {
     inner: Body,
     ended: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -22,7 +22,7 @@ pub(super) struct LeasedBody {
 }
 
 impl LeasedBody {
-    /// The body, which ends early when the lease says so. `answer` is held until it is read: a server that stops waits for it.
+    /// A body that ends early when the lease says so. `answer` is held until the body is read: a stopping server waits for it.
     pub(super) fn new(inner: Body, lease: Lease, answer: Option<TaskTrackerToken>) -> Self {
         let ended = Box::pin(lease.ended().clone().cancelled_owned());
         Self { inner, ended, _lease: lease, _answer: answer }

@@ -20,12 +20,12 @@ use super::{
 };
 use crate::tool::{Tools, Toolset};
 
-/// The name of the one tool that stands for the list.
+/// The name of the single tool that stands for the list.
 const MARK: &str = "plenary list of tools";
-/// Where a list begins.
+/// The start of a list.
 const BEGINS: &[u8] = br#""tools":["#;
 
-/// Every list that was asked for: one for each choice of toolsets.
+/// The lists that were requested so far: one for each choice of toolsets.
 pub(super) struct Lists {
     tools: Tools,
     fixture: Option<Arc<Fixture>>,
@@ -37,12 +37,12 @@ impl Lists {
         Self { tools, fixture, written: Mutex::default() }
     }
 
-    /// What stands for a list until [`Lists::put`].
+    /// The placeholder of a list, which [`Lists::put`] replaces.
     pub(super) fn mark() -> Vec<Described> {
         vec![Described::new(MARK, "", JsonObject::new())]
     }
 
-    /// The answer with the list of these toolsets in place of the mark.
+    /// The answer, with the list of these toolsets in place of the mark.
     pub(super) async fn put(&self, answer: Response, sets: &[Toolset]) -> Response {
         let (mut parts, body) = answer.into_parts();
         let Ok(body) = Limited::new(body, MARKED_OCTETS_MAX).collect().await else {
@@ -60,7 +60,7 @@ impl Lists {
         Response::from_parts(parts, Body::from_stream(stream::iter(pieces)))
     }
 
-    /// The tools of these sets as JSON, with commas between.
+    /// The tools of these sets as JSON, separated by commas.
     fn of(&self, sets: &[Toolset]) -> Bytes {
         let mut written = self.written.lock();
         written.entry(sets.to_vec()).or_insert_with(|| self.write(sets)).clone()
@@ -73,14 +73,14 @@ impl Lists {
     }
 }
 
-/// The tools of these sets as clients list them.
+/// The tools of these sets in the form for clients.
 pub(super) fn described(tools: &Tools, fixture: Option<&Fixture>, sets: &[Toolset]) -> Vec<Described> {
     let with_results = sets.len() < Toolset::ALL.len();
     let own = tools.of(sets).map(|tool| calls::described(tool, with_results));
     own.chain(fixture.into_iter().flat_map(Fixture::tools)).collect()
 }
 
-/// Where the mark stands. What a client sends cannot look like it: in a text of JSON its quotes are escaped.
+/// The range of the mark. A client's text cannot imitate it: in a JSON text its quotes are escaped.
 fn marked(body: &[u8]) -> Option<(usize, usize)> {
     let start = body.windows(BEGINS.len()).position(|window| window == BEGINS)? + BEGINS.len();
     let end = start + body[start..].iter().position(|byte| *byte == b']')?;

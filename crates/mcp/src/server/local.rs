@@ -1,4 +1,4 @@
-//! Answers without a server: to what every server of this version answers alike, which is the beginning of a session
+//! Answers without a server: to messages that every server of this version answers alike, which are the start of a session
 //! and the lists.
 //! Must not know: accounts, or where a message comes from.
 
@@ -24,7 +24,7 @@ use crate::{
     tools,
 };
 
-/// What is answered: it reads nothing of the log, and is the same for every caller.
+/// The methods that are answered here: they read nothing from the log, and are the same for every caller.
 const METHODS: [&str; 7] = [
     "initialize",
     "server/discover",
@@ -35,7 +35,7 @@ const METHODS: [&str; 7] = [
     "prompts/list",
 ];
 
-/// The handler of the server without its door, its callers, its sessions and its log.
+/// The server's handler without its door, callers, sessions and log.
 pub struct LocalAnswers {
     service: StreamableHttpService<Handler, LocalSessionManager>,
     lists: Lists,
@@ -43,7 +43,7 @@ pub struct LocalAnswers {
 }
 
 impl LocalAnswers {
-    /// Answers of a server with these operations, which are described and never asked.
+    /// Answers for a server with these operations, which are described but never called.
     #[must_use]
     pub fn new(operations: Operations) -> Self {
         let (tools, end) = (tools::all(&operations), CancellationToken::new());
@@ -63,8 +63,8 @@ impl LocalAnswers {
         METHODS.contains(&method)
     }
 
-    /// The answer to a message as JSON, or nothing where it has none: `path` is `/mcp` with its query, `headers` are those of the
-    /// message over HTTP, without a session.
+    /// The answer to a message as JSON, or `None` for a message without one. `path` is `/mcp` with its query; `headers`
+    /// are those of the message over HTTP, without a session.
     pub async fn answer(
         &self,
         path: &str,
@@ -92,7 +92,7 @@ impl LocalAnswers {
     }
 }
 
-/// The one message of an answer, whether it is the body or an event of a stream.
+/// The single message of an answer, either its body or an event of a stream.
 async fn text(answer: Response) -> Option<String> {
     let body = answer.into_body().collect().await.ok()?.to_bytes();
     let body = String::from_utf8_lossy(&body);

@@ -16,15 +16,15 @@ use super::Mcp;
 pub(super) struct ProtectedResource {
     /// The URL of the resource.
     resource: String,
-    /// Who gives tokens for it: this server itself, or an issuer outside it.
+    /// The issuer of its access tokens: this server, or an external issuer.
     authorization_servers: [String; 1],
-    /// Scopes to ask for; the person may choose less.
+    /// The scopes to request; the person may grant fewer.
     scopes_supported: [&'static str; 2],
-    /// What it is called.
+    /// Its name.
     resource_name: &'static str,
-    /// Where a token may be sent: only in the header.
+    /// The accepted places of a token: only the header.
     bearer_methods_supported: [&'static str; 1],
-    /// Where its operations are described.
+    /// The URL of the description of its operations.
     resource_documentation: String,
 }
 
@@ -44,15 +44,15 @@ pub(super) async fn protected(
     })
 }
 
-/// What a client asks for that knows no better.
+/// The default scopes of a client.
 const SCOPES: [&str; 2] = ["read", "write"];
 
-/// The challenge of a 401: where the metadata stands, and which scope to ask for.
+/// The challenge of a 401: the URL of the metadata, and the scope to request.
 pub(super) fn challenge(base: &str) -> String {
     format!("Bearer resource_metadata=\"{base}/.well-known/oauth-protected-resource/mcp\", scope=\"write\"")
 }
 
-/// The challenge of a 403: the scope that would be enough (RFC 6750, 3.1).
+/// The challenge of a 403: the sufficient scope (RFC 6750, 3.1).
 pub(super) fn step_up(base: &str, scope: &str) -> String {
     format!(
         "Bearer error=\"insufficient_scope\", scope=\"{scope}\", \

@@ -42,23 +42,23 @@ use crate::{operations::Operations, tool::Tools};
 pub use limits::*;
 pub use local::LocalAnswers;
 
-/// What the server needs.
+/// The dependencies of the server.
 pub struct Parts {
-    /// What resources are read with.
+    /// The operations that answer resources.
     pub operations: Operations,
-    /// What it offers.
+    /// The tools to offer.
     pub tools: Tools,
-    /// Whose tokens it takes.
+    /// The accounts whose tokens are accepted.
     pub accounts: Accounts,
-    /// The names it goes by.
+    /// The server's own names.
     pub origin: Origin,
-    /// The server stops: what is asked is answered, then every session and stream ends.
+    /// Canceled when the server stops: pending requests are answered, then every session and stream ends.
     pub stop: CancellationToken,
-    /// Sessions that one owner may have open; see [`SESSIONS_PER_OWNER_MAX`].
+    /// Maximum number of open sessions of one owner; see [`SESSIONS_PER_OWNER_MAX`].
     pub sessions_per_owner_max: usize,
     /// The URL of the issuer that gives access tokens in place of this server.
     pub authorization_server: Option<String>,
-    /// Offers also what the conformance suite asks servers for.
+    /// Whether to offer also what the conformance suite expects of servers.
     pub fixture: bool,
 }
 
@@ -76,9 +76,9 @@ struct Inner {
     origin: Origin,
     authorization_server: Option<String>,
     stop: CancellationToken,
-    /// Ends every session and stream, once the answers under way are out.
+    /// Ends every session and stream, after the pending answers are sent.
     end: CancellationToken,
-    /// Answers to messages.
+    /// The pending answers.
     answers: TaskTracker,
 }
 
@@ -86,8 +86,8 @@ struct Inner {
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes what the door reads")]
 struct McpQuery {
-    /// The toolsets that are listed, with commas between: `core`, `frames`, `channels`, `context`, `sessions`, `runs`,
-    /// `requests`, `assistant`, or `all`; `core` when absent. A tool may be called whatever its set.
+    /// The toolsets to list, separated by commas: `core`, `frames`, `channels`, `context`, `sessions`, `runs`,
+    /// `requests`, `assistant`, or `all`; `core` when absent. A tool of any set may be called.
     toolsets: Option<String>,
 }
 
@@ -128,7 +128,7 @@ impl Mcp {
         Self(Arc::new(inner))
     }
 
-    /// Closes sessions that are idle, and whatever was begun with a token that is dead, until the server stops.
+    /// Closes idle sessions, and every session or stream whose token is no longer valid, until the server stops.
     pub fn running(&self) -> impl Future<Output = ()> + Send + use<> {
         let mcp = self.clone();
         async move {
@@ -137,7 +137,7 @@ impl Mcp {
             while mcp.0.stop.run_until_cancelled(ticks.tick()).await.is_some() {
                 mcp.sweep().await;
             }
-            // What waits in a call is woken by the end of its wait, and says so to its caller.
+            // A call that waits is woken by the stop, and tells its caller.
             mcp.0.answers.close();
             let _late = timeout(ANSWERS_WITHIN, mcp.0.answers.wait()).await;
             mcp.0.end.cancel();
@@ -170,15 +170,15 @@ impl Mcp {
     }
 }
 
-/// The sessions of the initialize era.
+/// The sessions of the `initialize` generation.
 fn sessions() -> LocalSessionManager {
     let mut sessions = LocalSessionManager::default();
-    // How long a session may be idle is told by what is under way in it, which only the registry knows.
+    // Whether a session is idle depends on its pending requests, which only the registry knows.
     sessions.session_config.keep_alive = None;
     sessions
 }
 
-/// How messages are answered, until `end`. The door has checked Host and Origin, and the size.
+/// The configuration for answering messages, until `end`. The door has checked Host, Origin and the size.
 fn config(end: &CancellationToken) -> StreamableHttpServerConfig {
     StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
@@ -192,7 +192,7 @@ fn config(end: &CancellationToken) -> StreamableHttpServerConfig {
 /// The routes of the server.
 ///
 /// # Errors
-/// When the operations contradict each other.
+/// When the operations conflict with each other.
 pub fn routes(mcp: Mcp, metrics: &Metrics) -> Result<Router, RegistryFault> {
     Ok(plenary_edge::routes(operations(), metrics)?.with_state(mcp))
 }

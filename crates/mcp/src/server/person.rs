@@ -1,4 +1,4 @@
-//! The person at a client that announces elicitation: asked there with a form (`elicitation/create`), in sessions.
+//! The person at a client that supports elicitation: gets a form there (`elicitation/create`), in sessions.
 //! Must not know: the tool, or its purpose.
 
 use rmcp::{
@@ -14,17 +14,17 @@ use crate::tool::{ClientPerson, PersonFuture};
 pub(super) struct Client(Peer<RoleServer>);
 
 impl Client {
-    /// The client of a call in a session, where it has said that it asks its person by forms.
+    /// The client of a call in a session, if it supports elicitation by forms.
     pub(super) fn of(context: &RequestContext<RoleServer>) -> Option<Self> {
         let declared = serde_json::to_value(context.client_capabilities()).unwrap_or_default();
         let modes = declared["elicitation"].as_object()?;
-        // No mode at all is the form, as before there were modes.
+        // A client without modes supports forms, as before modes existed.
         (modes.is_empty() || modes.get("form").is_some_and(Value::is_object))
             .then(|| Self(context.peer.clone()))
     }
 }
 
-/// Takes a question back that nobody waits for any more.
+/// Withdraws a question when nobody waits for it any more.
 struct OpenQuestion(Peer<RoleServer>, Option<RequestId>);
 
 impl Drop for OpenQuestion {
@@ -36,7 +36,7 @@ impl Drop for OpenQuestion {
         let Ok(notice) = serde_json::from_value::<ServerNotification>(notice) else { return };
         let peer = self.0.clone();
         tokio::spawn(async move {
-            // A client that is gone has no question either.
+            // Ignored: a disconnected client has no open question.
             let _told = peer.send_notification(notice).await;
         });
     }

@@ -41,7 +41,7 @@ pub(super) fn list() -> Vec<Prompt> {
 /// One prompt, filled in.
 ///
 /// # Errors
-/// When there is none of that name, or an argument does not fit.
+/// When there is no such prompt, or an argument is invalid.
 pub(super) async fn get(
     operations: &Operations,
     caller: &Caller,
@@ -105,13 +105,13 @@ async fn orientation(operations: &Operations, caller: &Caller, project: Option<&
     text
 }
 
-/// What an operation answers; nothing where the server has no such operation, or refuses.
+/// The answer of an operation; `None` if the server has no such operation, or refuses.
 async fn answer(operations: &Operations, caller: &Caller, path: &str) -> Option<Value> {
     let reply = operations.ask(caller, Method::GET, path, None).await.ok()?;
     reply.status.is_success().then(|| reply.value())
 }
 
-/// A part of a prompt. What is quoted can't end the fence it stands in: JSON text has no line of its own.
+/// A part of a prompt. Quoted content cannot end its fence: JSON text contains no line breaks.
 fn part(title: &str, value: &Value) -> String {
     let text = value.to_string();
     let kept = cut(&text, PROMPT_PART_OCTETS_MAX);

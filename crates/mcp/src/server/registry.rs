@@ -10,15 +10,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::limits::{REQUESTS_PER_CALLER_MAX, SESSION_IDLE, SESSIONS_MAX, SESSIONS_PER_CALLER_MAX};
 
-/// Cheap to clone.
+/// The registry. Cheap to clone.
 #[derive(Debug, Clone)]
 pub(super) struct Registry {
     inner: Arc<Mutex<Inner>>,
-    /// Sessions by whose they are; the operator's are nobody's.
+    /// The session slots by owner; the operator's sessions have no owner.
     places: Shares<Option<OwnerName>>,
 }
 
-/// The place of a session that is about to be opened.
+/// The slot of a session that is about to be opened.
 pub(super) type SessionPlace = Share<Option<OwnerName>>;
 
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ struct Session {
     whose: Principal,
     used: Instant,
     _place: SessionPlace,
-    /// Requests of it that are under way.
+    /// The number of its pending requests.
     open: usize,
 }
 
@@ -45,7 +45,7 @@ struct Request {
     ended: CancellationToken,
 }
 
-/// A request under way, until it is dropped.
+/// A pending request; dropping it ends it.
 #[derive(Debug)]
 pub(super) struct Lease {
     registry: Registry,
@@ -56,13 +56,13 @@ pub(super) struct Lease {
 }
 
 impl Lease {
-    /// Done when the answer has to end: the token is dead, or the session closed.
+    /// Canceled when the answer must end: the token is no longer valid, or the session is closed.
     pub(super) const fn ended(&self) -> &CancellationToken {
         &self.ended
     }
 }
 
-/// The owner that a caller belongs to.
+/// The owner of a caller.
 fn owner(whose: &Principal) -> Option<OwnerName> {
     match &whose.who {
         TokenOwner::Operator => None,
@@ -72,7 +72,7 @@ fn owner(whose: &Principal) -> Option<OwnerName> {
 }
 
 impl Registry {
-    /// With a limit of sessions for each owner.
+    /// A registry with a limit of sessions for each owner.
     pub(super) fn new(sessions_per_owner_max: usize) -> Self {
         Self { inner: Arc::default(), places: Shares::new(SESSIONS_MAX, sessions_per_owner_max) }
     }
@@ -81,7 +81,7 @@ impl Registry {
         self.inner.lock()
     }
 
-    /// Begins a request; `None` when the caller has too many under way.
+    /// Registers a request; `None` if the caller has too many pending ones.
     pub(super) fn begin(&self, whose: &Principal, session: Option<&str>) -> Option<Lease> {
         let mut inner = self.lock();
         let count = inner.per_token.entry(whose.token).or_default();
@@ -105,18 +105,18 @@ impl Registry {
         Some(Lease { registry: self.clone(), number, token: whose.token, session, ended })
     }
 
-    /// Whether this session is the caller's, with this very token.
+    /// Whether this session belongs to the caller, with this very token.
     pub(super) fn is_of(&self, session: &str, whose: &Principal) -> bool {
         self.lock().sessions.get(session).is_some_and(|session| session.whose == *whose)
     }
 
-    /// Notes a session that was opened.
+    /// Registers an opened session.
     pub(super) fn opened(&self, session: &str, whose: &Principal, place: SessionPlace) {
         let entry = Session { whose: whose.clone(), used: Instant::now(), _place: place, open: 0 };
         self.lock().sessions.insert(session.into(), entry);
     }
 
-    /// Forgets a session, and ends what is under way in it.
+    /// Removes a session, and ends its pending requests.
     pub(super) fn closed(&self, session: &str) {
         let mut inner = self.lock();
         inner.sessions.remove(session);
@@ -124,11 +124,11 @@ impl Registry {
         requests.for_each(|request| request.ended.cancel());
     }
 
-    /// A place for one more session of a caller.
+    /// Reserves a slot for one more session of a caller.
     ///
     /// # Errors
-    /// The session that has to be closed for it, if there is any: one that was silent longest, of the caller past its number,
-    /// of the owner past the owner's, and past the number of all of the owner that has the most.
+    /// The session to close first, if there is one: the least recently used of the caller beyond the caller's limit, of the
+    /// owner beyond the owner's, and beyond the total limit of the owner with the most sessions.
     pub(super) fn admit(&self, whose: &Principal) -> Result<SessionPlace, Option<Arc<str>>> {
         let own = |session: &Session| session.whose.who == whose.who;
         let inner = self.lock();
@@ -150,7 +150,7 @@ impl Registry {
         Err(inner.silent_longest(|session| owner(&session.whose) == from))
     }
 
-    /// The sessions in which nothing has happened for too long.
+    /// The sessions that are idle for too long.
     pub(super) fn idle(&self, now: Instant) -> Vec<Arc<str>> {
         let is_idle =
             |session: &Session| session.open == 0 && now.duration_since(session.used) >= SESSION_IDLE;
@@ -158,7 +158,7 @@ impl Registry {
         inner.sessions.iter().filter(|(_, session)| is_idle(session)).map(|(id, _)| id.clone()).collect()
     }
 
-    /// Everyone who has a session or a request under way, once.
+    /// Every caller with a session or a pending request, once.
     pub(super) fn callers(&self) -> Vec<Principal> {
         let inner = self.lock();
         let sessions = inner.sessions.values().map(|session| &session.whose);
@@ -168,7 +168,7 @@ impl Registry {
         all.into_values().cloned().collect()
     }
 
-    /// Ends what was begun with a token, and gives the sessions that have to be closed.
+    /// Ends everything that was started with a token; returns the sessions to close.
     pub(super) fn end(&self, token: &TokenDigest) -> Vec<Arc<str>> {
         let inner = self.lock();
         let requests = inner.requests.values().filter(|request| request.whose.token == *token);
@@ -179,7 +179,7 @@ impl Registry {
 }
 
 impl Inner {
-    /// The one of these in which nothing is under way and nothing has happened for longest; else of all of these.
+    /// The least recently used of these sessions, preferably without pending requests.
     fn silent_longest(&self, is_one: impl Fn(&Session) -> bool) -> Option<Arc<str>> {
         let ones = self.sessions.iter().filter(|(_, session)| is_one(session));
         ones.min_by_key(|(_, session)| (session.open > 0, session.used)).map(|(id, _)| id.clone())
@@ -215,7 +215,7 @@ mod tests {
         Registry::new(SESSIONS_PER_OWNER_MAX)
     }
 
-    /// Opens a session where there is a place for it.
+    /// Opens a session if there is a slot for it.
     fn open(registry: &Registry, session: &str, whose: &Principal) -> Result<(), Option<Arc<str>>> {
         registry.opened(session, whose, registry.admit(whose)?);
         Ok(())

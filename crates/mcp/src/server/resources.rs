@@ -1,4 +1,4 @@
-//! The resources, by URI: each is the answer of one operation, in the caller's name.
+//! The resources, by URI: each is the answer of one operation, on behalf of the caller.
 //! Must not know: how a change is noticed, or the purpose of the operations.
 
 use http::{Method, StatusCode, header};
@@ -11,11 +11,11 @@ use serde_json::json;
 
 use crate::operations::{Caller, Operations, Reply};
 
-/// The resource that has what is new for an agent.
+/// The resource with an agent's news.
 pub(super) const INBOX: &str = "plenary://inbox";
-/// What may stand in a segment of a path as it is.
+/// The characters that need no encoding in a path segment.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'@');
-/// The code of a refusal that is no fault of the message.
+/// The code of a refusal that is not an error of the message.
 const REFUSED: ErrorCode = ErrorCode(-32_000);
 
 /// Resources of one kind.
@@ -24,7 +24,7 @@ struct Place {
     uri: &'static str,
     /// The path of the operation, with the same variables.
     path: &'static str,
-    /// The path whose answer tells of a change.
+    /// The path of the operation whose answer shows a change.
     watched: &'static str,
     name: &'static str,
     title: &'static str,
@@ -42,7 +42,7 @@ const fn place(
     Place { uri, path, watched, name, title, description }
 }
 
-/// Everything that can be read, in the order of lists.
+/// All resources and templates, in the order of lists.
 const PLACES: &[Place] = &[
     place(
         INBOX,
@@ -142,12 +142,12 @@ const PLACES: &[Place] = &[
     ),
 ];
 
-/// One resource, found by its URI.
+/// A resource found by its URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FoundResource {
     /// The path of the operation that answers it.
     pub(super) path: String,
-    /// The path whose answer tells of a change.
+    /// The path of the operation whose answer shows a change.
     pub(super) watched: String,
 }
 
@@ -166,7 +166,7 @@ fn served(operations: &Operations) -> impl Iterator<Item = &'static Place> + '_ 
     PLACES.iter().filter(move |place| place.is_served(operations))
 }
 
-/// The resources that need no variable.
+/// The resources without variables.
 pub(super) fn list(operations: &Operations) -> Vec<Resource> {
     let described = |place: &Place| {
         Resource::new(place.uri, place.name)
@@ -177,7 +177,7 @@ pub(super) fn list(operations: &Operations) -> Vec<Resource> {
     served(operations).filter(|place| !place.is_template()).map(described).collect()
 }
 
-/// The templates of the others.
+/// The templates of the resources with variables.
 pub(super) fn templates(operations: &Operations) -> Vec<ResourceTemplate> {
     let described = |place: &Place| {
         ResourceTemplate::new(place.uri, place.name)
@@ -188,7 +188,7 @@ pub(super) fn templates(operations: &Operations) -> Vec<ResourceTemplate> {
     served(operations).filter(|place| place.is_template()).map(described).collect()
 }
 
-/// What a URI names; `None` where it names nothing here.
+/// The resource of a URI; `None` for an unknown URI.
 pub(super) fn find(operations: &Operations, uri: &str) -> Option<FoundResource> {
     served(operations).find_map(|place| {
         let values = values(place.uri, uri)?;
@@ -201,7 +201,7 @@ pub(super) fn find(operations: &Operations, uri: &str) -> Option<FoundResource> 
     })
 }
 
-/// The variables of a template in a URI, percent-encoded.
+/// The values of a template's variables in a URI, percent-encoded.
 fn values(template: &'static str, uri: &str) -> Option<Vec<(&'static str, String)>> {
     let (mut wanted, mut given) = (template.split('/'), uri.split('/'));
     let mut values = Vec::new();
@@ -220,17 +220,17 @@ fn values(template: &'static str, uri: &str) -> Option<Vec<(&'static str, String
     }
 }
 
-/// A segment of a URI as one of a path; `None` for one that could be more, or less.
+/// A segment of a URI as a segment of a path; `None` if it is empty, `.` or `..`, or contains `?` or `#`.
 fn segment(given: &str) -> Option<String> {
     let plain = percent_decode_str(given).decode_utf8().ok()?;
     let is_one = !plain.is_empty() && plain != "." && plain != ".." && !given.contains(['?', '#']);
     is_one.then(|| utf8_percent_encode(&plain, SEGMENT).to_string())
 }
 
-/// Reads one.
+/// Reads a resource.
 ///
 /// # Errors
-/// Not found, or what the operation refused with.
+/// Not found, or the operation's refusal.
 pub(super) async fn read(
     operations: &Operations,
     caller: &Caller,
@@ -251,7 +251,7 @@ pub(super) async fn read(
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(kind)]))
 }
 
-/// What an operation refused with. What one may not see is not there.
+/// An operation's refusal. A resource that the caller may not see counts as missing.
 fn refused(uri: &str, reply: &Reply) -> ErrorData {
     if reply.status == StatusCode::NOT_FOUND {
         return not_found(uri);

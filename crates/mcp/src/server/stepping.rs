@@ -17,13 +17,13 @@ use super::{
     metadata::step_up,
 };
 
-/// How long the head of an answer waits for the first message, with which it may still become 403; past it the answer goes
-/// as it is.
+/// How long the head of an answer waits for the first message, which may change it to 403; after that the answer is sent
+/// unchanged.
 const FIRST_MESSAGE_WITHIN: Duration = Duration::from_secs(2);
-/// What the first message of a refusal has at most, in bytes, with what a stream puts before it.
+/// Largest first message of a refusal in bytes, including what a stream puts before it.
 const FIRST_MESSAGE_BYTES_MAX: usize = 64 << 10;
 
-/// The answer, or 403 where its first message says no for want of a scope. What came to something stays as it is.
+/// The answer, or 403 if its first message refuses for lack of scope. Any other answer is unchanged.
 pub(super) async fn stepped_up(
     answer: Response,
     id: Option<&RawValue>,

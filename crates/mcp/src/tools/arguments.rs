@@ -3,10 +3,11 @@
 
 use serde_json::{Map, Value};
 
-/// The number of misfits that are reported at once.
+/// Maximum number of errors reported at once.
 const TOLD_MAX: usize = 5;
 
-/// Models write one thing where a list is wanted, and a list of one where the thing is: both mean the same.
+/// Fixes a single value where a list is expected, and a list of one where a value is: models confuse them, and the
+/// meaning is the same.
 pub(super) fn mend(schema: &Map<String, Value>, arguments: &mut Map<String, Value>) {
     let Some(known) = schema.get("properties").and_then(Value::as_object) else { return };
     for (name, value) in arguments.iter_mut() {
@@ -20,7 +21,7 @@ pub(super) fn mend(schema: &Map<String, Value>, arguments: &mut Map<String, Valu
     }
 }
 
-/// What does not fit the schema, each thing by the name of its argument; nothing where all does. A null is no argument.
+/// The errors against the schema, each with the name of its argument; `None` if all fit. Null counts as absent.
 pub(super) fn misfits(schema: &Map<String, Value>, arguments: &Map<String, Value>) -> Option<String> {
     let empty = Map::new();
     let known = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
@@ -44,7 +45,7 @@ pub(super) fn misfits(schema: &Map<String, Value>, arguments: &Map<String, Value
     (!told.is_empty()).then(|| format!("The arguments are not valid: {}.", told.join("; ")))
 }
 
-/// What a value would have to be; nothing where it is that.
+/// The expected form of a value; `None` if the value fits.
 fn misfit(schema: &Value, value: &Value) -> Option<String> {
     if let Some(choices) = schema["enum"].as_array() {
         let named: Vec<String> = choices.iter().map(Value::to_string).collect();

@@ -16,10 +16,10 @@ use crate::{
     tool::{CallOutcome, ClientPerson},
 };
 
-/// What stands as it is in a segment of a path.
+/// The characters that need no encoding in a path segment.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~').remove(b'@');
 
-/// What a model does with something that is too large for one call.
+/// The advice for a value that is too large for one call.
 const TOO_LARGE_ADVICE: &str =
     " Send it in parts, or store it in a file that the others can read, and send the path.";
 
@@ -30,22 +30,22 @@ pub(crate) struct Route {
     pub(crate) path: &'static str,
 }
 
-/// Why a tool does not do what it was asked to.
+/// A tool's refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) code: String,
     pub(crate) message: String,
 }
 
-/// What a tool comes to.
+/// The outcome of a tool.
 pub(crate) type Answer = Result<Value, Refusal>;
 
-/// One caller at the operations.
+/// The caller of the operations.
 #[derive(Clone)]
 pub(crate) struct ToolCaller {
     pub(crate) operations: Operations,
     pub(crate) caller: Caller,
-    /// Who can be asked at the client.
+    /// The person at the client who can be asked.
     pub(crate) person: Option<Arc<dyn ClientPerson>>,
 }
 
@@ -62,7 +62,7 @@ pub(crate) const fn delete(path: &'static str) -> Route {
 }
 
 impl Route {
-    /// Whether this is it.
+    /// Whether this is the route of the operation.
     pub(crate) fn is(&self, doc: &OperationDoc) -> bool {
         self.method == *doc.method() && self.path == doc.path()
     }
@@ -90,12 +90,12 @@ impl Refusal {
         Self { code: code.to_owned(), message: message.into() }
     }
 
-    /// Arguments that the tool does not take.
+    /// A refusal of invalid arguments.
     pub(crate) fn arguments(message: impl Into<String>) -> Self {
         Self::new("invalid_arguments", message)
     }
 
-    /// What an operation said, whichever room's form it has.
+    /// The refusal in a reply, in whichever room's form.
     pub(crate) fn of(reply: &Reply) -> Self {
         let body = reply.value();
         let body = body.get("error").filter(|error| error.is_object()).unwrap_or(&body);
@@ -128,7 +128,7 @@ impl ToolCaller {
         has(&self.operations, route)
     }
 
-    /// Asks; a refusal is an error.
+    /// Calls an operation; a refusal is an error.
     pub(crate) async fn reply(
         &self,
         method: Method,
@@ -141,17 +141,17 @@ impl ToolCaller {
         if reply.status.is_success() { Ok(reply) } else { Err(Refusal::of(&reply)) }
     }
 
-    /// What an operation that reads answers.
+    /// The answer of a reading operation.
     pub(crate) async fn read(&self, route: &Route, values: &[&str], query: &[(&str, &str)]) -> Answer {
         Ok(self.reply(route.method.clone(), &route.at(values, query), None).await?.value())
     }
 
-    /// What an operation that takes a body answers.
+    /// The answer of an operation with a body.
     pub(crate) async fn write(&self, route: &Route, values: &[&str], body: &Value) -> Answer {
         Ok(self.reply(route.method.clone(), &route.at(values, &[]), Some(body)).await?.value())
     }
 
-    /// A stream that an operation opens.
+    /// Opens the stream of an operation.
     pub(crate) async fn open(&self, path: &str) -> Result<Response<Body>, Refusal> {
         let response = self.operations.open(&self.caller, Method::GET, path, None).await;
         if response.status().is_success() {
@@ -162,7 +162,7 @@ impl ToolCaller {
         Err(Refusal::of(&Reply { status: parts.status, headers: parts.headers, body }))
     }
 
-    /// The same caller with one header more.
+    /// The same caller with one more header.
     pub(crate) fn with(&self, name: &'static str, value: &str) -> Result<Self, Refusal> {
         let value = HeaderValue::try_from(value)
             .map_err(|_| Refusal::arguments(format!("`{value}` is not valid in a header.")))?;

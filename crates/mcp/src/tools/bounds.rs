@@ -3,16 +3,16 @@
 
 use serde_json::{Map, Value, json};
 
-/// Most tokens of a result, by the estimate; what is more comes with `next`, the arguments that go on.
+/// Maximum size of a result in estimated tokens; a larger one has `next`, the arguments of the continuation.
 pub const RESULT_TOKENS_MAX: usize = 2_000;
-/// What the parts of a list may come to together, which leaves room for what stands around it.
+/// Maximum size of a list's items together, which leaves room for the rest of the result.
 pub(crate) const LIST_TOKENS_MAX: usize = 1_500;
-/// What the text of one part of a result may come to.
+/// Maximum size of the text in one part of a result.
 const PART_TOKENS_MAX: usize = 1_500;
-/// The argument that goes on within a result too large for one answer; in bytes of its JSON.
+/// The argument that continues a result too large for one answer: a byte offset into its JSON.
 pub(crate) const OFFSET: &str = "offset";
 
-/// What kind of character it is for a tokenizer: a run of one kind is cut into tokens of its own.
+/// The kind of a character for a tokenizer: each run of one kind has tokens of its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Letter,
@@ -32,14 +32,14 @@ fn kind(character: char) -> Kind {
     }
 }
 
-/// About how many tokens a text is, rather too many than too few, for the encodings in use.
+/// The estimated number of tokens in a text, rather too high than too low, for the encodings in use.
 #[must_use]
 pub fn tokens(text: &str) -> usize {
-    // A twentieth more, for what no rule foresees.
+    // Adds a twentieth for cases that no rule covers.
     (quarters(text) * 21).div_ceil(80)
 }
 
-/// The same in quarters of a token.
+/// The estimate in quarters of a token.
 fn quarters(text: &str) -> usize {
     let mut total = 0;
     let mut rest = text;
@@ -56,14 +56,14 @@ fn of_run(kind: Kind, run: &str) -> usize {
     match kind {
         Kind::Letter => of_letters(run),
         Kind::Digit => 4 * run.len().div_ceil(3),
-        // One goes with the word behind it.
+        // One space belongs to the following word.
         Kind::Space => 4 * (run.len() - 1).min(1 + run.len() / 8),
         Kind::Other => 4 * run.len().div_ceil(2),
         Kind::Foreign => run.chars().map(|character| [2, 3, 6, 12][character.len_utf8() - 1]).sum(),
     }
 }
 
-/// Each part of a run that begins with a capital behind a small letter is a word of its own.
+/// In a run of letters, a capital after a small letter starts a new word.
 fn of_letters(run: &str) -> usize {
     let bytes = run.as_bytes();
     let (mut total, mut from) = (0, 0);
@@ -77,7 +77,7 @@ fn of_letters(run: &str) -> usize {
     total
 }
 
-/// Words are few tokens; letters that are no words are many.
+/// A word has few tokens; random letters have many.
 fn of_word(letters: &[u8]) -> usize {
     let (length, vowels) =
         (letters.len(), letters.iter().filter(|byte| b"aeiouyAEIOUY".contains(byte)).count());
@@ -89,12 +89,12 @@ fn of_word(letters: &[u8]) -> usize {
     }
 }
 
-/// Whether a result may stand as it is.
+/// Whether a result fits into one answer.
 pub(crate) fn fits(value: &Value) -> bool {
     tokens(&value.to_string()) <= RESULT_TOKENS_MAX
 }
 
-/// How many of these, from the first on, may stand in one answer.
+/// How many of these items, from the first on, fit into one answer.
 pub(crate) fn fitting<'a>(items: impl IntoIterator<Item = &'a Value>) -> usize {
     let mut left = LIST_TOKENS_MAX;
     items
@@ -108,13 +108,13 @@ pub(crate) fn fitting<'a>(items: impl IntoIterator<Item = &'a Value>) -> usize {
         .count()
 }
 
-/// A text of at most this many tokens from the beginning of another, and whether that is all of it.
+/// The beginning of a text with at most this many tokens, and whether that is the whole text.
 pub(crate) fn shortened(text: &str, most: usize) -> (&str, bool) {
     let end = prefix(text, most);
     (&text[..end], end == text.len())
 }
 
-/// How many bytes of a text fit into a number of tokens.
+/// The number of a text's bytes that fit into a number of tokens.
 fn prefix(text: &str, most: usize) -> usize {
     let (mut low, mut high) = (0, text.len());
     while low < high {
@@ -128,7 +128,7 @@ fn prefix(text: &str, most: usize) -> usize {
     low
 }
 
-/// A result too large for one answer, from `offset` on: a part of its JSON, and the arguments that bring the next.
+/// One part of a result too large for one answer, from `offset` on, and the arguments for the next part.
 pub(crate) fn part(value: &Value, offset: usize, arguments: &Map<String, Value>) -> Value {
     let json = value.to_string();
     let from = json.floor_char_boundary(offset.min(json.len()));
@@ -142,7 +142,7 @@ pub(crate) fn part(value: &Value, offset: usize, arguments: &Map<String, Value>)
     answer
 }
 
-/// A result that cannot be asked for again, cut down: its longest texts end in `…`.
+/// A result that cannot be requested again, shortened: its longest texts end in `…`.
 pub(crate) fn cut(mut value: Value) -> Value {
     let mut most = RESULT_TOKENS_MAX / 4;
     while !fits(&value) && most > 0 {

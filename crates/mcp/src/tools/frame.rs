@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 use super::asking::{Answer, Refusal, Route, ToolCaller, post};
 
 pub(crate) const SUBMIT: Route = post("/frames");
-/// The session that an agent has here where it names none: calls of tools come one by one.
+/// The default session of an agent here: calls of tools are independent of each other.
 pub(crate) const SESSION: &str = "mcp";
 const VERSION: &str = "1.0";
 
-/// Which session of its own a caller speaks for.
+/// The session that a caller sends from.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FrameSender {
     pub(crate) instrument: Option<String>,
@@ -29,18 +29,18 @@ impl FrameSender {
         self.session_id.as_deref().unwrap_or(SESSION)
     }
 
-    /// The scope that is this session alone.
+    /// The scope of this session alone.
     pub(crate) fn scope(&self, me: &AgentHandle) -> String {
         format!("~{}/{}@{}", me.owner(), self.instrument(me), self.session())
     }
 }
 
-/// The sessions of an agent, as a scope: those whose instrument begins with its name.
+/// The scope of an agent's sessions: those whose instrument starts with its name.
 pub(crate) fn scope_of(agent: &AgentHandle) -> String {
     format!("~{}/{}*", agent.owner(), agent.name())
 }
 
-/// 32 hex digits that nobody has had before.
+/// 32 unique hex digits.
 pub(crate) fn hex() -> String {
     format!("{:032x}", bits())
 }
@@ -52,23 +52,23 @@ pub(crate) fn uuid() -> String {
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
 }
 
-/// 80 bits of chance below, and as many above as there is room for.
+/// 128 random bits, combined from two draws of 80 bits.
 fn bits() -> u128 {
     let random = || u128::from(SystemClock.stamp().ulid(0)) & ((1 << 80) - 1);
     random() ^ (random() << 48)
 }
 
-/// The present, RFC 3339 in UTC.
+/// The current time, RFC 3339 in UTC.
 pub(crate) fn now() -> String {
     SystemClock.now().rfc3339()
 }
 
-/// The present in milliseconds since the epoch.
+/// The current time in milliseconds since the epoch.
 pub(crate) fn now_ms() -> u64 {
     SystemClock.now().0
 }
 
-/// The principal that a scope is of, who is the recipient of its frames.
+/// The principal in a scope, who is the recipient of its frames.
 fn recipient(scope: &str) -> Result<String, Refusal> {
     if let Some(rest) = scope.strip_prefix("org:") {
         return Ok(format!("~{}", rest.split('/').next().unwrap_or_default()));
@@ -81,7 +81,7 @@ fn recipient(scope: &str) -> Result<String, Refusal> {
     }
 }
 
-/// Sends a frame to a scope; the answer is that of the submission.
+/// Sends a frame to a scope; returns the answer of the submission.
 pub(crate) async fn submit(
     asking: &ToolCaller,
     me: &AgentHandle,

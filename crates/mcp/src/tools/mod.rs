@@ -45,14 +45,14 @@ pub fn all(operations: &Operations) -> Tools {
     )
 }
 
-/// It changes nothing.
+/// Hints for tools that change nothing.
 const READS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
-/// It changes something the first time at most.
+/// Hints for tools that change something only at the first call.
 const SETTLES: Hints = Hints { read_only: false, destructive: false, idempotent: true, open_world: false };
-/// It adds something, and takes nothing away.
+/// Hints for tools that add something, and remove nothing.
 const ADDS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
 
-/// How a tool is described.
+/// The description of a tool.
 #[derive(Debug, Clone, Copy)]
 struct Card {
     name: &'static str,
@@ -61,7 +61,7 @@ struct Card {
     sets: &'static [Toolset],
 }
 
-/// A tool that works with several operations, with arguments of its own.
+/// A tool made of several operations, with its own arguments.
 struct ComposedTool<A, F> {
     operations: Operations,
     takes: Arc<Map<String, Value>>,
@@ -70,7 +70,7 @@ struct ComposedTool<A, F> {
     arguments: PhantomData<fn() -> A>,
 }
 
-/// A tool of these arguments.
+/// A tool with arguments of this type.
 fn composed<A, F, W>(operations: &Operations, card: Card, work: F) -> Tool
 where
     A: JsonSchema + DeserializeOwned + Send + 'static,
@@ -139,15 +139,15 @@ where
     }
 }
 
-/// The member of a result, taken out before anybody sees it, that has the arguments which bring the result again: for
-/// tools that do something and then read.
+/// The member of a result with the arguments that request the result again, for tools that first change something and
+/// then read. It is removed before the result is returned.
 const AGAIN: &str = "_again";
 
 fn again(value: &mut Value) -> Option<Map<String, Value>> {
     value.as_object_mut()?.remove(AGAIN)?.as_object().cloned()
 }
 
-/// Where within a large result a call goes on.
+/// The position within a large result from which a call continues.
 fn offset(arguments: &mut Map<String, Value>) -> Result<Option<usize>, Refusal> {
     let Some(offset) = arguments.remove(bounds::OFFSET) else { return Ok(None) };
     let number = offset.as_u64().and_then(|offset| usize::try_from(offset).ok());
@@ -155,7 +155,7 @@ fn offset(arguments: &mut Map<String, Value>) -> Result<Option<usize>, Refusal> 
     number.map(Some).ok_or_else(wrong)
 }
 
-/// The result within its bounds: what can be asked again goes on by `offset`, anything else is cut.
+/// The result within its limits: one that can be requested again continues by `offset`, any other is cut.
 fn bounded(repeatable: bool, offset: Option<usize>, arguments: &Map<String, Value>, value: Value) -> Value {
     match (repeatable, offset) {
         (true, Some(offset)) => bounds::part(&value, offset, arguments),

@@ -6,19 +6,19 @@ use std::sync::Arc;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-/// Whether a schema keeps what its members say of themselves.
+/// Whether a schema keeps the descriptions of its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Words {
-    /// It does.
+    /// Keeps them.
     Kept,
-    /// It does not: the names say it.
+    /// Drops them: the names are enough.
     Dropped,
 }
 
-/// The depth to which nested members are described; below it an object is only called an object.
+/// Maximum depth of described members; below it an object has no description of its members.
 const DEPTH_MAX: usize = 3;
 
-/// The slim schema of a type's object.
+/// The reduced schema of a type, which must be an object.
 pub(crate) fn of<T: JsonSchema>() -> Arc<Map<String, Value>> {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -30,7 +30,7 @@ pub(crate) fn of<T: JsonSchema>() -> Arc<Map<String, Value>> {
     Arc::new(slim)
 }
 
-/// A schema without titles, formats, bounds, nulls and depths that say little.
+/// A schema without titles, formats, bounds, nulls and deep levels, which tell a model little.
 pub(crate) fn slim(schema: &Value, words: Words, depth: usize) -> Map<String, Value> {
     let Some(schema) = schema.as_object() else { return Map::new() };
     if let Some(one) = sole_variant(schema) {
@@ -64,7 +64,7 @@ pub(crate) fn slim(schema: &Value, words: Words, depth: usize) -> Map<String, Va
     slim
 }
 
-/// The members of an object, and which of them are required.
+/// The members of an object, and the required ones.
 fn members(schema: &Map<String, Value>, words: Words, depth: usize, slim: &mut Map<String, Value>) {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
     if depth >= DEPTH_MAX {
@@ -89,7 +89,7 @@ fn keep_words(schema: &Map<String, Value>, words: Words, slim: &mut Map<String, 
     }
 }
 
-/// What stands beside null in a choice of two.
+/// The other variant of a choice between null and one type.
 fn sole_variant(schema: &Map<String, Value>) -> Option<&Value> {
     let variants = schema.get("anyOf").or(schema.get("oneOf")).or(schema.get("allOf"))?.as_array()?;
     let mut variants = variants.iter().filter(|variant| **variant != json!({"type": "null"}));
@@ -97,7 +97,7 @@ fn sole_variant(schema: &Map<String, Value>) -> Option<&Value> {
     variants.next().is_none().then_some(only)
 }
 
-/// The texts that are admitted, where a schema names each.
+/// The allowed texts, if a schema lists them.
 fn choices(schema: &Map<String, Value>) -> Option<Vec<Value>> {
     if let Some(listed) = schema.get("enum").and_then(Value::as_array) {
         return Some(listed.iter().filter(|value| !value.is_null()).cloned().collect());

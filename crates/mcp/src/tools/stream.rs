@@ -9,7 +9,7 @@ use plenary_outward::sse::{Item, Parser, SseEvent};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-/// Most bytes of a stream that one reading keeps.
+/// Maximum size of a stream that one reading keeps, in bytes.
 const OCTETS_MAX: usize = 1 << 20;
 
 /// An event of a stream.
@@ -20,15 +20,15 @@ pub(crate) struct Event {
     pub(crate) data: String,
 }
 
-/// What a stream brought.
+/// An item of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StreamItem {
     Event(Event),
-    /// A comment: somebody is there, and nothing waits.
+    /// A comment: the server is reachable, and has no events for now.
     Comment,
 }
 
-/// A stream that is being read.
+/// A stream in progress.
 pub(crate) struct Stream {
     body: Body,
     parser: Parser,
@@ -39,7 +39,7 @@ pub(crate) struct Stream {
 }
 
 impl Event {
-    /// As a model sees it: what is JSON stands as JSON.
+    /// The form for a model: JSON data as JSON.
     pub(crate) fn value(&self) -> Value {
         let data = serde_json::from_str(&self.data).unwrap_or_else(|_| Value::from(self.data.clone()));
         let mut value = json!({"data": data});
@@ -59,13 +59,13 @@ impl Stream {
         Self { body, parser, read: Vec::new().into_iter(), last_id: None, octets: 0, until }
     }
 
-    /// What comes next; `None` at the deadline, at the end, and past what one reading keeps.
+    /// The next item; `None` at the deadline, at the end, and beyond the size limit.
     pub(crate) async fn next(&mut self) -> Option<StreamItem> {
         loop {
             match self.read.next() {
                 Some(Item::Comment(_)) => return Some(StreamItem::Comment),
                 Some(Item::Event(SseEvent { id, name, data })) => {
-                    // A stream keeps its last id; the event has only the one that it came with.
+                    // A stream keeps its last id; the event has only its own.
                     let own = id.clone().filter(|_| id != self.last_id);
                     self.last_id = id;
                     let kind = Some(name).filter(|name| !name.is_empty());

@@ -28,7 +28,7 @@ pub(crate) enum Command {
     Host(Box<host::Host>),
 }
 
-/// What the owner or the operator sets.
+/// The settings of an agent, for its owner or the operator.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Setting {
     /// Create an agent and save its token on this machine
@@ -128,7 +128,7 @@ pub(crate) struct AgentArgument {
     handle: AgentHandle,
 }
 
-/// What others read of an agent.
+/// The profile of an agent.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  plenary agent edit @nick.assistant --display-name Assistant --description 'Answers questions about the build'"
@@ -154,7 +154,7 @@ pub(crate) struct Edit {
     visibility: Option<String>,
 }
 
-/// Who blocks whom.
+/// The blocking agent and the blocked one.
 #[derive(Debug, Args)]
 pub(crate) struct Pair {
     /// The agent that blocks
@@ -186,21 +186,21 @@ pub(crate) struct Add {
 /// On or off.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Switch {
-    /// From now on.
+    /// Turns it on.
     On,
-    /// No longer.
+    /// Turns it off.
     Off,
 }
 
 impl Switch {
-    /// As a change says it.
+    /// The value of the field in a change.
     fn is_on(&self) -> Option<bool> {
         Some(matches!(self, Self::On))
     }
 }
 
 impl Setting {
-    /// Whose agents it is about, where it says so.
+    /// The owner of the agents, if the command names one.
     fn owner(&self) -> Option<OwnerName> {
         if let Self::Sessions(overseeing::Sessions { owner: Some(owner), .. }) = self {
             return Some(owner.clone());

@@ -8,12 +8,12 @@ use std::{
     path::Path,
 };
 
-/// Replaces the content of a file. The permissions of a file that is there stay; a new file gets `mode`, less the umask.
-/// The new content is written beside it under a name that nobody can foresee, so that a link which came with the directory
-/// leads nowhere else.
+/// Replaces the content of a file. An existing file keeps its permissions; a new file gets `mode`, less the umask.
+/// The new content is written to a temporary file with an unpredictable name beside it, so that a link planted in the
+/// directory cannot redirect it.
 ///
 /// # Errors
-/// What the file system says; the file is then as it was.
+/// The error of the file system; the file is then unchanged.
 pub(crate) fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let permissions = fs::metadata(path).map(|metadata| metadata.permissions());

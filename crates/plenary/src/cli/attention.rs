@@ -19,7 +19,7 @@ Hooks do not show a message that may not disturb, and it wakes no session. It st
   plenary attention focus --session 4f1c
   plenary attention open";
 
-/// What may disturb the agent.
+/// The arguments of `plenary attention`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct AttentionArgs {
@@ -34,7 +34,7 @@ pub(crate) struct AttentionArgs {
     session: Option<String>,
 }
 
-/// A level as it is written.
+/// An attention level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Level {
     /// Everything
@@ -91,7 +91,7 @@ pub(crate) async fn run(context: &Context, args: AttentionArgs) -> Result<(), Fa
     })
 }
 
-/// What holds now.
+/// The current level in words.
 fn said(attention: Option<&Attention>) -> String {
     let now = now();
     let held = attention.filter(|held| held.until.is_none_or(|until| now < until));

@@ -11,7 +11,7 @@ use crate::{
     out::{Table, utc},
 };
 
-/// What a session may do.
+/// The role of a browser session.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Role {
     /// Read and write with the owner's rights
@@ -22,7 +22,7 @@ enum Role {
     Operator,
 }
 
-/// Which link.
+/// The arguments of `plenary console`.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -45,7 +45,7 @@ pub(crate) struct Console {
     open: bool,
 }
 
-/// What else there is of the console.
+/// The subcommands of `plenary console`.
 #[derive(Debug, Subcommand)]
 enum Command {
     /// List the passkeys that people sign in with, or remove one; they are added in the console

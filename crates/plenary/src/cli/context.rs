@@ -1,4 +1,4 @@
-//! The context of every client command: settings, the server, the speaker, and the output.
+//! The context of every client command: settings, the server, the caller, and the output.
 //! Must not know: any command.
 
 use std::{
@@ -23,9 +23,9 @@ use crate::{
 
 /// One command's context.
 pub(crate) struct Context {
-    /// Where words go.
+    /// The output.
     pub out: Out,
-    /// The process's surroundings.
+    /// The process's environment.
     pub around: Surroundings,
     global: Global,
     elsewhere: RefCell<Option<BaseUrl>>,
@@ -33,7 +33,7 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Nothing is resolved before it is needed.
+    /// A context; everything is resolved when it is first needed.
     pub(crate) fn new(global: Global, out: Out, around: Surroundings) -> Self {
         Self { out, around, global, elsewhere: RefCell::new(None), used: RefCell::new(None) }
     }
@@ -43,7 +43,7 @@ impl Context {
         Ok(self.whereabouts()?.url)
     }
 
-    /// The server, and what named it.
+    /// The server's URL, and its source.
     pub(crate) fn whereabouts(&self) -> Result<Whereabouts, Failure> {
         match &*self.elsewhere.borrow() {
             Some(url) => Ok(Whereabouts { url: url.clone(), source: UrlSource::Argument }),
@@ -51,22 +51,22 @@ impl Context {
         }
     }
 
-    /// Speaks from now on to the server that an argument names.
+    /// Uses the server that an argument names from now on.
     pub(crate) fn go_to(&self, server: BaseUrl) {
         *self.elsewhere.borrow_mut() = Some(server);
     }
 
-    /// The agent this command speaks as, if anything says so.
+    /// The agent that this command acts as, if any setting names one.
     pub(crate) fn identity(&self) -> Result<Option<Identity>, Failure> {
         identity::resolve(self.global.speak_as.as_ref(), &self.around)
     }
 
-    /// Whether this very command is to speak as an agent.
+    /// Whether this very command names an agent to act as.
     pub(crate) fn speaks_as_agent(&self) -> bool {
         self.global.speak_as.is_some()
     }
 
-    /// The agent that a coding agent is in a directory, if anything says so.
+    /// The identity of a coding agent in a directory, if there is one.
     pub(crate) fn identity_of(&self, client: &str, directory: &Path) -> Result<Option<Identity>, Failure> {
         identity::resolve_client(self.global.speak_as.as_ref(), &self.around, client, directory)
     }
@@ -77,24 +77,24 @@ impl Context {
         Self::new(global, self.out, self.around.moved(directory.to_owned()))
     }
 
-    /// The same context in another directory, without remarks.
+    /// The same context in another directory, without notes.
     pub(crate) fn silent_in(&self, directory: &Path) -> Self {
         Self::new(self.global.clone(), self.out.silent(), self.around.moved(directory.to_owned()))
     }
 
-    /// The tokens file; none when the user has no home.
+    /// The tokens file; `None` if the user has no home.
     pub(crate) fn tokens_file(&self) -> Option<TokensFile> {
         paths::config_dir(&|name| self.around.var(name)).map(|directory| TokensFile::in_dir(&directory))
     }
 
-    /// The tokens file where one is needed.
+    /// The tokens file; an error if the user has no home.
     pub(crate) fn tokens_file_needed(&self) -> Result<TokensFile, Failure> {
         let next = "set HOME or XDG_CONFIG_HOME";
         self.tokens_file()
             .ok_or_else(|| Failure::local_with("tokens cannot be saved: there is no home directory", next))
     }
 
-    /// `--token` alone.
+    /// The token of `--token`.
     pub(crate) fn token_flag(&self) -> Option<&str> {
         self.global.token.as_deref()
     }
@@ -104,25 +104,25 @@ impl Context {
         identity::given_token(self.global.token.as_deref(), &self.around)
     }
 
-    /// A client that speaks for nobody.
+    /// A client without a token.
     pub(crate) fn client(&self) -> Result<Client, Failure> {
         self.client_of(self.server()?)
     }
 
-    /// The same of another server.
+    /// A client of another server, without a token.
     pub(crate) fn client_of(&self, server: BaseUrl) -> Result<Client, Failure> {
         Ok(self.builder(server).build()?)
     }
 
-    /// A client that speaks with this token. One that was not given for this very command goes to no listener of this machine
-    /// that has not proved that it knows it.
+    /// A client with this token. A saved token is not sent to a listener on this machine before the listener has proved
+    /// that it knows the token.
     pub(crate) fn client_speaking(&self, server: BaseUrl, found: &Credential) -> Result<Client, Failure> {
         let builder = self.builder(server);
         let builder = if found.source.is_given() { builder } else { builder.proving(found.token.clone()) };
         Ok(builder.build()?.with_token(found.token.clone()))
     }
 
-    /// A client that speaks as an agent whose token is saved for the server; none where there is none.
+    /// A client with the saved token of an agent for the server; `None` if there is none.
     pub(crate) fn saved_client(&self, handle: &AgentHandle) -> Result<Option<Client>, Failure> {
         let server = self.server()?;
         let holder = Holder::Agent(handle.clone());
@@ -137,17 +137,17 @@ impl Context {
         Client::builder(server).roots(roots)
     }
 
-    /// A client that speaks as the agent.
+    /// A client of the current agent.
     pub(crate) fn agent_client(&self) -> Result<Client, Failure> {
         self.client_of_identity(self.identity()?)
     }
 
-    /// A client that speaks as the agent that the command is about, whoever speaks here otherwise.
+    /// A client of the agent that the command is about, whoever the current agent is.
     pub(crate) fn client_as(&self, handle: &AgentHandle) -> Result<Client, Failure> {
         self.client_of_identity(Some(Identity { handle: handle.clone(), source: Source::Argument }))
     }
 
-    /// A client for whoever speaks here: an agent where anything names one, else the person at this machine.
+    /// A client of the caller: the current agent if there is one, else the person at this machine.
     pub(crate) fn speaker(&self) -> Result<Client, Failure> {
         let is_agents =
             |given: Credential| matches!(given.token.kind(), TokenKind::Agent | TokenKind::Unknown);
@@ -160,7 +160,7 @@ impl Context {
         self.client_of_identity(Some(Identity { handle, source: Source::Person }))
     }
 
-    /// The token that somebody speaks with: its own, or for the person of an owner that of the owner or the operator.
+    /// The token of an identity: its own, or, for an owner's person, that of the owner or the operator.
     fn credential_of(&self, identity: Option<&Identity>) -> Result<Credential, Failure> {
         let (file, server) = (self.tokens_file(), self.server()?);
         let failure = match identity::agent_credential(self.given_token()?, identity, &server, file.as_ref())
@@ -177,7 +177,7 @@ impl Context {
         lent.map_err(|_| failure)
     }
 
-    /// What is said where several coding agents are connected, and nothing tells which of them is meant.
+    /// The failure if several coding agents are connected and nothing selects one.
     fn undecided(&self, identity: Option<&Identity>) -> Option<Failure> {
         let directory = self.around.directory().filter(|_| identity.is_none())?;
         let agents = identity::candidates(&self.around, directory);
@@ -201,8 +201,8 @@ impl Context {
         Ok(client)
     }
 
-    /// A client for what takes any token, or none where the server is open. With it, where no token was found, why:
-    /// for whoever is then asked for one.
+    /// A client with any available token, or without one for a server that needs none. If no token was found, also the
+    /// reason, in case the server requires one.
     pub(crate) fn any_client(&self) -> Result<(Client, Option<Failure>), Failure> {
         let failure = match self.agent_client() {
             Ok(client) => return Ok((client, None)),
@@ -214,19 +214,19 @@ impl Context {
         Ok((self.client_with(given)?, None))
     }
 
-    /// A client with this token and nobody named beside it.
+    /// A client with this token, without an expected agent.
     pub(crate) fn client_with(&self, found: Credential) -> Result<Client, Failure> {
         let client = self.client_speaking(self.server()?, &found)?;
         *self.used.borrow_mut() = Some((None, found));
         Ok(client)
     }
 
-    /// Where copies of settings are kept that a command changes; none without a home.
+    /// The directory for copies of settings that a command changes; `None` without a home.
     pub(crate) fn copies(&self) -> Option<PathBuf> {
         Some(paths::state_dir(&|name| self.around.var(name))?.join("copies"))
     }
 
-    /// A client that configures.
+    /// A client with the rights to configure.
     pub(crate) fn configuring_client(&self, realm: Realm<'_>) -> Result<Client, Failure> {
         let file = self.tokens_file();
         let server = self.server()?;
@@ -240,13 +240,12 @@ impl Context {
         self.client_with(found)
     }
 
-    /// Who spoke last and with which token: for explaining a refusal.
+    /// The last identity and token used, to explain a refusal.
     pub(crate) fn used(&self) -> Option<(Option<Identity>, Credential)> {
         self.used.borrow().clone()
     }
 
-    /// Saves a token the server shows only once. Where that fails the token itself is shown, so that it is
-    /// not lost.
+    /// Saves a token that the server shows only once. If that fails, prints the token, so that it is not lost.
     pub(crate) fn keep_token(&self, holder: &Holder, token: &str) -> Result<(), Failure> {
         let server = self.server()?;
         let kept = self.tokens_file_needed().and_then(|file| {
@@ -267,12 +266,12 @@ impl Context {
         }
     }
 
-    /// Fails before anything is done on the server when a token that comes of it could not be kept.
+    /// Fails before any change on the server if a new token could not be saved.
     pub(crate) fn check_tokens_file(&self) -> Result<(), Failure> {
         self.tokens_file_needed()?.change(|_| ())
     }
 
-    /// Every page of a list: its JSON under `--json`, one line each, and the page to `take`.
+    /// Reads every page of a list: prints the JSON under `--json`, one line each, and passes each page to `take`.
     pub(crate) async fn pages<T>(
         &self,
         mut ask: impl AsyncFnMut(Option<&str>) -> Result<Reply<T>, Error>,
@@ -285,7 +284,7 @@ impl Context {
             take(&reply);
             self.answer(&reply, |_| Ok(()))?;
             match next(&reply) {
-                // A cursor that does not move would ask for the same page for ever.
+                // A cursor that does not change would repeat the same page for ever.
                 Some(next) if cursor.as_ref() != Some(next) => cursor = Some(next.clone()),
                 Some(_) | None => return Ok(()),
             }

@@ -11,7 +11,7 @@ use super::{
     whereabouts::UrlSource,
 };
 
-/// Reports a failure on standard error and says which exit code it is.
+/// Reports a failure on standard error and returns the exit code.
 pub(crate) fn report(context: &Context, failure: &Failure) -> Exit {
     let exit = failure.exit();
     let is_enough = matches!(failure, Failure::Output(_)) && exit == Exit::Done;
@@ -37,7 +37,7 @@ pub(crate) fn report(context: &Context, failure: &Failure) -> Exit {
     exit
 }
 
-/// A failure in words, and what to do next.
+/// The text of a failure, and what to do next.
 pub(crate) fn words(context: &Context, failure: &Failure) -> (String, Option<String>) {
     match failure {
         Failure::Said(_) => (String::new(), None),
@@ -60,7 +60,7 @@ pub(crate) fn words(context: &Context, failure: &Failure) -> (String, Option<Str
 fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
     let source = context.whereabouts().ok().map(|found| found.source);
     let next = match fault.kind {
-        // Its server takes the file away when it stops in order.
+        // A server that stops in order removes the file.
         FaultKind::Refused | FaultKind::Unreachable if let Some(UrlSource::DataDir(file)) = source => {
             let directory = file.parent().unwrap_or(&file).display();
             return Some(format!(
@@ -155,7 +155,7 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
             "only the owner may configure this agent: use the owner's token, or ask the owner to run `plenary agent self-service \
              @owner.name on`"
         }
-        // ASP-18: whatever the reason, there is one answer; nothing here may claim to know it.
+        // ASP-18: the answer is the same for every reason, so the text must not claim one.
         (404, _) if context.used().is_some_and(|(identity, _)| identity.is_none()) => {
             "it does not exist, or this token may not see it; the server does not say which"
         }
@@ -190,7 +190,7 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
     Some(next.into())
 }
 
-/// A token that was not sent: which one, and what may be the matter.
+/// Explains a token that was not sent to an unproved server: which one, and the likely reason.
 fn unproved_next(context: &Context) -> String {
     let Some((_, credential)) = context.used() else { return "check which program listens there".into() };
     let renew = match &credential.source {
@@ -209,7 +209,7 @@ fn unproved_next(context: &Context) -> String {
     )
 }
 
-/// A token the server does not take: which one it was, and how to get another.
+/// Explains a token that the server does not accept: which one, and how to get another.
 fn unauthenticated_next(context: &Context) -> String {
     match context.used() {
         None => "give a token with --token".into(),

@@ -8,21 +8,21 @@ use plenary_client::{Error, FaultKind};
 /// The documented exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done.
+    /// Success.
     Done,
     /// The server refused, or something failed on this machine.
     Refused,
-    /// The command was not well formed.
+    /// The command was malformed.
     Usage,
     /// The server cannot be reached.
     Unreachable,
-    /// There is no token, or the server does not take it.
+    /// There is no token, or the server does not accept it.
     Auth,
-    /// Nobody answered.
+    /// No answer arrived.
     Unanswered,
-    /// Stopped before it was done, as after Ctrl-C.
+    /// Canceled before the end, for example by Ctrl-C.
     Canceled,
-    /// What a command that was run ended with.
+    /// The exit code of a command that was run.
     Command(u8),
 }
 
@@ -46,37 +46,37 @@ impl From<Exit> for ExitCode {
 pub(crate) enum Failure {
     /// The call to the server failed.
     Call(Error),
-    /// The server refused, and more is known of what to do than the refusal says.
+    /// The server refused, and the next step is known better than from the refusal alone.
     Refused {
         /// The refusal.
         error: Error,
-        /// What to do.
+        /// The next step.
         next: String,
     },
-    /// The command was not well formed, in a way only running it shows.
+    /// The command was malformed, which only running it shows.
     Usage {
-        /// What is wrong.
+        /// The error.
         what: String,
-        /// What to do.
+        /// The next step.
         next: String,
     },
-    /// There is nothing to authenticate with.
+    /// There is no token.
     Auth {
-        /// What is missing.
+        /// The missing token.
         what: String,
-        /// What to do.
+        /// The next step.
         next: String,
     },
-    /// Something on this machine.
+    /// A failure on this machine.
     Local {
-        /// What went wrong.
+        /// The error.
         what: String,
-        /// What to do, where that is known.
+        /// The next step, if known.
         next: Option<String>,
     },
     /// Standard output could not be written.
     Output(io::Error),
-    /// Whatever there is to say was said.
+    /// The message was printed already.
     Said(Exit),
 }
 
@@ -108,7 +108,7 @@ impl Failure {
             Self::Call(Error::Invalid(_)) | Self::Usage { .. } => Exit::Usage,
             Self::Auth { .. } => Exit::Auth,
             Self::Local { .. } => Exit::Refused,
-            // Whoever closed the pipe, as `head` does, has what it wants.
+            // A reader that closed the pipe, as `head` does, needs no more output.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
             Self::Output(_) => Exit::Refused,
             Self::Said(exit) => *exit,
@@ -122,7 +122,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Only printing gives bare I/O errors; every file error is put into words where it happens.
+/// Bare I/O errors come only from printing; every file error is explained where it occurs.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)

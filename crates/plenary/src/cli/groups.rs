@@ -3,16 +3,16 @@
 
 use clap::Command;
 
-/// Commands that belong together.
+/// A group of related commands.
 pub(crate) struct Group {
     title: &'static str,
-    /// What they are called.
+    /// Their names.
     pub(crate) commands: &'static [&'static str],
-    /// A line that shows one of them.
+    /// An example of one of them.
     pub(crate) example: &'static str,
 }
 
-/// Every command, in groups: what is used most comes first.
+/// Every command, in groups; the most used come first.
 pub(crate) const GROUPS: &[Group] = &[
     Group {
         title: "Talk",
@@ -65,7 +65,7 @@ pub(crate) const GROUPS: &[Group] = &[
     },
 ];
 
-/// How the page is laid out: the groups take the place of the one list of commands.
+/// The layout of the help page: the groups replace the single list of commands.
 const TEMPLATE: &str =
     "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}\nOptions:\n{options}\n\n{after-help}";
 

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::{context::Context, failure::Failure};
 use crate::out::Table;
 
-/// How many items are asked for at once when everything is to be acknowledged.
+/// The page size used to acknowledge everything.
 const WHOLE_PAGE: u32 = 100;
 
 /// Without a command: what is unread, oldest first.
@@ -130,7 +130,7 @@ async fn sessions(context: &Context, client: &Client) -> Result<(), Failure> {
     })
 }
 
-/// Behind everything that is unread now.
+/// The cursor after all unread items.
 async fn end_of(client: &Client) -> Result<String, Failure> {
     let mut query = InboxQuery { limit: Some(WHOLE_PAGE), ..InboxQuery::default() };
     loop {

@@ -10,17 +10,17 @@ use plenary_kernel::limits::BODY_OCTETS_MAX;
 
 use super::failure::Failure;
 
-/// What to do instead, where a text is too large to be sent.
+/// The advice for a text that is too large to send.
 const SEND_ITS_ADDRESS: &str = "upload it elsewhere and send its URL";
-/// The same for a token.
+/// The advice for a token file that is too large.
 const ONE_TOKEN: &str = "a token file contains one token";
 
-/// All of standard input, but for one line break at its end.
+/// All of standard input, without one line break at its end.
 pub(crate) fn standard() -> Result<String, Failure> {
     bounded(io::stdin().lock(), "standard input", SEND_ITS_ADDRESS)
 }
 
-/// All of a file, but for one line break at its end.
+/// All of a file, without one line break at its end.
 pub(crate) fn file(path: &Path) -> Result<String, Failure> {
     from_file(path, SEND_ITS_ADDRESS)
 }

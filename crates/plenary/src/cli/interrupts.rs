@@ -7,7 +7,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::failure::Failure;
 
-/// The signals; from when this is made they do not end the process.
+/// The signals; once this exists, they do not end the process.
 pub(crate) struct Interrupts {
     interrupt: Signal,
     terminate: Signal,
@@ -20,13 +20,13 @@ impl Interrupts {
         Ok(Self { interrupt, terminate, hangup: None })
     }
 
-    /// With SIGHUP, unless whoever started the process has it ignored, as `nohup` does.
+    /// Includes SIGHUP, unless the parent process has made it ignored, as `nohup` does.
     pub(crate) fn with_hangup() -> Result<Self, Failure> {
         let hangup = if ignores_hangup() { None } else { Some(watch(SignalKind::hangup())?) };
         Ok(Self { hangup, ..Self::new()? })
     }
 
-    /// Until the next one. May be dropped and called again.
+    /// Waits for the next signal. May be dropped and called again.
     pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -47,13 +47,13 @@ async fn hung_up(hangup: &mut Option<Signal>) {
     }
 }
 
-/// Whether SIGHUP is ignored; so it is taken to be where that can't be told.
+/// Whether SIGHUP is ignored; true if that is unknown.
 fn ignores_hangup() -> bool {
     let status = fs::read_to_string("/proc/self/status");
     status.ok().and_then(|status| is_hangup_in(&status)).unwrap_or(true)
 }
 
-/// The same of a process's status as Linux writes it.
+/// The same, from a process's status in the format of Linux.
 fn is_hangup_in(status: &str) -> Option<bool> {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
     let mask = u64::from_str_radix(mask.trim(), 16).ok()?;

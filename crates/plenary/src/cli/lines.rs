@@ -8,9 +8,9 @@ use tokio::{
 
 use super::failure::Failure;
 
-/// Largest line that is read, in bytes; past it the command ends.
+/// Largest line that is read, in bytes; a larger one ends the command.
 pub(crate) const LINE_BYTES_MAX: u64 = 8 << 20;
-/// Lines that wait for a program that does not read; past it whatever has more to say waits too.
+/// Maximum number of lines queued for a slow reader; after that, writers wait.
 pub(crate) const LINES_WAITING_MAX: usize = 64;
 
 /// Standard input by lines.
@@ -20,12 +20,12 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Standard input from here on.
+    /// Reads standard input from here on.
     pub(crate) fn new() -> Self {
         Self { input: BufReader::new(tokio::io::stdin()), line: Vec::new() }
     }
 
-    /// The next line that is not blank; none at the end.
+    /// The next line that is not blank; `None` at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<&[u8]>, Failure> {
         loop {
             self.line.clear();
@@ -45,7 +45,7 @@ impl Lines {
     }
 }
 
-/// Writes lines to standard output until nobody has any more.
+/// Writes lines to standard output until every sender is dropped.
 pub(crate) async fn write(mut lines: mpsc::Receiver<String>) -> Result<(), Failure> {
     let mut output = tokio::io::stdout();
     while let Some(mut line) = lines.recv().await {

@@ -52,7 +52,7 @@ async fn follow(context: &Context, live: &mut Live) -> Result<(), Failure> {
     }
 }
 
-/// Beside the runtime's thread: a reader that has stopped reading must not keep signals from being heard.
+/// Runs on a blocking thread: a reader that has stopped reading must not keep signals from being handled.
 async fn print(out: Out, line: String) -> Result<(), Failure> {
     let printed = tokio::task::spawn_blocking(move || out.line(&line)).await;
     Ok(printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??)

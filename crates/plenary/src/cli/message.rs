@@ -68,7 +68,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
     }
 }
 
-/// Prints a line for each receipt, until no more can come.
+/// Prints a line for each receipt, until no more can arrive.
 async fn follow(context: &Context, mut receipts: ReceiptStream) -> Result<(), Failure> {
     let out = context.out;
     while let Some(signal) = receipts.next().await? {
@@ -104,7 +104,7 @@ fn waits(recipient: &RecipientStatus) -> String {
     recipient.waiting.as_ref().map_or_else(|| "-".to_owned(), |waiting| why(&recipient.agent, waiting))
 }
 
-/// Why it waits, in words.
+/// Why the message waits, in words.
 fn why(agent: &AgentHandle, waiting: &DeliveryDelay) -> String {
     let since = waiting.since.as_deref().map(|since| format!(" since {since}")).unwrap_or_default();
     let until = waiting.until.as_deref().map(|until| format!(" until {until}")).unwrap_or_default();

@@ -93,7 +93,7 @@ Exit codes:
   130  the run was canceled (`run`)
 `frame lock … -- COMMAND` exits with the code of COMMAND.";
 
-/// What every client command takes.
+/// The flags of every client command.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
@@ -121,12 +121,12 @@ pub(crate) struct Global {
     pub no_color: bool,
 }
 
-/// As what a token of the command line is handed over; no variable of the environment is called so.
+/// The name under which a token from the command line is handed over; no environment variable has this name.
 const TOKEN: &str = "--token";
 
 impl Global {
-    /// Reads the token of `--token-file`, and takes that of `--token` out of the command line, which everybody on the machine
-    /// sees.
+    /// Reads the token of `--token-file`, and removes that of `--token` from the command line, which everybody on the
+    /// machine can read.
     fn settle_token(&mut self, starts_programs: bool) -> Result<(), Failure> {
         let file = self.token_file.as_deref();
         if let Some(file) = file {
@@ -150,7 +150,7 @@ impl Global {
 }
 
 impl Command {
-    /// Whether it hosts an agent here, whose programs it starts.
+    /// Whether the command hosts an agent, and so starts programs.
     pub(crate) fn is_host(&self) -> bool {
         matches!(self, Self::Agent(agent::Command::Host(_)))
     }
@@ -251,7 +251,7 @@ pub(crate) enum Command {
     Completions(completions::Completions),
 }
 
-/// Whether these arguments ask for `plenary hook`, whatever else is wrong with them.
+/// Whether these arguments are for `plenary hook`, even if they are otherwise wrong.
 pub(crate) fn is_hook(arguments: impl Iterator<Item = String>) -> bool {
     let mut words = arguments.skip(1);
     while let Some(word) = words.next() {
@@ -264,7 +264,7 @@ pub(crate) fn is_hook(arguments: impl Iterator<Item = String>) -> bool {
     false
 }
 
-/// The command line of `plenary hook` alone: whoever waits for a hook does not wait for all the others to be described.
+/// The command line of `plenary hook` alone: building the descriptions of all the other commands would delay a hook.
 #[derive(Debug, Parser)]
 #[command(name = "plenary")]
 struct HookCommandLine {
@@ -281,7 +281,7 @@ enum HookCommand {
     Hook(hook::Hook),
 }
 
-/// Carries `plenary hook` out. To a coding agent the exit code of wrong usage means: hold the person's work up.
+/// Runs `plenary hook`. Never exits with the code for wrong usage, which tells a coding agent to block the user's work.
 pub(crate) fn run_hook() -> ExitCode {
     match HookCommandLine::try_parse() {
         Ok(HookCommandLine { global, command: HookCommand::Hook(args) }) => {
@@ -293,12 +293,12 @@ pub(crate) fn run_hook() -> ExitCode {
     }
 }
 
-/// Carries a client command out, and says what went wrong.
+/// Runs a client command, and reports its failure.
 pub(crate) fn run(mut global: Global, command: Command, out: Out) -> ExitCode {
     let settled = global.settle_token(command.is_host());
     let context = Context::new(global, out, Surroundings::of_process());
     let done = match (settled, command) {
-        // A hook fails open, whatever is wrong with its token.
+        // A hook does not block the coding agent, even if its token is wrong.
         (Err(failure), Command::Hook(args)) => {
             hook::failed(&context, &args, &failure);
             Ok(())
@@ -358,12 +358,12 @@ fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
     }
 }
 
-/// Starts a coding agent in the place of this process.
+/// Replaces this process with a coding agent.
 fn start(context: &Context, coding: CodingAgent, args: connect::launch::Launch) -> Result<(), Failure> {
     Err(connect::launch::exec(coding, wait_for(connect::launch::prepare(context, coding, args))?))
 }
 
-/// The runtime is made only for commands that speak to a server; one thread is enough for a client.
+/// Creates the runtime, only for commands that call a server; one thread is enough for a client.
 fn wait(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     wait_for(work)
 }
@@ -374,7 +374,7 @@ fn wait_for<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fail
         .build()
         .map_err(|e| Failure::local(format!("the runtime cannot start: {e}")))?;
     let outcome = runtime.block_on(work);
-    // A line that nobody takes must not hold the process.
+    // A line that nobody reads must not block the exit.
     runtime.shutdown_background();
     outcome
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{context::Context, failure::Failure, identity::Realm};
 use crate::out::{Table, clean, utc};
 
-/// Most bytes of a secret that is read from a file.
+/// Largest secret read from a file, in bytes.
 const SECRET_BYTES_MAX: u64 = 4 << 10;
 
 /// Kinds of receivers.
@@ -29,7 +29,7 @@ pub(crate) enum Kind {
     Email,
 }
 
-/// Whose.
+/// The owner of the subscriptions.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OwnerArgs {
     /// For the operator: the owner
@@ -37,7 +37,7 @@ pub(crate) struct OwnerArgs {
     owner: Option<OwnerName>,
 }
 
-/// Which notifications, and when.
+/// The filters and the schedule of a subscription.
 #[derive(Debug, Args)]
 pub(crate) struct ChannelArgs {
     /// Name of the subscription
@@ -72,7 +72,7 @@ pub(crate) struct ChannelArgs {
     enabled: Option<bool>,
 }
 
-/// Where to.
+/// The destination of a subscription.
 #[derive(Debug, Args)]
 pub(crate) struct PlaceArgs {
     /// A URL, an address or a chat; `-` reads it from standard input
@@ -149,7 +149,7 @@ pub(crate) enum Command {
 }
 
 impl ChannelArgs {
-    /// As members of a body. What is to be taken away is `null`.
+    /// The members of the request's body. A member to remove is `null`.
     fn members(self) -> Result<Map<String, Value>, Failure> {
         let Self {
             name,
@@ -296,7 +296,7 @@ fn text(one: &Value, name: &str) -> String {
     clean(one[name].as_str().unwrap_or("-")).into_owned()
 }
 
-/// Whether anything is sent, in a word.
+/// The state of a subscription in one word.
 fn standing(one: &Value) -> &'static str {
     match (one["gone"].as_bool(), one["enabled"].as_bool()) {
         (Some(true), _) => "gone",

@@ -34,7 +34,7 @@ pub(crate) enum Command {
     },
 }
 
-/// Which organisation.
+/// One organisation.
 #[derive(Debug, Args)]
 pub(crate) struct OrgArgument {
     /// The organisation, an owner's name

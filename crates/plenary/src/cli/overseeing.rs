@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{context::Context, failure::Failure, say, session::print_list};
 
-/// Which sessions.
+/// The arguments of `agent sessions`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  plenary agent sessions @nick.assistant\n  plenary agent sessions --owner nick"
@@ -33,7 +33,7 @@ pub(crate) struct Sessions {
     limit: Option<u32>,
 }
 
-/// Which events.
+/// The arguments of `agent events`.
 #[derive(Debug, Args)]
 pub(crate) struct Events {
     /// The agent, e.g. `@nick.assistant`
@@ -49,7 +49,7 @@ pub(crate) struct Events {
     limit: Option<u32>,
 }
 
-/// Which news.
+/// The arguments of `agent inbox`.
 #[derive(Debug, Args)]
 pub(crate) struct Inbox {
     /// The agent, e.g. `@nick.assistant`

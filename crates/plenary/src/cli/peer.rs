@@ -39,14 +39,14 @@ pub(crate) enum Command {
     Revoke(PeerArgument),
 }
 
-/// Which peer.
+/// One peer.
 #[derive(Debug, Args)]
 pub(crate) struct PeerArgument {
     /// What the network is called here
     peer: OwnerName,
 }
 
-/// A network, and what is granted it.
+/// A network, and the names granted to it.
 #[derive(Debug, Args)]
 pub(crate) struct NamedPeer {
     /// What the network is to be called here, e.g. `acme`

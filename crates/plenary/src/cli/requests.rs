@@ -20,9 +20,9 @@ use super::{
 };
 use crate::out::{Table, clean, span, utc};
 
-/// How long an answer is waited for, in seconds, unless it is said.
+/// The default wait for an answer, in seconds.
 const WAIT_SECONDS: u64 = 600;
-/// For how many days a rule holds, unless it is said.
+/// The default lifetime of a rule, in days.
 const RULE_DAYS: u64 = 7;
 
 /// Shown under `--help`.
@@ -32,7 +32,7 @@ Exit code 5: no answer arrived in time.
   plenary ask @nick \"Which schema holds?\" --choice v1 --choice v2
   plenary ask @nick.claude-parser \"Does the parser take tabs?\" --wait 120";
 
-/// What to ask.
+/// The arguments of `plenary ask`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Ask {
@@ -62,7 +62,7 @@ pub(crate) struct Ask {
     on_timeout: String,
 }
 
-/// Without a command: what waits, oldest first.
+/// Without a command, lists the waiting requests, oldest first.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Requests {
@@ -73,7 +73,7 @@ pub(crate) struct Requests {
     tui: bool,
 }
 
-/// Which state of requests.
+/// The state of a request.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum State {
     /// The request waits for an answer
@@ -88,7 +88,7 @@ pub(crate) enum State {
     Expired,
 }
 
-/// How a request is answered.
+/// The kind of an answer.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum AnswerKind {
     /// Allow it as asked
@@ -222,20 +222,20 @@ fn person(text: &str) -> Result<String, String> {
 }
 
 impl Ask {
-    /// Whether it has what only a request has.
+    /// Whether it has arguments that only a request to a person has.
     fn is_shaped(&self) -> bool {
         let is_plain = self.choices.is_empty() && self.detail.is_none() && self.deadline.is_none();
         !(is_plain && self.kind == "question" && self.on_timeout == "none")
     }
 }
 
-/// Whether somebody whom the speaker reaches is an agent, and no person.
+/// Whether a handle within the caller's reach is an agent, and not a person.
 async fn is_agent(client: &Client, to: &AgentHandle) -> Result<bool, Failure> {
     let found = client.who(Some(to.as_str()), Some(to.owner()), None, None).await?.value;
     Ok(found.agents.iter().any(|known| known.handle == *to && known.kind == "agent"))
 }
 
-/// Asks, and prints the answer.
+/// Sends the question, and prints the answer.
 pub(crate) async fn ask(context: &Context, args: Ask) -> Result<(), Failure> {
     let client = context.speaker()?;
     if let Ok(to) = args.to.parse::<AgentHandle>()
@@ -251,7 +251,7 @@ pub(crate) async fn ask(context: &Context, args: Ask) -> Result<(), Failure> {
         return everyday::ask(context, &client, &to, &args.title, Duration::from_secs(args.wait)).await;
     }
     let mut body = json!({"kind": args.kind, "title": args.title, "on_timeout": args.on_timeout});
-    // The people of an owner stand behind its default person.
+    // An owner's name stands for its default person.
     body["to"] = match args.to.strip_prefix('@').filter(|owner| !owner.contains('.')) {
         Some(owner) => format!("@{owner}.{owner}").into(),
         None => args.to.clone().into(),
@@ -269,7 +269,7 @@ pub(crate) async fn ask(context: &Context, args: Ask) -> Result<(), Failure> {
         body["inbox"] = false.into();
     }
     let made = match client.make_request(&body, &IdempotencyKey::random()).await {
-        // It is no person of this owner.
+        // The name is not a person of this owner.
         Err(Error::Refused(refused)) if refused.code == "unknown_person" => {
             let to = AgentHandle::of_recipient(&args.to).map_err(|_| Error::Refused(refused))?;
             return everyday::ask(context, &client, &to, &args.title, Duration::from_secs(args.wait)).await;
@@ -304,18 +304,18 @@ fn answer_line(context: &Context, request: &Value) -> Result<(), Failure> {
     }
 }
 
-/// What waits, for people.
+/// Prints the waiting requests.
 pub(crate) async fn list_open(context: &Context) -> Result<(), Failure> {
     let client = people(context)?;
     list(context, &client, &RequestsQuery::default()).await
 }
 
-/// Who looks: a person, by the owner's or the operator's token, else the agent itself.
+/// A client of the person, with the token of the owner or the operator.
 fn people(context: &Context) -> Result<Client, Failure> {
     context.configuring_client(Realm::Everything)
 }
 
-/// Who decides: the same, in the name of the person that `--as` or `PLENARY_AS` names.
+/// A client for decisions: the same, in the name of the person in `--as` or `PLENARY_AS`.
 pub(super) async fn decider(context: &Context) -> Result<Client, Failure> {
     let client = people(context)?;
     let named =
@@ -421,7 +421,7 @@ async fn answered(context: &Context, command: Command) -> Result<(), Failure> {
     context.answer(&reply, |_| Ok(context.out.line(&format!("{how} {id}"))?))
 }
 
-/// How long a request still waits, if it has a deadline.
+/// The remaining time of a request with a deadline.
 pub(crate) fn deadline(request: &Value, now: TimestampMs) -> Option<String> {
     let left = request["deadline_at"].as_u64()?.saturating_sub(now.0);
     Some(if left == 0 { "over".to_owned() } else { format!("in {}", span(left)) })

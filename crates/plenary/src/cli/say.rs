@@ -11,7 +11,7 @@ use plenary_kernel::AllowEntry;
 use super::{context::Context, failure::Failure};
 use crate::out::{Out, Style, Table, clean, clean_block, utc};
 
-/// What the second and later lines of a message begin with.
+/// The indent of a message's second and later lines.
 const INDENT: &str = "    ";
 
 /// An allowlist in one line.
@@ -51,7 +51,7 @@ pub(crate) fn agent(out: &Out, agent: &Agent) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whom an agent blocks, page by page.
+/// The agents that an agent blocks, page by page.
 pub(crate) async fn blocks(
     context: &Context,
     ask: impl AsyncFnMut(Option<&str>) -> Result<Reply<Blocks>, Error>,
@@ -66,7 +66,7 @@ pub(crate) async fn blocks(
     context.table(&table, "no agent is blocked")
 }
 
-/// A session and who is in it.
+/// A session and its participants.
 pub(crate) fn session(out: &Out, session: &Session) -> Result<(), Failure> {
     out.line(&format!("session  {}", out.paint(Style::Bold, session.id.as_str())))?;
     out.line(&format!("state    {}", session.state))?;
@@ -86,7 +86,7 @@ pub(crate) fn session(out: &Out, session: &Session) -> Result<(), Failure> {
     Ok(out.table(&table, "the session has no participants")?)
 }
 
-/// A message's content as text, several lines where it has them.
+/// A message's content as text, with several lines if it has them.
 pub(crate) fn content(content: &Content) -> String {
     let parts = match content {
         Content::Text(text) => return clean_block(text, INDENT),
@@ -123,7 +123,7 @@ fn part(part: &Part) -> String {
     }
 }
 
-/// An event in one line, more where a message has more. `with_session` names the session it is of.
+/// An event in one line, or more for a longer message. `with_session` adds the session's id.
 pub(crate) fn event(out: &Out, event: &Event, with_session: bool) -> String {
     let mut line = out.paint(Style::Dim, &utc(event.created_at));
     if let Some(session) = event.session_id.as_ref().filter(|_| with_session) {

@@ -10,7 +10,7 @@ use plenary_kernel::{AgentHandle, TimestampMs};
 use super::{context::Context, failure::Failure, identity::Realm, input};
 use crate::out::{Table, clean, utc};
 
-/// Whose tokens.
+/// The agent whose tokens are meant.
 #[derive(Debug, Args)]
 pub(crate) struct Of {
     /// The agent, configured with its owner's token; default: the agent that speaks here
@@ -18,7 +18,7 @@ pub(crate) struct Of {
     of: Option<AgentHandle>,
 }
 
-/// What to make.
+/// The arguments of `token create`.
 #[derive(Debug, Args)]
 pub(crate) struct Create {
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub(crate) struct Create {
     name: Option<String>,
 }
 
-/// What to exchange.
+/// The arguments of `token exchange`.
 #[derive(Debug, Args)]
 pub(crate) struct Exchange {
     /// The file with the JWT; `-` is standard input, the default
@@ -48,7 +48,7 @@ pub(crate) struct Exchange {
     scope: Option<String>,
 }
 
-/// What to end.
+/// The arguments of `token revoke`.
 #[derive(Debug, Args)]
 pub(crate) struct Revoke {
     #[command(flatten)]

@@ -10,7 +10,7 @@ use std::{
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    /// Makes it, empty, under a name no other test of this process uses.
+    /// Creates it, empty, under a name that no other test of this process uses.
     pub(crate) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("plenary-test-{}-{name}", std::process::id()));
         let _absent = std::fs::remove_dir_all(&path);

@@ -18,7 +18,7 @@ Examples:
   plenary search \"which parser generator\" --room sessions --since 2026-01-31
   plenary search deadlock --who @nick.claude-parser --json";
 
-/// What to search for.
+/// The arguments of `plenary search`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Search {
@@ -52,7 +52,7 @@ pub(crate) async fn run(context: &Context, args: Search) -> Result<(), Failure> 
     let client = match (&args.owner, context.identity()?) {
         (Some(owner), _) => context.configuring_client(Realm::Owner(owner))?,
         (None, Some(_)) => context.agent_client()?,
-        // Who is no operator searches as the person at this machine.
+        // A caller who is not the operator searches as the person at this machine.
         (None, None) => match context.configuring_client(Realm::Everything) {
             Err(Failure::Auth { .. }) => context.speaker()?,
             found => found?,
@@ -86,7 +86,7 @@ pub(crate) async fn run(context: &Context, args: Search) -> Result<(), Failure> 
     })
 }
 
-/// When, what, who, in what, and below it the part that matched and the path that reads it.
+/// The time, kind, author and place of a hit, and below it the matching part and the path that reads it.
 fn shown(out: Out, hit: &Hit) -> String {
     let about = hit.about.as_deref().map(|about| format!(" · {}", clean(about))).unwrap_or_default();
     format!(
@@ -99,7 +99,7 @@ fn shown(out: Out, hit: &Hit) -> String {
     )
 }
 
-/// The part that matched on one line, its words of the query in bold.
+/// The matching part on one line, with the words of the query in bold.
 fn marked(out: Out, snippet: &Snippet) -> String {
     let chars: Vec<char> = snippet.text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
     let text = |from: usize, to: usize| {

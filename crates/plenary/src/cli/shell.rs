@@ -1,7 +1,7 @@
 //! Quoting for a POSIX shell.
 //! Must not know: the meaning of the words.
 
-/// A word as the shell takes it back, whatever is in it.
+/// The word, quoted so that the shell reads it back unchanged.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -75,7 +75,7 @@ async fn who(client: &Client) -> Result<String, Error> {
     Ok(client.me().await?.handle.to_string())
 }
 
-/// What the agent's owner stores; none on a server that does not say.
+/// The storage of the agent's owner; `None` if the server does not report it.
 async fn usage(client: &Client) -> Result<Option<Reply<Usage>>, Error> {
     match client.usage().await {
         Ok(usage) => Ok(Some(usage)),
@@ -92,7 +92,7 @@ fn in_words(usage: &Usage) -> String {
     format!("{bytes}, {events} events")
 }
 
-/// The worst of what was found: no server, then no token. Nobody chosen is no failure.
+/// The worst finding: no server, then no token. A missing identity is not a failure.
 fn finish(
     context: &Context,
     unreached: Option<Error>,

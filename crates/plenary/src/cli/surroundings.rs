@@ -7,14 +7,14 @@ use crate::secrets;
 
 type Variables = dyn Fn(&str) -> Option<String>;
 
-/// The process's surroundings, or a test's.
+/// The environment of the process, or of a test.
 pub(crate) struct Surroundings {
     var: Rc<Variables>,
     directory: Option<PathBuf>,
 }
 
 impl Surroundings {
-    /// Those of this process. Nothing is read before it is asked for but the working directory.
+    /// The environment of this process. Only the working directory is read at once.
     pub(crate) fn of_process() -> Self {
         Self { var: Rc::new(secrets::variable), directory: std::env::current_dir().ok() }
     }
@@ -24,7 +24,7 @@ impl Surroundings {
         (self.var)(name).filter(|value| !value.is_empty())
     }
 
-    /// The same, elsewhere.
+    /// The same variables, with another working directory.
     pub(crate) fn moved(&self, directory: PathBuf) -> Self {
         Self { var: Rc::clone(&self.var), directory: Some(directory) }
     }
@@ -34,7 +34,7 @@ impl Surroundings {
         self.directory.as_ref()
     }
 
-    /// Surroundings of one's own.
+    /// An environment for a test.
     #[cfg(test)]
     pub(crate) fn of_test(directory: &std::path::Path, vars: &[(&str, &str)]) -> Self {
         let vars: Vec<(String, String)> =

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use super::{context::Context, failure::Failure};
 use crate::guide;
 
-/// In which form.
+/// The form of the guide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Form {
     /// The guide itself, as the server publishes it at `/llms.txt`
@@ -17,7 +17,7 @@ enum Form {
     AgentsMd,
 }
 
-/// What to print.
+/// The arguments of `plenary teach`.
 #[derive(Debug, Args)]
 pub(crate) struct Teach {
     /// The form

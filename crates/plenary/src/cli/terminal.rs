@@ -3,13 +3,13 @@
 
 use super::surroundings::Surroundings;
 
-/// Longest name made here; room is left below the 128 bytes that a frame's session may have for a question's own.
+/// Longest name made here; leaves room for a question's suffix within the 128 bytes of a frame's session.
 const SESSION_CHARS_MAX: usize = 100;
 
-/// What tells terminals apart, most telling first: variables that terminals set for all that runs in them.
+/// Variables that distinguish terminals, most specific first; a terminal sets them for every program in it.
 const TERMINAL_VARS: [&str; 2] = ["TERM_SESSION_ID", "WT_SESSION"];
 
-/// Host and terminal; without a terminal, the login session's first process.
+/// Host and terminal; without a terminal, the first process of the login session.
 pub(crate) fn session_id(around: &Surroundings) -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let host = host.split('.').next().unwrap_or_default();
@@ -27,21 +27,21 @@ fn tmux_pane(around: &Surroundings) -> Option<String> {
     Some(format!("tmux{server}.{pane}"))
 }
 
-/// The login session's first process, 0 where that lies outside of this container; where the system has no
-/// `/proc`, the parent.
+/// The first process of the login session, 0 if it is outside this container; on a system without `/proc`, the
+/// parent process.
 ///
-/// Read by hand: `rustix::process::getsid` takes 0 for impossible.
+/// Not read with `rustix::process::getsid`, which does not accept 0.
 fn login_session() -> u32 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     session_of(&stat).unwrap_or_else(std::os::unix::process::parent_id)
 }
 
-/// The session in a line of `/proc/PID/stat`: the fourth after the name, which may hold blanks and brackets itself.
+/// The session in a line of `/proc/PID/stat`: the fourth field after the name, which may contain blanks and parentheses.
 fn session_of(stat: &str) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(3)?.parse().ok()
 }
 
-/// Letters, digits, `.`, `_` and `-`; all else becomes a hyphen.
+/// Keeps letters, digits, `.`, `_` and `-`; replaces every other character by a hyphen.
 fn plain(text: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     text.chars().take(SESSION_CHARS_MAX).map(|c| if allowed(c) { c } else { '-' }).collect()

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{context::Context, failure::Failure, identity::Holder, scoped};
 use crate::out::Table;
 
-/// A token is never longer.
+/// Maximum length of a token.
 const TOKEN_OCTETS_MAX: u64 = 4096;
 
 /// The commands.
@@ -35,7 +35,7 @@ pub(crate) enum Command {
     Revoke(scoped::Revoke),
 }
 
-/// Whose token it is.
+/// The holder of a token.
 #[derive(Debug, Args)]
 pub(crate) struct TokenHolder {
     /// `@owner.name`, or the bare name of an owner
@@ -112,7 +112,7 @@ fn read_token(context: &Context, holder: &Holder) -> Result<Token, Failure> {
     })
 }
 
-/// While it lives the terminal does not show what is typed.
+/// Hides the typed characters at the terminal until it is dropped.
 struct HiddenInput(Option<rustix::termios::Termios>);
 
 impl HiddenInput {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::out::clean_block;
 
-/// Which directory.
+/// The arguments of `plenary trust`.
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
     /// Path of the directory [default: the current directory]

@@ -19,7 +19,7 @@ const HELP: &str = "\
 With the operator's token you see all events, with --owner those of an owner, with --as those of an agent. With `--as @OWNER`, or \
 without the operator's token, you see the events of your person. With --json each line is one event as the server sent it.";
 
-/// What to follow.
+/// The arguments of `plenary watch`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Watch {
@@ -56,7 +56,7 @@ pub(crate) async fn run(context: &Context, args: Watch) -> Result<(), Failure> {
     let client = match (&args.owner, context.speaks_as_agent()) {
         (Some(owner), _) => context.configuring_client(Realm::Owner(owner))?,
         (None, true) => context.agent_client()?,
-        // Who is no operator watches as the person.
+        // A caller who is not the operator watches as the person at this machine.
         (None, false) => match context.configuring_client(Realm::Everything) {
             Err(Failure::Auth { .. }) => context.speaker()?,
             found => found?,
@@ -96,7 +96,7 @@ async fn follow(context: &Context, stream: &mut ContextStream) -> Result<(), Fai
     }
 }
 
-/// When, what, who, what of it; under `--json` as the server sent it. Of how far the log is nothing is said.
+/// The time, kind, actor and detail of an event; under `--json` as the server sent it. `None` for a report of the head.
 fn line(out: Out, json: &str) -> Option<String> {
     let told: Value = serde_json::from_str(json).ok()?;
     let kind = told["kind"].as_str()?;
@@ -117,7 +117,7 @@ fn line(out: Out, json: &str) -> Option<String> {
     ))
 }
 
-/// What tells an event from others of its kind.
+/// The detail that distinguishes an event from others of its kind.
 fn said(data: &Value) -> String {
     let words = [
         "topic",

@@ -8,19 +8,19 @@ use plenary_client::BaseUrl;
 use super::{failure::Failure, surroundings::Surroundings};
 use crate::paths;
 
-/// Where the server is when nothing says otherwise (wire.md D.1).
+/// The default URL of the server (wire.md D.1).
 const DEFAULT_URL: &str = "http://127.0.0.1:7420";
 
-/// A server, and where its URL came from.
+/// A server's URL and its source.
 #[derive(Debug, Clone)]
 pub(crate) struct Whereabouts {
     /// Its URL.
     pub url: BaseUrl,
-    /// What said so.
+    /// The source.
     pub source: UrlSource,
 }
 
-/// What named a server.
+/// The source of a server's URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum UrlSource {
     /// `--url`
@@ -29,9 +29,9 @@ pub(crate) enum UrlSource {
     Environment,
     /// The file that a running server keeps in its data directory.
     DataDir(PathBuf),
-    /// What the command is about, e.g. a channel's URL.
+    /// An argument that names a server, e.g. a channel's URL.
     Argument,
-    /// Nothing.
+    /// The default.
     Default,
 }
 
@@ -65,8 +65,8 @@ pub(crate) fn resolve(flag: Option<&BaseUrl>, around: &Surroundings) -> Result<W
     Ok(Whereabouts { url, source: UrlSource::Default })
 }
 
-/// What the server of this machine's data directory says. Absent or unreadable is the same here: another user's
-/// server is no default.
+/// The URL in this machine's data directory. A missing file and an unreadable one are the same here: another user's
+/// server is not a default.
 pub(crate) fn of_data_dir(around: &Surroundings) -> Result<Option<Whereabouts>, Failure> {
     let Some(directory) = paths::data_dir(&|name| around.var(name)) else { return Ok(None) };
     let file = directory.join(paths::SERVER_URL_FILE);

@@ -29,7 +29,7 @@ pub(super) fn print(args: &NatsConfArgs, out: &Out) -> anyhow::Result<()> {
     Ok(out.bytes(written(args).as_bytes())?)
 }
 
-/// JSON strings are strings of that language too.
+/// Quotes a text: a JSON string is also a string in the configuration's language.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -1,4 +1,4 @@
-//! The nodes of a cluster, as they say of themselves that they are there.
+//! The nodes of a cluster, from the heartbeats that they send.
 //! Must not know: the servers.
 
 use std::{collections::BTreeMap, time::Duration};
@@ -14,19 +14,19 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{out::clean, server::LOG};
 
-/// How long it is listened: a node says it more than once in that time.
+/// How long to listen: a node sends more than one heartbeat in that time.
 const LISTEN: Duration = Duration::from_millis(1_300);
-/// So often it is looked whether another node has taken the pen.
+/// How often to check whether another node has taken the pen.
 const TRIES: usize = 8;
-/// Most nodes that are shown.
+/// Maximum number of nodes shown.
 const NODES_MAX: usize = 256;
 
-/// What each node said last.
+/// The last heartbeat of each node.
 pub(super) struct Nodes(BTreeMap<NodeId, Beat>);
 
-/// Listens for a while.
+/// Listens for heartbeats for a while.
 pub(super) async fn heard(nats: &Nats) -> anyhow::Result<Nodes> {
-    // Nobody sends to node 0.
+    // Node 0 does not exist, so it gets no messages of its own.
     let mut messages = nats.peers(LOG).listen(NodeId(0)).await?;
     let mut nodes = BTreeMap::new();
     let until = Instant::now() + LISTEN;
@@ -41,7 +41,7 @@ pub(super) async fn heard(nats: &Nats) -> anyhow::Result<Nodes> {
     Ok(Nodes(nodes))
 }
 
-/// Has another node take the pen from the one of that name; who has it then. `None` if it did not have it.
+/// Makes another node take the pen from the named one; returns the new holder. `None` if the named one did not hold it.
 pub(super) async fn drain(nats: &Nats, name: &str) -> anyhow::Result<Option<String>> {
     let Nodes(before) = heard(nats).await?;
     let mut named = before.values().filter(|beat| beat.name == name);
@@ -67,7 +67,7 @@ pub(super) async fn drain(nats: &Nats, name: &str) -> anyhow::Result<Option<Stri
 }
 
 impl Nodes {
-    /// Whether a node acknowledges what no other node keeps.
+    /// Whether a node acknowledges appends that no other node keeps.
     pub(super) fn is_alone(&self) -> bool {
         self.0.values().any(|beat| beat.is_alone)
     }

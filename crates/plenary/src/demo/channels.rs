@@ -9,7 +9,7 @@ use super::stage::Stage;
 const PLANNER: &str = "@nick.cc-laptop";
 const PORTER: &str = "@nick.cc-desktop";
 
-/// Plays it; both agents have entered before.
+/// Plays the scene; both agents are connected.
 pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     stage.note("A channel: the laptop opens it, says what is to be done, and holds the work.")?;
     let title = json!({"title": "Port the parser"});

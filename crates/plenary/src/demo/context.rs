@@ -16,12 +16,12 @@ const LAPTOP: &str = "@nick.cc-laptop";
 const DESKTOP: &str = "@nick.cc-desktop";
 const NICK: &str = "nick";
 const PROJECT: &str = "/v1/projects/parser";
-/// What is deposited can be found by then.
+/// How long a deposit may take to be found by a search.
 const SEARCHABLE_IN: Duration = Duration::from_secs(5);
-/// Between two looks.
+/// The pause between two searches.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Plays it; both agents have entered before.
+/// Plays the scene; both agents are connected.
 pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     deposit(stage).await?;
     orient(stage).await?;
@@ -137,7 +137,7 @@ async fn review(stage: &mut Stage) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where the server says that it has a search.
+/// Searches, if the server has a search.
 async fn search(stage: &mut Stage) -> anyhow::Result<()> {
     let does = stage.request(DESKTOP, Method::GET, "/v1/conformance", None, 200).await?;
     ensure!(does["conformance_level"] == "L3", "the level is declared: {does}");

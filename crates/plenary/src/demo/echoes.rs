@@ -1,18 +1,18 @@
-//! What follows from a deed, in as few lines as a reader needs: who sees the same shares a line, and a long catch-up is cut. Pure.
+//! The effects of a deed in few lines: players with the same effect share a line, and a long catch-up is cut. Pure.
 //! Must not know: how it is printed.
 
-/// Lines about one player in a row that are told whole.
+/// Maximum number of consecutive lines about one player.
 const IN_A_ROW_MAX: usize = 5;
 
-/// What fits on a row beside its indent.
+/// Maximum length of a line without its indent, in characters.
 const LINE_CHARS_MAX: usize = 74;
 
-/// What has followed from a deed so far.
+/// The effects of a deed so far.
 #[derive(Default)]
 pub(super) struct Echoes(Vec<(Vec<String>, String)>);
 
 impl Echoes {
-    /// Something happens to somebody.
+    /// Adds an effect on a player.
     pub(super) fn push(&mut self, who: &str, what: &str) {
         match self
             .0
@@ -24,7 +24,7 @@ impl Echoes {
         }
     }
 
-    /// The lines about it, and nothing is left. What was said is not repeated.
+    /// Removes and returns the lines. Does not repeat the text of the deed.
     pub(super) fn take(&mut self, deed: &str) -> Vec<String> {
         let told = std::mem::take(&mut self.0);
         let mut lines = Vec::new();

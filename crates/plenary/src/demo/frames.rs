@@ -13,10 +13,10 @@ const DESKTOP: &str = "@nick.cc-desktop";
 const REVIEWER: &str = "@nick.reviewer";
 const EVERYONE: [&str; 3] = [LAPTOP, DESKTOP, REVIEWER];
 const ALL: &str = "~nick/*";
-/// What is batched.
+/// The class of the batched effect.
 const CLASS: &str = "git.change-request";
 
-/// Plays it.
+/// Plays the scene.
 pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     stage.note("Frames: three coding sessions of Nick's listen, each on a stream of its own.")?;
     for (agent, session) in [(LAPTOP, "s-1"), (DESKTOP, "s-2"), (REVIEWER, "s-3")] {

@@ -11,7 +11,7 @@ const LAPTOP: &str = "@nick.cc-laptop";
 const DESKTOP: &str = "@nick.cc-desktop";
 const FILE: &str = "src/import.rs";
 
-/// Plays it; both have entered before.
+/// Plays the scene; both agents are connected.
 pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     stage.note("Tools: the laptop's model asks by MCP who it is and whom it can reach.")?;
     let me = stage.tool(LAPTOP, "whoami", json!({})).await?;

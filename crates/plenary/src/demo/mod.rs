@@ -28,7 +28,7 @@ use crate::{
 };
 use stage::{Stage, Voice};
 
-/// The grace window of the demonstration: long enough to come back in, short enough to wait for its end.
+/// The grace window of the demonstration: long enough to reconnect, short enough to wait for its end.
 const GRACE: Duration = Duration::from_millis(1_500);
 
 /// Settings of the demonstration. `--json` is the global one.
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
         server.stop().await?;
         played
     });
-    // Somebody may never press the key that is read.
+    // A read of the keyboard may never end.
     runtime.shutdown_background();
     played
 }
@@ -83,7 +83,7 @@ async fn play(server: &Server, operator: &OperatorToken, out: &Out, args: &DemoA
         let link = stage.console().await?;
         stage.note(&format!("Watch it live in the console, in one browser: {link}"))?;
         if pages {
-            // Without a browser the line above is enough.
+            // Ignored: without a browser, the printed link is enough.
             let _opened = browser::open(&link);
         }
         if !args.raw && !out.is_json() {

@@ -14,7 +14,7 @@ const AGENT: &str = "echo";
 const HANDLE: &str = "@plenary.echo";
 const INPUT: &str = "Summarise the port";
 
-/// Plays it; the caller has entered before.
+/// Plays the scene; the caller is connected.
 pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     stage.note("The laptop looks which agents the server runs, and what the first can do.")?;
     let agents = stage.request(CALLER, Method::GET, "/", None, 200).await?;
@@ -64,7 +64,7 @@ pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     in_a_session(stage).await
 }
 
-/// The agent takes part in a session like anybody.
+/// The agent takes part in a session like any other.
 async fn in_a_session(stage: &mut Stage) -> anyhow::Result<()> {
     stage.scene("The same agent in a conversation").await?;
     stage.note(

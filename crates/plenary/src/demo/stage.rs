@@ -1,4 +1,4 @@
-//! The players of the demonstration: their requests and responses are told or printed, and checked.
+//! The players of the demonstration: their requests and responses are printed as a story or raw, and checked.
 //! Must not know: the script.
 
 mod frames;
@@ -30,13 +30,13 @@ pub(super) use frames::sovereign;
 
 /// How long a step may take.
 const STEP: Duration = Duration::from_secs(10);
-/// How long it is waited for somebody who watches, where nobody sits at the terminal.
+/// How long to wait for an audience in the console, if nobody is at the terminal.
 const AUDIENCE_WAIT: Duration = Duration::from_secs(60);
-/// How often it is looked for somebody who watches.
+/// How often to check for an audience.
 const LOOK_AGAIN: Duration = Duration::from_millis(250);
-/// Between two deeds, where somebody watches: shorter than the grace window by far.
+/// The pause between two deeds with an audience: much shorter than the grace window.
 const PACE: Duration = Duration::from_millis(600);
-/// Between two scenes, where somebody watches.
+/// The pause between two scenes with an audience.
 const BETWEEN_SCENES: Duration = Duration::from_secs(3);
 
 struct Player {
@@ -45,27 +45,27 @@ struct Player {
     live: Option<Live>,
 }
 
-/// Tells the story, or shows what crosses the wire.
+/// Prints the story, or the raw exchanges.
 #[derive(Clone, Copy)]
 pub(super) struct Voice {
-    /// Where it is printed.
+    /// The output.
     pub(super) out: Out,
-    /// Each exchange as it is, in place of the story.
+    /// Whether to print each exchange raw instead of the story.
     pub(super) raw: bool,
-    /// A person turns the pages.
+    /// Whether a person turns the pages.
     pub(super) pages: bool,
-    /// How long each deed waits for whoever watches.
+    /// The pause after each deed for the audience.
     pub(super) pace: Duration,
 }
 
-/// Where the demonstration is played.
+/// The demonstration in progress.
 pub(super) struct Stage {
     base: Client,
     operator: Client,
     players: BTreeMap<&'static str, Player>,
     listeners: BTreeMap<&'static str, Listener>,
     voice: Voice,
-    /// Who did what last, and what has followed from it so far.
+    /// The last deed and its player; its effects so far are in `echoes`.
     deed: (String, String),
     echoes: Echoes,
     scenes: usize,
@@ -99,7 +99,7 @@ impl Stage {
         self.events
     }
 
-    /// One exchange: as JSON for programs, as it is, or as a sentence about `who`, where it makes one.
+    /// Prints one exchange: as JSON, raw, or as a sentence about `who`, if it is part of the story.
     fn exchange(
         &mut self,
         who: &str,
@@ -114,7 +114,7 @@ impl Stage {
             out.line(raw)?;
         } else {
             match told {
-                // Who looks again until something is there is told of once.
+                // Repeated polling is printed once.
                 Some(StoryLine::Deed(text)) if self.deed == (who.to_owned(), text.clone()) => {}
                 Some(StoryLine::Deed(text)) => {
                     out.line(&format!("  {} {}", out.paint(Style::Green, who), clean(&text)))?;
@@ -127,13 +127,13 @@ impl Stage {
         Ok(())
     }
 
-    /// What somebody does without a request.
+    /// An action without a request.
     pub(super) fn does(&mut self, who: &str, verb: &str, what: &str) -> anyhow::Result<()> {
         let machine = json!({"agent": who, "does": verb, "what": what});
         self.exchange(who, &machine, &format!("{who} {verb} {what}"), story::act(verb, what))
     }
 
-    /// Tells what has followed from the last deed.
+    /// Prints the effects of the last deed.
     fn tell_echoes(&mut self) -> anyhow::Result<()> {
         let out = self.voice.out;
         for line in self.echoes.take(&self.deed.1) {
@@ -142,7 +142,7 @@ impl Stage {
         Ok(())
     }
 
-    /// A remark between steps.
+    /// A note between steps.
     pub(super) fn note(&mut self, text: &str) -> anyhow::Result<()> {
         self.tell_echoes()?;
         let follows = std::mem::take(&mut self.deed) != Default::default();
@@ -156,7 +156,7 @@ impl Stage {
         Ok(out.line(&out.paint(Style::Bold, text))?)
     }
 
-    /// A new scene, on a screen of its own once the person has read the last one.
+    /// Starts a scene, on a new screen once the person has read the last one.
     pub(super) async fn scene(&mut self, title: &str) -> anyhow::Result<()> {
         let Voice { out, raw, pages, pace } = self.voice;
         if out.is_json() || raw {
@@ -183,15 +183,15 @@ impl Stage {
         Ok(out.line(&out.paint(Style::Yellow, &rule))?)
     }
 
-    /// A link to the console of everybody here, at the page that shows each event as it happens.
+    /// A sign-in link to the operator's console, at the page with live events.
     pub(super) async fn console(&self) -> anyhow::Result<String> {
         let link = NewLink { owner: None, role: None, person: None };
         let link = self.operator.console_link(&link).await.context("a link to the console")?.value;
         Ok(format!("{}&page=timeline", link.url))
     }
 
-    /// Waits until somebody has opened the console, and plays for them from then on: at a pace that can be followed, and
-    /// without a key for each scene. Without them it goes on as before.
+    /// Waits until somebody has opened the console, and then plays at a pace that can be followed, without a key for each
+    /// scene. Without an audience, it continues as before.
     pub(super) async fn await_audience(&mut self) -> anyhow::Result<()> {
         let Voice { pages, .. } = self.voice;
         self.note(if pages {
@@ -230,7 +230,7 @@ impl Stage {
         }
     }
 
-    /// Ends the last deed before the next one, and waits, where somebody watches.
+    /// Finishes the last deed before the next one, and pauses if there is an audience.
     pub(super) async fn pause(&mut self, told: Option<&StoryLine>) -> anyhow::Result<()> {
         if matches!(told, Some(StoryLine::Deed(_))) {
             self.tell_echoes()?;
@@ -258,7 +258,7 @@ impl Stage {
         self.connect(handle).await
     }
 
-    /// Lets a person come in: an owner, with a token of its own. It makes requests and has no event stream.
+    /// Adds a person: an owner, with its own token. It sends requests and has no event stream.
     pub(super) async fn admit(&mut self, owner: &'static str) -> anyhow::Result<()> {
         let created = self.operator.rotate_owner_token(&owner.parse()?).await;
         let token = created.with_context(|| format!("a token of {owner}"))?.value.token;
@@ -267,7 +267,7 @@ impl Stage {
         self.does(owner, "comes in", "as a person")
     }
 
-    /// Puts somebody on the list of an agent that is there already.
+    /// Adds an entry to the allowlist of an existing agent.
     pub(super) async fn admits(&mut self, handle: &str, entry: &str) -> anyhow::Result<()> {
         let mut agent = CreateAgent::new(handle.parse()?);
         agent.allowlist = vec![entry.parse::<AllowEntry>()?];
@@ -289,13 +289,13 @@ impl Stage {
         self.does(handle, "connects", "WebSocket /connect")
     }
 
-    /// Drops the event stream of an agent without a word, as a crashed host would.
+    /// Drops an agent's event stream without a close, as a crashed host would.
     pub(super) fn drop_connection(&mut self, handle: &'static str) -> anyhow::Result<()> {
         self.player(handle)?.live = None;
         self.does(handle, "loses", "its connection")
     }
 
-    /// Sends a request and checks the status; the body that came back.
+    /// Sends a request and checks the status; returns the body of the reply.
     pub(super) async fn request(
         &mut self,
         handle: &'static str,
@@ -331,8 +331,8 @@ impl Stage {
         Ok(value)
     }
 
-    /// Waits for the next event of an agent and checks its members and those of its payload: `expected` must be
-    /// part of them. All of them together come back.
+    /// Waits for the next event of an agent, and checks that its members and those of its payload contain `expected`.
+    /// Returns all of them together.
     pub(super) async fn event(&mut self, handle: &'static str, expected: Value) -> anyhow::Result<Value> {
         self.events += 1;
         let event = self.next(handle).await.with_context(|| format!("{handle} should get {expected}"))?;
@@ -368,7 +368,7 @@ impl Stage {
         self.players.get_mut(handle).with_context(|| format!("{handle} is not on the stage"))
     }
 
-    /// The tokens of everyone, to try things with.
+    /// Prints the tokens of all players, for experiments.
     pub(super) fn show_tokens(&self) -> anyhow::Result<()> {
         let out = self.voice.out;
         for (handle, Player { token, .. }) in &self.players {
@@ -378,7 +378,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Everyone leaves.
+    /// Disconnects everyone.
     pub(super) async fn leave(self) {
         for live in self.players.into_values().filter_map(|player| player.live) {
             live.close().await;

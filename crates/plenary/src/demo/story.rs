@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-/// Something that somebody does.
+/// A line of the story.
 pub(super) enum StoryLine {
-    /// What moves the story on.
+    /// An action that advances the story.
     Deed(String),
-    /// What follows from it.
+    /// An effect of an action.
     Echo(String),
 }
 
@@ -19,10 +19,10 @@ fn echo(text: impl Into<String>) -> Option<StoryLine> {
     Some(StoryLine::Echo(text.into()))
 }
 
-/// What somebody does without a request.
+/// An action without a request.
 pub(super) fn act(verb: &str, what: &str) -> Option<StoryLine> {
     match verb {
-        // The rest is of the wire.
+        // Here `what` is only a detail of the protocol.
         "connects" | "listens" => echo(verb),
         "fetches" => None,
         _ => echo(format!("{verb} {what}")),
@@ -77,7 +77,7 @@ fn run_asked(body: &Value) -> Option<StoryLine> {
     }
 }
 
-/// What is posted to a channel.
+/// A post to a channel.
 fn posted(payload: &Value, kind: &str) -> Option<StoryLine> {
     match kind {
         "spec" => deed(format!("states the mission: {}", quoted(&payload["mission"]))),
@@ -106,7 +106,7 @@ fn frame_sent(kind: &str, payload: &Value) -> Option<StoryLine> {
     }
 }
 
-/// A reply; told when it is a refusal.
+/// The line for a reply; only a refusal has one.
 pub(super) fn reply(status: u16, body: &Value) -> Option<StoryLine> {
     let code = [&body["error"]["code"], &body["error"], &body["code"]]
         .map(text)
@@ -145,7 +145,7 @@ pub(super) fn event(reader: &str, event: &Value) -> Option<StoryLine> {
     }
 }
 
-/// A frame that came.
+/// A received frame.
 pub(super) fn frame(kind: &str) -> Option<StoryLine> {
     echo(format!("hears it ({})", kind.replace('_', " ")))
 }
@@ -159,7 +159,7 @@ pub(super) fn tool(tool: &str, arguments: &Value) -> Option<StoryLine> {
     }
 }
 
-/// What comes with it, where something does.
+/// The text of the first message, or the note, in the request.
 fn opening(body: &Value) -> String {
     let said = [&body["initial_message"]["content"], &body["note"]];
     let said = said.into_iter().find(|said| !content(said).is_empty() && !said.is_null());

@@ -9,7 +9,7 @@ use super::{
     walkthrough::{ENGINEER, NICK, SUPPORT, of, say},
 };
 
-/// One message that waits for nobody: the invitation carries it.
+/// A message in an invitation: the sender waits for nobody.
 pub(super) async fn send_and_end(stage: &mut Stage) -> anyhow::Result<()> {
     stage.note("Send and end: the invitation carries the one message, and the session has ended.")?;
     let content = "FYI: widget v3 working after the hotfix. Thanks!";
@@ -28,7 +28,7 @@ pub(super) async fn send_and_end(stage: &mut Stage) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The engineer's host has a hiccup.
+/// The engineer's host loses its connection for a moment.
 pub(super) async fn drop_within_grace(stage: &mut Stage, session: &str) -> anyhow::Result<()> {
     stage.note("The engineer is invited back; its connection drops and returns within the grace window.")?;
     let body = json!({"invite": [ENGINEER]});
@@ -38,7 +38,7 @@ pub(super) async fn drop_within_grace(stage: &mut Stage, session: &str) -> anyho
     }
     let invited = stage.event(ENGINEER, of("invited", session, json!({}))).await?;
     stage.request(ENGINEER, Method::POST, &format!("/sessions/{session}/join"), None, 200).await?;
-    // What it has had before does not come twice to this client; what it missed since it left does.
+    // This client gets no event twice; it gets the events since it left.
     let (left, before) = (8, invited["sequence"].as_u64().context("a sequence")?);
     for sequence in (left + 1)..before {
         stage.event(ENGINEER, json!({"session_id": session, "sequence": sequence})).await?;
@@ -54,7 +54,7 @@ pub(super) async fn drop_within_grace(stage: &mut Stage, session: &str) -> anyho
     let missed = json!("The import side is affected too.");
     say(stage, session, SUPPORT, missed.clone(), &[NICK, SUPPORT]).await?;
     stage.connect(ENGINEER).await?;
-    // A new client: it may see again what it had not confirmed, in order, never a gap.
+    // A new client may get unconfirmed events again, in order and without a gap.
     loop {
         let event = stage.event(ENGINEER, json!({"session_id": session})).await?;
         if event["type"] == "session.message" && event["content"] == missed {

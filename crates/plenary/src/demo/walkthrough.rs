@@ -11,7 +11,7 @@ pub(super) const NICK: &str = "@nick.assistant";
 pub(super) const SUPPORT: &str = "@acme.support";
 pub(super) const ENGINEER: &str = "@acme.engineer";
 
-/// Plays it; answers with the session, active again, with Nick and support joined.
+/// Plays the scene; returns the session, active again, with Nick and support joined.
 pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<String> {
     stage.note("Two owners, three agents; Acme's engineer takes messages from Acme alone.")?;
     stage.enter(NICK, Policy::Open, &[]).await?;
@@ -72,7 +72,7 @@ async fn join(stage: &mut Stage, session: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Sends a message; everyone joined gets it, the sender too.
+/// Sends a message; every joined agent gets it, the sender included.
 pub(super) async fn say(
     stage: &mut Stage,
     session: &str,

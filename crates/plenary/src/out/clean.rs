@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use plenary_kernel::text::hidden;
 
-/// One line: every hidden character shown as its escape, line breaks too.
+/// Cleans one line: shows every hidden character, line breaks included, as its escape.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     let mut found = hidden(text).peekable();
     if found.peek().is_none() {
@@ -23,7 +23,7 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     safe.into()
 }
 
-/// Several lines: each but the first begins with `indent`, so that none can pass for another message.
+/// Cleans several lines: each but the first begins with `indent`, so that none can pass for another message.
 pub(crate) fn clean_block(text: &str, indent: &str) -> String {
     let mut lines = text.lines().map(|line| clean(line.trim_end_matches('\r')));
     let mut block = lines.next().unwrap_or_default().into_owned();

@@ -15,18 +15,18 @@ pub(crate) use progress::{Progress, grouped, size};
 pub(crate) use table::Table;
 pub(crate) use time::{span, utc};
 
-/// How a piece of text stands out, where colours are shown.
+/// The style of a piece of text, if colours are on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// Secondary: ids, times.
     Dim,
     /// Names.
     Bold,
-    /// Something went wrong.
+    /// Errors.
     Red,
-    /// Someone came or something began.
+    /// An arrival or a beginning.
     Green,
-    /// Someone went or something ended.
+    /// A departure or an end.
     Yellow,
 }
 
@@ -42,20 +42,20 @@ impl Style {
     }
 }
 
-/// Where the command's words go.
+/// The output of a command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Out {
     json: bool,
     color_out: bool,
     color_err: bool,
-    /// How wide a table may be; none where the reader is a program, for which nothing is cut.
+    /// Maximum width of a table; `None` if the reader is a program, for which nothing is cut.
     width: Option<usize>,
-    /// Whether remarks are left out.
+    /// Whether notes are suppressed.
     is_silent: bool,
 }
 
 impl Out {
-    /// Colours where standard output is a terminal, unless `--no-color`, `NO_COLOR` or `TERM=dumb` says no.
+    /// Colours are on if standard output is a terminal, unless `--no-color`, `NO_COLOR` or `TERM=dumb` turns them off.
     pub(crate) fn new(json: bool, no_color: bool) -> Self {
         let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -70,7 +70,7 @@ impl Out {
         }
     }
 
-    /// The same without remarks.
+    /// The same output without notes.
     pub(crate) const fn silent(self) -> Self {
         Self { is_silent: true, ..self }
     }
@@ -80,7 +80,7 @@ impl Out {
         self.json
     }
 
-    /// Text for standard output, standing out where colours are shown. Clean it first.
+    /// Styles a text for standard output, if colours are on. Clean the text first.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         paint(self.color_out, style, text)
     }
@@ -93,14 +93,14 @@ impl Out {
         stdout.flush()
     }
 
-    /// Data as it is.
+    /// Data, unchanged.
     pub(crate) fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         stdout.write_all(bytes)?;
         stdout.flush()
     }
 
-    /// A table, or its stand-in when it has no rows.
+    /// A table, or the text `empty` if it has no rows.
     pub(crate) fn table(&self, table: &Table, empty: &str) -> io::Result<()> {
         if table.is_empty() {
             self.note(empty);
@@ -112,24 +112,24 @@ impl Out {
         })
     }
 
-    /// A remark for the person who watches.
+    /// A note for the person at the terminal.
     pub(crate) fn note(&self, text: &str) {
         if !self.is_silent {
             self.stderr(&format!("{text}\n"));
         }
     }
 
-    /// A remark that stays in the background.
+    /// A note of low importance.
     pub(crate) fn aside(&self, text: &str) {
         self.note(&paint(self.color_err, Style::Dim, text));
     }
 
-    /// A question, left open for the answer.
+    /// A question; the cursor stays on its line for the answer.
     pub(crate) fn ask(&self, text: &str) {
         self.stderr(text);
     }
 
-    /// What went wrong and what to do next. Under `--json` one line of JSON: `{"error":{"message","next"?}}`.
+    /// An error and what to do next. Under `--json` one line of JSON: `{"error":{"message","next"?}}`.
     pub(crate) fn error(&self, what: &str, next: Option<&str>) {
         if self.json {
             let mut error = json!({"message": what});
@@ -156,7 +156,7 @@ impl Out {
     }
 
     fn stderr(&self, text: &str) {
-        // Nobody is left to tell when standard error is closed.
+        // Ignored: if standard error is closed, nobody reads.
         let _closed = io::stderr().lock().write_all(text.as_bytes());
     }
 }
@@ -165,7 +165,7 @@ fn paint(color: bool, style: Style, text: &str) -> String {
     if color { format!("\x1b[{}m{text}\x1b[0m", style.code()) } else { text.to_owned() }
 }
 
-/// `COLUMNS`, else what the terminal says, else 80.
+/// `COLUMNS`, else the terminal's width, else 80.
 fn terminal_width() -> usize {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let asked = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));

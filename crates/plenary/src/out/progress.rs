@@ -8,10 +8,10 @@ use std::{
 
 use super::Out;
 
-/// Between two writings of the line.
+/// The interval between two updates of the line.
 const EVERY: Duration = Duration::from_millis(100);
 
-/// The line; gone when dropped.
+/// The line; removed when dropped.
 pub(crate) struct Progress {
     shown: bool,
     written: Option<Instant>,
@@ -19,12 +19,12 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Shown where standard error is a terminal, and never under `--json`.
+    /// Visible if standard error is a terminal, and never under `--json`.
     pub(crate) fn new(out: &Out) -> Self {
         Self { shown: !out.is_json() && io::stderr().is_terminal(), written: None, begun: Instant::now() }
     }
 
-    /// Says how far it is, unless that was said just now.
+    /// Updates the line, unless it was updated just now.
     pub(crate) fn tell(&mut self, step: &str, records: u64, octets: u64) {
         if !self.shown || self.written.is_some_and(|written| written.elapsed() < EVERY) {
             return;
@@ -48,7 +48,7 @@ fn line(step: &str, records: u64, octets: u64, since: Duration) -> String {
     format!("{step}: {records} done, {}, {}/s", size(octets), size(per_s))
 }
 
-/// Bytes in words.
+/// A number of bytes as text.
 pub(crate) fn size(octets: u64) -> String {
     match octets {
         0..1024 => format!("{octets} B"),
@@ -58,7 +58,7 @@ pub(crate) fn size(octets: u64) -> String {
     }
 }
 
-/// A number with its thousands apart: `10,000,000`.
+/// A number with separated thousands: `10,000,000`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();

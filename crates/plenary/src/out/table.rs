@@ -4,7 +4,7 @@
 use super::clean;
 
 const GAP: &str = "  ";
-/// The last column keeps at least so many characters.
+/// Minimum width of the last column, in characters.
 const LAST_MIN: usize = 8;
 
 /// A table with a heading.
@@ -20,7 +20,7 @@ impl Table {
         Self { head: head.to_vec(), rows: Vec::new() }
     }
 
-    /// Adds a row, one cell to a column. Cells are made harmless here.
+    /// Adds a row, one cell for each column. Cleans the cells.
     pub(crate) fn row<const N: usize>(&mut self, cells: [&str; N]) {
         debug_assert_eq!(N, self.head.len(), "one cell to a column");
         self.rows.push(cells.iter().map(|cell| clean(cell).into_owned()).collect());

@@ -9,7 +9,7 @@ use plenary_log_sqlite::OpenError;
 
 use crate::paths;
 
-/// A server that is there answers within that.
+/// How long a running server may take to answer.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 /// The error with its remedy.
@@ -33,7 +33,7 @@ pub(super) async fn explained(error: anyhow::Error, data: Option<&Path>) -> anyh
     }
 }
 
-/// The server of a data directory, where one answers at the address that is written there.
+/// The server of a data directory, if it answers at the URL in the directory's file.
 async fn running(data: Option<&Path>) -> Option<BaseUrl> {
     let text = std::fs::read_to_string(data?.join(paths::SERVER_URL_FILE)).ok()?;
     let url: BaseUrl = text.trim().parse().ok()?;

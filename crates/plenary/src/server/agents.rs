@@ -19,7 +19,7 @@ use toml::Table;
 
 use crate::serve::parse_duration;
 
-/// Whose agents are that say no owner.
+/// The default owner of agents.
 const OWNER: &str = "plenary";
 /// The built-in agent.
 const ECHO: &str = "echo";
@@ -28,19 +28,19 @@ const ECHO: &str = "echo";
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct RunsTable {
-    /// Whose agents are that say no owner [default: plenary]
+    /// Owner of agents that name none [default: plenary]
     owner: Option<String>,
-    /// Whether there is the built-in agent `echo` [default: true]
+    /// Whether to run the built-in agent `echo` [default: true]
     echo: Option<bool>,
-    /// Runs that go on at a time, of all owners [default: 4096]
+    /// Maximum number of concurrent runs of all owners [default: 4096]
     runs_max: Option<usize>,
-    /// Of them, those of one owner [default: 1024]
+    /// Maximum number of concurrent runs of one owner [default: 1024]
     runs_per_owner_max: Option<usize>,
-    /// Runs of one owner that wait for an earlier one of their thread [default: 8192]
+    /// Maximum number of one owner's runs that wait for an earlier run of their thread [default: 8192]
     queued_runs_per_owner_max: Option<usize>,
-    /// Live streams and waiting requests of one owner [default: 1024]
+    /// Maximum number of live streams and long polls of one owner [default: 1024]
     streams_per_owner_max: Option<usize>,
-    /// Attached instances of one owner's agents [default: 256]
+    /// Maximum number of attached instances of one owner's agents [default: 256]
     instances_per_owner_max: Option<usize>,
     #[serde(flatten)]
     limits: LimitsTable,
@@ -49,7 +49,7 @@ pub(super) struct RunsTable {
 }
 
 impl RunsTable {
-    /// How much each owner may have at a time.
+    /// The limits of each owner.
     fn quotas(&self) -> Quotas {
         let default = Quotas::default();
         Quotas {
@@ -62,26 +62,26 @@ impl RunsTable {
         }
     }
 
-    /// How many instances of one owner's agents may be attached at a time.
+    /// The maximum number of attached instances of one owner's agents.
     pub(super) fn instances_per_owner_max(&self) -> usize {
         self.instances_per_owner_max.unwrap_or(INSTANCES_PER_OWNER_MAX)
     }
 }
 
-/// How agents take part in sessions: all of them in `[runs]`, and one in its own table.
+/// How agents take part in sessions: in `[runs]` for all agents, in an agent's table for that one.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default)]
 struct PartTable {
     /// Which messages it answers: `mentioned` or `always` [default: mentioned]
     answers: Option<String>,
-    /// How many agents of this server may have passed on what it answers [default: 8]
+    /// Maximum number of this server's agents in the chain of messages that it answers [default: 8]
     hops_max: Option<u32>,
-    /// How many messages of one other party it answers in a minute and a session [default: 30]
+    /// Maximum number of answers per minute to one other participant in a session [default: 30]
     messages_per_minute_max: Option<u32>,
 }
 
 impl PartTable {
-    /// These, and where they say nothing the others.
+    /// These values; an absent value is taken from `others`.
     fn over(&self, others: Part) -> anyhow::Result<Part> {
         let answers = match self.answers.as_deref() {
             None => others.answers,
@@ -98,22 +98,22 @@ impl PartTable {
     }
 }
 
-/// What one run may take, of all agents in `[runs]` and of one in its own table.
+/// The limits of one run: in `[runs]` for all agents, in an agent's table for that one.
 #[derive(Debug, Default, Clone, Deserialize)]
 #[serde(default)]
 struct LimitsTable {
-    /// How long it may run, without the time in which it waits for input [default: 1h]
+    /// Maximum running time, without the time in which it waits for input [default: 1h]
     time_max: Option<String>,
-    /// How long it may wait for input at a time [default: 168h]
+    /// Maximum time of one wait for input [default: 168h]
     waiting_max: Option<String>,
-    /// Events [default: 100000]
+    /// Maximum number of events [default: 100000]
     events_max: Option<u64>,
-    /// Bytes of events and artifacts [default: 268435456]
+    /// Maximum bytes of events and artifacts [default: 268435456]
     octets_max: Option<u64>,
 }
 
 impl LimitsTable {
-    /// These, and where they say nothing the others.
+    /// These values; an absent value is taken from `others`.
     fn over(&self, others: RunLimits) -> anyhow::Result<RunLimits> {
         let time = |name: &str, text: &Option<String>, other| match text {
             Some(text) => parse_duration(text).map_err(|why| anyhow::anyhow!("`{name}`: {why}")),
@@ -128,13 +128,13 @@ impl LimitsTable {
     }
 }
 
-/// `[agents.NAME]` in `plenary.toml`: what every kind has, and the rest, which is the kind's own.
+/// `[agents.NAME]` in `plenary.toml`: the settings of every kind, and the remaining ones, which belong to the kind.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct AgentTable {
     kind: String,
     owner: Option<String>,
     purpose: Option<String>,
-    /// Who may reach it: `allowlist` or `open` [default: allowlist]
+    /// Who may contact it: `allowlist` or `open` [default: allowlist]
     policy: Option<Policy>,
     /// Its allowlist [default: the agents of its owner]
     #[serde(default)]
@@ -147,14 +147,14 @@ pub(super) struct AgentTable {
     rest: Table,
 }
 
-/// The kinds that are programs of this machine, which run in a directory.
+/// The kinds that run a program of this machine, in a directory.
 const PROGRAMS: [&str; 2] = ["exec", "acp"];
-/// The setting of those that says which.
+/// Their setting for the directory.
 const DIRECTORY: &str = "directory";
 
 impl AgentTable {
-    /// A program runs in this directory where its table names none, and a relative one is meant from there: never where
-    /// the server happens to be started.
+    /// Resolves the program's directory below this one, which is also the default: never where the server happens to be
+    /// started.
     pub(super) fn run_below(&mut self, directory: &Path) {
         if !PROGRAMS.contains(&self.kind.as_str()) {
             return;
@@ -162,13 +162,13 @@ impl AgentTable {
         let named = match self.rest.get(DIRECTORY) {
             None => directory.to_owned(),
             Some(toml::Value::String(named)) => directory.join(named),
-            // What is no text is refused where the kind reads it.
+            // The kind's own reader rejects a value that is not text.
             Some(_) => return,
         };
         self.rest.insert(DIRECTORY.to_owned(), named.display().to_string().into());
     }
 
-    /// What its account is made with: its owner's own agents reach it, unless the table says otherwise.
+    /// The trust settings of a new account: by default the agents of its owner may contact it.
     fn account(&self, handle: &AgentHandle) -> anyhow::Result<(Policy, Vec<AllowEntry>)> {
         let policy = self.policy.unwrap_or_default();
         let mut allowlist = self.allowlist.clone();
@@ -179,15 +179,15 @@ impl AgentTable {
     }
 }
 
-/// Every agent of a configuration, and how each takes part in sessions.
+/// Every configured agent, and how each takes part in sessions.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Agents {
     pub(crate) registry: Registry,
-    /// How much each owner may have of them at a time.
+    /// The limits of each owner.
     pub(crate) quotas: Quotas,
     pub(crate) hosted: Vec<HostedAgent>,
     pub(crate) parts: HashMap<AgentHandle, Part>,
-    /// Of those that come by themselves.
+    /// The limits of runs of agents that attach by themselves.
     pub(crate) limits: RunLimits,
     pub(crate) part: Part,
 }
@@ -200,7 +200,7 @@ impl Agents {
     }
 }
 
-/// Reads every agent of a configuration.
+/// Reads every configured agent.
 pub(super) fn agents(
     runs: &RunsTable,
     tables: &BTreeMap<String, AgentTable>,
@@ -221,7 +221,7 @@ pub(super) fn agents(
             let handle = handle(name, table.owner.as_deref())?;
             let runner = runner(table, &handle, around)?;
             let agent = Agent::new(handle.clone(), runner, limits);
-            // Whoever attaches itself needs a token, and so an account that somebody made.
+            // An agent that attaches by itself needs a token, and so an account that somebody created.
             let account = (table.kind != "connected").then(|| table.account(&handle));
             let account = account.transpose()?;
             if account.is_none() && (table.policy.is_some() || !table.allowlist.is_empty()) {
@@ -232,7 +232,7 @@ pub(super) fn agents(
         agents.push(made().with_context(|| format!("[agents.{name}]"))?);
     }
     if runs.echo.unwrap_or(true) && !tables.contains_key(ECHO) {
-        // Nobody named it, so nobody is to find an account of it: it takes part in sessions once it is given one.
+        // Nobody configured it, so it has no account to be found by: it takes part in sessions once it is given one.
         let handle = handle(ECHO, None).context("[runs]")?;
         let agent = Agent::new(handle, Arc::new(Echo::default()), limits).open();
         agents.push(all.put(agent, None, part));
@@ -241,7 +241,7 @@ pub(super) fn agents(
     Ok(all)
 }
 
-/// What carries out the runs of an agent of this kind.
+/// The runner for agents of this kind.
 fn runner(table: &AgentTable, handle: &AgentHandle, around: &HostContext) -> anyhow::Result<Arc<dyn Runner>> {
     match table.kind.as_str() {
         "echo" => {

@@ -13,14 +13,14 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::rooms::Rooms;
 
-/// How often cursors that moved are written.
+/// How often changed cursors are written.
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
-/// How often this process says that it is alive, on a shared store: a fraction of the lease.
+/// How often this process renews its lease on a shared store: a fraction of the lease's time.
 const BEAT_EVERY: Duration = Duration::from_secs(2);
 /// How long the last writes may take.
 const LAST_WRITES: Duration = Duration::from_secs(1);
 
-/// Hands committed events out, to one room after the other.
+/// Dispatches committed events to the rooms, one after the other.
 pub(super) fn dispatch(tasks: &TaskTracker, feed: Feed, rooms: &Rooms) {
     let observers = rooms.served.iter().filter_map(|room| room.observer()).collect();
     tasks.spawn(hand_out(feed, rooms.presence.clone(), observers));
@@ -29,7 +29,7 @@ pub(super) fn dispatch(tasks: &TaskTracker, feed: Feed, rooms: &Rooms) {
     }
 }
 
-/// Starts what goes on until the server stops.
+/// Starts the periodic work, which runs until the server stops.
 pub(super) fn keep_going(tasks: &TaskTracker, rooms: &Rooms, stop: &CancellationToken) {
     for task in rooms.served.iter().filter_map(|room| room.serving(stop.clone())) {
         tasks.spawn(task);
@@ -55,7 +55,7 @@ pub(super) fn keep_going(tasks: &TaskTracker, rooms: &Rooms, stop: &Cancellation
     }
 }
 
-/// Does something again and again; a fault is logged, and the next turn tries again.
+/// Repeats a piece of work; a fault is logged, and the next turn tries again.
 async fn take_turns(turn: Turn, stop: CancellationToken) {
     let mut ticks = interval(turn.every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -66,7 +66,7 @@ async fn take_turns(turn: Turn, stop: CancellationToken) {
     }
 }
 
-/// The last writes of a server that stops; what fails is made up for by the next start.
+/// Does the last writes of a stopping server; the next start repairs what fails.
 pub(super) async fn last_writes(rooms: &Rooms) {
     tokio::join!(last_cursors(rooms), join_all(rooms.served.iter().map(last_of_room)));
 }

@@ -15,15 +15,15 @@ use crate::{
     serve::{CLUSTER, ServeArgs},
 };
 
-/// The names of the journals of a network.
+/// The name of a network's journal for its log.
 pub(crate) const LOG: &str = "log";
 pub(crate) const SIGNALS: &str = "signals";
 
-/// The network of a cluster that names none.
+/// The default name of a cluster's network.
 pub(crate) const NETWORK: &str = "main";
-/// Most bytes of a node's name.
+/// Maximum length of a node's name in bytes.
 const NODE_OCTETS_MAX: usize = 64;
-/// How long a start waits for servers that start.
+/// How long the start waits for NATS servers that are still starting.
 const START_WAIT: Duration = Duration::from_secs(60);
 
 /// The servers of a cluster.
@@ -33,13 +33,13 @@ pub(crate) struct Cluster {
     pub(crate) servers: String,
     /// The name of the network.
     pub(crate) network: String,
-    /// Whether a single server will do.
+    /// Whether a single server is enough.
     pub(crate) dev: bool,
-    /// What its operator calls this node.
+    /// The operator's name for this node.
     pub(crate) node: String,
-    /// Who must keep an append before it is acknowledged.
+    /// The nodes that must have an append on disk before it is acknowledged.
     pub(crate) keep: Keep,
-    /// Where the servers say how they are configured.
+    /// The monitoring URLs of the servers, which report their configuration.
     pub(crate) monitors: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ impl std::fmt::Debug for Cluster {
 }
 
 impl Cluster {
-    /// How the servers are used.
+    /// The connection options.
     pub(crate) fn options(&self) -> Options {
         Options { network: self.network.clone(), dev: self.dev, start_wait: START_WAIT }
     }
@@ -94,7 +94,7 @@ pub(crate) struct ClusterTable {
     monitor: Option<String>,
 }
 
-/// The cluster that is named, if one is.
+/// Resolves the cluster, if the settings name one.
 pub(crate) fn resolve(
     args: &ServeArgs,
     table: ClusterTable,

@@ -38,10 +38,10 @@ pub(crate) use surface::{descriptions, local_answers};
 pub(crate) use toolbox::OwnTools;
 pub(crate) use whereabouts::Whereabouts;
 
-/// How long the last spans may take, while the store is closed.
+/// How long the last spans may take, while the store closes.
 const LAST_SPANS: Duration = Duration::from_secs(2);
 
-/// A server that is running.
+/// A running server.
 pub(crate) struct Server {
     url: String,
     near: String,
@@ -55,7 +55,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Opens the store, finishes what a crash left, applies the seed, and listens.
+    /// Opens the store, finishes the work that a crash interrupted, applies the seed, and listens.
     pub(crate) async fn start(settings: Settings, operator: &OperatorToken) -> anyhow::Result<Self> {
         let telemetry = telemetry(&settings);
         let store::Store { opened, closing, index, everything } = store::open(&settings).await?;
@@ -123,28 +123,28 @@ impl Server {
         Ok(Self { url, near, stop, serving, tasks, rooms, closing, toolbox, telemetry })
     }
 
-    /// How clients reach it.
+    /// The URL for clients.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// How clients on this machine reach it.
+    /// The URL for clients on this machine.
     pub(crate) fn near(&self) -> &str {
         &self.near
     }
 
-    /// Waits until the store can't go on; the process must then end.
+    /// Waits until the store fails for good; the process must then end.
     pub(crate) async fn failed(&self) -> Fault {
         self.rooms.log.failed().await
     }
 
-    /// Stops: nothing more is accepted, commits under way finish, connections are closed with 1012, the store is
-    /// closed. Takes at most ten seconds.
+    /// Stops: accepts no more work, lets commits in progress finish, closes connections with 1012, and closes the
+    /// store. Takes at most ten seconds.
     pub(crate) async fn stop(self) -> anyhow::Result<()> {
         self.rooms.presence.close_all(CloseReason::Shutdown);
         self.rooms.served.iter().for_each(|room| room.close());
         self.stop.cancel();
-        // Whoever follows a run hears of its end before the connection goes.
+        // A follower of a run receives its end before the connection closes.
         let rooms = async {
             for room in &self.rooms.served {
                 room.stop().await;
@@ -162,14 +162,14 @@ impl Server {
             self.rooms.log.close().await;
             self.closing.wait().await;
         };
-        // Nothing is answered any more, so no span is missing; both have their limits.
+        // No more requests are served, so no span is missing; both have their limits.
         tokio::join!(store, self.telemetry.finish(LAST_SPANS));
         Ok(())
     }
 }
 
-/// Listens at the address of the settings. If nobody chose it and another process has it, at a free port: clients of this
-/// machine find the port in the data directory.
+/// Listens at the address of the settings. If it is the default and another process has it, at a free port: clients on
+/// this machine find the port in the data directory.
 fn listener(settings: &Settings) -> anyhow::Result<Listener> {
     let address = settings.listen;
     match Listener::bind(address, settings.edge()?) {
@@ -185,7 +185,7 @@ fn listener(settings: &Settings) -> anyhow::Result<Listener> {
     }
 }
 
-/// Spans go where the settings say. Where they can't, that is said, and the server serves without.
+/// Sends spans where the settings say. If that fails, logs it, and the server runs without.
 fn telemetry(settings: &Settings) -> Telemetry {
     let Some(settings) = &settings.telemetry else { return Telemetry::off() };
     match Telemetry::start(settings) {

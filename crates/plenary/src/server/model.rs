@@ -15,7 +15,7 @@ use crate::secrets;
 /// The file of vectors in the data directory.
 pub(super) const VECTORS: &str = "vectors";
 
-/// Makes the model ready, if one is named.
+/// Opens the model, if the settings name one.
 pub(super) async fn open(settings: &Settings) -> anyhow::Result<Option<Arc<dyn Semantic>>> {
     let Some(source) = settings.embeddings.clone() else { return Ok(None) };
     let (directory, database) = (settings.data.clone(), settings.database.clone());
@@ -29,7 +29,7 @@ pub(super) async fn open(settings: &Settings) -> anyhow::Result<Option<Arc<dyn S
     Ok(Some(opened.context("--embeddings")?))
 }
 
-/// Makes the reranker ready, if one is named.
+/// Opens the reranker, if the settings name one.
 pub(super) async fn open_reranker(settings: &Settings) -> anyhow::Result<Option<Arc<dyn Relevance>>> {
     let Some(source) = settings.rerank.clone() else { return Ok(None) };
     let opening = move || source.open(secrets::variable(RERANK_KEY_VARIABLE).as_deref());
@@ -53,17 +53,17 @@ fn shelf(
     Ok(Box::new(shelf.with_context(|| format!("opening the vectors in {}", path.display()))?))
 }
 
-/// What the vectors depend on: others are made anew.
+/// The identity of the embedder. Vectors with another fingerprint are computed again.
 fn fingerprint(embedder: &dyn Embedder) -> String {
     format!("{} parts {PARTS_FORM}", embedder.model())
 }
 
-/// Whether a text names a model; the model itself is looked at when the server starts.
+/// Parses the name of a model; the model itself is opened when the server starts.
 pub(super) fn parse(text: &str) -> anyhow::Result<Source> {
     Ok(text.parse::<Source>()?)
 }
 
-/// Whether a text names a reranker.
+/// Parses the name of a reranker.
 pub(super) fn parse_reranker(text: &str) -> anyhow::Result<RerankSource> {
     Ok(text.parse::<RerankSource>()?)
 }

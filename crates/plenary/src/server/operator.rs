@@ -12,14 +12,14 @@ use plenary_accounts::{
 use super::{privacy, private_file};
 use crate::paths::OPERATOR_TOKEN_FILE as FILE;
 
-/// The operator's token, and where it is kept when it did not come from outside.
+/// The operator's token, and its file if it did not come from the environment.
 pub(crate) struct OperatorToken {
     secret: String,
     file: Option<PathBuf>,
 }
 
 impl OperatorToken {
-    /// A token that came from outside.
+    /// A token from the environment.
     pub(crate) fn given(secret: String) -> anyhow::Result<Self> {
         if Token::chosen(&secret).is_none() {
             bail!(
@@ -30,7 +30,7 @@ impl OperatorToken {
         Ok(Self { secret, file: None })
     }
 
-    /// The token of a data directory, made when there is none yet.
+    /// The token of a data directory, generated if there is none yet.
     pub(crate) fn of_directory(directory: &Path) -> anyhow::Result<Self> {
         let file = directory.join(FILE);
         let secret = match std::fs::read_to_string(&file) {
@@ -46,7 +46,7 @@ impl OperatorToken {
         &self.secret
     }
 
-    /// Where it is kept.
+    /// The file that holds it, if any.
     pub(crate) fn file(&self) -> Option<&Path> {
         self.file.as_deref()
     }

@@ -11,10 +11,10 @@ use std::{
 
 use anyhow::{Context as _, bail};
 
-/// Permission bits that let others in.
+/// The permission bits of group and others.
 const FOR_OTHERS: u32 = 0o077;
 
-/// Makes what is missing of these directories, and takes others' rights to them and to these files away.
+/// Creates missing directories with private permissions, and removes others' permissions from these directories and files.
 pub(super) fn close(data: &Path, directories: &[&str], files: &[&str]) -> anyhow::Result<()> {
     if !data.is_dir() {
         DirBuilder::new()
@@ -34,7 +34,7 @@ pub(super) fn close(data: &Path, directories: &[&str], files: &[&str]) -> anyhow
     files.iter().try_for_each(|name| tighten(&data.join(name), 0o600))
 }
 
-/// Refuses a file that holds a secret and that others can read.
+/// Rejects a file with a secret that others can read.
 pub(super) fn secret(file: &Path) -> anyhow::Result<()> {
     let mode =
         fs::metadata(file).with_context(|| format!("reading {}", file.display()))?.permissions().mode();

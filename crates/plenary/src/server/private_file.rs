@@ -5,7 +5,7 @@ use std::{io::Write as _, os::unix::fs::OpenOptionsExt as _, path::Path};
 
 use anyhow::Context as _;
 
-/// Written aside and renamed, so that a crash leaves the whole file or none.
+/// Writes a temporary file and renames it, so that a crash leaves the whole file or none.
 pub(super) fn write(directory: &Path, name: &str, text: &str) -> anyhow::Result<()> {
     let file = directory.join(name);
     let aside = directory.join(format!(".{name}.{}", std::process::id()));

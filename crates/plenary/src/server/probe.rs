@@ -11,23 +11,23 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// The row that is written.
+/// The row that the probe writes.
 const ROW: &str = "readiness";
-/// The longest that anybody waits for an answer.
+/// The longest time a caller waits for an answer.
 const ANSWER_WITHIN: Duration = Duration::from_millis(900);
-/// How long an answer holds.
+/// How long an answer is reused.
 const HOLDS: Duration = Duration::from_secs(1);
-/// Bytes that are written after a write has failed: a few may still fit where a message does not.
+/// The size of the probe's write after a failed write: a few bytes may still fit where a message does not.
 const PROOF_BYTES: usize = 256 << 10;
 
-/// The last answer, and whether the next one is being found out.
+/// The last answer, and whether a new probe is in progress.
 #[derive(Debug, Default)]
 struct Last {
     ended: Option<(Instant, Result<(), Fault>)>,
     is_running: bool,
 }
 
-/// Whether the store writes. Cheap to clone.
+/// A probe of the store's writes. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Probe {
     log: Log,
@@ -39,7 +39,7 @@ impl Probe {
         Self { log, last: Arc::default() }
     }
 
-    /// `ready`, or why not, within a second.
+    /// `ready`, or the reason why not, within a second.
     pub(super) async fn look(&self) -> &'static str {
         let (mut last, now) = (self.last.subscribe(), Instant::now());
         let begins = self.last.send_if_modified(|last| {
@@ -55,7 +55,7 @@ impl Probe {
         let Ok(Ok(last)) = answer else { return "store_silent" };
         let probed = last.ended.as_ref().and_then(|(_, outcome)| outcome.as_ref().err().cloned());
         drop(last);
-        // Somebody's write may have failed since.
+        // Another write may have failed since.
         match probed.or_else(|| self.log.last_write_fault()) {
             None => "ready",
             Some(fault) => code(&fault),
@@ -74,7 +74,7 @@ impl Probe {
     }
 }
 
-/// A stable name of what is in the way.
+/// The stable name of a fault.
 fn code(fault: &Fault) -> &'static str {
     match fault {
         Fault::Full(_) => "store_full",

@@ -16,43 +16,44 @@ use plenary_sessions::{Sessions, files::FileNews};
 
 use super::usage::COUNTED;
 
-/// A counter that says something else than the log.
+/// A counter that differs from the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Miscount {
-    /// Whose.
+    /// The account.
     pub(crate) account: String,
-    /// What the counter says.
+    /// The value of the counter.
     pub(crate) counted: Usage,
-    /// What the log has.
+    /// The usage computed from the log.
     pub(crate) stored: Usage,
 }
 
 impl Miscount {
-    /// What makes the counter right, whatever is counted meanwhile.
+    /// The change that corrects the counter; concurrent counting stays correct.
     pub(crate) fn change(&self) -> Change {
         let none = Change::default();
         none.plus(&Charge { account: String::new(), usage: self.stored, freed: self.counted })
     }
 }
 
-/// A count that goes on.
+/// A count in progress.
 #[derive(Default)]
 pub(crate) struct Recount {
     runs: RunsRecount,
     stored: BTreeMap<String, Change>,
     counted: BTreeMap<String, Usage>,
-    /// What counts for somebody beside events: keys and rows.
+    /// Usage that is not events: keys and rows.
     beside: Usage,
-    /// The files that there are: the SHA-256 of each, and whether a message names it.
+    /// The stored files: the SHA-256 of each, and whether a message names it.
     files: BTreeMap<String, (String, bool)>,
-    /// Whether use is counted in this store.
+    /// Whether this store counts usage.
     is_counted: bool,
-    /// Whether an event could not be read: then nothing can be said of the whole.
+    /// Whether an event could not be read, so that no total can be trusted.
     is_damaged: bool,
 }
 
 impl Recount {
-    /// Every counter that is below what events say, or above it by more than there is beside them; none of a store that is older than counting, or damaged.
+    /// The counters below the sum of the events, or above it by more than the keys and rows. Empty for a store that is damaged
+    /// or older than counting.
     pub(crate) fn miscounts(&self) -> Vec<Miscount> {
         if !self.is_counted || self.is_damaged {
             return Vec::new();

@@ -38,15 +38,15 @@ use plenary_telemetry::Telemetry;
 use super::{Settings, agents::Agents};
 use crate::secrets;
 
-/// One room of the list: what is said of it before it is built, and where it stands among those that were.
+/// A room in the list: its description, and its instance among the rooms that were built.
 pub(super) struct Entry {
-    /// What is said of it.
+    /// Its description.
     pub(super) about: fn() -> RoomDescription,
     served: fn(&BuiltRooms) -> Arc<dyn ServedRoom>,
 }
 
-/// Every room but the search and the inbox, in the order in which they are described, told of events, resumed and ended. Accounts come
-/// first: whoever looks at an account again must see what has changed.
+/// Every room but the search and the inbox, in the order in which they are described, get events, resume and end.
+/// Accounts come first: a room that reads an account again after an event must see the change.
 const ROOMS: &[Entry] = &[
     Entry { about: Accounts::about, served: |built| Arc::new(built.accounts.clone()) },
     Entry { about: Sessions::about, served: |built| Arc::new(built.sessions.clone()) },
@@ -65,13 +65,14 @@ const ROOMS: &[Entry] = &[
     Entry { about: Participation::about, served: |built| Arc::new(built.participation.clone()) },
 ];
 
-/// What is said of every room before any is built.
+/// The descriptions of all rooms, before any is built.
 pub(super) fn about() -> Vec<RoomDescription> {
-    // The search and the inbox are views over the others. The inbox comes last: what it says was handed out, every room has.
+    // The search and the inbox are views over the others. The inbox is last: every room has the events that it reports as
+    // dispatched.
     ROOMS.iter().map(|entry| (entry.about)()).chain([Search::about(), Inbox::about()]).collect()
 }
 
-/// The rooms as they were built.
+/// The rooms after they are built.
 struct BuiltRooms {
     accounts: Accounts,
     sessions: Sessions,
@@ -90,12 +91,12 @@ struct BuiltRooms {
     oauth: OAuth,
 }
 
-/// What they are built on.
+/// The dependencies of the rooms.
 pub(super) struct RoomInputs {
     pub(super) log: Log,
     pub(super) operator: TokenDigest,
     pub(super) indexes: Indexes,
-    /// The index of everything that is not a package, where there is one.
+    /// The index of everything except packages, if there is one.
     pub(super) everything: Option<Arc<dyn Index>>,
 }
 
@@ -113,7 +114,7 @@ pub(super) struct Rooms {
 }
 
 impl Rooms {
-    /// Builds them; nothing is served yet.
+    /// Builds the rooms; serves nothing yet.
     pub(super) async fn build(
         settings: &Settings,
         opening: RoomInputs,
@@ -186,7 +187,7 @@ impl Rooms {
     }
 }
 
-/// The accounts, and who outside vouches for people and programs.
+/// Builds the accounts and the issuers that authenticate people and programs.
 async fn accounts(
     settings: &Settings,
     (log, clock): (&Log, &Arc<dyn Clock>),
@@ -200,7 +201,7 @@ async fn accounts(
     Ok((accounts, issuers))
 }
 
-/// What people are asked, and where they are told of it.
+/// Builds the requests to people and their notifications.
 fn people(
     settings: &Settings,
     (log, clock, accounts): (&Log, &Arc<dyn Clock>, &Accounts),
@@ -211,7 +212,7 @@ fn people(
     Ok((requests, notify.context("what notifications are sent with")?))
 }
 
-/// The links to other networks, and what takes frames and sessions there.
+/// Builds the links to other networks, and the paths of frames and sessions over them.
 fn links(
     settings: &Settings,
     (log, clock): (&Log, &Arc<dyn Clock>),
@@ -220,7 +221,7 @@ fn links(
     let rooms = (accounts.clone(), frames.clone(), sessions.clone());
     let links = Links::new(log.clone(), clock.clone(), rooms, &settings.links);
     let links = links.context("how other networks are asked: [links] in the configuration file")?;
-    // Without a URL of its own a server is no network that another one could know.
+    // Without a public URL, no other network can address this server.
     if settings.public_url.is_some() {
         frames.set_accords(Arc::new(links.clone()));
         sessions.set_carrier(Arc::new(links.clone()));
@@ -228,7 +229,7 @@ fn links(
     Ok(links)
 }
 
-/// The authorization server. Without certificate authorities it fetches no documents of clients, and serves all the same.
+/// Builds the authorization server. Without certificate authorities it works, but fetches no client documents.
 fn oauth(settings: &Settings, log: &Log, accounts: &Accounts, issuers: Issuers) -> OAuth {
     let private = settings.private_clients;
     let pool = match client_config(true, None, "with SSL_CERT_FILE") {
@@ -243,7 +244,7 @@ fn oauth(settings: &Settings, log: &Log, accounts: &Accounts, issuers: Issuers) 
     oauth
 }
 
-/// The issuers outside this server, each asked through connections of its own.
+/// The external issuers, each with its own connections.
 fn issuers(settings: &Settings) -> anyhow::Result<Issuers> {
     let built = settings.issuers.all.iter().map(|(issuer, ca_file)| {
         let is_secure = issuer.url.starts_with("https:") || ca_file.is_some();
@@ -255,7 +256,7 @@ fn issuers(settings: &Settings) -> anyhow::Result<Issuers> {
     Ok(Issuers::new(built, settings.issuers.authorization.as_deref()))
 }
 
-/// Where contents are kept, if anywhere.
+/// The storage of blobs, if there is any.
 fn blobs(settings: &Settings) -> anyhow::Result<Option<Blobs>> {
     let opened = settings.blobs.as_ref().map(|place| {
         Blobs::open(place, secrets::variable).with_context(|| format!("opening the place of blobs {place}"))

@@ -42,16 +42,16 @@ use crate::{
 pub(crate) use listen::{Listen, ListenSource};
 use source::Source;
 
-/// In place of a data directory: keep nothing.
+/// The value that stands for no data directory: keep everything in memory.
 pub(crate) const MEMORY: &str = ":memory:";
 
-/// What a server runs with.
+/// The resolved settings of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) listen: SocketAddr,
-    /// What named that address.
+    /// The source of the address.
     pub(crate) listen_source: ListenSource,
-    /// What is said at the start of a configuration that is not read.
+    /// A notice at the start about a configuration file that is not read.
     pub(crate) ignored: Option<String>,
     /// The directory of the SQLite store; `None` keeps everything in memory, unless `database` is set.
     pub(crate) data: Option<PathBuf>,
@@ -59,50 +59,50 @@ pub(crate) struct Settings {
     pub(crate) database: Option<String>,
     /// The NATS servers that order the log of several nodes, each with a replica in `data`.
     pub(crate) cluster: Option<Cluster>,
-    /// Where contents are kept; nowhere when absent.
+    /// The storage of blobs; `None` stores none.
     pub(crate) blobs: Option<Place>,
     pub(crate) seed: Option<PathBuf>,
     pub(crate) grace: Duration,
     pub(crate) quota: Quota,
-    /// How large files are, and how long they stay.
+    /// The maximum size of files, and their retention.
     pub(crate) files: Files,
     /// How notifications of requests are sent.
     pub(crate) notify: plenary_notify::Config,
-    /// How other networks are asked.
+    /// How this server connects to other networks.
     pub(crate) links: plenary_links::Config,
     pub(crate) tls: Option<(PathBuf, PathBuf)>,
     pub(crate) public_url: Option<String>,
     pub(crate) connections_max: Option<usize>,
     pub(crate) connections_per_address_max: Option<usize>,
-    /// Whether `/metrics` is for everybody, and not only for this machine and the operator.
+    /// Whether `/metrics` is public; otherwise only this machine and the operator may read it.
     pub(crate) metrics_open: bool,
-    /// Whether what is said is indexed beside packages.
+    /// Whether messages and other text are indexed, besides packages.
     pub(crate) search_everything: bool,
-    /// Whether documents of OAuth clients are fetched also from private addresses, and over `http`.
+    /// Whether to fetch documents of OAuth clients also from private addresses and over `http`.
     pub(crate) private_clients: bool,
-    /// Who outside this server vouches for people and programs.
+    /// The external issuers that authenticate people and programs.
     pub(crate) issuers: ConfiguredIssuers,
-    /// Who is believed what it says about its clients.
+    /// The proxies whose headers about the client's address are trusted.
     pub(crate) trusted_proxies: Vec<TrustedNet>,
     pub(crate) channels: plenary_channels::Config,
     pub(crate) frames: plenary_frames::Config,
     pub(crate) a2a: plenary_a2a::Settings,
     pub(crate) context: plenary_context::Config,
-    /// The model that packages are found by in their meaning; absent for words alone.
+    /// The embedding model for search by meaning; absent: search by words only.
     pub(crate) embeddings: Option<plenary_embeddings::Source>,
-    /// What its vectors may take in memory, in bytes.
+    /// The memory limit of the model's vectors, in bytes.
     pub(crate) vectors_octets_max: usize,
-    /// The model that puts the first packages of a search in order; absent for none.
+    /// The model that reorders the first packages of a search; absent: no reranking.
     pub(crate) rerank: Option<plenary_embeddings::RerankSource>,
-    /// The agents that it runs.
+    /// The agents that this server runs.
     pub(crate) agents: Agents,
-    /// Who of them attaches itself.
+    /// The agents that attach by themselves.
     pub(crate) attaching: AttachPoint,
-    /// What the models among them call.
+    /// The tools of the models among the agents.
     pub(crate) toolbox: Arc<OwnTools>,
-    /// Where spans go; absent when nowhere.
+    /// The destination of spans; `None` for none.
     pub(crate) telemetry: Option<plenary_telemetry::Settings>,
-    /// Whether the Model Context Protocol offers what its conformance suite asks for.
+    /// Whether the Model Context Protocol server offers the conformance suite's tools.
     pub(crate) mcp_fixture: bool,
 }
 
@@ -163,7 +163,7 @@ struct MetricsTable {
 #[serde(deny_unknown_fields, default)]
 struct SearchTable {
     everything: bool,
-    /// Memory for the vectors of a model.
+    /// Maximum memory for the vectors of a model, in bytes.
     vectors_bytes_max: usize,
 }
 
@@ -193,23 +193,23 @@ struct A2aTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct FramesTable {
-    /// Frames a second of one sender, 0 for any number [default: 200]
+    /// Maximum frames per second from one sender; 0 means no limit [default: 200]
     rate_per_s: Option<u32>,
-    /// Frames of one sender at once [default: twice the rate]
+    /// Maximum burst of frames from one sender [default: twice the rate]
     burst: Option<u32>,
-    /// Events of one handle that are kept for resumption [default: 256]
+    /// Number of events retained per handle for resuming [default: 256]
     max_events: Option<usize>,
-    /// How long they are kept [default: 300000]
+    /// Retention of these events in milliseconds [default: 300000]
     max_age_ms: Option<u64>,
-    /// How far `created_at` may be from the server's time [default: any]
+    /// Maximum difference of `created_at` from the server's time, in milliseconds [default: no limit]
     max_skew_ms: Option<u64>,
-    /// What a submission is told of its count: `exact` or `coarse` [default: exact]
+    /// Precision of the count in the answer to a submission: `exact` or `coarse` [default: exact]
     count: Option<Count>,
-    /// Subscriptions that the scope of one frame may reach in one process [default: 10000]
+    /// Maximum number of subscriptions reached by one frame in one process [default: 10000]
     expansion_max: Option<usize>,
 }
 
-/// How exactly counts are told (FO-85).
+/// The precision of reported counts (FO-85).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Count {
@@ -218,7 +218,7 @@ enum Count {
 }
 
 impl FramesTable {
-    /// The rate on the command line wins.
+    /// The configuration of frames; the rate on the command line overrides the file's.
     fn config(&self, rate_per_s: Option<u32>) -> anyhow::Result<plenary_frames::Config> {
         let default = plenary_frames::Config::default();
         let per_s = rate_per_s.or(self.rate_per_s).unwrap_or(default.rate.per_s);
@@ -241,13 +241,13 @@ impl FramesTable {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct ContextTable {
-    /// Whether a deposit or an assertion makes a project that there is not [default: true]
+    /// Whether a deposit or an assertion creates a missing project [default: true]
     auto_create_projects: Option<bool>,
-    /// Whose acts a token may attribute: `own` or `open` [default: own]
+    /// The actors to whom a token may attribute work: `own` or `open` [default: own]
     attribution: Option<Attribution>,
 }
 
-/// Whose acts a token may attribute.
+/// The actors to whom a token may attribute work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Attribution {
@@ -275,7 +275,7 @@ impl ContextTable {
 }
 
 impl Settings {
-    /// On a store of its own that keeps nothing, at any free port of this machine.
+    /// A temporary server: a store of its own in memory, on any free port of this machine.
     pub(crate) fn ephemeral() -> Self {
         let (around, toolbox) = around(&RunsTable::default());
         Self {
@@ -316,7 +316,7 @@ impl Settings {
         }
     }
 
-    /// From the command line (which has read the environment), then the file, then the defaults.
+    /// Resolves the settings from the command line (which includes the environment), then the file, then the defaults.
     pub(crate) fn resolve(args: &ServeArgs) -> anyhow::Result<Self> {
         let source = Source::read(args.config.as_deref(), &|name| std::env::var(name).ok())?;
         let file = File::parse(&source)?;
@@ -385,7 +385,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// What holds for sessions.
+    /// The configuration of sessions.
     pub(crate) fn sessions(&self) -> plenary_sessions::Config {
         plenary_sessions::Config {
             grace: self.grace,
@@ -396,7 +396,7 @@ impl Settings {
         }
     }
 
-    /// How the edge treats connections.
+    /// The configuration of the HTTP edge.
     pub(crate) fn edge(&self) -> anyhow::Result<plenary_edge::Config> {
         let mut config =
             plenary_edge::Config { drain_deadline: Duration::from_secs(6), ..Default::default() };
@@ -414,7 +414,7 @@ impl Settings {
         Ok(config)
     }
 
-    /// How clients reach the server, for answers that say so.
+    /// The URL and names of the server, for answers that contain them.
     pub(crate) fn origin(&self, address: SocketAddr) -> Origin {
         let listening = format!("{}://{address}", self.scheme());
         Origin::new(&listening, self.public_url.as_deref(), self.trusted_proxies.clone())
@@ -424,8 +424,7 @@ impl Settings {
         if self.tls.is_some() { "https" } else { "http" }
     }
 
-    /// How clients on this machine reach the server: at its address, and where a certificate has to fit, by the
-    /// name that it was given.
+    /// The URL for clients on this machine: the local address, or the configured name if a certificate must match.
     pub(crate) fn near(&self, address: SocketAddr) -> String {
         match (&self.tls, &self.public_url) {
             (Some(_), Some(url)) => url.clone(),
@@ -434,7 +433,7 @@ impl Settings {
         }
     }
 
-    /// The ports at which clients reach the server: where it listens, and the public URL's.
+    /// The ports at which clients reach the server: its own, and the one of the public URL.
     pub(crate) fn ports(&self, address: SocketAddr) -> Vec<u16> {
         let public = self.public_url.as_deref().and_then(|url| url.parse::<http::Uri>().ok());
         let implied = |url: &http::Uri| match url.scheme_str() {
@@ -446,13 +445,13 @@ impl Settings {
         std::iter::once(address.port()).chain(public).collect()
     }
 
-    /// How clients reach the server.
+    /// The URL for clients.
     pub(crate) fn url(&self, address: SocketAddr) -> String {
         self.public_url.clone().unwrap_or_else(|| format!("{}://{address}", self.scheme()))
     }
 }
 
-/// All addresses of this machine are reached at the loopback address.
+/// A server that listens on all addresses is reached at the loopback address.
 fn reachable(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -467,8 +466,8 @@ fn model_name(flag: Option<&String>, variable: &'static str, in_file: Option<Str
     flag.cloned().or_else(|| secrets::variable(variable)).or(in_file).filter(|text| !text.is_empty())
 }
 
-/// OpenTelemetry has variables of its own, and they are the only ones (wire.md D.6). What is wrong in them is said;
-/// spans are no reason not to serve.
+/// The spans' settings from OpenTelemetry's own variables, the only source (wire.md D.6). An error in them is logged; the
+/// server runs without spans.
 fn telemetry() -> Option<plenary_telemetry::Settings> {
     let configured = plenary_telemetry::Settings::read(secrets::variable);
     for warning in &configured.warnings {
@@ -477,8 +476,8 @@ fn telemetry() -> Option<plenary_telemetry::Settings> {
     configured.settings
 }
 
-/// Where contents are kept: where it was said, else beside the store. A database or a cluster may have several processes,
-/// which have no directory together: without a word from the operator nothing is kept then.
+/// The storage of blobs: the configured one, else beside the store. A database or a cluster may have several processes
+/// without a common directory: unless the operator configures a place, nothing is stored.
 fn blobs(said: Option<String>, data: Option<&Path>, has_others: bool) -> anyhow::Result<Option<Place>> {
     match (said, data) {
         (Some(text), _) => Ok(Some(text.parse().with_context(|| format!("`blobs = {text:?}`"))?)),
@@ -488,7 +487,7 @@ fn blobs(said: Option<String>, data: Option<&Path>, has_others: bool) -> anyhow:
     }
 }
 
-/// What the agents share.
+/// The context that all agents share.
 fn around(runs: &RunsTable) -> (HostContext, Arc<OwnTools>) {
     let toolbox = Arc::new(OwnTools::default());
     let attaching = AttachPoint::new(runs.instances_per_owner_max());
@@ -518,7 +517,7 @@ fn channels(args: &ServeArgs, table: &ChannelsTable) -> anyhow::Result<plenary_c
     Ok(plenary_channels::Config { open, reject_after_close, cadence })
 }
 
-/// The address, and what named it.
+/// The address and its source.
 fn listen_on(args: &ServeArgs, in_file: Option<Listen>, source: &Source) -> (SocketAddr, ListenSource) {
     let from_environment =
         || std::env::var("PLENARY_LISTEN").is_ok_and(|text| text.parse().ok() == args.listen);
@@ -531,7 +530,7 @@ fn listen_on(args: &ServeArgs, in_file: Option<Listen>, source: &Source) -> (Soc
 }
 
 impl File {
-    /// Relative paths in it are meant from where it lies.
+    /// Parses the file. Relative paths in it are relative to its directory.
     fn parse(source: &Source) -> anyhow::Result<Self> {
         let name = || source.path.as_deref().unwrap_or(Path::new("")).display().to_string();
         let mut file: Self = toml::from_str(&source.text).with_context(|| format!("reading {}", name()))?;

@@ -17,10 +17,10 @@ use super::{
     privacy,
 };
 
-/// How long the store may take to close; past it the next start has more to recover, and nothing is lost.
+/// How long the store may take to close; after that the next start has more to recover, but nothing is lost.
 const CLOSING: Duration = Duration::from_millis(1_500);
 
-/// Tells when the store has been closed.
+/// Waits until the store is closed.
 pub(crate) struct StoreClose(Option<plenary_log_sqlite::StoreClose>);
 
 impl StoreClose {
@@ -34,27 +34,27 @@ impl StoreClose {
 /// The directories of the search indexes in the data directory: of packages, and of everything else.
 const SEARCH: &str = "search";
 const EVERYTHING: &str = "search-everything";
-/// The contents' directory in the data directory, where they are kept there.
+/// The directory of blobs in the data directory, if they are stored there.
 pub(super) const BLOBS: &str = "blobs";
 
-/// What a data directory holds that others must not read; the database closes its own files.
+/// The private parts of a data directory; the database protects its own files.
 const DIRECTORIES: [&str; 3] = [SEARCH, EVERYTHING, BLOBS];
 const FILES: [&str; 1] = [VECTORS];
 
-/// A store that was opened.
+/// An open store.
 pub(crate) struct Store {
     pub(crate) opened: OpenedLog,
     pub(crate) closing: StoreClose,
     /// The index of packages.
     pub(crate) index: Arc<dyn Index>,
-    /// The index of everything else, if there is to be one.
+    /// The index of everything else, if there is one.
     pub(crate) everything: Option<Arc<dyn Index>>,
 }
 
 /// The index of packages, and that of everything else.
 type Indexes = (Arc<dyn Index>, Option<Arc<dyn Index>>);
 
-/// Those of a data directory. Of one that is not to be nothing is left.
+/// Opens the indexes of a data directory. An index that is turned off is deleted.
 fn indexes(data: &Path, has_everything: bool) -> anyhow::Result<Indexes> {
     let open = |name| plenary_retrieval_sqlite::open(&data.join(name)).context("opening the search index");
     let everything: Option<Arc<dyn Index>> = match has_everything {
@@ -109,7 +109,7 @@ pub(crate) async fn open(settings: &Settings) -> anyhow::Result<Store> {
     Ok(Store { opened, closing: StoreClose(Some(closing)), index, everything })
 }
 
-/// A node of a cluster: its replica of the log, and its own index of it.
+/// Opens a node of a cluster: its replica of the log, and its own index of it.
 async fn replica(cluster: &Cluster, directory: &Path, has_everything: bool) -> anyhow::Result<Store> {
     flushing::check(&cluster.monitors).await?;
     let nats =

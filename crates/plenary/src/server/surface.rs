@@ -38,14 +38,14 @@ use super::{
     rooms::{self, Rooms},
 };
 
-/// Of the text for agents.
+/// The content type of the text for agents.
 const GUIDE_CONTENT_TYPE: &str = "text/markdown; charset=utf-8";
-/// Headers with which a proxy says that it hands on what others sent.
+/// Headers that a proxy adds to a forwarded request.
 const HANDED_ON: [&str; 6] =
     ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via"];
-/// How long health looks for the server's id, the first time.
+/// How long the first health check waits for the server's id.
 const ID_WITHIN: Duration = Duration::from_millis(250);
-/// Bytes of the digest that is the id.
+/// Length of the id in bytes.
 const ID_OCTETS: usize = 16;
 
 #[derive(Clone)]
@@ -59,9 +59,9 @@ struct Inner {
     probe: Probe,
     stop: CancellationToken,
     accounts: Accounts,
-    /// Whether metrics are for everybody.
+    /// Whether metrics need no token.
     metrics_open: bool,
-    /// `/openapi.json`, made when it is first read: that takes longer than the rest of the start.
+    /// `/openapi.json`, computed at its first read: that takes longer than the rest of the start.
     description: LazyLock<Bytes, Box<dyn FnOnce() -> Bytes + Send>>,
     ports: Vec<u16>,
 }
@@ -77,19 +77,19 @@ struct Health {
     network: &'static str,
     /// The server's version.
     version: &'static str,
-    /// Which log it serves, whatever its address: the same at every process on it, and after a restart or a restore. Absent
-    /// until something is on it.
+    /// The id of the server's log: the same for every process on the log, and after a restart or a restore. Absent
+    /// while the log is empty.
     #[serde(skip_serializing_if = "Option::is_none")]
     server_id: Option<String>,
     /// The answer to a challenge, which proves that the server knows a token without the token being sent: HMAC-SHA-256,
-    /// in hex. Absent without a challenge, for a token that is not valid here, and for a port that is none of the server's.
+    /// in hex. Absent without a challenge, for a token that is not valid here, and for a port that is not the server's.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<String>,
     /// Milliseconds since the start.
     uptime_ms: u64,
 }
 
-/// What a client that will not send its token to a stranger asks first; see `docs/security.md`.
+/// The challenge of a client that does not send its token to an unproved server; see `docs/security.md`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct ChallengeQuery {
     /// 64 random hex digits.
@@ -110,36 +110,36 @@ struct Readiness {
     status: &'static str,
 }
 
-/// What the operations of the server itself are for.
+/// The tag and purpose of the server's own operations.
 const ITSELF: (&str, &str) = ("server", "Health, readiness, metrics, and this description.");
-/// What those of the Model Context Protocol are for.
+/// The tag and purpose of the Model Context Protocol.
 const MCP: (&str, &str) = ("mcp", "The Model Context Protocol.");
-/// A body of each operation of the Model Context Protocol that takes one.
+/// Example bodies for the operations of the Model Context Protocol that take one.
 const MCP_EXAMPLES: &[Example] =
     &[("mcp.post", || json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}))];
 
-/// What the server of the Model Context Protocol is set to.
+/// The settings of the Model Context Protocol server.
 pub(super) struct OfMcp {
     pub(super) fixture: bool,
-    /// Who gives access tokens in place of this server.
+    /// The issuer of access tokens, if it is not this server.
     pub(super) authorization_server: Option<String>,
     pub(super) sessions_per_owner_max: usize,
 }
 
-/// What the surface needs beside the rooms.
+/// The dependencies of the surface, other than the rooms.
 pub(super) struct SurfaceInputs<'a> {
     pub(super) origin: Origin,
     pub(super) metrics_open: bool,
     pub(super) metrics: &'a Metrics,
     pub(super) stop: &'a CancellationToken,
     pub(super) mcp: OfMcp,
-    /// The ports at which it is reached: its own, and the one of its public URL.
+    /// The server's ports: its own, and the one of its public URL.
     pub(super) ports: Vec<u16>,
-    /// What the models that this server runs call.
+    /// The tools of the models that this server runs.
     pub(super) toolbox: &'a OwnTools,
 }
 
-/// Every route of the server, and what goes on beside them; the description covers each of them.
+/// Every route of the server, and the work that runs beside them; the description covers each route.
 pub(super) fn router(rooms: &Rooms, around: SurfaceInputs<'_>) -> anyhow::Result<(Router, Mcp)> {
     let SurfaceInputs { origin, metrics_open, metrics, stop, mcp, ports, toolbox } = around;
     let docs = descriptions();
@@ -182,14 +182,14 @@ pub(super) fn router(rooms: &Rooms, around: SurfaceInputs<'_>) -> anyhow::Result
     Ok((router, mcp))
 }
 
-/// What is said of everything that has operations, in the order of a newcomer.
+/// The descriptions of everything that has operations, in the order for a newcomer.
 fn about() -> Vec<RoomDescription> {
     let itself = RoomDescription::new(ITSELF.0, ITSELF.1, &operations(), &[]);
     let mcp = RoomDescription::new(MCP.0, MCP.1, &plenary_mcp::server::operations(), MCP_EXAMPLES);
     [itself].into_iter().chain(rooms::about()).chain([mcp]).collect()
 }
 
-/// The document of all operations, for a server that is reached at `url`.
+/// The OpenAPI document of all operations, for a server at `url`.
 fn describe(url: &str) -> Bytes {
     let info = ApiInfo {
         title: "Plenary",
@@ -201,7 +201,7 @@ fn describe(url: &str) -> Bytes {
     openapi(info, &descriptions()).to_string().into()
 }
 
-/// Every room that has operations, and what it is for.
+/// The name and purpose of every room with operations.
 fn listed() -> Vec<(&'static str, &'static str)> {
     about()
         .iter()
@@ -215,12 +215,12 @@ pub(crate) fn descriptions() -> Vec<OperationDoc> {
     about().into_iter().flat_map(|about| about.operations).collect()
 }
 
-/// The descriptions of the operations that can be asked in process.
+/// The descriptions of the operations that can be called in process.
 pub(super) fn askable() -> Vec<OperationDoc> {
     about().into_iter().filter(|about| about.room != MCP.0).flat_map(|about| about.operations).collect()
 }
 
-/// What every server of this version answers clients of the Model Context Protocol alike.
+/// The answers to clients of the Model Context Protocol that are the same on every server of this version.
 pub(crate) fn local_answers() -> LocalAnswers {
     LocalAnswers::new(Operations::new(Router::new(), askable()))
 }
@@ -277,8 +277,8 @@ async fn health(State(Surface(inner)): State<Surface>, uri: Uri) -> Json<Health>
     Json(Health { ok: true, status: "ok", network: "local", version, server_id, proof, uptime_ms })
 }
 
-/// The answer to the challenge of a request, where it has one. Only for the server's own ports: who listens at another one
-/// and passes challenges on gets none.
+/// The answer to a request's challenge, if it has one. Only for the server's own ports: a relay that listens on another
+/// port and forwards challenges gets none.
 async fn proof(inner: &Inner, uri: &Uri) -> Option<String> {
     let Query(asked) = Query::<ChallengeQuery>::try_from_uri(uri).ok()?;
     let port = asked.port?.parse().ok().filter(|port| inner.ports.contains(port))?;
@@ -286,7 +286,7 @@ async fn proof(inner: &Inner, uri: &Uri) -> Option<String> {
     timeout(ID_WITHIN, inner.accounts.prove(&challenge)).await.ok()?.ok()?
 }
 
-/// What nobody else's log begins with. Health waits for no store.
+/// The server's id, a digest of the log's beginning, which is unique. Health does not wait for the store.
 async fn id(inner: &Inner) -> Option<String> {
     if let Some(known) = inner.id.get() {
         return Some(known.clone());
@@ -321,8 +321,8 @@ async fn metrics_text(
     Ok(([(header::CONTENT_TYPE, METRICS_CONTENT_TYPE)], inner.metrics.render()).into_response())
 }
 
-/// Whether the request was sent by a program on this machine, as far as anybody can tell: by none that says that it
-/// hands on what others sent.
+/// Whether the request comes from a program on this machine, as far as the server can tell: requests with a proxy's
+/// headers do not count.
 fn is_here(peer: SocketAddr, headers: &HeaderMap) -> bool {
     let is_handed_on = HANDED_ON.iter().any(|name| headers.contains_key(*name));
     peer.ip().to_canonical().is_loopback() && !is_handed_on

@@ -21,12 +21,12 @@ use super::surface;
 
 /// The tools of a server.
 pub(crate) struct OwnTools {
-    /// As they are told of; nothing carries them out.
+    /// The descriptions of the tools, which cannot be called.
     listed: Tools,
     ready: RwLock<Option<Arc<Ready>>>,
 }
 
-/// What carries them out.
+/// The callable tools.
 struct Ready {
     tools: Tools,
     accounts: Accounts,
@@ -47,14 +47,14 @@ impl std::fmt::Debug for OwnTools {
 }
 
 impl OwnTools {
-    /// The server is there: from now on they are carried out.
+    /// Makes the tools callable, once the server runs.
     pub(super) fn begin(&self, tools: Tools, accounts: Accounts, agents: &Registry) {
         let agents =
             agents.all().iter().map(|agent| (agent.name().to_owned(), agent.handle.clone())).collect();
         self.turn(Some(Ready { tools, accounts, agents }));
     }
 
-    /// The server stops, and lets go of what it has made.
+    /// Drops the callable tools when the server stops.
     pub(super) fn end(&self) {
         self.turn(None);
     }

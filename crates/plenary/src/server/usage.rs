@@ -9,10 +9,10 @@ use plenary_log::{Batch, Change, Charge, Fault, Log, PageSize, RowOp, StoredEven
 
 use super::rooms::Rooms;
 
-/// The row that says that a store is counted.
+/// The row that marks a store as counted.
 pub(super) const COUNTED: &str = "usage/counted";
 
-/// Counts what is stored, unless that was done. Processes that start together may all count; one of them writes it.
+/// Counts the stored bytes and events, once per store. Several starting processes may count; one of them writes the result.
 pub(super) async fn count(rooms: &Rooms) -> anyhow::Result<()> {
     let log = &rooms.log;
     if log.read_row(COUNTED).await?.is_some() {
@@ -20,7 +20,7 @@ pub(super) async fn count(rooms: &Rooms) -> anyhow::Result<()> {
     }
     let counted = counted(rooms).await.context("counting what owners store")?;
     let accounts = counted.len();
-    // With the row: of several processes the others are refused by it, and nothing is counted twice.
+    // The condition on the row rejects all but one of the processes, so nothing is counted twice.
     let row = RowOp { name: COUNTED.to_owned(), expected: Some(0), value: Some("1".into()) };
     let charges = counted.into_iter().map(|(account, change)| {
         let (usage, freed) = (change.applied(Usage::default()), Usage::default());

@@ -7,14 +7,14 @@ use std::path::PathBuf;
 use super::private_file;
 use crate::paths::SERVER_URL_FILE as FILE;
 
-/// The file, taken away again when the server stops in order.
+/// The file, removed when the server stops in order.
 pub(crate) struct Whereabouts {
     file: PathBuf,
     text: String,
 }
 
 impl Whereabouts {
-    /// Written where there is a data directory.
+    /// Writes the file, if there is a data directory.
     pub(crate) fn tell(directory: Option<&PathBuf>, url: &str) -> Option<Self> {
         let directory = directory.filter(|directory| directory.is_dir())?;
         match private_file::write(directory, FILE, url) {
@@ -26,7 +26,7 @@ impl Whereabouts {
         }
     }
 
-    /// Takes it away, unless another process on the same directory has written its own meanwhile.
+    /// Removes the file, unless another process on the same directory has replaced it.
     pub(crate) fn take_back(self) {
         if std::fs::read_to_string(&self.file).is_ok_and(|text| text == self.text) {
             let _gone = std::fs::remove_file(&self.file);

@@ -11,9 +11,9 @@ use crate::frames::{Severity, Uuid};
 pub struct Query {
     /// 1 to 2048 bytes.
     pub query_text: String,
-    /// Correlates it with its answers.
+    /// The id that its answers share.
     pub query_id: Uuid,
-    /// Where answers go (FO-94).
+    /// The scope for answers (FO-94).
     pub response_scope: String,
     /// How long the caller collects answers, in milliseconds.
     pub timeout_ms: u64,
@@ -29,7 +29,7 @@ pub struct Response {
     pub session_id: String,
     /// 1 to 2048 bytes.
     pub response_text: String,
-    /// What it refers to.
+    /// References.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refs: Option<Vec<String>>,
 }
@@ -47,15 +47,15 @@ pub struct ReturnEvent {
     pub summary: String,
 }
 
-/// A decision asked for, in eight slots (FO-32).
+/// A request for a decision, in eight members (FO-32).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BindingMoment {
     /// One sentence.
     pub synopsis: String,
-    /// What was found.
+    /// The findings.
     pub findings: Vec<String>,
-    /// What is recommended.
+    /// The recommendations.
     pub recommendations: Vec<String>,
     /// One line.
     pub offer: String,
@@ -71,9 +71,9 @@ pub struct Question {
     pub stem: String,
     /// Two to four (FO-39).
     pub options: Vec<QuestionOption>,
-    /// The one recommended, from 0.
+    /// The index of the recommended option, from 0.
     pub recommended_idx: u64,
-    /// Ways out of the options; absent, both are open (FO-40).
+    /// Alternatives to the options; if absent, both are allowed (FO-40).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hatches: Option<Hatches>,
 }
@@ -82,20 +82,20 @@ pub struct Question {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuestionOption {
-    /// Short.
+    /// A short label.
     pub label: String,
     /// One line.
     pub reasoning: String,
 }
 
-/// Ways out of the options; both shut is malformed (FO-38).
+/// Alternatives to the options; excluding both is malformed (FO-38).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hatches {
-    /// An answer outside the options is welcome.
+    /// Whether an answer outside the options is allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_text: Option<bool>,
-    /// The question itself may be revised.
+    /// Whether the question itself may be revised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialogue: Option<bool>,
 }
@@ -104,9 +104,9 @@ pub struct Hatches {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiagnosticRequest {
-    /// 1 to 2048 bytes; nothing secret belongs in it (FO-84).
+    /// 1 to 2048 bytes; must not contain secrets (FO-84).
     pub symptom: String,
-    /// Correlates it with its response.
+    /// The id that its response shares.
     pub diagnostic_id: Uuid,
     /// Observations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,7 +115,7 @@ pub struct DiagnosticRequest {
     pub severity: Severity,
 }
 
-/// What the peer found (FO-34).
+/// The finding of the peer (FO-34).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiagnosticResponse {
@@ -123,7 +123,7 @@ pub struct DiagnosticResponse {
     pub diagnostic_id: Uuid,
     /// 1 to 2048 bytes.
     pub finding: String,
-    /// What helps.
+    /// The remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remediation: Option<String>,
     /// Observations.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frames::Urgency;
 
-/// A costly effect is meant (FO-35).
+/// Announces the intent of a costly effect (FO-35).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IntentDeclare {
@@ -14,7 +14,7 @@ pub struct IntentDeclare {
     pub convergence_class: String,
     /// A reference to the effect (FO-41).
     pub payload_ref: String,
-    /// On whose behalf.
+    /// The owner on whose behalf it is announced.
     pub acted_by: SovereignHandle,
     /// The agent runtime.
     pub drafted_with: String,
@@ -24,16 +24,16 @@ pub struct IntentDeclare {
     pub ttl: u64,
     /// Whether it may be withdrawn.
     pub withdrawable: bool,
-    /// How soon.
+    /// The urgency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urgency: Option<Urgency>,
 }
 
-/// An effect is no longer meant (FO-36).
+/// Withdraws an intent (FO-36).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IntentWithdraw {
-    /// As declared.
+    /// The class of the declaration.
     pub convergence_class: String,
     /// The declared intent.
     pub intent_ref: String,
@@ -41,15 +41,15 @@ pub struct IntentWithdraw {
     pub withdrawn_at: String,
 }
 
-/// The effect was carried out for several (FO-37).
+/// Reports that an effect was carried out for several intents (FO-37).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlushExecuted {
-    /// As declared.
+    /// The class of the declaration.
     pub convergence_class: String,
-    /// What came of it.
+    /// A reference to the result.
     pub result_ref: String,
-    /// The intents it took in.
+    /// The intents that it covers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch_refs: Option<Vec<String>>,
     /// RFC 3339 with a zone.

@@ -9,13 +9,13 @@ use crate::frames::Uuid;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockRequest {
-    /// What is claimed, 1 to 512 bytes.
+    /// The claimed resource, 1 to 512 bytes.
     pub resource: String,
-    /// Correlates it with its release and extensions.
+    /// The id that its release and extensions share.
     pub lease_id: Uuid,
-    /// How long the claim holds, 1 to 3 600 000 ms.
+    /// The lifetime of the claim, 1 to 3 600 000 ms.
     pub ttl_ms: u64,
-    /// Why, at most 2048 bytes.
+    /// The reason, at most 2048 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<String>,
 }
@@ -24,18 +24,18 @@ pub struct LockRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockRelease {
-    /// Which claim.
+    /// The claim.
     pub lease_id: Uuid,
-    /// What was claimed; may be empty.
+    /// The claimed resource; may be empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
 }
 
-/// A claim goes on (FO-28).
+/// The extension of a claim (FO-28).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseExtend {
-    /// Which claim.
+    /// The claim.
     pub lease_id: Uuid,
     /// The additional lifetime, 1 to 3 600 000 ms.
     pub ttl_ms: u64,

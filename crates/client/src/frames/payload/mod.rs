@@ -20,21 +20,21 @@ use super::Kind;
 
 macro_rules! payloads {
     ($($(#[$doc:meta])* $variant:ident($shape:ident) = $kind:ident),+ $(,)?) => {
-        /// A payload, by kind: exactly one shape to each (FO-2).
+        /// A payload, by kind: each kind has exactly one shape (FO-2).
         #[derive(Debug, Clone, PartialEq)]
         pub enum Payload { $($(#[$doc])* $variant($shape)),+ }
 
         impl Payload {
-            /// The kind whose shape it has.
+            /// The kind of this shape.
             #[must_use]
             pub const fn kind(&self) -> Kind {
                 match self { $(Self::$variant(_) => Kind::$kind),+ }
             }
 
-            /// Reads the payload of a frame of this kind.
+            /// Parses the payload of a frame of this kind.
             ///
             /// # Errors
-            /// When it has not the kind's shape: a member is missing, unknown or of another type.
+            /// When it does not have the kind's shape: a member is missing, unknown or of another type.
             pub fn read(kind: Kind, object: &Map<String, Value>) -> serde_json::Result<Self> {
                 match kind { $(Kind::$kind => shape(object).map(Self::$variant)),+ }
             }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frames::EventClass;
 
-/// What the sender is doing (FO-23).
+/// What the session is doing (FO-23).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Advisory {
@@ -35,7 +35,7 @@ pub struct Broadcast {
     pub refs: Option<Vec<String>>,
 }
 
-/// Work passed on (FO-25).
+/// A handover of work (FO-25).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Handover {

@@ -28,20 +28,20 @@ use crate::tools::{
 
 pub(super) const SAYS: &str = "Ask agents and wait for one answer from each, their next message in that session, up to a deadline. Refused if they already wait for you. `@OWNER` alone asks your person.";
 
-/// How long answers are waited for, unless it is said.
+/// The default wait for answers.
 const WAIT_S_DEFAULT: u64 = 60;
 /// The longest wait: clients give calls up after about two minutes.
 const WAIT_S_MAX: u64 = 110;
-/// The longest wait that the inbox takes, in seconds.
+/// Longest wait of the inbox, in seconds.
 const INBOX_WAIT_S_MAX: u64 = 60;
-/// How long to pause before the session is read again when the inbox takes no wait: others of the agent use them all.
+/// The pause between two reads of the session if the inbox accepts no further wait: the agent's other waits use all slots.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Messages in the inbox; waiting for an answer marks none of them.
+/// The query for messages in the inbox; waiting for an answer marks none of them.
 const MESSAGES: [(&str, &str); 2] = [("kinds", "session.message"), ("limit", "100")];
-/// Most agents that one question goes to.
+/// Maximum number of agents in one question.
 const ASKED_MAX: usize = 20;
 
-/// The agents that wait for each other in this process.
+/// The agents in this process that wait for each other.
 #[derive(Clone, Default)]
 pub(super) struct Asks(Arc<Mutex<OpenAsks>>);
 
@@ -51,14 +51,14 @@ struct OpenAsks {
     asks: HashMap<u64, (AgentHandle, Vec<AgentHandle>)>,
 }
 
-/// A question that is under way, for as long as this is kept.
+/// A pending question; dropping it ends it.
 struct UnderWay {
     asks: Asks,
     number: u64,
 }
 
 impl Asks {
-    /// Notes a question. Refused when one of those who are asked waits for the asker, or for one who does.
+    /// Registers a question. Fails if an asked agent waits for the asker, directly or through others.
     fn begin(&self, asker: &AgentHandle, asked: &[AgentHandle]) -> Result<UnderWay, Refusal> {
         let mut waiting = self.0.lock();
         if let Some(closing) = asked.iter().find(|agent| waiting.leads(agent, asker)) {
@@ -75,7 +75,7 @@ impl Asks {
 }
 
 impl OpenAsks {
-    /// Whether one waits for the other, perhaps over others.
+    /// Whether one agent waits for the other, directly or through others.
     fn leads(&self, from: &AgentHandle, to: &AgentHandle) -> bool {
         let (mut seen, mut next) = (HashSet::new(), vec![from]);
         while let Some(agent) = next.pop() {
@@ -92,7 +92,7 @@ impl OpenAsks {
         false
     }
 
-    /// The agents that a question still waits for.
+    /// Updates the agents that a question still waits for.
     fn answered(&mut self, number: u64, left: &[AgentHandle]) {
         if let Some((_, asked)) = self.asks.get_mut(&number) {
             *asked = left.to_vec();
@@ -152,7 +152,7 @@ pub(super) async fn ask(asks: Asks, asking: ToolCaller, wanted: Question) -> Ans
     Ok(shown)
 }
 
-/// Whether the people of an owner are asked, `@owner`, and not an agent.
+/// Whether the recipient is an owner's people, `@owner`, and not an agent.
 fn is_owner(to: &str) -> bool {
     to.strip_prefix('@').is_some_and(|owner| owner.parse::<plenary_kernel::OwnerName>().is_ok())
 }
@@ -168,7 +168,7 @@ async fn collect(
     let id = sent["session_id"].as_str().unwrap_or_default();
     let mut after = sent["sequence"].as_u64().unwrap_or_default();
     let mut answers = Vec::new();
-    // Before the first look, so that nothing that comes after it goes unheard.
+    // Taken before the first read, so that no later message is missed.
     let mut news = News::until_now(asking).await;
     loop {
         let page = asking.read(&EVENTS, &[id], &[("after_sequence", &after.to_string())]).await?;
@@ -185,7 +185,7 @@ async fn collect(
         }
         under_way.asks.0.lock().answered(under_way.number, &missing);
         let is_over = missing.is_empty() || Instant::now() >= until;
-        // What is behind a page is read at once.
+        // After a page with events, reads the next one at once.
         if is_over || (events.is_empty() && !news.of_session(asking, id, until).await) {
             missing.sort_unstable();
             return Ok((answers, missing));
@@ -193,19 +193,19 @@ async fn collect(
     }
 }
 
-/// The messages to the agent after a cursor of its inbox, which wakes the waiting calls.
+/// The messages to the agent after a cursor of its inbox, which wakes waiting calls.
 struct News {
     after: Option<String>,
 }
 
 impl News {
-    /// Behind what there is now, or, where much is unread, behind some of it.
+    /// From the end of the inbox, or, if much is unread, from some point before it.
     async fn until_now(asking: &ToolCaller) -> Self {
         let page = asking.read(&inbox::LIST, &[], &MESSAGES).await.unwrap_or_default();
         Self { after: cursor(&page) }
     }
 
-    /// Waits until there may be something new in a session, or for the deadline; false when the server stops.
+    /// Waits until there may be news in a session, or until the deadline; false when the server stops.
     async fn of_session(&mut self, asking: &ToolCaller, id: &str, until: Instant) -> bool {
         while Instant::now() < until {
             let left = until - Instant::now();

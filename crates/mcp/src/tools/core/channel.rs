@@ -19,9 +19,9 @@ pub(super) const SHOW: Route = get("/agent-channel/{id}");
 pub(super) const EVENTS: Route = get("/agent-channel/{id}/events");
 pub(super) const APPEND: Route = post("/agent-channel/{id}/event");
 
-/// How many events or channels one call shows.
+/// Number of events or channels that one call shows.
 const SHOWN: &str = "20";
-/// The kind of an event that is said in words.
+/// The kind of an event with a text.
 const COMMS: &str = "comms";
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -80,7 +80,7 @@ pub(super) async fn channel(asking: ToolCaller, wanted: ChannelArguments) -> Ans
     }
 }
 
-/// The id and the key in what names a channel: its id, or its URL.
+/// The id and the key in a channel's name: its id, or its URL.
 fn named(text: &str) -> (&str, Option<&str>) {
     let text = text.rsplit_once("/agent-channel/").map_or(text, |(_, rest)| rest);
     let (path, query) = text.split_once('?').unwrap_or((text, ""));
@@ -88,7 +88,7 @@ fn named(text: &str) -> (&str, Option<&str>) {
     (id, query.split('&').find_map(|pair| pair.strip_prefix("key=")))
 }
 
-/// What to do about a channel that is not there for the caller.
+/// Adds advice to the refusal for a channel that the caller cannot see.
 fn advised(mut refusal: Refusal) -> Refusal {
     if refusal.code == "no_such_channel" {
         refusal.message =
@@ -98,7 +98,7 @@ fn advised(mut refusal: Refusal) -> Refusal {
     refusal
 }
 
-/// The newest events, newest first, with what the channel is; or those behind one, in their order.
+/// The newest events, newest first, with a description of the channel; or the events after one, in order.
 async fn read(
     asking: &ToolCaller,
     id: &str,
@@ -114,7 +114,7 @@ async fn read(
     let events = asking.read(&EVENTS, &[id], &query).await?;
     let mut events: Vec<Value> = events.as_array().cloned().unwrap_or_default();
     if after.is_some() {
-        // A page behind an event is what follows it directly; read on from its end.
+        // The page after an event has the events that follow it directly; the next page starts at its end.
         events.sort_by_key(|event| event["id"].as_u64());
     }
     let events: Vec<Value> = events.iter().map(short).collect();
@@ -156,7 +156,7 @@ fn short(event: &Value) -> Value {
     short
 }
 
-/// How many of the agents' channels there are to tell of.
+/// The agent's channels, in short.
 pub(super) async fn titles(asking: &ToolCaller) -> Result<Vec<Value>, Refusal> {
     let channels = asking.read(&LIST, &[], &[("limit", "10"), ("include_closed", "false")]).await?;
     let wrapped = json!({"channels": channels});

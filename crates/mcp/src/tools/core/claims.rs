@@ -15,27 +15,27 @@ use crate::tools::{
 
 pub(super) const STREAM: Route = get("/handles/{handle}/stream");
 
-/// How long the retained frames may take to come.
+/// Time limit for reading the retained frames.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A lease that has not ended.
+/// A current lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Claim {
     pub(super) lease_id: String,
     pub(super) resource: String,
-    /// The sending principal and its agent runtime, as the frame says.
+    /// The sending principal and its agent runtime, as stated in the frame.
     pub(super) by: (String, String),
     pub(super) intent: Option<String>,
     until_ms: u64,
 }
 
 impl Claim {
-    /// Whether the agent itself claimed it.
+    /// Whether the agent itself holds it.
     pub(super) fn is_of(&self, me: &Me) -> bool {
         self.by.0 == me.principal() && self.by.1.trim_start_matches('~') == me.handle.name()
     }
 
-    /// As a model sees it.
+    /// The form for a model.
     pub(super) fn shown(&self) -> Value {
         let mut shown = json!({
             "resource": self.resource,
@@ -55,7 +55,7 @@ pub(super) async fn claims(asking: &ToolCaller, me: &Me) -> Result<Vec<Claim>, R
     let path = STREAM.at(&[&me.principal()], &[("retained", "true"), ("session_id", "mcp-claims")]);
     let mut stream = Stream::new(asking.open(&path).await?.into_body(), PATIENCE);
     let mut leases = BTreeMap::new();
-    // The first comment ends what is retained.
+    // The first comment follows the retained frames.
     while let Some(StreamItem::Event(event)) = stream.next().await {
         if let Ok(frame) = serde_json::from_str::<Value>(&event.data) {
             note(&mut leases, &frame);
@@ -67,7 +67,7 @@ pub(super) async fn claims(asking: &ToolCaller, me: &Me) -> Result<Vec<Claim>, R
     Ok(claims)
 }
 
-/// What a frame changes about leases.
+/// Applies a frame to the leases.
 fn note(leases: &mut BTreeMap<String, Claim>, frame: &Value) {
     let payload = &frame["payload"];
     let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -92,7 +92,7 @@ fn note(leases: &mut BTreeMap<String, Claim>, frame: &Value) {
                 claim.until_ms += ttl_ms;
             }
         }
-        // Who gave it up says so; nobody else can for it.
+        // Only the holder can release a claim.
         Some("agent_lock_release")
             if leases.get(&lease_id).is_some_and(|claim| frame["sender_handle"] == *claim.by.0) =>
         {

@@ -19,7 +19,7 @@ pub(crate) const DEPOSITS: &str = "Store decisions, findings or a handoff for ot
 pub(crate) const NOTES: &str = "Note a fact (ends the earlier value), `propose` it for review, or `end` it.";
 /// The tag of a package that proposes a fact.
 const PROPOSED_FACT: &str = "proposed-fact";
-/// Most characters of its title.
+/// Longest title of such a package, in characters.
 const PROPOSED_TITLE: usize = 200;
 pub(crate) const DEPOSIT: Route = post("/v1/projects/{project_id}/packages");
 pub(crate) const ASSERT: Route = post("/v1/projects/{project_id}/facts");
@@ -125,7 +125,7 @@ pub(crate) async fn note_fact(asking: ToolCaller, wanted: NoteArguments) -> Answ
     Ok(noted)
 }
 
-/// The current fact in short, with its source; none where it cannot be read, as in a project that does not exist yet.
+/// The current fact in short, with its source; `None` if it cannot be read, for example in a project that does not exist yet.
 async fn current(asking: &ToolCaller, project: &str, subject: &str, predicate: &str) -> Option<Value> {
     let of = [("subject", subject), ("predicate", predicate)];
     let found = asking.read(&FACTS, &[project], &of).await.ok()?;
@@ -136,7 +136,7 @@ async fn current(asking: &ToolCaller, project: &str, subject: &str, predicate: &
     }))
 }
 
-/// A fact that waits for a review. It is a package, so that it has a source, a history and a place among what people decide.
+/// A fact that awaits review. It is a package, so that it has a source and a history, and is listed with other reviews.
 struct Proposed {
     subject: String,
     predicate: String,

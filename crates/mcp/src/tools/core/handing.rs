@@ -23,7 +23,7 @@ pub(super) const HANDS_OVER: &str =
 
 pub(super) const RETENTION: Route = get("/handles/{handle}/retention");
 
-/// The longest claim, where frames are retained for so long.
+/// Longest claim, if frames are retained for that long.
 const LOCK_MS_MAX: u64 = 3_600_000;
 
 #[derive(Deserialize, JsonSchema)]
@@ -63,11 +63,11 @@ pub(super) async fn lock(asking: ToolCaller, wanted: LockArguments) -> Answer {
             format!("{by} has claimed {resource} for {left} s more. Ask {by} to hand it over, or wait.");
         return Err(Refusal::new("resource_claimed", message));
     }
-    // What is no longer told of is no longer claimed.
+    // A claim cannot outlast the retention of its frames.
     let retained = asking.read(&RETENTION, &[&me.principal()], &[]).await?;
     let most = retained["max_age_ms"].as_u64().unwrap_or_default().clamp(1_000, LOCK_MS_MAX);
     let ttl_ms = wanted.ttl_s.map_or(most, |seconds| seconds.saturating_mul(1_000).clamp(1, most));
-    // The same lease again: what was announced is announced for longer.
+    // Announcing the same lease again extends it.
     let lease_id = of_it.first().map_or_else(uuid, |mine| mine.lease_id.clone());
     let mut payload = json!({"resource": resource, "lease_id": lease_id, "ttl_ms": ttl_ms});
     if let Some(intent) = wanted.intent {

@@ -14,11 +14,11 @@ pub(super) const LIST: Route = get("/inbox");
 pub(super) const WAIT: Route = get("/inbox/wait");
 pub(super) const ACK: Route = post("/inbox/ack");
 
-/// The longest wait of one call, in seconds.
+/// Longest wait of one call, in seconds.
 const WAIT_S_MAX: u64 = 60;
-/// What the text of one item may come to, in tokens.
+/// Maximum size of one item's text, in tokens.
 const TEXT_TOKENS_MAX: usize = 1_200;
-/// How many items one call shows unless it says otherwise.
+/// Default number of items per call.
 const ITEMS_DEFAULT: u64 = 10;
 
 #[derive(Deserialize, JsonSchema)]
@@ -53,7 +53,7 @@ pub(super) async fn inbox(asking: ToolCaller, wanted: InboxArguments) -> Answer 
     let mut shown = if is_whole {
         found
     } else {
-        // The cursor has to be that of what is shown.
+        // The cursor must match the shown items.
         let fewer = u64::try_from(fitting.max(1)).unwrap_or(1);
         page(&asking, &LIST, wanted.after.as_deref(), fewer, None).await?
     };
@@ -75,7 +75,7 @@ pub(super) async fn inbox(asking: ToolCaller, wanted: InboxArguments) -> Answer 
     Ok(shown)
 }
 
-/// What is said of an item of which no more than the beginning is shown.
+/// The report of an item whose text is cut.
 fn cut(item: &Value) -> Option<Value> {
     let shown = length(item["text"].as_str()?);
     let whole = item["characters"].as_u64().filter(|whole| shown < *whole)?;
@@ -86,7 +86,7 @@ fn length(text: &str) -> u64 {
     u64::try_from(text.chars().count()).unwrap_or(u64::MAX)
 }
 
-/// Cuts a text that is too long for an answer, and says how to read on.
+/// Cuts a text that is too long for an answer, and adds how to read the rest.
 fn shorten(item: &mut Value) {
     let text = item["text"].as_str().unwrap_or_default();
     let (short, is_whole) = bounds::shortened(text, TEXT_TOKENS_MAX);

@@ -7,7 +7,7 @@ use crate::tools::asking::{Refusal, Route, ToolCaller, get};
 
 pub(crate) const ME: Route = get("/agents/me");
 
-/// The agent that calls, with what `GET /agents/me` says of it.
+/// The calling agent, from `GET /agents/me`.
 pub(crate) struct Me {
     pub(crate) handle: AgentHandle,
     pub(crate) settings: Value,
@@ -28,7 +28,7 @@ impl Me {
     }
 }
 
-/// A handle that a model wrote.
+/// Parses a handle that a model wrote.
 pub(crate) fn handle(text: &str) -> Result<AgentHandle, Refusal> {
     AgentHandle::of_recipient(text.trim()).map_err(|_| {
         Refusal::arguments(format!(

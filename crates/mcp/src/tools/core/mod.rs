@@ -24,10 +24,10 @@ use crate::{
 };
 
 const CORE: &[Toolset] = &[Toolset::Core];
-/// It may end something.
+/// Tools that may end something.
 pub(super) const ENDS: Hints =
     Hints { read_only: false, destructive: true, idempotent: false, open_world: false };
-/// It runs programs of others, and ends them.
+/// Tools that run and stop programs of others.
 const RUNS: Hints = Hints { open_world: true, ..ENDS };
 /// The names of this set: connecting a client allows it to call them.
 pub const NAMES: [&str; 12] = [
@@ -44,10 +44,10 @@ pub const NAMES: [&str; 12] = [
     "send",
     "whoami",
 ];
-/// What a model looks for nowhere else: without it a client's own tool of a like name is taken.
+/// Tools that must be loaded at once: otherwise a model uses a client's own tool of a similar name.
 const AT_ONCE: [&str; 2] = ["send", "inbox"];
 
-/// The tools of this set. One whose operations the server does not have is not among them.
+/// The tools of this set, without those whose operations the server does not have.
 pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
     let card = |name, says, hints| Card { name, says, hints, sets: CORE };
     let asks = ask::Asks::default();

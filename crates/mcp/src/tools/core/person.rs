@@ -15,11 +15,11 @@ pub(super) const MAKE: Route = post("/requests");
 const GET: Route = get("/requests/{id}");
 const WITHDRAW: Route = delete("/requests/{id}");
 
-/// How long an answer is waited for, unless it is said.
+/// The default wait for an answer.
 const WAIT_S_DEFAULT: u64 = 60;
 /// The longest wait: clients give calls up after about two minutes.
 const WAIT_S_MAX: u64 = 110;
-/// The longest wait that the server takes at once.
+/// Longest single wait on the server.
 const SLICE_S_MAX: u64 = 60;
 
 #[derive(Deserialize, JsonSchema)]
@@ -64,7 +64,7 @@ pub(super) async fn ask_person(asking: ToolCaller, wanted: AskPersonArguments) -
     waited(&asking, &id, within).await
 }
 
-/// A question to the people of an owner, as `ask` puts it.
+/// Asks the people of an owner, for the tool `ask`.
 pub(super) async fn ask_owner(asking: &ToolCaller, owner: &str, text: &str, seconds: u64) -> Answer {
     let owner = owner.trim_start_matches('@');
     let to = format!("@{owner}.{owner}");
@@ -73,7 +73,7 @@ pub(super) async fn ask_owner(asking: &ToolCaller, owner: &str, text: &str, seco
     put(asking, Some(&to), first, rest, Vec::new(), Duration::from_secs(seconds)).await
 }
 
-/// Puts a question into the inbox and, where the client can, before its own person: the first answer counts.
+/// Puts a question into the inbox and, if the client supports it, before its own person: the first answer counts.
 async fn put(
     asking: &ToolCaller,
     to: Option<&str>,
@@ -105,7 +105,7 @@ async fn put(
     }
 }
 
-/// What the person at the client answers. Where none does, nothing comes: a client may say no by itself.
+/// The answer of the person at the client. Never returns without an answer: a client may decline by itself.
 async fn at_client(asking: &ToolCaller, message: &str, choices: &[String]) -> String {
     let Some(person) = &asking.person else { return pending().await };
     let mut answer = json!({"type": "string", "title": "Answer", "minLength": 1});

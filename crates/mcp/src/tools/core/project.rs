@@ -8,7 +8,7 @@ use crate::tools::asking::{Refusal, Route, ToolCaller, get};
 
 pub(crate) const LIST: Route = get("/v1/projects");
 
-/// The projects that the caller may read, each by a name that means it.
+/// The projects that the caller may read, each by an unambiguous name.
 pub(crate) async fn all(asking: &ToolCaller) -> Result<Vec<String>, Refusal> {
     let found = asking.read(&LIST, &[], &[]).await?;
     let projects = found["projects"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -18,7 +18,7 @@ pub(crate) async fn all(asking: &ToolCaller) -> Result<Vec<String>, Refusal> {
     Ok(open.filter_map(name).collect())
 }
 
-/// The project that is named; the only one that there is; the one of the owner's name where there is none.
+/// The named project; else the only one; else the one with the owner's name.
 pub(crate) async fn chosen(asking: &ToolCaller, me: &Me, named: Option<&str>) -> Result<String, Refusal> {
     if let Some(named) = named {
         return Ok(named.to_owned());
@@ -37,7 +37,7 @@ pub(crate) async fn chosen(asking: &ToolCaller, me: &Me, named: Option<&str>) ->
     }
 }
 
-/// The members of a list under a name; none where there is none.
+/// The items of a list by its name; empty if it is absent.
 pub(crate) fn listed<'a>(value: &'a Value, name: &str) -> &'a [Value] {
     value[name].as_array().map(Vec::as_slice).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Stored knowledge: what was said, packages and facts by one query, the state of a project, one package in full.
+//! Stored knowledge: messages, packages and facts by one query, the state of a project, one package in full.
 //! Must not know: the search.
 
 use std::collections::HashSet;
@@ -20,18 +20,18 @@ pub(crate) const FACTS: Route = get("/v1/projects/{project_id}/facts");
 pub(crate) const ORIENT: Route = get("/v1/projects/{project_id}/orient");
 
 const SEARCH: Route = get("/search");
-/// Where something is said that is neither a package nor a fact.
+/// The rooms with text that is neither a package nor a fact.
 const TALK: &str = "sessions,channels,runs";
 
-/// How many things that were said are found.
+/// Maximum number of hits in these rooms.
 const SAID: &str = "8";
-/// How many packages of a project are found.
+/// Maximum number of packages found in a project.
 const FOUND: &str = "8";
-/// How many of the newest are looked through, which the index may not have yet.
+/// Number of newest packages that are searched directly, because they may not be indexed yet.
 const NEWEST: &str = "20";
-/// How many projects one query looks through.
+/// Maximum number of projects searched by one query.
 const PROJECTS_MAX: usize = 20;
-/// How much of a package's text a list shows, in tokens.
+/// Maximum size of a package's text in a list, in tokens.
 const EXCERPT_TOKENS: usize = 120;
 
 #[derive(Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ pub(crate) struct RecallArguments {
 }
 
 impl RecallArguments {
-    /// The parameters of a search that narrow it.
+    /// The filters of a search.
     fn narrow(&self) -> Vec<(&'static str, &str)> {
         let narrow = [("who", self.who.as_deref()), ("since", self.since.as_deref())];
         narrow.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
@@ -77,7 +77,7 @@ pub(crate) async fn recall(asking: ToolCaller, wanted: RecallArguments) -> Answe
     }
 }
 
-/// What has to do with a query anywhere. By one author or since a day, packages and facts are among what was said.
+/// The hits of a query in all rooms. With a filter by author or day, these hits include packages and facts.
 async fn everything(asking: &ToolCaller, wanted: &RecallArguments, words: &[String]) -> Answer {
     let query = wanted.query.as_deref().unwrap_or_default();
     let narrow = wanted.narrow();
@@ -101,7 +101,7 @@ async fn everything(asking: &ToolCaller, wanted: &RecallArguments, words: &[Stri
     Ok(assembled(json!({}), &lists))
 }
 
-/// Something that was said, in few words: where it stands, who said it and when.
+/// A hit in short: its place, author and time.
 fn said(hit: &Value) -> Value {
     let mut said = hit["reference"].clone();
     said["kind"] = hit["kind"].clone();
@@ -119,7 +119,7 @@ pub(crate) fn words(query: &str) -> Vec<String> {
     words.filter(|word| word.chars().count() > 1).map(str::to_lowercase).collect()
 }
 
-/// What a project stands at, in short.
+/// The state of a project, in short.
 async fn oriented(asking: &ToolCaller, project: &str) -> Answer {
     let bundle = asking.read(&ORIENT, &[project], &[]).await?;
     let packages: Vec<Value> =
@@ -129,12 +129,12 @@ async fn oriented(asking: &ToolCaller, project: &str) -> Answer {
     Ok(assembled(shown, &[("packages", packages), ("facts", facts)]))
 }
 
-/// Packages and facts that have to do with a query, nearest first.
+/// Packages and facts that match a query, best match first.
 pub(crate) async fn found(asking: &ToolCaller, projects: &[String], query: &str, words: &[String]) -> Answer {
     Ok(assembled(json!({}), &near(asking, projects, query, words).await?))
 }
 
-/// Lists of what a result has, by their names in it.
+/// The lists of a result, by their names.
 type Listed = (&'static str, Vec<Value>);
 type Lists = Vec<Listed>;
 
@@ -152,7 +152,7 @@ async fn near(
             seen.insert(key(project, &found["package"]));
             packages.push((found["score"].as_f64().unwrap_or_default(), short(project, &found["package"])));
         }
-        // What was deposited a moment ago may not be in the index yet.
+        // A recent deposit may not be in the index yet.
         let newest = asking.read(&PULL, &[project], &[("limit", NEWEST)]).await?;
         for package in listed(&newest, "packages") {
             if has(&text_of(package), words) && seen.insert(key(project, package)) {
@@ -186,7 +186,7 @@ fn has(text: &str, words: &[String]) -> bool {
     words.iter().any(|word| text.contains(word.as_str()))
 }
 
-/// A package in few words; `package_id` brings the whole.
+/// A package in short; `package_id` reads the whole.
 fn short(project: &str, package: &Value) -> Value {
     let mut short = json!({
         "package_id": package["package_id"],
@@ -217,7 +217,7 @@ fn fact(project: &str, fact: &Value) -> Value {
     })
 }
 
-/// As much as one answer holds, one of each list in turn; and how much was left out.
+/// As many items as one answer holds, from each list in turn; and the number of omitted items.
 fn assembled(mut shown: Value, lists: &[Listed]) -> Value {
     let longest = lists.iter().map(|(_, items)| items.len()).max().unwrap_or_default();
     let turns = (0..longest).flat_map(|nth| {

@@ -12,7 +12,7 @@ const LIST: &str = "array";
 const YES_OR_NO: &str = "boolean";
 const OBJECT: &str = "object";
 
-/// The members of each tool's results that have one type whatever the tool was asked.
+/// The members of each tool's results that have the same type for all arguments.
 const MEMBERS: [(&str, &[(&str, &str)]); 12] = [
     ("ask", &[("answers", LIST), ("session_id", TEXT), ("timed_out", YES_OR_NO)]),
     ("ask_person", &[("answer", OBJECT), ("request_id", TEXT), ("state", TEXT), ("timed_out", YES_OR_NO)]),

@@ -20,7 +20,7 @@ pub(super) const RUN: Route = post("/agent/{name}/run");
 pub(super) const SHOW: Route = get("/agent/{name}/runs/{run_id}");
 pub(super) const EVENTS: Route = get("/agent/{name}/get_events");
 
-/// How long a run is waited for unless it is said, and at most.
+/// The default and the longest wait for a run, in seconds.
 const WAIT_S_DEFAULT: u64 = 60;
 const WAIT_S_MAX: u64 = 110;
 
@@ -82,7 +82,7 @@ pub(super) async fn run_agent(asking: ToolCaller, wanted: RunArguments) -> Answe
     finished(&asking, agent, &run, Duration::from_secs(seconds), wanted.answer.is_some()).await
 }
 
-/// A refusal in the words of the tool.
+/// A refusal in the tool's terms.
 fn unknown(refused: Refusal) -> Refusal {
     match refused.code.as_str() {
         "agent_not_found" => {
@@ -92,13 +92,13 @@ fn unknown(refused: Refusal) -> Refusal {
     }
 }
 
-/// The names of the agents that there are.
+/// The names of all agents.
 pub(super) async fn names(asking: &ToolCaller) -> Result<Vec<Value>, Refusal> {
     let listed = asking.read(&AGENTS, &[], &[]).await?;
     Ok(listed.as_array().into_iter().flatten().map(|pair| pair[0].clone()).collect())
 }
 
-/// Where the run stands when it is over, waits for an answer, or the time is up.
+/// The state of the run when it has ended, waits for an answer, or the time is up.
 async fn finished(asking: &ToolCaller, agent: &str, run: &str, wait: Duration, resumed: bool) -> Answer {
     let mut report = asking.read(&SHOW, &[agent, run], &[]).await?;
     if goes_on(&report, resumed) && !wait.is_zero() {
@@ -128,7 +128,7 @@ async fn finished(asking: &ToolCaller, agent: &str, run: &str, wait: Duration, r
     Ok(shown.into())
 }
 
-/// Whether there is something to wait for. What was just answered may still seem to wait.
+/// Whether to keep waiting. A run that was just answered may still appear to wait.
 fn goes_on(report: &Value, resumed: bool) -> bool {
     let status = report["status"].as_str();
     matches!(status, Some("queued" | "running")) || resumed && status == Some("waiting")

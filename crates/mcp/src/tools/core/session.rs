@@ -17,15 +17,15 @@ const MOMENT: Route = post("/inbox/session");
 const ADDRESS: Route = post("/inbox/address");
 const WHO: Route = get("/who");
 
-/// Names the coding agent's own session in which a tool is called.
+/// The header with the coding agent's session in which a tool is called.
 const CODING_SESSION: &str = "plenary-coding-session";
 
-/// How many sessions a page of the search has, and how many pages are looked at; past them a new session is made.
+/// The page size of the session search, and the maximum number of pages; beyond them a new session is created.
 const PAGE: &str = "100";
 const PAGES_MAX: usize = 5;
-/// The place of the message that a session is made with: it is written first.
+/// The sequence of a session's initial message.
 const FIRST: u64 = 1;
-/// How much of a message stands for a topic.
+/// Maximum length of a topic taken from a message, in characters.
 const OPENING_CHARS_MAX: usize = 80;
 
 /// A message to send.
@@ -35,8 +35,8 @@ pub(super) struct Message<'a> {
     pub(super) key: Option<&'a str>,
 }
 
-/// Says that the coding agent's session that calls has spoken here: what is said here next is for it. Where that cannot be
-/// said, the answers are for any of the agent's sessions.
+/// Reports that the calling coding session has spoken here, so that later messages of the network session are for it. If the
+/// report fails, they are for any of the agent's coding sessions.
 async fn spoke(asking: &ToolCaller, id: &str) {
     let Some(session) = asking.caller.header(CODING_SESSION) else { return };
     let body = json!({"session": session, "client": "mcp", "event": "spoke", "session_id": id});
@@ -45,14 +45,14 @@ async fn spoke(asking: &ToolCaller, id: &str) {
     }
 }
 
-/// What a session says of an agent: `invited`, `joined` or `left`.
+/// An agent's standing in a session: `invited`, `joined` or `left`.
 pub(super) fn standing<'a>(session: &'a Value, agent: &AgentHandle) -> Option<&'a str> {
     let participants = session["participants"].as_array()?;
     let found = participants.iter().find(|participant| participant["handle"] == agent.as_str())?;
     found["status"].as_str()
 }
 
-/// Those who take part in a session or are invited, but for one.
+/// The participants and invited agents other than the caller.
 pub(super) fn others(session: &Value, me: &AgentHandle) -> Vec<String> {
     let participants = session["participants"].as_array().map(Vec::as_slice).unwrap_or_default();
     let here = participants.iter().filter(|participant| participant["status"] != "left");
@@ -62,7 +62,7 @@ pub(super) fn others(session: &Value, me: &AgentHandle) -> Vec<String> {
         .collect()
 }
 
-/// The newest sessions of the agent in few words, newest first; `next` has the arguments that go on.
+/// The agent's newest sessions in short, newest first; `next` has the arguments of the next page.
 pub(super) async fn listed(
     asking: &ToolCaller,
     me: &AgentHandle,
@@ -91,7 +91,7 @@ pub(super) async fn listed(
     Ok(shown)
 }
 
-/// The session, joined where the agent was only invited.
+/// The session; joins it first if the agent is only invited.
 pub(super) async fn joined(asking: &ToolCaller, me: &AgentHandle, id: &str) -> Answer {
     let session = asking.read(&SHOW, &[id], &[]).await.map_err(|refused| match refused.code.as_str() {
         "not_found" => Refusal::new(
@@ -106,7 +106,7 @@ pub(super) async fn joined(asking: &ToolCaller, me: &AgentHandle, id: &str) -> A
     Ok(session)
 }
 
-/// The active session of exactly these agents, the newest one; of this topic, where one is named.
+/// The newest active session with exactly these agents; with this topic, if given.
 async fn find(
     asking: &ToolCaller,
     me: &AgentHandle,
@@ -159,9 +159,9 @@ pub(super) async fn send_to(
             let topic = message.topic.map(str::to_owned).or_else(|| opening(&message.content));
             body.extend(topic.map(|topic| ("topic".to_owned(), topic.into())));
             match message.key {
-                // A retry that does not see the session yet gets the same one.
+                // With a key, a retry that does not see the session yet gets the same one.
                 Some(key) => drop(body.insert("idempotency_key".into(), key.into())),
-                // Who is invited and joins is told at once of what stands before the invitation.
+                // An agent that joins later also gets the messages before its invitation.
                 None => drop(body.insert("initial_message".into(), json!({"content": message.content}))),
             }
             let made = asking.write(&CREATE, &[], &body.into()).await.map_err(|no| unreached(no, to))?;
@@ -177,7 +177,7 @@ pub(super) async fn send_to(
     send(asking, me, &id, message).await
 }
 
-/// Sends to one live session of an agent's coding agents, by the beginning of its name: in a session that is for it alone.
+/// Sends to one live session of an agent's coding agents, by the beginning of its name, in a session reserved for it.
 pub(super) async fn send_to_coding(
     asking: &ToolCaller,
     me: &AgentHandle,
@@ -212,13 +212,13 @@ pub(super) async fn send_to_coding(
             made["session_id"].as_str().unwrap_or_default().to_owned()
         }
     };
-    // Before anything is said, so that no other session is shown it.
+    // Before the first message, so that no other coding session shows it.
     let body = json!({"agent": agent.as_str(), "coding_session": coding, "session_id": id});
     asking.write(&ADDRESS, &[], &body).await?;
     send(asking, me, &id, message).await
 }
 
-/// A refusal that is the same for an agent that there is not and for one out of reach, so that it tells of neither.
+/// A denial that is the same for a missing agent and an unreachable one, so that it reveals neither.
 fn unreached(refused: Refusal, to: &[AgentHandle]) -> Refusal {
     if refused.code != "not_found" {
         return refused;
@@ -231,7 +231,7 @@ fn unreached(refused: Refusal, to: &[AgentHandle]) -> Refusal {
     Refusal::new(&refused.code, text)
 }
 
-/// How a message begins: the topic of a session that was given none, since whoever is invited sees no more before it joins.
+/// The beginning of a message, as the topic of a session without one: an invited agent sees only the topic before it joins.
 fn opening(content: &Value) -> Option<String> {
     let text = text(content);
     let line = text.lines().find(|line| !line.trim().is_empty())?.trim();
@@ -242,7 +242,7 @@ fn opening(content: &Value) -> Option<String> {
     Some(opening)
 }
 
-/// Sends in a session; the answer has its id and the message's sequence.
+/// Sends in a session; the answer has the session's id and the message's sequence.
 pub(super) async fn send(asking: &ToolCaller, me: &AgentHandle, id: &str, message: &Message<'_>) -> Answer {
     let session = joined(asking, me, id).await?;
     let mut body = Map::new();
@@ -257,8 +257,8 @@ pub(super) async fn send(asking: &ToolCaller, me: &AgentHandle, id: &str, messag
     )
 }
 
-/// Says that the model was given the events of a session behind one sequence up to another. An answer that is there is
-/// given also where this cannot be said: then it comes again.
+/// Reports that the model got the events of a session after one sequence up to another. If the report fails, the answer
+/// is given anyway, and the events are delivered again.
 pub(super) async fn seen(asking: &ToolCaller, id: &str, after: u64, to: u64) {
     let body = json!({"session_id": id, "after_sequence": after, "sequence": to});
     if let Err(refused) = asking.write(&inbox::ACK, &[], &body).await {
@@ -266,7 +266,7 @@ pub(super) async fn seen(asking: &ToolCaller, id: &str, after: u64, to: u64) {
     }
 }
 
-/// An event in few words; one who only reads messages needs no more.
+/// An event in short, for a reader of messages.
 pub(super) fn summarize(event: &Value) -> Value {
     let kind = event["type"].as_str().unwrap_or_default();
     let short = kind.strip_prefix("session.").unwrap_or(kind);
@@ -306,7 +306,7 @@ pub(super) fn text(content: &Value) -> String {
     }
 }
 
-/// What else a message has; of a file that was uploaded, also how one gets it.
+/// The other parts of a message; for an uploaded file also how to download it.
 fn parts(content: &Value) -> Vec<Value> {
     let parts = content.as_array().map(Vec::as_slice).unwrap_or_default();
     let others = parts.iter().filter(|part| part["type"] != "text");

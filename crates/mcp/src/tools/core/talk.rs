@@ -17,9 +17,9 @@ pub(super) const SENDS: &str =
     "Send a message to agents or into a session. Accepted does not mean read; replies come to your inbox.";
 pub(super) const READS: &str = "Read a session, oldest first; joins one you are invited to. Without session_id: your sessions. `next` has the arguments of the next page.";
 
-/// How many events one call reads unless it says otherwise.
+/// Default number of events per call.
 const EVENTS_DEFAULT: u64 = 50;
-/// How many sessions one call lists unless it says otherwise.
+/// Default number of sessions per call.
 const SESSIONS_DEFAULT: u64 = 20;
 
 #[derive(Deserialize, JsonSchema)]

@@ -17,7 +17,7 @@ pub(super) const SAYS: &str =
 pub(super) const REACH: Route = get("/agents");
 pub(super) const ROSTER: Route = get("/handles/{handle}/roster");
 
-/// How many of each are shown.
+/// Maximum number of entries in each list.
 const SHOWN_MAX: usize = 20;
 
 #[derive(Deserialize, JsonSchema)]

@@ -17,7 +17,7 @@ use verbs::{Sends, Verb};
 
 const FRAMES: &[Toolset] = &[Toolset::Frames];
 
-/// The verbs that send one kind: which payload members the caller may leave out, because they are filled in.
+/// The verbs that send one kind: the payload members with a default value.
 const VERBS: [Verb; 7] = [
     Verb { name: "agent_advise", kind: "agent_advisory", says: "Say what you are doing.", filled: &[] },
     Verb { name: "agent_broadcast", kind: "agent_broadcast", says: "Announce what is done.", filled: &[] },
@@ -43,7 +43,7 @@ const VERBS: [Verb; 7] = [
     },
 ];
 
-/// What a frame that was submitted came to.
+/// The result of a submitted frame.
 const SUBMITTED: [(&str, &str); 4] = [
     ("frame_id", "string"),
     ("event_id", "string"),
@@ -102,7 +102,7 @@ fn tool(name: &str, says: &str, hints: Hints, input: Map<String, Value>, action:
     }
 }
 
-/// The payload of each kind, as the description of the operation has it.
+/// The payload schema of each kind, from the operation's description.
 fn payloads(request: &Value) -> BTreeMap<&str, &Value> {
     let mut found = BTreeMap::new();
     let bare = request["oneOf"].as_array().and_then(|forms| forms.first());
@@ -115,7 +115,7 @@ fn payloads(request: &Value) -> BTreeMap<&str, &Value> {
     found
 }
 
-/// The payload's members, and where the frame goes and comes from.
+/// The members of the payload, and the recipient and sender of the frame.
 fn input(payload: &Value, filled: &[&str]) -> Map<String, Value> {
     let mut slim = schema::slim(payload, schema::Words::Dropped, 0);
     if let Some(required) = slim.get_mut("required").and_then(Value::as_array_mut) {

@@ -18,10 +18,10 @@ use crate::{
 pub(super) const ROSTER: Route = get("/handles/{handle}/roster");
 pub(super) const TICKET: Route = post("/auth/ticket");
 const STREAM: Route = get("/handles/{handle}/stream");
-/// What every verb takes besides its payload: whom it is for, and which session sends it.
+/// The arguments of every verb besides its payload: the recipients, and the sending session.
 pub(super) const ADDRESSING: [&str; 3] = ["scope", "instrument", "session_id"];
 
-/// How long a claim lasts, and answers are collected, where it is not said.
+/// The default lifetime of a claim, and the default time for collecting answers.
 const LEASE_MS_DEFAULT: u64 = 300_000;
 const QUERY_MS_DEFAULT: u64 = 30_000;
 
@@ -31,11 +31,11 @@ pub(super) struct Verb {
     pub(super) name: &'static str,
     pub(super) kind: &'static str,
     pub(super) says: &'static str,
-    /// Members of the payload that are filled in where they are left out.
+    /// The members of the payload with a default value.
     pub(super) filled: &'static [&'static str],
 }
 
-/// Carries such a verb out.
+/// The action of such a verb.
 pub(super) struct Sends {
     operations: Operations,
     verb: Verb,
@@ -60,7 +60,7 @@ impl Action for Sends {
     }
 }
 
-/// A text argument that is no part of the payload.
+/// Takes a text argument that is not part of the payload.
 fn taken(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>, Refusal> {
     match arguments.remove(name) {
         None | Some(Value::Null) => Ok(None),

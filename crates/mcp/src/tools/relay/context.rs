@@ -22,11 +22,11 @@ pub(crate) const START: Route = post("/v1/projects/{project_id}/sessions");
 pub(crate) const SESSIONS: Route = get("/v1/projects/{project_id}/sessions");
 pub(crate) const ORCHESTRATE: Route = get("/v1/orchestrate");
 
-/// How many packages the modes `latest` and `next`, and the status, bring.
+/// Number of packages in the modes `latest` and `next`, and in the status.
 const LATEST: &str = "5";
 const NEXT: &str = "20";
 const RECENT: &str = "10";
-/// How many hits a search brings.
+/// Number of hits of a search.
 const HITS: &str = "10";
 
 #[derive(Deserialize, JsonSchema)]
@@ -81,7 +81,7 @@ pub(super) struct PullArguments {
     package_id: Option<String>,
     mode: Option<Mode>,
     query: Option<String>,
-    // Understood by the reference, and not in its description.
+    // The reference accepts it, but does not describe it.
     #[schemars(skip)]
     project_id: Option<String>,
 }
@@ -92,7 +92,7 @@ pub(super) async fn pull_context(asking: ToolCaller, wanted: PullArguments) -> A
         (Mode::Specific, Some(id), _) => {
             let query: Vec<_> = project.map(|project| ("project", project)).into_iter().collect();
             match asking.read(&PACKAGE, &[id], &query).await {
-                // A package that there is not is null (wire.md 0.4, row 3).
+                // A missing package is null (wire.md 0.4, row 3).
                 Err(refusal) if refusal.code == "package_not_found" => Ok(Value::Null),
                 found => found,
             }
@@ -165,7 +165,7 @@ pub(super) async fn deposit(asking: ToolCaller, wanted: DepositArguments) -> Ans
     }
 }
 
-/// The reference's states in the protocol's words (wire.md 0.4, row 14).
+/// The reference's states in the protocol's terms (wire.md 0.4, row 14).
 fn status_of(status: Option<&str>) -> &str {
     match status {
         None | Some("approved") => "complete",
@@ -197,7 +197,7 @@ pub(super) async fn status(asking: ToolCaller, wanted: OfProject) -> Answer {
     }))
 }
 
-/// The session that the agent began last and has not ended; null where there is none.
+/// The agent's newest active session; null if there is none.
 async fn open_session(asking: &ToolCaller, me: &Me, project: &str) -> Answer {
     let found = asking.read(&SESSIONS, &[project], &[("limit", NEXT)]).await?;
     let names = [me.handle.as_str(), me.handle.name()];
@@ -232,7 +232,7 @@ pub(super) async fn session_orient(asking: ToolCaller, wanted: OrientArguments) 
     let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
     let mut session = match open_session(&asking, &me, &project).await {
         Ok(session) => session,
-        // A project that is not there yet has no sessions.
+        // A project that does not exist yet has no sessions.
         Err(refusal) if refusal.code == "project_not_found" => Value::Null,
         Err(refusal) => return Err(refusal),
     };
@@ -258,7 +258,7 @@ fn keep(bundle: &mut Value, name: &str, most: usize) {
     }
 }
 
-/// The bundle for people and models to read, with the session's callsign at its head.
+/// The bundle as Markdown, with the session's callsign at its head.
 fn markdown(bundle: &Value, callsign: Option<&str>, started: bool) -> String {
     let mut text = String::new();
     if let Some(callsign) = callsign {

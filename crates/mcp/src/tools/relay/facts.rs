@@ -15,10 +15,10 @@ use crate::tools::{
     },
 };
 
-/// How many facts a query brings unless it says otherwise.
+/// Default number of facts per query.
 const FACTS_DEFAULT: usize = 100;
 
-/// A fact with the reference's names beside the protocol's.
+/// A fact with the reference's names in addition to the protocol's.
 fn named(mut fact: Value) -> Value {
     for (name, member) in
         [("id", "fact_id"), ("relation", "predicate"), ("object", "value"), ("ended_at", "valid_to")]
@@ -37,12 +37,12 @@ pub(super) struct AssertArguments {
     project_id: Option<String>,
 }
 
-/// Asserting what is current already changes nothing here (wire.md 0.4, row 10).
+/// Asserting the current value again changes nothing here (wire.md 0.4, row 10).
 pub(super) async fn assert_fact(asking: ToolCaller, wanted: AssertArguments) -> Answer {
     let me = Me::of(&asking).await?;
     let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
     let of = [("subject", wanted.subject.as_str()), ("predicate", wanted.relation.as_str())];
-    // A project that is not there yet has no facts.
+    // A project that does not exist yet has no facts.
     if let Ok(current) = asking.read(&FACTS, &[&project], &of).await
         && let Some(fact) = listed(&current, "facts").iter().find(|fact| fact["value"] == wanted.object)
     {

@@ -15,15 +15,15 @@ use crate::{
     },
 };
 
-/// How long a stream is read unless it is said, and at most.
+/// The default and the longest time of reading a stream, in seconds.
 const WAIT_S_DEFAULT: u64 = 5;
 const WAIT_S_MAX: u64 = 110;
-/// Most events that one reading of a stream brings.
+/// Maximum number of events in one reading of a stream.
 const EVENTS_MAX: usize = 50;
-/// What an answer without a body says in its headers.
+/// The headers with the content of an answer without a body.
 const HEADERS: [(&str, &str); 2] = [("x-run-id", "run_id"), ("x-thread-id", "thread_id")];
 
-/// Asks the operation with these arguments.
+/// Calls the operation with these arguments.
 pub(super) async fn ask(asking: &ToolCaller, plan: &Plan, mut arguments: Map<String, Value>) -> Answer {
     let offset = offset(&mut arguments)?;
     if plan.streams {
@@ -35,7 +35,7 @@ pub(super) async fn ask(asking: &ToolCaller, plan: &Plan, mut arguments: Map<Str
         let fewer = rows(&answer).map(bounds::fitting).unwrap_or_default().max(1);
         let mut narrowed = arguments.clone();
         narrowed.insert(LIMIT.into(), fewer.into());
-        // The operation's own cursor then stands behind what is shown.
+        // The operation's own cursor is then after the shown rows.
         answer = once(asking, plan, &narrowed).await?;
         return Ok(bounded(true, offset, &narrowed, answer));
     }
@@ -48,14 +48,14 @@ async fn once(asking: &ToolCaller, plan: &Plan, arguments: &Map<String, Value>) 
     Ok(object(&reply, arguments))
 }
 
-/// The rows of a list: the one array that an object has.
+/// The rows of a list: the only array in an object.
 fn rows(answer: &Value) -> Option<&Vec<Value>> {
     let mut arrays = answer.as_object()?.values().filter_map(Value::as_array);
     let only = arrays.next()?;
     arrays.next().is_none().then_some(only)
 }
 
-/// An answer as an object: lists are `items`, texts are `text`, nothing is `ok`.
+/// An answer as an object: a list becomes `items`, a text `text`, an empty answer `ok`.
 fn object(reply: &Reply, arguments: &Map<String, Value>) -> Value {
     let mut object = match reply.body.is_empty() {
         true => json!({"ok": true}),
@@ -81,7 +81,7 @@ fn object(reply: &Reply, arguments: &Map<String, Value>) -> Value {
     object
 }
 
-/// What a stream brings within a while, and the arguments that go on behind it.
+/// The events of a stream within a time, and the arguments of the continuation.
 async fn listen(asking: &ToolCaller, plan: &Plan, arguments: &Map<String, Value>) -> Answer {
     let seconds = match arguments.get(WAIT) {
         None | Some(Value::Null) => WAIT_S_DEFAULT,

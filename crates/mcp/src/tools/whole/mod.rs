@@ -19,10 +19,10 @@ use crate::{
 };
 use plan::Plan;
 
-/// The argument that says which operation of a shared tool is meant.
+/// The argument that selects an operation of a shared tool.
 const ACTION: &str = "action";
 
-/// One operation, or several by their actions.
+/// One operation, or several with their actions.
 struct OperationTool {
     operations: Operations,
     plans: Plans,
@@ -33,7 +33,7 @@ enum Plans {
     Several(BTreeMap<&'static str, Plan>),
 }
 
-/// The tools of every operation that says it is one.
+/// The tools of every operation that is declared as one.
 pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
     let mut tools = Vec::new();
     let mut shared: BTreeMap<(&str, &str), Vec<&OperationDoc>> = BTreeMap::new();
@@ -89,7 +89,7 @@ fn several(operations: &Operations, name: &str, of: &str, docs: &[&OperationDoc]
     Some(tool(operations, (name.to_owned(), says), (set(of)?, hints), input, Plans::Several(plans)))
 }
 
-/// An action and what it needs besides what all need: `invite(invite)`.
+/// An action with its additional required arguments: `invite(invite)`.
 fn wants(verb: &str, plan: Option<&Plan>, common: &[String]) -> String {
     let needed = plan.map(Plan::required).unwrap_or_default();
     let own: Vec<&str> = needed.iter().filter(|name| !common.contains(name)).map(String::as_str).collect();
@@ -117,7 +117,7 @@ fn tool(
         description,
         input: Arc::new(input),
         output: Some(results::with(&[])),
-        // A run does what its agent does.
+        // A run has the effects of its agent.
         hints: Hints { open_world: set == Toolset::Runs && !hints.read_only, ..hints },
         at_once: false,
         sets: vec![set],
@@ -164,7 +164,7 @@ impl Action for OperationTool {
     }
 }
 
-/// What is wrong with how an operation stands among the tools; nothing, in a server that is tested.
+/// Errors in how operations are declared as tools; empty in a tested server.
 #[must_use]
 pub fn faults(docs: &[OperationDoc]) -> Vec<String> {
     let mut faults = Vec::new();

@@ -16,14 +16,14 @@ use crate::{
     },
 };
 
-/// Parameters that are for streams and browsers.
+/// Parameters that are only for streams and browsers.
 const HIDDEN: [&str; 2] = ["ticket", "stream"];
-/// Of an operation that streams: how long it is read.
+/// For an operation that streams: how long to read.
 pub(super) const WAIT: &str = "wait_s";
-/// The parameter that says how many, and how many where a model does not say.
+/// The parameter for the number of rows, and its default for models.
 pub(super) const LIMIT: &str = "limit";
 const LIMIT_DEFAULT: u64 = 20;
-/// Parameters of one operation that are set where a model does not: reading events must not consume them.
+/// Defaults of parameters of one operation: reading events must not consume them.
 const DEFAULTS: [(&str, &str, &str); 1] = [("run.events", "since", "0")];
 
 /// One operation, ready to be called.
@@ -43,7 +43,7 @@ pub(super) struct Plan {
 #[derive(Debug, Clone)]
 struct Body {
     members: Vec<String>,
-    /// Members that it does not name are kept.
+    /// Whether it keeps unknown members.
     open: bool,
     required: bool,
 }
@@ -95,7 +95,7 @@ impl Plan {
     fn argument(&mut self, name: &str, schema: &Value, required: bool) {
         let slim = Value::from(schema::slim(schema, Words::Dropped, 1));
         match self.arguments.get(name) {
-            // One that is text where it stands in a path is text in a body as well.
+            // A name has one type everywhere: a value that is text in a path is text in a body as well.
             Some(known) if known["type"] != slim["type"] => self.clashes.push(name.to_owned()),
             Some(_) => {}
             None => drop(self.arguments.insert(name.to_owned(), slim)),
@@ -105,7 +105,7 @@ impl Plan {
         }
     }
 
-    /// Names that stand for two things: no operation that is a tool may have one.
+    /// Names with two meanings: no operation that is a tool may have one.
     pub(super) fn clashes(&self) -> &[String] {
         &self.clashes
     }
@@ -115,12 +115,12 @@ impl Plan {
         &self.arguments
     }
 
-    /// Those that must be there.
+    /// The required arguments.
     pub(super) fn required(&self) -> &[String] {
         &self.required
     }
 
-    /// What a client may assume, by the method.
+    /// The hints for clients, from the method.
     pub(super) fn hints(&self) -> Hints {
         let reads = self.route.method == Method::GET;
         let ends = self.route.method == Method::DELETE || self.route.method == Method::PATCH;
@@ -133,12 +133,12 @@ impl Plan {
         self.query.iter().any(|name| name == LIMIT)
     }
 
-    /// The parameter behind which a stream goes on.
+    /// The parameter after which a stream continues.
     pub(super) fn after(&self) -> Option<&str> {
         self.query.iter().map(String::as_str).find(|name| matches!(*name, "after" | "after_id" | "since"))
     }
 
-    /// The request that these arguments are.
+    /// The request for these arguments.
     pub(super) fn request(&self, arguments: &Map<String, Value>) -> Result<Request, Refusal> {
         let is_open = self.body.as_ref().is_some_and(|body| body.open);
         if let Some(unknown) = arguments.keys().find(|name| !is_open && !self.arguments.contains_key(*name)) {
@@ -193,7 +193,7 @@ fn members(schema: &Value) -> impl Iterator<Item = (&str, &Value, bool)> {
         .map(move |(name, schema)| (name.as_str(), schema, required.iter().any(|required| required == name)))
 }
 
-/// A value as it stands in a path or a query.
+/// A value in the form for a path or a query.
 fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

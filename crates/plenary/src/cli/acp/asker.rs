@@ -1,4 +1,4 @@
-//! The speaker and the agent, at a server that may restart meanwhile.
+//! The caller and the agent, and calls that survive a restart of the server.
 //! Must not know: the editor.
 
 use std::{
@@ -12,18 +12,18 @@ use tokio::{sync::OnceCell, time::Instant};
 
 use super::fault::Fault;
 
-/// How long a server is waited for that was there before.
+/// How long calls are retried when a server that was reachable before is gone.
 const AWAY_MAX: Duration = Duration::from_secs(60);
-/// The first wait before a call is repeated.
+/// The pause before the first retry.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
-/// The longest.
+/// The longest pause between retries.
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
-/// Who asks which agent.
+/// The caller and the agent that it talks to.
 pub(super) struct Asker {
     pub(super) client: Client,
     pub(super) agent: AgentHandle,
-    /// Whoever speaks; nobody where the server does not say.
+    /// The caller's handle; `None` if the server does not say.
     me: OnceCell<Option<AgentHandle>>,
     has_reached: AtomicBool,
 }
@@ -39,23 +39,23 @@ impl Asker {
         self.agent.as_str().trim_start_matches('@')
     }
 
-    /// Whoever speaks: as a saved identity says, else as the server does.
+    /// The caller's handle, from a saved identity or else from the server.
     async fn me(&self) -> Option<&AgentHandle> {
         let ask = || async { Some(self.call(|| self.client.me()).await.ok()?.value.handle) };
         self.me.get_or_init(ask).await.as_ref()
     }
 
-    /// Whether somebody is whoever speaks. Who is not known to be is not: the words of others are not shown as the user's.
+    /// Whether a handle is the caller's. False if the caller is unknown: words of others never show as the user's.
     pub(super) async fn is_me(&self, who: &AgentHandle) -> bool {
         self.me().await == Some(who)
     }
 
-    /// Whether the agent is of the same owner as whoever speaks.
+    /// Whether the agent and the caller have the same owner.
     pub(super) async fn is_of_same_owner(&self) -> bool {
         self.me().await.is_some_and(|me| me.owner() == self.agent.owner())
     }
 
-    /// Makes a call, and again while a server that was there before is away. It must be one that may be repeated.
+    /// Makes a call, and repeats it while a server that was reachable before is gone. The call must be safe to repeat.
     pub(super) async fn call<T, F>(&self, mut call: impl FnMut() -> F + Send) -> Result<T>
     where
         F: Future<Output = Result<T>> + Send,
@@ -89,7 +89,7 @@ impl Asker {
     }
 }
 
-/// Whether the server says that there is no such thing.
+/// Whether the error is the server's "not found".
 pub(super) fn is_missing(error: &Error) -> bool {
     matches!(error, Error::Refused(refused) if refused.status == 404)
 }

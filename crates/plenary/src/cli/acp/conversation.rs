@@ -24,7 +24,7 @@ use super::{
     updates::{agent_text, user_text},
 };
 
-/// A session, with whoever takes part in it.
+/// A session and its participants.
 pub(super) struct Conversation {
     pub(super) asker: Arc<Asker>,
     pub(super) editor: Arc<Editor>,
@@ -32,11 +32,11 @@ pub(super) struct Conversation {
     pub(super) id: SessionId,
 }
 
-/// What new events came to.
+/// The result of reading new events.
 #[derive(Default)]
 struct Progress {
     is_answered: bool,
-    /// Why no answer can come any more.
+    /// Why no answer can come any more, if so.
     over: Option<String>,
 }
 
@@ -96,7 +96,7 @@ impl Conversation {
         }
     }
 
-    /// Shows what the editor has not seen, up to the answer to the message `sent`.
+    /// Shows the events that the editor has not seen, up to the answer to the message `sent`.
     async fn read_on(&self, sent: u64) -> Result<Progress, Fault> {
         let mut progress = Progress::default();
         let mut after = *self.session.seen.lock();
@@ -136,7 +136,7 @@ impl Conversation {
         }
     }
 
-    /// Where the agent stands in the session; none where it is not in it.
+    /// The agent's standing in the session; `None` if it is not a participant.
     async fn find(&self) -> Result<Option<ParticipantStatus>, Fault> {
         let found = match self.asker.call(|| self.asker.client.session(&self.id)).await {
             Err(error) if is_missing(&error) => return Err(Fault::no_session(self.id.as_str())),
@@ -171,7 +171,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Shows a message of the agent or of others; one's own where the editor does not know it.
+    /// Shows a message of the agent or of others; with `with_own` also the caller's, which the editor does not know.
     async fn show(&self, event: &Event, with_own: bool) {
         let EventBody::Message(message) = &event.body else { return };
         let text = text(&message.content);
@@ -188,19 +188,19 @@ impl Conversation {
     }
 }
 
-/// Whether an event is more than how far the log is.
+/// Whether an event belongs to a session, and is not only a report of the log's position.
 fn is_of_sessions(json: &str) -> bool {
     let event: Value = serde_json::from_str(json).unwrap_or_default();
     !matches!(event["kind"].as_str(), Some("hello" | "head"))
 }
 
-/// Whether a message of the agent is the answer to the one that was sent: it may name another.
+/// Whether a message of the agent answers the message `sent`. A message may name another one as the one it answers.
 fn answers(message: &Message, sent: u64) -> bool {
     let named = message.metadata.as_ref().and_then(|metadata| metadata.get("in_reply_to")?.as_u64());
     named.is_none_or(|named| named == sent)
 }
 
-/// What a message says, as an editor shows it.
+/// The text of a message, as an editor shows it.
 fn text(content: &Content) -> String {
     let parts = match content {
         Content::Text(text) => return text.clone(),

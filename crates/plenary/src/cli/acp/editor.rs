@@ -21,7 +21,7 @@ pub(super) struct Editor {
     has_forms: AtomicBool,
 }
 
-/// A request to the editor that it has not answered.
+/// A pending request to the editor.
 pub(super) struct EditorRequest {
     /// Its number.
     pub(super) id: u64,
@@ -29,7 +29,7 @@ pub(super) struct EditorRequest {
 }
 
 impl EditorRequest {
-    /// What the editor answers, or why it does not. May be dropped while it waits: nothing is lost.
+    /// The editor's answer, or why there is none. May be dropped while it waits: nothing is lost.
     pub(super) async fn answer(&mut self) -> Result<Value, String> {
         (&mut self.answer).await.unwrap_or_else(|_| Err("the editor is gone".to_owned()))
     }
@@ -41,28 +41,28 @@ impl Editor {
         Self { out, asked: AtomicU64::new(0), waiting: Mutex::default(), has_forms }
     }
 
-    /// Learns what it can do.
+    /// Records the editor's capabilities.
     pub(super) fn meet(&self, capabilities: &Value) {
         self.has_forms.store(!capabilities["elicitation"]["form"].is_null(), Ordering::Relaxed);
     }
 
-    /// Whether it shows forms.
+    /// Whether the editor shows forms.
     pub(super) fn has_forms(&self) -> bool {
         self.has_forms.load(Ordering::Relaxed)
     }
 
-    /// Writes a message. One that closed its end gets nothing more.
+    /// Writes a message. Does nothing if the editor closed its end.
     pub(super) async fn say(&self, message: &Value) {
         let _gone = self.out.send(message.to_string()).await;
     }
 
-    /// Tells what happens in a session.
+    /// Sends an update of a session.
     pub(super) async fn update(&self, session: &str, update: &Value) {
         let params = json!({"sessionId": session, "update": update});
         self.say(&wire::notice("session/update", &params)).await;
     }
 
-    /// Asks something.
+    /// Sends a request.
     pub(super) async fn ask(&self, method: &str, params: &Value) -> EditorRequest {
         let id = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
         let (tell, answer) = oneshot::channel();
@@ -71,13 +71,13 @@ impl Editor {
         EditorRequest { id, answer }
     }
 
-    /// Takes a request back that somebody else has answered.
+    /// Withdraws a request that somebody else has answered.
     pub(super) async fn withdraw(&self, asking: EditorRequest) {
         self.waiting.lock().remove(&asking.id);
         self.say(&wire::notice("$/cancel_request", &json!({"requestId": asking.id}))).await;
     }
 
-    /// It answers what was asked under a number.
+    /// Records the editor's answer to the request with this number.
     pub(super) fn answered(&self, id: u64, result: Result<Value, String>) {
         if let Some(waiting) = self.waiting.lock().remove(&id) {
             let _nobody = waiting.send(result);

@@ -20,17 +20,17 @@ impl Fault {
         Self { code, text: text.into() }
     }
 
-    /// The members of the request are wrong.
+    /// A fault for wrong parameters of the request.
     pub(super) fn params(text: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidParams, text)
     }
 
-    /// There is no such session, or not for the caller.
+    /// A fault for a session that does not exist or is not the caller's.
     pub(super) fn no_session(id: &str) -> Self {
         Self::new(ErrorCode::NotFound, format!("there is no session `{id}` with this agent"))
     }
 
-    /// The agent failed, or can't be asked.
+    /// A fault for an agent that failed or cannot be reached.
     pub(super) fn internal(text: impl Into<String>) -> Self {
         Self::new(ErrorCode::Internal, text)
     }

@@ -33,7 +33,7 @@ use super::{
     lines::{self, LINES_WAITING_MAX, Lines},
 };
 
-/// How long requests may finish when the editor has closed its end.
+/// How long pending requests may take to finish after the editor has closed its end.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// Shown under `--help`.
@@ -46,7 +46,7 @@ a message in a session of the network, and the next message is the answer. Both 
 
 Without --as, you speak as your person.";
 
-/// Which agent.
+/// The arguments of `plenary acp`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Acp {
@@ -56,7 +56,7 @@ pub(crate) struct Acp {
 }
 
 pub(crate) async fn run(context: &Context, args: Acp) -> Result<(), Failure> {
-    // An editor shows what a request is answered with, and hides what a program prints.
+    // An editor shows the answer to a request, and hides what a program prints.
     let speaker = context.speaker().map_err(|failure| match explain::words(context, &failure) {
         (what, Some(next)) => format!("{what}; {next}"),
         (what, None) => what,
@@ -67,12 +67,12 @@ pub(crate) async fn run(context: &Context, args: Acp) -> Result<(), Failure> {
     let editor = Arc::new(Editor::new(out));
     let asker = speaker.map(|client| Asker::new(client, args.agent, me));
     let served = serve(editor, asker).await;
-    // Everything that could say something is gone, so this ends.
+    // Every sender is dropped by now, so the writer ends.
     let written = writing.await.map_err(|e| Failure::local(format!("writing failed: {e}")))?;
     served.and(written)
 }
 
-/// Reads lines until there are no more. What the server does goes on without the editor.
+/// Reads lines until the input ends. Work on the server continues without the editor.
 async fn serve(editor: Arc<Editor>, asker: Result<Asker, String>) -> Result<(), Failure> {
     let sessions = Arc::new(Sessions::new(editor.clone(), asker));
     let mut lines = Lines::new();
@@ -136,7 +136,7 @@ async fn answer(
     }
 }
 
-/// What this side can do. A client of another version gets ours, and decides.
+/// The capabilities of this side. A client of another protocol version gets ours, and decides.
 fn initialized(sessions: &Sessions, params: &Value) -> Value {
     sessions.editor().meet(&params["clientCapabilities"]);
     json!({

@@ -8,7 +8,7 @@ use super::fault::Fault;
 /// The text of the blocks of a prompt.
 ///
 /// # Errors
-/// When a block is one that was not offered, or there is nothing in any.
+/// When a block has a type that was not offered, or the prompt is empty.
 pub(super) fn text(prompt: &Value) -> Result<String, Fault> {
     let blocks = prompt.as_array().ok_or_else(|| Fault::params("`prompt` must be a list of blocks"))?;
     let texts = blocks.iter().map(block).collect::<Result<Vec<String>, Fault>>()?;
@@ -16,7 +16,7 @@ pub(super) fn text(prompt: &Value) -> Result<String, Fault> {
     if text.trim().is_empty() { Err(Fault::params("the prompt is empty")) } else { Ok(text) }
 }
 
-/// A mention stands inside its sentence; what is longer stands by itself.
+/// A mention is inline, within its sentence; a longer text is a paragraph of its own.
 fn joined(texts: &[String]) -> String {
     let mut whole = String::new();
     for text in texts {
@@ -46,7 +46,7 @@ fn block(block: &Value) -> Result<String, Fault> {
     }
 }
 
-/// Longer than any fence in the text.
+/// A fence longer than any in the text.
 fn fence(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     "`".repeat(longest.max(2) + 1)

@@ -5,28 +5,28 @@
 use plenary_runs::ELICITATION;
 use serde_json::{Map, Value, json};
 
-/// The prompt that leaves out what may be left out.
+/// The prompt that skips an optional field.
 const NOTHING: &str = "-";
 /// The kinds of option that an editor knows.
 const KINDS: [&str; 4] = ["allow_once", "allow_always", "reject_once", "reject_always"];
 /// The kind of an option whose agent names none.
 const KIND: &str = "allow_once";
 
-/// What a run waits for.
+/// The input that a run waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Question {
-    /// Which run.
+    /// The run's id.
     pub(super) run: String,
-    /// The id of its event that asks.
+    /// The id of the run's event with the question.
     pub(super) event: u64,
-    /// The names and descriptions of what has no answer yet.
+    /// The names and descriptions of the inputs without an answer.
     keys: Vec<(String, String)>,
     options: Map<String, Value>,
     form: Option<Form>,
     answers: Map<String, Value>,
 }
 
-/// What is asked for as values of known types.
+/// The requested inputs as typed fields.
 #[derive(Debug, Clone, PartialEq)]
 struct Form {
     message: String,
@@ -39,7 +39,7 @@ impl Form {
         Some(Self { message, schema: members["form"].as_object()?.clone() })
     }
 
-    /// Whether it asks for nothing but a yes.
+    /// Whether the form has no fields and only asks for consent.
     fn is_empty(&self) -> bool {
         self.schema.get("properties").and_then(Value::as_object).is_none_or(Map::is_empty)
     }
@@ -50,24 +50,24 @@ impl Form {
     }
 }
 
-/// The answer that is a word, and no values.
+/// An answer of one word, without values.
 fn said(word: &str) -> Map<String, Value> {
     Map::from_iter([(ELICITATION.to_owned(), word.into())])
 }
 
-/// What the editor makes of a question.
+/// The editor's response to a question.
 #[derive(Debug, PartialEq)]
 pub(super) enum Reply {
     /// The answers, by name.
     Answers(Map<String, Value>),
     /// The turn was canceled.
     Canceled,
-    /// Nobody answers now; the run waits.
+    /// No answer for now; the run keeps waiting.
     Later,
 }
 
 impl Question {
-    /// From the members of a WaitForInput, or of a run that waits.
+    /// Reads the members of a WaitForInput event, or of a waiting run.
     pub(super) fn new((run, event): (&str, u64), members: &Value) -> Self {
         let described = |(key, description): (&String, &Value)| {
             let text = match description {
@@ -82,7 +82,7 @@ impl Question {
         let form = Form::new(members);
         let has_fields = form.as_ref().is_some_and(|form| !form.is_empty());
         let keys = members["request_keys"].as_object().into_iter().flatten();
-        // The word that declines is none of the fields.
+        // The word that declines is not a field.
         let keys = keys.filter(|(key, _)| !(has_fields && *key == ELICITATION)).map(described).collect();
         let options = members["options"].as_object().cloned().unwrap_or_default();
         Self { run: run.to_owned(), event, keys, options, form, answers: Map::new() }
@@ -93,7 +93,7 @@ impl Question {
         self.form.as_ref().filter(|form| !form.is_empty())
     }
 
-    /// In words: the first thing that has no answer.
+    /// The question as text: the first input without an answer.
     pub(super) fn words(&self) -> String {
         let Some((key, text)) = self.keys.first() else { return "The agent waits for an answer.".to_owned() };
         let Some(form) = self.fields() else { return text.clone() };
@@ -102,7 +102,7 @@ impl Question {
         format!("{message}{key}: {text}\n\n`decline` or `cancel` gives nothing{leave}.")
     }
 
-    /// The request for a permission, under the id of a call of a tool; none unless there is one thing to know, with options.
+    /// The permission request, under the id of a tool call; `None` unless there is exactly one input and it has options.
     pub(super) fn permission(&self, session: &str, call: &str) -> Option<Value> {
         let [(key, text)] = self.keys.as_slice() else { return None };
         let options = self.options_of(key)?;
@@ -114,7 +114,7 @@ impl Question {
         Some(json!({"sessionId": session, "toolCall": call, "options": options}))
     }
 
-    /// What the answer to that means.
+    /// Interprets the answer to the permission request.
     pub(super) fn permitted(&self, outcome: &Value) -> Reply {
         let chosen = outcome["outcome"]["optionId"].as_str();
         match (chosen, self.keys.as_slice()) {
@@ -123,7 +123,7 @@ impl Question {
         }
     }
 
-    /// The request for a form.
+    /// The request that shows the form.
     pub(super) fn form(&self, session: &str) -> Value {
         if let Some(Form { message, schema }) = &self.form {
             let mut schema = schema.clone();
@@ -148,7 +148,7 @@ impl Question {
         })
     }
 
-    /// What the answer to that means.
+    /// Interprets the answer to the form.
     pub(super) fn filled(&self, answer: &Value) -> Reply {
         match (answer["action"].as_str(), &self.form) {
             (Some("accept"), Some(form)) if form.is_empty() => Reply::Answers(said("accept")),
@@ -160,7 +160,7 @@ impl Question {
         }
     }
 
-    /// A prompt answers the first thing that has no answer; all answers once there is nothing more to know.
+    /// Takes a prompt as the answer to the first open input; returns all answers once none is open.
     pub(super) fn answer_with(&mut self, text: &str) -> Option<Map<String, Value>> {
         if let word @ ("decline" | "cancel") = text.trim()
             && self.form.is_some()
@@ -177,7 +177,7 @@ impl Question {
         self.keys.is_empty().then(|| std::mem::take(&mut self.answers))
     }
 
-    /// The options of a thing to know: id, name and kind.
+    /// The options of an input: id, name and kind.
     fn options_of(&self, key: &str) -> Option<Vec<(&str, &str, &str)>> {
         let options = self.options.get(key)?.as_array()?.iter();
         let options = options.filter_map(|option| {

@@ -20,27 +20,27 @@ use super::{
     thread::ThreadSession,
 };
 
-/// Most sessions that are open at a time.
+/// The maximum number of open sessions.
 const SESSIONS_MAX: usize = 256;
-/// How many sessions a page of the list has.
+/// The number of sessions on a page of the list.
 const LISTED_MAX: u32 = 50;
 
-/// A session that is open.
+/// An open session.
 pub(super) struct Session {
     pub(super) id: String,
     cwd: String,
     place: Place,
-    /// The prompt that is not answered yet.
+    /// Cancels the pending prompt.
     turn: Mutex<Option<CancellationToken>>,
-    /// Stops what goes on without a prompt.
+    /// Stops the work that no prompt started.
     pub(super) background: CancellationToken,
-    /// What the next prompt answers.
+    /// The question that the next prompt answers.
     pub(super) question: Mutex<Option<Question>>,
-    /// Up to where the editor has seen the session of the network.
+    /// The editor has seen the network's session up to here.
     pub(super) seen: Mutex<u64>,
 }
 
-/// What a session of the editor is on the network.
+/// The counterpart of an editor's session on the network.
 enum Place {
     /// A thread of an agent that the server runs.
     Thread,
@@ -48,7 +48,7 @@ enum Place {
     Conversation(SessionId),
 }
 
-/// A prompt that is not answered yet.
+/// A pending prompt.
 pub(super) struct Turn {
     session: Arc<Session>,
     cancel: CancellationToken,
@@ -73,7 +73,7 @@ impl Session {
         })
     }
 
-    /// Where the editor is; agents of the same machine may want to know.
+    /// The editor's working directory; agents on the same machine may need it.
     pub(super) fn cwd(&self) -> &str {
         &self.cwd
     }
@@ -136,7 +136,7 @@ impl Sessions {
         Ok(json!({"sessionId": session.id}))
     }
 
-    /// `session/load` and, where nothing of it `is_shown`, `session/resume`.
+    /// `session/load`, or `session/resume` if `is_shown` is false.
     pub(super) async fn load(&self, params: &Value, is_shown: bool) -> Answer {
         let (asker, cwd, id) = (self.asker()?, directory(params)?, text(params, "sessionId")?);
         let session = if asker.is_hosted().await? {
@@ -153,7 +153,7 @@ impl Sessions {
         Ok(json!({}))
     }
 
-    /// `session/list`. What is on the network has no directory: each is listed for the one that is asked for.
+    /// `session/list`. A session of the network has no directory: each is listed under the directory in the request.
     pub(super) async fn list(&self, params: &Value) -> Answer {
         let asker = self.asker()?;
         let here = || std::env::current_dir().unwrap_or_default().to_string_lossy().into_owned();
@@ -170,7 +170,7 @@ impl Sessions {
         Ok(answer)
     }
 
-    /// `session/close`: nothing of it is shown any more. On the network it stays.
+    /// `session/close`: stops showing the session. It stays on the network.
     pub(super) fn close(&self, params: &Value) -> Answer {
         let session = self.find(params)?;
         self.cancel(params);
@@ -185,7 +185,7 @@ impl Sessions {
         turn.as_ref().unwrap_or(&session.background).cancel();
     }
 
-    /// The turn of a prompt; it can be canceled from now on.
+    /// Starts the turn of a prompt, which can be canceled from now on.
     pub(super) fn begin_turn(&self, params: &Value) -> Result<Turn, Fault> {
         let session = self.find(params)?;
         let cancel = CancellationToken::new();
@@ -228,7 +228,7 @@ fn listed(id: &str, cwd: &str, title: Option<&str>, updated_at: &str) -> Value {
     entry
 }
 
-/// Some threads of the agent, and the cursor of the next ones.
+/// One page of the agent's threads, and the cursor of the next page.
 async fn threads(
     asker: &Asker,
     cursor: Option<&str>,
@@ -241,7 +241,7 @@ async fn threads(
     Ok((threads.iter().map(entry).collect(), next))
 }
 
-/// Some sessions with the agent, and the cursor of the next ones. A page may have none: they are among all sessions.
+/// One page of the sessions with the agent, and the next cursor. A page may be empty: it is filtered from all sessions.
 async fn conversations(
     asker: &Asker,
     cursor: Option<&str>,

@@ -22,43 +22,43 @@ use super::{
     updates::{EditorView, agent_text, call_id, user_text},
 };
 
-/// How long a run may take to end that was told to; the server gives it eight seconds.
+/// How long a run may take to end after a cancellation; the server gives it eight seconds.
 const CANCEL_MAX: Duration = Duration::from_secs(10);
-/// Largest document that is shown whole; of a larger one the editor gets the address.
+/// The largest document that is shown whole; for a larger one the editor gets the URL.
 const DOCUMENT_BYTES_MAX: usize = 64 << 10;
 
-/// Why a turn stops, as the protocol says it.
+/// Why a turn ended, in the protocol's terms.
 pub(super) type StopReason = &'static str;
 pub(super) const END_TURN: StopReason = "end_turn";
 pub(super) const CANCELLED: StopReason = "cancelled";
 
-/// A session, with whoever takes part in it.
+/// A session and its participants.
 pub(super) struct ThreadSession {
     pub(super) asker: Arc<Asker>,
     pub(super) editor: Arc<Editor>,
     pub(super) session: Arc<Session>,
 }
 
-/// A question that the editor has.
+/// A question that the editor is showing.
 struct OpenQuestion {
     question: Question,
     is_form: bool,
     asking: EditorRequest,
 }
 
-/// A run that is followed.
+/// The run being followed.
 struct FollowedRun<'a> {
     session: &'a ThreadSession,
     run: String,
     cancel: &'a CancellationToken,
     shown: EditorView,
     asked: Option<OpenQuestion>,
-    /// Until when a run that was told to stop is waited for.
+    /// The deadline of a run that was told to stop.
     stop: Option<Instant>,
 }
 
 impl ThreadSession {
-    /// Asks the agent, and tells what it does.
+    /// Sends a prompt to the agent, and shows what the agent does.
     pub(super) async fn prompt(&self, text: &str, cancel: &CancellationToken) -> Result<StopReason, Fault> {
         let question = self.session.question.lock().take();
         let (run, after) = match question {
@@ -81,7 +81,7 @@ impl ThreadSession {
     async fn start(&self, text: &str) -> Result<String, Fault> {
         let asker = &self.asker;
         let is_of_same_owner = asker.is_of_same_owner().await;
-        // It may tell the name of a user; agents of others keep what they get.
+        // The directory may contain a user's name, so agents of other owners do not get it.
         let metadata = json!({"cwd": self.session.cwd()}).as_object().cloned();
         let metadata = metadata.filter(|_| is_of_same_owner);
         let chat = Chat {
@@ -94,7 +94,8 @@ impl ThreadSession {
         Ok(asker.call(|| asker.client.start_run(asker.name(), &chat, &key)).await?.run_id)
     }
 
-    /// Answers a question of a run, and no later one; false if that waits no more. What follows says what became of it.
+    /// Answers this question of a run, and no later one; false if the run no longer waits for it. The events that follow
+    /// show the effect.
     async fn resume(&self, question: &Question, answers: &Map<String, Value>) -> Result<bool, Fault> {
         let (asker, asked) = (&self.asker, Some(question.event));
         match asker.call(|| asker.client.resume_run(asker.name(), &question.run, asked, answers)).await {
@@ -122,7 +123,7 @@ impl ThreadSession {
         ended
     }
 
-    /// Reads the thread from its beginning, and shows it. What goes on in it is followed.
+    /// Reads the thread from its beginning, and shows it. Follows the run in progress.
     pub(super) async fn load(&self, is_shown: bool) -> Result<(), Fault> {
         let (asker, id) = (&self.asker, &self.session.id);
         let (mut shown, mut since, mut last) = (EditorView::default(), None, None);
@@ -168,7 +169,7 @@ impl ThreadSession {
         Ok(())
     }
 
-    /// Goes on with the last run of the thread where it is.
+    /// Continues to follow the last run of the thread.
     async fn take_up(&self, run: String) -> Result<(), Fault> {
         let asker = &self.asker;
         let report = asker.call(|| asker.client.run_report(asker.name(), &run)).await?.value;
@@ -208,7 +209,7 @@ impl ThreadSession {
         }
     }
 
-    /// A document that is short text, whole: an editor has no token to fetch it with.
+    /// The whole of a short text document: an editor has no token to fetch it with.
     async fn document(&self, id: Option<&str>, link: &Value) -> Option<Value> {
         let mime_type = link["mimeType"].as_str()?;
         if !mime_type.starts_with("text/") && !mime_type.starts_with("application/json") {
@@ -222,7 +223,7 @@ impl ThreadSession {
 }
 
 impl FollowedRun<'_> {
-    /// Shows what the run does, to its end or to a question that the next prompt answers.
+    /// Shows the run's events until it ends or asks a question that the next prompt answers.
     async fn go_on(&mut self, stream: &mut RunStream) -> Result<StopReason, Fault> {
         loop {
             let signal = tokio::select! {
@@ -254,11 +255,11 @@ impl FollowedRun<'_> {
         }
     }
 
-    /// What an event means for the turn; the reason when it ends that.
+    /// Handles an event; returns the reason if the event ends the turn.
     #[expect(clippy::wildcard_enum_match_arm, reason = "other events are not shown")]
     async fn event(&mut self, event: &RunEvent) -> Result<Option<StopReason>, Fault> {
         if event.id.is_some() && !self.still_asks().await {
-            // It was answered elsewhere, or the run is over.
+            // Somebody else answered the question, or the run is over.
             self.withdraw().await;
         }
         self.session.show(event, &mut self.shown).await;
@@ -278,7 +279,7 @@ impl FollowedRun<'_> {
         }
     }
 
-    /// Whether the run waits for what the editor is asked. It may say something meanwhile.
+    /// Whether the run still waits for the question that the editor shows. Other events may arrive in the meantime.
     async fn still_asks(&self) -> bool {
         let Some(OpenQuestion { question, .. }) = &self.asked else { return false };
         let asker = &self.session.asker;
@@ -299,7 +300,7 @@ impl FollowedRun<'_> {
         None
     }
 
-    /// The next prompt answers the question.
+    /// Leaves the question to the next prompt.
     async fn leave(&self, question: Question) -> StopReason {
         self.session.tell(&agent_text(&question.words())).await;
         *self.session.session.question.lock() = Some(question);
@@ -321,14 +322,14 @@ impl FollowedRun<'_> {
         Ok(None)
     }
 
-    /// Takes back what the editor is asked and has not answered.
+    /// Withdraws the question that the editor is showing.
     async fn withdraw(&mut self) {
         if let Some(open) = self.asked.take() {
             self.session.editor.withdraw(open.asking).await;
         }
     }
 
-    /// Tells the run to stop. Whatever becomes of that, the turn ends.
+    /// Cancels the run. The turn ends whether that succeeds or not.
     async fn cancel(&mut self) {
         self.stop = Some(Instant::now() + CANCEL_MAX);
         self.withdraw().await;
@@ -338,7 +339,7 @@ impl FollowedRun<'_> {
     }
 }
 
-/// What a WaitForInput asks.
+/// The question of a WaitForInput event.
 fn question(event: &RunEvent) -> Question {
     let members: Value = serde_json::from_str(event.json()).unwrap_or_default();
     Question::new((&event.run_id, event.id.unwrap_or_default()), &members)

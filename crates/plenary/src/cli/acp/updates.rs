@@ -7,17 +7,17 @@ use plenary_client::runs::{EventBody, FinishReason, RunEvent};
 use plenary_hosts::acp::wire::text_block;
 use serde_json::{Value, json};
 
-/// Most calls of tools that are open at a time; past it the oldest is taken for done.
+/// The maximum number of open tool calls; beyond it the oldest counts as done.
 const CALLS_OPEN_MAX: usize = 256;
 
-/// What an editor was shown of a run.
+/// The parts of a run that the editor was shown.
 #[derive(Debug, Default)]
 pub(super) struct EditorView {
-    /// Of the text that is being made.
+    /// The part of the current text that was shown.
     text: String,
-    /// Whether pieces of it were missed.
+    /// Whether deltas of the text were lost.
     is_torn: bool,
-    /// Whether there was any text.
+    /// Whether any text was shown.
     has_text: bool,
     /// Calls without a result: id and name.
     calls: VecDeque<(String, String)>,
@@ -28,7 +28,7 @@ pub(super) fn agent_text(text: &str) -> Value {
     json!({"sessionUpdate": "agent_message_chunk", "content": text_block(text)})
 }
 
-/// Text of whoever prompts.
+/// Text of the user.
 pub(super) fn user_text(text: &str) -> Value {
     json!({"sessionUpdate": "user_message_chunk", "content": text_block(text)})
 }
@@ -42,12 +42,12 @@ fn finished(id: &str, status: &str, text: &str) -> Value {
 }
 
 impl EditorView {
-    /// The stream broke: what follows of a text may not follow what was shown.
+    /// Notes that the stream broke: later deltas may not continue the text that was shown.
     pub(super) fn tear(&mut self) {
         self.is_torn = true;
     }
 
-    /// What an event adds.
+    /// The updates for an event.
     pub(super) fn event(&mut self, event: &RunEvent) -> Vec<Value> {
         match &event.body {
             EventBody::TextDelta { content } if self.is_torn || content.is_empty() => Vec::new(),
@@ -81,7 +81,7 @@ impl EditorView {
         }
     }
 
-    /// What was not shown of a text that is whole now. A text in the making may come to several whole ones.
+    /// The part of a complete text that was not shown yet. One streamed text may end as several complete ones.
     fn whole_text(&mut self, whole: &str) -> Option<String> {
         let shown = std::mem::take(&mut self.text);
         self.is_torn = false;
@@ -92,7 +92,7 @@ impl EditorView {
         }
         let rest = match whole.strip_prefix(shown.as_str()) {
             Some(rest) => rest.to_owned(),
-            // Pieces were lost: the text comes once more, as it is.
+            // Deltas were lost: show the whole text again.
             None => format!("\n\n{whole}"),
         };
         (!rest.is_empty()).then_some(rest)
@@ -109,7 +109,7 @@ impl EditorView {
         oldest.map(|(id, _)| finished(&id, "completed", "")).into_iter().chain([update]).collect()
     }
 
-    /// A result names its tool and not its call: it is that of the oldest open call.
+    /// Closes the oldest open call of the tool: a result names its tool and not its call.
     fn result(
         &mut self,
         at: Option<usize>,
@@ -137,7 +137,7 @@ impl EditorView {
     }
 }
 
-/// The id of the call that an event tells of.
+/// The id of the call that an event belongs to.
 pub(super) fn call_id(event: &RunEvent) -> String {
     format!("{}:{}", event.run_id, event.id.unwrap_or_default())
 }

@@ -23,7 +23,7 @@ pub(crate) enum Command {
     Get(Get),
 }
 
-/// Which files.
+/// The arguments of `context blob put`.
 #[derive(Debug, Args)]
 pub(crate) struct PutArguments {
     /// The files
@@ -31,7 +31,7 @@ pub(crate) struct PutArguments {
     files: Vec<String>,
 }
 
-/// Which content.
+/// The arguments of `context blob get`.
 #[derive(Debug, Args)]
 pub(crate) struct Get {
     /// SHA-256 hash of the content, as the deliverable states it
@@ -79,7 +79,7 @@ async fn put(context: &Context, place: &Place, name: &str, content: Bytes) -> Re
     Ok(context.out.line(&format!("sha256:{id}  {}", clean(name)))?)
 }
 
-/// Puts the contents of deliverables.
+/// Uploads the contents of deliverables.
 pub(super) async fn upload(
     context: &Context,
     place: &Place,

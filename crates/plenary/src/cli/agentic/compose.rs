@@ -11,7 +11,7 @@ use super::{
 /// Longest title of the protocol, in characters (AP-22).
 pub(super) const TITLE_CHARS_MAX: usize = 200;
 
-/// Fills in what a note says.
+/// Fills in the values of a note.
 pub(super) fn with_note(package: &mut NewPackage, note: Note) {
     let Note { title, decisions, questions, handoff, content, front } = note;
     put(&mut package.title, title);
@@ -29,22 +29,22 @@ pub(super) fn with_note(package: &mut NewPackage, note: Note) {
     package.parent_package_id = package.parent_package_id.take().or(front.parent);
 }
 
-/// What commits say.
+/// A summary of the commits of a deposit.
 pub(super) struct CommitSummary<'a> {
     /// Newest first.
     pub(super) commits: &'a [Commit],
-    /// How many there are in all.
+    /// The total number of commits.
     pub(super) commits_all: usize,
-    /// What they changed.
+    /// The files that the commits changed.
     pub(super) files: &'a [ChangedFile],
-    /// How many files there are in all.
+    /// The total number of changed files.
     pub(super) files_all: usize,
     /// The branch.
     pub(super) branch: Option<&'a str>,
 }
 
-/// Fills in what commits say: the newest one's subject, lines that begin with `Decision:`, `Question:` or `Handoff:`
-/// (without any decision, the subjects are what was decided), and the files as they are now.
+/// Fills in the values of the commits: the subject of the newest, lines that begin with `Decision:`, `Question:` or
+/// `Handoff:` (without a decision, the subjects count as decisions), and the files in their current state.
 pub(super) fn with_commits(package: &mut NewPackage, told: &CommitSummary<'_>) {
     let CommitSummary { commits, commits_all, files, files_all, branch } = told;
     let Some(newest) = commits.first() else { return };
@@ -98,7 +98,7 @@ fn listing(commits: &[Commit], all: usize) -> String {
     text.trim_end().to_owned()
 }
 
-/// The rest of lines that begin with one of these words and a colon.
+/// The text after the colon, in lines that begin with one of these words.
 fn marked_lines(body: &str, words: &[&str]) -> Vec<String> {
     let of = |line: &str| {
         let (word, rest) = line.trim().split_once(':')?;
@@ -108,7 +108,7 @@ fn marked_lines(body: &str, words: &[&str]) -> Vec<String> {
     body.lines().filter_map(of).collect()
 }
 
-/// A title that fits with its tail.
+/// Cuts a title so that it fits together with its tail.
 fn cut(title: &str, tail: &str) -> String {
     let room = TITLE_CHARS_MAX - tail.chars().count();
     if title.chars().count() <= room {
@@ -118,7 +118,7 @@ fn cut(title: &str, tail: &str) -> String {
     format!("{}…{tail}", kept.trim_end())
 }
 
-/// Sets a text where there is none yet.
+/// Sets a text if it is empty.
 fn put(field: &mut String, text: Option<String>) {
     if field.is_empty() {
         *field = text.unwrap_or_default();

@@ -17,12 +17,12 @@ use crate::{
 };
 
 const DAY_MS: u64 = 86_400_000;
-/// Projects that are asked at the same time.
+/// Projects that are queried concurrently.
 const ASKED_AT_ONCE: usize = 8;
-/// Packages of a project that are looked at.
+/// Packages read per project.
 const PACKAGES: u32 = 100;
 
-/// How far back.
+/// The arguments of `context daily`.
 #[derive(Debug, Args)]
 pub(crate) struct Daily {
     /// Number of days to cover, including today; a day begins at midnight UTC [default: 1]
@@ -30,7 +30,7 @@ pub(crate) struct Daily {
     days: u32,
 }
 
-/// What a project has to say.
+/// The part of the report for one project.
 struct ProjectReport {
     project: String,
     today: Vec<(Package, Value)>,
@@ -109,7 +109,7 @@ async fn project_report(
     Ok(ProjectReport { project, today, waiting })
 }
 
-/// Packages beside their own JSON.
+/// Packages together with their own JSON.
 fn with_raw(packages: &[Package], json: &str) -> Vec<(Package, Value)> {
     let raw: Value = serde_json::from_str(json).unwrap_or_default();
     let raws = raw["packages"].as_array().cloned().unwrap_or_default();

@@ -11,18 +11,18 @@ use plenary_client::context::{BlobId, Deliverable};
 
 use crate::cli::failure::Failure;
 
-/// Largest file that is taken, in bytes.
+/// Largest file that is read, in bytes.
 const OCTETS_MAX: u64 = 256 << 20;
 
-/// A deliverable, and its content where it is a file here.
+/// A deliverable, and its content if it is a local file.
 pub(super) struct DeliverableFile {
-    /// What the package says of it.
+    /// The package's entry for it.
     pub(super) entry: Deliverable,
     /// The file's bytes.
     pub(super) content: Option<Bytes>,
 }
 
-/// Reads what was named: a URL as it stands, a file with its hash and size.
+/// Reads a deliverable: a URL unchanged, a file with its hash and size.
 pub(super) fn read(directory: &Path, root: &Path, named: &str) -> Result<DeliverableFile, Failure> {
     if named.contains("://") {
         let path = named.split(['?', '#']).next().unwrap_or_default();
@@ -56,14 +56,14 @@ pub(super) fn read(directory: &Path, root: &Path, named: &str) -> Result<Deliver
     Ok(DeliverableFile { entry, content: Some(content) })
 }
 
-/// The path from the project's root where the file is below it, else the name as it was given.
+/// The path relative to the project's root if the file is below it, otherwise the name as given.
 fn shown(file: &Path, root: &Path, named: &str) -> String {
     let clean = plain(file);
     let below = clean.strip_prefix(plain(root)).ok().map(|path| path.to_string_lossy().into_owned());
     below.unwrap_or_else(|| named.to_owned())
 }
 
-/// A path without `.` and `..`, by its text alone.
+/// The path without `.` and `..`, resolved by its text alone.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -78,7 +78,7 @@ fn plain(path: &Path) -> PathBuf {
     plain
 }
 
-/// The type by the extension, as the protocol's examples write it; `file` where there is none.
+/// The type, from the extension, as in the protocol's examples; `file` without an extension.
 pub(super) fn kind(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or_default();
     match name.rsplit_once('.') {

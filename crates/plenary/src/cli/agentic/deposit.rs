@@ -22,11 +22,11 @@ use crate::{
     out::clean,
 };
 
-/// Pages of packages that are looked through for the last deposit from this repository.
+/// Pages of packages that are searched for the last deposit from this repository.
 const PAGES_MAX: usize = 10;
-/// Packages of one page.
+/// Packages per page.
 const PAGE: u32 = 100;
-/// Whoever runs a hook waits no longer than this.
+/// The time limit of a deposit from a hook.
 const AUTO_MAX: Duration = Duration::from_secs(10);
 
 /// Shown under `--help`.
@@ -38,7 +38,7 @@ topic, parent, tags, deliverables. Flags override the note; lists are joined.
 With --git, the commits since the last deposit of this repository give title, decisions (lines `Decision: …`, else the \
 subjects), questions (`Question: …`), handoff (`Handoff: …`) and the changed files with their hashes.";
 
-/// What is deposited.
+/// The arguments of `context deposit`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Deposit {
@@ -112,7 +112,7 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, deposit: Deposit) -
     match tokio::time::timeout(AUTO_MAX, attempt(context, args, deposit)).await {
         Ok(Ok(())) => {}
         Ok(Err(failure)) => {
-            // The caller's own work is what counts; it hears of the failure, and goes on.
+            // The caller's own work has priority: report the failure and succeed.
             crate::cli::explain::report(context, &failure);
         }
         Err(_) => context.out.note("nothing was deposited: the server did not answer in time"),
@@ -169,7 +169,7 @@ async fn attempt(context: &Context, args: &PlaceArgs, deposit: Deposit) -> Resul
     })
 }
 
-/// What is deposited, without its author; `None` where there is nothing new.
+/// Composes the package, without its author; `None` if there is nothing new.
 async fn compose(
     context: &Context,
     place: &Place,
@@ -224,7 +224,7 @@ async fn compose(
     Ok(Some((package, delivered)))
 }
 
-/// What the flags say.
+/// The package from the flags alone.
 fn said(place: &Place, deposit: &Deposit) -> Result<NewPackage, Failure> {
     let or_empty = |text: &Option<String>| text.clone().unwrap_or_default();
     Ok(NewPackage {
@@ -252,7 +252,7 @@ fn said(place: &Place, deposit: &Deposit) -> Result<NewPackage, Failure> {
     })
 }
 
-/// Fills in what the commits say; whether there are any.
+/// Fills in the values of the commits; returns whether there are any.
 async fn from_git(
     context: &Context,
     place: &Place,
@@ -296,7 +296,7 @@ async fn from_git(
     Ok(true)
 }
 
-/// Where the newest package that names a commit of this repository left off.
+/// The last commit named by the newest package from this repository.
 async fn last_deposited(place: &Place, repository: &Repository) -> Result<Option<String>, Failure> {
     let mut query = PackageQuery { limit: Some(PAGE), ..PackageQuery::default() };
     for _ in 0..PAGES_MAX {

@@ -27,7 +27,7 @@ pub(crate) enum Command {
     History(History),
 }
 
-/// A fact.
+/// The arguments of `fact assert`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary context fact assert lexer status green")]
 pub(crate) struct Assert {
@@ -52,7 +52,7 @@ pub(crate) struct Assert {
     valid_from: Option<String>,
 }
 
-/// Which facts.
+/// The arguments of `fact get`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary context fact get lexer status --as-of 2026-03-01")]
 pub(crate) struct Get {
@@ -71,7 +71,7 @@ pub(crate) struct Get {
     tag: Option<String>,
 }
 
-/// Which fact ends.
+/// The arguments of `fact invalidate`.
 #[derive(Debug, Args)]
 pub(crate) struct Invalidate {
     /// Subject
@@ -83,7 +83,7 @@ pub(crate) struct Invalidate {
     object: Option<String>,
 }
 
-/// Of what.
+/// The arguments of `fact history`.
 #[derive(Debug, Args)]
 pub(crate) struct History {
     /// The subject

@@ -12,17 +12,17 @@ use plenary_kernel::json::digest;
 
 use crate::cli::failure::Failure;
 
-/// Most commits that are told of one by one.
+/// Maximum number of commits that are listed.
 pub(super) const COMMITS_MAX: usize = 200;
-/// Without an earlier deposit, so many of the newest commits.
+/// The number of newest commits to use if there is no earlier deposit.
 pub(super) const COMMITS_AT_FIRST: usize = 20;
-/// Most files that are named.
+/// Maximum number of files that are listed.
 pub(super) const FILES_MAX: usize = 200;
-/// A larger file is named without its hash, in bytes.
+/// Largest file that is hashed, in bytes; a larger one is listed without its hash.
 const HASHED_OCTETS_MAX: u64 = 32 << 20;
 
-/// A repository's own configuration may name programs: for what changed on disk, for signatures, for differences, and
-/// in a bare repository that lies in the files of another one. None of them is run; nothing is fetched, either.
+/// Overrides of settings by which a repository may name programs: for file changes, signatures and differences, and in
+/// a bare repository within another repository's files. Git runs none of them, and fetches nothing.
 const HARMLESS: [&str; 12] = [
     "-c",
     "core.fsmonitor=false",
@@ -47,25 +47,25 @@ pub(super) struct Commit {
     pub(super) subject: String,
     /// The rest of its message.
     pub(super) body: String,
-    /// By whom.
+    /// The author's name.
     pub(super) author: String,
 }
 
 /// A file as it is at a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ChangedFile {
-    /// From the top of the repository.
+    /// Relative to the root of the repository.
     pub(super) path: String,
-    /// In bytes.
+    /// Its size in bytes.
     pub(super) size_bytes: u64,
-    /// `sha256:<hex>`; none where the file is too large.
+    /// `sha256:<hex>`; `None` if the file is too large.
     pub(super) hash: Option<String>,
 }
 
-/// A repository and its present commit.
+/// A repository and its current commit.
 #[derive(Debug)]
 pub(super) struct Repository {
-    /// Where git is run.
+    /// The directory in which git runs.
     directory: PathBuf,
     /// The commit that is checked out.
     pub(super) head: String,
@@ -75,7 +75,7 @@ impl Repository {
     /// The repository of a directory.
     ///
     /// # Errors
-    /// Where git is missing, where there is no repository, and where there is no commit yet.
+    /// If git is missing, there is no repository, or it has no commit yet.
     pub(super) fn of(directory: &Path) -> Result<Self, Failure> {
         let mut repository = Self { directory: directory.to_owned(), head: String::new() };
         if repository.run(&["rev-parse", "--git-dir"])?.is_none() {
@@ -95,10 +95,10 @@ impl Repository {
         Ok(repository)
     }
 
-    /// Where the hooks of a directory's repository are.
+    /// The hooks directory of a directory's repository.
     ///
     /// # Errors
-    /// Where they are none of its own, but shared with other repositories by `core.hooksPath`.
+    /// If the repository shares its hooks with others by `core.hooksPath`.
     pub(super) fn hooks_dir(directory: &Path) -> Result<PathBuf, Failure> {
         let hooks = Self::asked(directory, &["rev-parse", "--git-path", "hooks"])?;
         let own = [Self::top(directory)?, Self::asked(directory, &["rev-parse", "--git-common-dir"])?];
@@ -115,7 +115,7 @@ impl Repository {
         ))
     }
 
-    /// The top of the working tree that a directory is in.
+    /// The root of the working tree that contains a directory.
     pub(super) fn top(directory: &Path) -> Result<PathBuf, Failure> {
         Self::asked(directory, &["rev-parse", "--show-toplevel"])
     }
@@ -131,7 +131,7 @@ impl Repository {
         }
     }
 
-    /// What git prints; `None` where it says no.
+    /// Git's output; `None` if git fails.
     fn run(&self, args: &[&str]) -> Result<Option<Vec<u8>>, Failure> {
         self.run_with(args, None)
     }
@@ -158,7 +158,7 @@ impl Repository {
             .stderr(Stdio::null())
             .spawn()
             .map_err(failed)?;
-        // Written beside, for git may fill its own pipe before it has read all.
+        // A thread of its own writes the input: git may fill its output pipe before it has read everything.
         let writer = child.stdin.take().zip(input).map(|(mut stdin, input)| {
             std::thread::spawn(move || {
                 let _whoever_stops_reading_has_enough = stdin.write_all(&input);
@@ -171,9 +171,9 @@ impl Repository {
         Ok(output.status.success().then_some(output.stdout))
     }
 
-    /// The newest commit that both this one and `commit` have in their history; none where `commit` is not known here.
+    /// The merge base of this commit and `commit`; `None` if `commit` is unknown here.
     pub(super) fn base_with(&self, commit: &str) -> Result<Option<String>, Failure> {
-        // What a package says is data; only an object's id gets to git's command line.
+        // The value comes from a package: only an object id may get onto git's command line.
         if !(7..=64).contains(&commit.len()) || !commit.bytes().all(|octet| octet.is_ascii_hexdigit()) {
             return Ok(None);
         }
@@ -189,7 +189,7 @@ impl Repository {
         found.map(|id| text(&id)).ok_or_else(unknown)
     }
 
-    /// The commits behind `base`, newest first, and how many there are in all; without it the newest ones.
+    /// The commits after `base`, newest first, and their total number; without `base` the newest ones.
     pub(super) fn commits(&self, base: Option<&str>) -> Result<(Vec<Commit>, usize), Failure> {
         let (range, most) = match base {
             Some(base) => (format!("{base}..{}", self.head), COMMITS_MAX),
@@ -204,7 +204,7 @@ impl Repository {
         Ok((commits, all))
     }
 
-    /// Whether commits are being made anew, none of which is work of now.
+    /// Whether a rebase is in progress; its commits are not new work.
     pub(super) fn is_rebasing(&self) -> Result<bool, Failure> {
         for name in ["rebase-merge", "rebase-apply"] {
             let path =
@@ -221,8 +221,8 @@ impl Repository {
         Ok(self.run(&["symbolic-ref", "--quiet", "--short", "HEAD"])?.map(|name| text(&name)))
     }
 
-    /// The files that differ between two commits and are there in the later one, and how many there are in all.
-    /// Without `base`, those of the oldest commit told on.
+    /// The files that differ between two commits and exist in the later one, and their total number.
+    /// Without `base`, compares with the parent of the oldest listed commit.
     pub(super) fn changed(&self, base: &str) -> Result<(Vec<ChangedFile>, usize), Failure> {
         let filter = [
             "diff",
@@ -269,7 +269,7 @@ impl Repository {
         Ok(changed)
     }
 
-    /// The parent of a commit, else the empty tree.
+    /// The parent of a commit, or the empty tree.
     pub(super) fn parent_of(&self, commit: &str) -> Result<String, Failure> {
         let parent = self.run(&["rev-parse", "--verify", "--quiet", &format!("{commit}^")])?;
         match parent {
@@ -282,7 +282,7 @@ impl Repository {
     }
 }
 
-/// Where `git` is, by the absolute directories of the path: what lies in a repository is not run for it.
+/// The path of `git`, from the absolute directories of `PATH`: a program in a repository is never run.
 fn program(path: Option<OsString>) -> Option<PathBuf> {
     let path = path?;
     let directories = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
@@ -293,7 +293,7 @@ fn text(octets: impl AsRef<[u8]>) -> String {
     String::from_utf8_lossy(octets.as_ref()).trim_end_matches(['\n', '\r']).to_owned()
 }
 
-/// Commits between record and unit separators, which no message has.
+/// Parses commits between record and unit separators, which no message contains.
 fn commits_of(log: &str) -> Vec<Commit> {
     let commit = |record: &str| {
         let mut parts = record.trim_start_matches('\n').split('\x1f');

@@ -21,7 +21,7 @@ use crate::{
     out::clean,
 };
 
-/// Which project.
+/// The arguments of `context init`.
 #[derive(Debug, Args)]
 pub(crate) struct Init {
     /// Id of the project [default: --project, else the directory's name]
@@ -45,7 +45,7 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
         Failure::usage("this directory has no name", "name the project: `plenary context init PROJECT`")
     })?;
     let about = AboutProject { name: init.name, description: init.description, settings: None };
-    // The operator makes it for the owner in whose name it acts.
+    // The operator creates it for the owner on whose behalf it acts.
     let own = place.actor.as_ref().map(|actor| owner_of(&actor.id).to_owned());
     let owner_id = place.actor.filter(|actor| actor.kind == "human").map(|actor| actor.id);
     let project = NewProject { project_id: id.clone(), owner_id, about };
@@ -81,7 +81,7 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
     Ok(())
 }
 
-/// Whose a project is that is there already and is another owner's.
+/// The owner of an existing project, if it is another owner.
 async fn foreign_owner(client: &Client, id: &str, own: Option<&str>) -> Result<Option<String>, Failure> {
     match client.project(id).await {
         Ok(project) => Ok(project.value.owner_id.filter(|owner| own.is_some_and(|own| own != owner))),
@@ -90,12 +90,12 @@ async fn foreign_owner(client: &Client, id: &str, own: Option<&str>) -> Result<O
     }
 }
 
-/// The owner in an actor's id: a handle's, or the id itself.
+/// The owner in an actor's id: the owner of a handle, or the id itself.
 fn owner_of(actor: &str) -> &str {
     actor.strip_prefix('@').and_then(|handle| handle.split('.').next()).unwrap_or(actor)
 }
 
-/// Binds a directory to a project, which is made where it is missing; whether it was, and the file that says so.
+/// Binds a directory to a project, and creates a missing project; returns whether it did, and the file with the binding.
 pub(crate) async fn bind(
     client: &Client,
     around: &Surroundings,

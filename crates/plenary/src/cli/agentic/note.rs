@@ -8,7 +8,7 @@ mod lines;
 use front::Front;
 use lines::{Kind, Line};
 
-/// What a note says.
+/// The content of a note.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Note {
     /// Its first heading, or `title` of the front matter.
@@ -19,13 +19,13 @@ pub(super) struct Note {
     pub(super) questions: Vec<String>,
     /// The text of "Handoff".
     pub(super) handoff: String,
-    /// All else, as it was written.
+    /// All other text, unchanged.
     pub(super) content: String,
-    /// What the front matter says beside a title.
+    /// The front matter's members other than the title.
     pub(super) front: Front,
 }
 
-/// The sections that mean something.
+/// The sections with a meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Section {
     Decisions,
@@ -45,7 +45,7 @@ impl Section {
     }
 }
 
-/// Reads a note. Whatever it is, it is one.
+/// Reads a note. Every text is a valid note.
 pub(super) fn read(text: &str) -> Note {
     let (front, body) = front::split(text);
     let mut note = Note { front, ..Note::default() };
@@ -80,7 +80,7 @@ pub(super) fn read(text: &str) -> Note {
     note.handoff = handoff.join("\n").trim().to_owned();
     note.content = content.join("\n").trim().to_owned();
     if let Some(title) = note.front.title.take() {
-        // Two titles: the heading is then part of the body.
+        // With two titles, the heading is part of the body.
         let heading = note.title.replace(title);
         if let Some(heading) = heading.filter(|heading| Some(heading) != note.title.as_ref()) {
             note.content = format!("# {heading}\n\n{}", note.content).trim_end().to_owned();

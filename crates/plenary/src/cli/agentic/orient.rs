@@ -10,7 +10,7 @@ use crate::{
     out::clean,
 };
 
-/// How far to look back.
+/// The arguments of `context orient`.
 #[derive(Debug, Args)]
 pub(crate) struct Orient {
     /// How many days to look back on [default: 14]
@@ -24,7 +24,7 @@ pub(super) async fn run(context: &Context, place: &Place, args: &Orient) -> Resu
         .answer(&reply, |bundle| Ok(markdown(bundle).iter().try_for_each(|line| context.out.line(line))?))
 }
 
-/// The briefing: who passed on what comes first, for that is where work goes on.
+/// The briefing. Handoffs come first, because work continues there.
 pub(crate) fn markdown(bundle: &Orientation) -> Vec<String> {
     let Orientation {
         project,

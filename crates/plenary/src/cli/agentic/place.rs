@@ -1,4 +1,4 @@
-//! The speaker, the project and the server of a command.
+//! The caller, the project and the server of a command.
 //! Must not know: the operation.
 
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::cli::{
     identity::{self, Credential, Realm, Setting, Source},
 };
 
-/// What every command of this room takes.
+/// The flags of every command under `plenary context`.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Where and who")]
 pub(crate) struct PlaceArgs {
@@ -32,7 +32,7 @@ impl PlaceArgs {
     }
 }
 
-/// Where a project's name came from.
+/// The source of a project's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ProjectSource {
     /// `--project`
@@ -43,7 +43,7 @@ pub(super) enum ProjectSource {
     File(PathBuf),
 }
 
-/// An actor as the token says.
+/// The actor that a token stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Actor {
     /// Its id.
@@ -52,22 +52,22 @@ pub(super) struct Actor {
     pub(super) kind: String,
 }
 
-/// Who speaks where.
+/// The caller, server and project of a command.
 pub(super) struct Place {
-    /// Speaks with the token.
+    /// A client with the caller's token.
     pub(super) client: Client,
     /// The server.
     pub(super) server: BaseUrl,
-    /// Who it is, where that is known without asking.
+    /// The actor, if known without a request.
     pub(super) actor: Option<Actor>,
-    /// Tells speakers apart on this machine.
+    /// Distinguishes callers on this machine.
     pub(super) voice: String,
     project: Option<String>,
     chosen: bool,
 }
 
 impl Place {
-    /// Resolves the token and the project; nothing is asked of the server.
+    /// Resolves the token and the project, without a request to the server.
     pub(super) fn of(context: &Context, args: &PlaceArgs) -> Result<Self, Failure> {
         let (client, actor) = speaker(context, args.human)?;
         let voice = match (&actor, context.used()) {
@@ -80,7 +80,7 @@ impl Place {
         Ok(Self { client, server: context.server()?, actor, voice, project, chosen })
     }
 
-    /// The project, where the command needs one.
+    /// The project; an error if there is none.
     pub(super) fn project(&self) -> Result<&str, Failure> {
         self.project.as_deref().ok_or_else(|| {
             Failure::usage(
@@ -90,12 +90,12 @@ impl Place {
         })
     }
 
-    /// The project that `--project` names, for what is otherwise about all.
+    /// The project of `--project`, for a command that otherwise covers all.
     pub(super) fn project_if_chosen(&self) -> Option<&str> {
         self.project.as_deref().filter(|_| self.chosen)
     }
 
-    /// The project, where one is known.
+    /// The project, if known.
     pub(super) fn project_if_any(&self) -> Option<&str> {
         self.project.as_deref()
     }
@@ -117,14 +117,15 @@ pub(super) fn project_of(
     Ok(found.map(|(project, path)| (project, ProjectSource::File(path))))
 }
 
-/// An owner's or operator's client, for what only they may do: by the agent's owner where an agent is named.
+/// A client with the token of an owner or the operator, for operations that only they may do: the owner of the named agent
+/// if an agent is named.
 pub(super) fn governing_client(context: &Context) -> Result<Client, Failure> {
     let owner = context.identity()?.map(|identity| identity.handle.owner_name());
     context.configuring_client(owner.as_ref().map_or(Realm::Everything, Realm::Owner))
 }
 
-/// The actor follows the token: a given one wins, then the agent that is named, then the only owner whose token is
-/// saved.
+/// The actor follows the token: an explicit token wins, then the named agent, then the only owner with a saved
+/// token.
 fn speaker(context: &Context, human: bool) -> Result<(Client, Option<Actor>), Failure> {
     let identity = context.identity()?;
     if human {
@@ -135,7 +136,7 @@ fn speaker(context: &Context, human: bool) -> Result<(Client, Option<Actor>), Fa
         let client = context.configuring_client(owner.as_ref().map_or(Realm::Everything, Realm::Owner))?;
         return Ok((client, owner.map(|owner| Actor { id: owner.to_string(), kind: "human".into() })));
     }
-    // An agent that is named on purpose wins over a token that is no agent's; one of the directory does not.
+    // An explicitly named agent overrides a token that belongs to no agent; an agent of the directory does not.
     let named = identity.as_ref().is_some_and(|identity| !matches!(identity.source, Source::Project(_)));
     let given = context.given_token()?;
     if let Some(given) = given.filter(|given| !named && is_not_an_agents(given)) {
@@ -166,7 +167,7 @@ fn saved_owner(context: &Context) -> Result<Option<(OwnerName, Credential)>, Fai
     identity::only_owner_credential(&context.server()?, context.tokens_file().as_ref())
 }
 
-/// Tells tokens apart without saying them.
+/// Distinguishes tokens without revealing them.
 fn fingerprint(credential: &Credential) -> String {
     let digest = plenary_kernel::json::digest(credential.token.reveal().as_bytes());
     hex::encode(&digest[..4])

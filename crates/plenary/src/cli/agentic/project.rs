@@ -40,7 +40,7 @@ pub(crate) enum Command {
     Unshare(Unshare),
 }
 
-/// Which project.
+/// One project.
 #[derive(Debug, Args)]
 pub(crate) struct ProjectArgument {
     /// The project [default: the one of this directory]
@@ -48,7 +48,7 @@ pub(crate) struct ProjectArgument {
     id: Option<String>,
 }
 
-/// What it is about.
+/// The arguments of `project create` and `project edit`.
 #[derive(Debug, Args)]
 pub(crate) struct Create {
     /// Id of the project
@@ -62,7 +62,7 @@ pub(crate) struct Create {
     description: Option<String>,
 }
 
-/// Who gets which role.
+/// The arguments of `project share`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary context project share @ana.* reviewer")]
 pub(crate) struct Share {
@@ -73,7 +73,7 @@ pub(crate) struct Share {
     role: String,
 }
 
-/// Whose role is taken away.
+/// The arguments of `project unshare`.
 #[derive(Debug, Args)]
 pub(crate) struct Unshare {
     /// The member, as `project members` shows it

@@ -10,7 +10,7 @@ use crate::{
     out::{Table, clean},
 };
 
-/// Which packages.
+/// The arguments of `context pull`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary context pull --query 'lexer performance' --limit 3")]
 pub(crate) struct Pull {

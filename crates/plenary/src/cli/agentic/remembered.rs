@@ -1,4 +1,4 @@
-//! The work session of each terminal, in a file that may be lost without harm.
+//! The work session of each terminal, in a file that can be lost without harm.
 //! Must not know: the server.
 
 use std::{
@@ -10,30 +10,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::cli::atomic;
 
-/// Most sessions that are remembered; past it the one that was used longest ago goes.
+/// Maximum number of remembered sessions; beyond it the least recently used is dropped.
 const REMEMBERED_MAX: usize = 200;
-/// A session that was not used for so long is over, in milliseconds: half a day.
+/// How long a session may stay unused before it counts as over, in milliseconds: half a day.
 const IDLE_MS_MAX: u64 = 12 * 3_600_000;
-/// A larger file is something else.
+/// Largest file that is read; a larger one is not ours.
 const OCTETS_MAX: usize = 1 << 20;
 
-/// Whose session where.
+/// The key of a remembered session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Key {
     /// The server's URL.
     pub(super) server: String,
     /// The project.
     pub(super) project: String,
-    /// Who speaks.
+    /// The caller.
     pub(super) voice: String,
-    /// In which terminal.
+    /// The terminal.
     pub(super) terminal: String,
 }
 
 /// A session of work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SavedSession {
-    /// Whose and where.
+    /// Its key.
     #[serde(flatten)]
     pub(super) key: Key,
     /// Its id.
@@ -47,7 +47,7 @@ struct Sessions {
     sessions: Vec<SavedSession>,
 }
 
-/// The file, which need not exist.
+/// The file, which may not exist.
 pub(super) struct Memory {
     path: PathBuf,
 }
@@ -58,7 +58,7 @@ impl Memory {
         Self { path: directory.join("context-sessions.json") }
     }
 
-    /// The session of this key, unless it was not used for long.
+    /// The session of this key, unless it is idle for too long.
     pub(super) fn recall(&self, key: &Key, now_ms: u64) -> Option<String> {
         let fresh = |known: &SavedSession| now_ms.saturating_sub(known.used_at_ms) <= IDLE_MS_MAX;
         self.load()
@@ -68,7 +68,7 @@ impl Memory {
             .map(|it| it.session_id)
     }
 
-    /// Remembers a session as used now, in the place of what was remembered for its key.
+    /// Remembers a session as used now; replaces the one of the same key.
     pub(super) fn remember(&self, used: SavedSession) -> io::Result<()> {
         self.change(|sessions| {
             sessions.retain(|known| known.key != used.key);
@@ -81,7 +81,7 @@ impl Memory {
         self.change(|sessions| sessions.retain(|known| known.session_id != session_id))
     }
 
-    /// What cannot be read is nothing: a new session does no harm.
+    /// An unreadable file counts as empty: a new session does no harm.
     fn load(&self) -> Sessions {
         let text = std::fs::read(&self.path).unwrap_or_default();
         if text.len() > OCTETS_MAX {

@@ -30,7 +30,7 @@ pub(crate) enum Command {
     Log(PackageArgument),
 }
 
-/// Which of them.
+/// The arguments of `review list`.
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Number of packages at most, up to 1000 [default: 5]
@@ -41,7 +41,7 @@ pub(crate) struct List {
     cursor: Option<String>,
 }
 
-/// Whose review.
+/// The arguments of `review request`.
 #[derive(Debug, Args)]
 pub(crate) struct Request {
     /// The package
@@ -54,7 +54,7 @@ pub(crate) struct Request {
     note: Option<String>,
 }
 
-/// An answer.
+/// The arguments of an answer to a review.
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
     /// The package
@@ -64,7 +64,7 @@ pub(crate) struct Answer {
     note: Option<String>,
 }
 
-/// Of which package.
+/// One package.
 #[derive(Debug, Args)]
 pub(crate) struct PackageArgument {
     /// The package
@@ -124,7 +124,7 @@ fn said(context: &Context, reply: &Reply<Package>, verb: &str) -> Result<(), Fai
     })
 }
 
-/// A step that leads nowhere, with what does.
+/// Explains an invalid step, and names the valid ones.
 fn explained(error: Error) -> Failure {
     match error {
         Error::Refused(refused) if refused.code == "invalid_transition" => Failure::local_with(

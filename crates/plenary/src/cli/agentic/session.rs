@@ -32,14 +32,14 @@ pub(crate) enum Command {
     List(List),
 }
 
-/// Which session.
+/// One session.
 #[derive(Debug, Args)]
 pub(crate) struct SessionArgument {
     /// Id or callsign of the session, e.g. coral-heron [default: the session of this terminal]
     session: Option<String>,
 }
 
-/// Which sessions.
+/// The arguments of `session list`.
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Only sessions with this callsign
@@ -172,7 +172,8 @@ async fn of(context: &Context, place: &Place, given: Option<String>) -> Result<S
     Ok(page.sessions.first().map_or(given, |session| session.session_id.clone()))
 }
 
-/// Who deposits, in the session of this terminal; it begins where there is none, and says so unless it is to be quiet.
+/// The creator of a deposit, with the session of this terminal. Starts a session if there is none, and prints a note
+/// unless `quiet`.
 pub(super) async fn creator(context: &Context, place: &Place, quiet: bool) -> Result<Creator, Failure> {
     let project = place.project()?;
     let recalled = match memory(context) {

@@ -36,7 +36,7 @@ The token for the other server is PLENARY_REMOTE_TOKEN, or one saved for it with
 It must be an owner's or the operator's: only they may import. Progress is remembered: an interrupted sync continues \
 where it stopped, and a repeated one copies only new data.";
 
-/// With whom.
+/// The arguments of `context sync`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Sync {
@@ -89,7 +89,7 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, sync: Sync) -> Resu
     if is_refused(&pulled) || is_refused(&pushed) { Err(Failure::Said(Exit::Refused)) } else { Ok(()) }
 }
 
-/// A client of the other server, with a token that was given or saved for it.
+/// A client of the other server, with a token that was given or saved for that server.
 fn other(context: &Context, remote: &BaseUrl) -> Result<Client, Failure> {
     let owner = context.identity()?.map(|identity| identity.handle.owner_name());
     let file = context.tokens_file();
@@ -118,14 +118,14 @@ async fn one_way(
     Ok(report?)
 }
 
-/// One for each direction between two servers.
+/// The file with the state of one direction between two servers.
 fn state_file(context: &Context, from: &BaseUrl, to: &BaseUrl) -> Option<PathBuf> {
     let directory = paths::state_dir(&|name| context.around.var(name))?.join("sync");
     let name = hex::encode(&digest(format!("{from}\n{to}").as_bytes())[..16]);
     Some(directory.join(format!("{name}.json")))
 }
 
-/// What cannot be read is nothing: all is compared again.
+/// An unreadable file counts as empty: everything is compared again.
 fn load(file: &Path) -> SyncState {
     serde_json::from_slice(&fs::read(file).unwrap_or_default()).unwrap_or_default()
 }

@@ -24,10 +24,10 @@ use crate::{
     out::{Out, Progress, clean},
 };
 
-/// Refused records that are told of one by one.
+/// Maximum number of rejected records that are listed.
 const REFUSED_SHOWN: usize = 20;
 
-/// Where to.
+/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
     /// One file of newline-delimited JSON
@@ -36,7 +36,7 @@ enum Format {
     Backup,
 }
 
-/// What to export.
+/// The arguments of `context export`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary context export backup.ndjson --all --blobs")]
 pub(crate) struct Export {
@@ -56,7 +56,7 @@ pub(crate) struct Export {
     blobs: bool,
 }
 
-/// What to import.
+/// The arguments of `context import`.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
     /// A file, the directory of a backup, or - for standard input; contents that were exported with it are imported too
@@ -117,12 +117,12 @@ pub(super) async fn export(context: &Context, args: &PlaceArgs, export: Export) 
     };
     drop(progress);
     let (exported, blobs) = done.inspect_err(|_| {
-        // What is cut is of no use; the server has it all still.
+        // An incomplete file is useless; the server still has everything.
         let _gone = fs::remove_file(&part);
         let _gone = contents.as_ref().map(|contents| fs::remove_dir_all(&contents.part));
     })?;
     let kept = file.into_inner().map_err(|error| error.into_error()).and_then(|file| file.sync_all());
-    // The file last: where it is, its contents are.
+    // Rename the file last: once it exists, its contents exist too.
     let beside = contents.iter().try_for_each(|contents| fs::rename(&contents.part, &contents.dir));
     let placed = kept.and(beside).and_then(|()| fs::rename(&part, dest));
     placed.map_err(|error| unusable(dest, &error))?;
@@ -134,7 +134,7 @@ pub(super) async fn export(context: &Context, args: &PlaceArgs, export: Export) 
     answer(context, &ExportReport { exported, blobs }, &said)
 }
 
-/// What an export to a file says under `--json`.
+/// The result of an export to a file, under `--json`.
 #[derive(Serialize)]
 struct ExportReport {
     #[serde(flatten)]
@@ -150,7 +150,7 @@ fn contents_said(stored: u64, attempted: u64) -> String {
     format!(", with {stored} contents of deliverables{missing}")
 }
 
-/// Where contents stand beside a file, and where until they are whole.
+/// The blobs' place beside a file, and their temporary place until they are complete.
 struct Contents {
     dir: PathBuf,
     part: PathBuf,
@@ -169,7 +169,7 @@ impl Contents {
     }
 }
 
-/// A name that begins with another one.
+/// The path with a suffix added to its name.
 fn beside(dest: &Path, ending: &str) -> PathBuf {
     let mut name = dest.as_os_str().to_owned();
     name.push(ending);
@@ -180,7 +180,7 @@ fn taken(path: &Path) -> Failure {
     Failure::usage(format!("{} already exists", path.display()), "name another file, or move this one")
 }
 
-/// A file beside, which takes its name when it is whole.
+/// Creates a temporary file beside the destination, which is renamed once it is complete.
 fn fresh(dest: &Path) -> Result<(BufWriter<File>, PathBuf), Failure> {
     if dest.exists() {
         return Err(taken(dest));
@@ -253,7 +253,7 @@ fn print_import(out: Out, report: &ImportReport) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Records that were not taken.
+/// Lists the rejected records.
 pub(super) fn refused(out: Out, refused: &[RefusedLine], count: u64) {
     for line in refused.iter().take(REFUSED_SHOWN) {
         let RefusedLine { record, id, code, message, .. } = line;
@@ -265,7 +265,7 @@ pub(super) fn refused(out: Out, refused: &[RefusedLine], count: u64) {
     }
 }
 
-/// The projects that are meant; none stands for all.
+/// The selected projects; an empty list stands for all.
 pub(super) fn projects(
     context: &Context,
     args: &PlaceArgs,

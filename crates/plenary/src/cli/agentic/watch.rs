@@ -15,7 +15,7 @@ use crate::{
     out::{Out, Style, clean},
 };
 
-/// What to follow.
+/// The arguments of `context watch`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary context watch --types package,fact.asserted")]
 pub(crate) struct Watch {
@@ -64,7 +64,7 @@ async fn follow(context: &Context, place: &Place, stream: &mut ContextStream) ->
     }
 }
 
-/// When, which, who, what; under `--json` as the server sent it.
+/// The time, type, actor and subject of an event; under `--json` as the server sent it.
 fn line(out: Out, event: &ContextEvent) -> String {
     if out.is_json() {
         return event.json.clone();
@@ -81,7 +81,7 @@ fn line(out: Out, event: &ContextEvent) -> String {
     )
 }
 
-/// What tells an event from others of its type.
+/// The detail that distinguishes an event from others of its type.
 fn said(data: &Value) -> String {
     let text = |at: &str| data.pointer(at).and_then(Value::as_str);
     if let (Some(title), Some(id)) = (text("/package/title"), text("/package/package_id")) {

@@ -5,7 +5,7 @@ use plenary_client::context::{Creator, Deliverable, Fact, OpenQuestion, Package}
 
 use crate::out::{Out, clean, clean_block};
 
-/// What the second and later lines of an item begin with.
+/// The indent of an item's second and later lines.
 const INDENT: &str = "  ";
 
 /// A time to the minute.
@@ -18,7 +18,7 @@ pub(super) fn second(at: &str) -> String {
     clean(at.get(..19).unwrap_or(at)).replace('T', " ")
 }
 
-/// Where a list goes on.
+/// Notes that the list continues after this cursor.
 pub(super) fn more(out: &Out, cursor: Option<&str>) {
     if let Some(cursor) = cursor {
         out.note(&format!("for more: --cursor '{}'", clean(cursor)));
@@ -30,26 +30,26 @@ pub(super) fn actor(creator: &Creator) -> String {
     format!("{} ({})", clean(&creator.id), clean(&creator.kind))
 }
 
-/// A heading over items; nothing where there are none.
+/// A heading over items; empty without items.
 pub(super) fn list<'a>(heading: &str, items: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let items: Vec<String> =
         items.into_iter().map(|item| format!("- {}", clean_block(item.trim(), INDENT))).collect();
     if items.is_empty() { Vec::new() } else { section(heading, items) }
 }
 
-/// A heading, its lines, and a blank line before.
+/// A heading and its lines, after a blank line.
 pub(super) fn section(heading: &str, lines: Vec<String>) -> Vec<String> {
     let mut all = vec![String::new(), format!("## {heading}"), String::new()];
     all.extend(lines);
     all
 }
 
-/// A text whose lines are harmless one by one; headings in it stay below `##`.
+/// The lines of a text, each cleaned; its headings stay below `##`.
 fn prose(text: &str) -> Vec<String> {
     text.trim().lines().map(|line| clean(line.trim_end_matches('\r')).into_owned()).collect()
 }
 
-/// A package in one item: what it is, and what the next one needs of it.
+/// A package as one item: its title, and the information that the next reader needs.
 pub(super) fn brief(package: &Package) -> Vec<String> {
     let state = match package.status.as_str() {
         "complete" => String::new(),
@@ -80,7 +80,7 @@ pub(super) fn brief(package: &Package) -> Vec<String> {
     lines
 }
 
-/// A package with all that it has.
+/// A package with all its members.
 pub(super) fn whole(package: &Package) -> Vec<String> {
     let mut lines = vec![format!("# {}", clean(&package.title)), String::new()];
     let mut fact = |name: &str, value: &str| {

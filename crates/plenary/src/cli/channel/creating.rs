@@ -42,7 +42,7 @@ fn link(text: &str) -> Result<(String, String), String> {
 }
 
 impl Create {
-    /// The charter, where something was said of it.
+    /// The charter, if any part of it was given.
     fn spec(&self) -> Option<Value> {
         if self.mission.is_none() && self.rules.is_empty() && self.links.is_empty() {
             return None;
@@ -64,7 +64,7 @@ pub(super) async fn create(context: &Context, place: &Place, args: Create) -> Re
     context.answer(&reply, |_| Ok(()))
 }
 
-/// Which channels.
+/// The arguments of `channel list`.
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Number of channels at most, up to 500 [default: 50]
@@ -88,7 +88,7 @@ pub(super) async fn list(context: &Context, place: &Place, args: &List) -> Resul
     })
 }
 
-/// Which channel.
+/// The channel to close.
 #[derive(Debug, Args)]
 pub(crate) struct Close {
     #[command(flatten)]
@@ -100,7 +100,7 @@ pub(super) async fn close(context: &Context, place: &Place) -> Result<(), Failur
     context.answer(&reply, |channel| Ok(context.out.line(&format!("closed {}", clean(&channel.id)))?))
 }
 
-/// Which channel.
+/// The channel whose key changes.
 #[derive(Debug, Args)]
 pub(crate) struct Key {
     #[command(flatten)]

@@ -11,7 +11,7 @@ use crate::{
     out::clean,
 };
 
-/// The newest state is posted again with `handoff` and `updated_by` changed; where there is none yet, a fresh one.
+/// Posts the newest state again with `handoff` and `updated_by` changed; if there is none yet, a fresh one.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary channel handoff VHGC @ana.helper --expect review")]
 pub(crate) struct Handoff {
@@ -59,7 +59,7 @@ async fn newest_state(place: &Place, before: Option<u64>) -> plenary_client::Res
     Ok(place.client.channel_events(&place.id, &query).await?.reply.value.into_iter().next())
 }
 
-/// Says so when what came directly before is not what the handoff was made of.
+/// Reports if the event directly before is not the state that the handoff is based on.
 fn note_between(
     context: &Context,
     place: &Place,

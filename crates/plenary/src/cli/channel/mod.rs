@@ -50,7 +50,7 @@ pub(crate) enum Command {
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
     let place = Place::of(context, command.channel())?;
     match dispatch(context, &place, command).await {
-        // Whoever came without a token to a server that is not open learns how to get one.
+        // A caller without a token, at a server that requires one, learns how to get one.
         Err(Failure::Call(Error::Refused(refused))) if refused.status == 401 && place.tokenless.is_some() => {
             Err(place.tokenless.unwrap_or(Failure::Call(Error::Refused(refused))))
         }

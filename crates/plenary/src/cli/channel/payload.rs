@@ -23,7 +23,7 @@ pub(super) fn object(given: &str) -> Result<Box<RawValue>, Failure> {
     if raw.get().starts_with('{') { Ok(raw) } else { Err(bad("it has another type")) }
 }
 
-/// An event whose payload is made here.
+/// An event with a payload from this program.
 pub(super) fn event(kind: &str, author: Option<String>, payload: &Value) -> Result<NewEvent, Failure> {
     let payload = RawValue::from_string(payload.to_string())
         .map_err(|e| Failure::local(format!("the payload cannot be written: {e}")))?;

@@ -1,4 +1,4 @@
-//! The channel, the server and the speaker of a command. A token from the environment is not sent to a server that
+//! The channel, the server and the caller of a command. A token from the environment is not sent to a server that
 //! only a channel's URL names: the author of a URL must not get it.
 //! Must not know: the operation.
 
@@ -6,18 +6,18 @@ use plenary_client::{Client, Error, channels::ChannelAddress};
 
 use crate::cli::{context::Context, failure::Failure, whereabouts::UrlSource};
 
-/// A channel's server and id.
+/// The server, channel and caller of a command.
 pub(super) struct Place {
-    /// Speaks with whatever token there is.
+    /// A client with the available token, if any.
     pub(super) client: Client,
-    /// The channel; empty where none is concerned.
+    /// The channel's id; empty for a command without one.
     pub(super) id: String,
     /// Why there is no token.
     pub(super) tokenless: Option<Failure>,
 }
 
 impl Place {
-    /// Resolves the server, by the channel's URL where it is one, and the token.
+    /// Resolves the server, from the channel's URL if given, and the token.
     pub(super) fn of(context: &Context, channel: Option<&ChannelAddress>) -> Result<Self, Failure> {
         if let Some(channel) = channel {
             go(context, channel)?;
@@ -31,7 +31,7 @@ impl Place {
         Ok(Self { client, id, tokenless })
     }
 
-    /// What this agent is called where it must say so: `given`, else its handle.
+    /// The stable name of this agent, if required: `given`, else its handle.
     pub(super) async fn name(&self, context: &Context, given: Option<String>) -> Result<String, Failure> {
         if let Some(name) = given {
             return Ok(name);
@@ -46,7 +46,7 @@ impl Place {
         }
         match self.client.me().await {
             Ok(me) => Ok(me.handle.as_str().to_owned()),
-            // The token is an owner's or the operator's.
+            // The token belongs to an owner or the operator.
             Err(Error::Refused(refused)) if matches!(refused.status, 401 | 403 | 404) => Err(unnamed()),
             Err(error) => Err(error.into()),
         }

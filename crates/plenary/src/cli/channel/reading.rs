@@ -14,7 +14,7 @@ use crate::{
     out::{Table, clean, span},
 };
 
-/// Which channel.
+/// One channel.
 #[derive(Debug, Args)]
 pub(crate) struct ChannelArgument {
     /// The channel: its id, e.g. VHGC, or its URL with its key
@@ -55,12 +55,12 @@ pub(super) async fn read(context: &Context, place: &Place, args: &ReadArguments)
     Ok(text.lines().try_for_each(|line| context.out.line(&clean(line)))?)
 }
 
-/// A payload: as it was sent under `--json`, else laid out.
+/// Prints a payload: unchanged under `--json`, otherwise formatted.
 pub(super) fn show(context: &Context, reply: &Reply<Box<RawValue>>) -> Result<(), Failure> {
     context.answer(reply, |payload| Ok(context.out.line(&words::laid_out(payload.get(), true))?))
 }
 
-/// Under `--json`: one page as the server gives it.
+/// Under `--json`, prints the server's page unchanged.
 #[derive(Debug, Args)]
 pub(crate) struct Events {
     #[command(flatten)]

@@ -21,9 +21,9 @@ use tokio::{
 use super::{place::Place, reading::ChannelArgument, words};
 use crate::cli::{context::Context, failure::Failure};
 
-/// After a `state` or a `status`, which may change who is alive or holds the work, so soon.
+/// How soon liveness is checked after a `state` or a `status`, which may change who is alive or holds the work.
 const LOOK_SOON: Duration = Duration::from_secs(1);
-/// Where nothing says what the cadence is.
+/// The interval of checks if the cadence is unknown.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// Shown under `--help`.
@@ -32,7 +32,7 @@ An agent that posts no status for five cadences is presumed dead; if it holds th
 each line is one event as the server sent it. A change of presence is a line of its own: \
 {\"presence\":\"presumed_dead\"|\"heard_again\",\"agent\",\"silent_seconds\",\"holds_work\"}.";
 
-/// What to follow.
+/// The arguments of `channel watch`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Watch {
@@ -88,7 +88,7 @@ async fn follow(context: &Context, place: &Place, mut stream: ChannelStream) -> 
             Signal::Keepalive => {}
             Signal::Unreadable(error) => out.note(&format!("passed over: {error}")),
             Signal::Lost { reason, retry_in } => {
-                // Whether the server is there at all is the stream's to find out.
+                // The stream itself finds out whether the server is reachable.
                 stands = false;
                 out.note(&format!(
                     "not connected: {reason}; reconnecting in {:.1} s",
@@ -99,8 +99,8 @@ async fn follow(context: &Context, place: &Place, mut stream: ChannelStream) -> 
     }
 }
 
-/// Looks who is alive, says what is new, and gives when to look again. A look that fails is made again: the stream says
-/// what is wrong.
+/// Checks liveness, prints changes, and returns when to check again. A failed check is repeated: the stream reports
+/// the error.
 async fn tell(context: &Context, place: &Place, liveness: &mut Liveness) -> Result<Duration, Failure> {
     let Ok((presence, holder)) = look(&place.client, &place.id).await else { return Ok(LOOK_AGAIN) };
     for vital in liveness.take(&presence, holder.as_ref()) {

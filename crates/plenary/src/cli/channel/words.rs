@@ -9,20 +9,20 @@ use crate::{
     out::{Out, Style, clean, clean_block},
 };
 
-/// What the second and later lines of an event begin with.
+/// The indent of an event's second and later lines.
 const INDENT: &str = "    ";
-/// Most characters of a payload that are shown in a line.
+/// Maximum number of a payload's characters shown in a line.
 const PAYLOAD_CHARS_MAX: usize = 600;
 
-/// An event on standard output: words, or its JSON. Beside the runtime's thread: a reader that has stopped reading must
-/// not keep signals from being heard.
+/// Prints an event as text, or as its JSON. Runs on a blocking thread: a reader that has stopped reading must not
+/// keep signals from being handled.
 pub(super) async fn print(out: Out, event: &ChannelEvent) -> Result<(), Failure> {
     let text = if out.is_json() { event.json() } else { self::event(&out, event) };
     let printed = tokio::task::spawn_blocking(move || out.line(&text)).await;
     Ok(printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??)
 }
 
-/// An event: when, which, from whom, what.
+/// An event: its time, kind, author and text.
 pub(super) fn event(out: &Out, event: &ChannelEvent) -> String {
     let via = event.via.as_ref().filter(|via| **via != event.author);
     let via = via.map(|via| format!(" {}", out.paint(Style::Dim, &format!("via {}", clean(via)))));
@@ -36,7 +36,7 @@ pub(super) fn event(out: &Out, event: &ChannelEvent) -> String {
     )
 }
 
-/// What an event says: the telling members of a known kind, a lone text, else the payload.
+/// The text of an event: the main members of a known kind, a lone text, or else the payload.
 fn said(event: &ChannelEvent) -> String {
     let payload: Map<String, Value> = serde_json::from_str(event.payload.get()).unwrap_or_default();
     let text = |name: &str| payload.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -61,12 +61,12 @@ fn said(event: &ChannelEvent) -> String {
     })
 }
 
-/// What is wrong with an event that was checked.
+/// A problem of an event that was checked.
 pub(super) fn problem(problem: &Problem) -> String {
     format!("{}: {}", clean(&problem.field), clean(&problem.problem))
 }
 
-/// Who is presumed dead, or back.
+/// A change of liveness: presumed dead, or back.
 pub(super) fn vital(out: &Out, vital: &Vital, channel: &str) -> String {
     match vital {
         Vital::Dead { agent, silent_seconds, holds_work: true } => format!(
@@ -83,7 +83,7 @@ pub(super) fn vital(out: &Out, vital: &Vital, channel: &str) -> String {
     }
 }
 
-/// The same for programs; `presence` tells it from an event.
+/// The same as JSON; the member `presence` distinguishes it from an event.
 pub(super) fn vital_json(vital: &Vital) -> Value {
     match vital {
         Vital::Dead { agent, silent_seconds, holds_work } => serde_json::json!({
@@ -93,8 +93,8 @@ pub(super) fn vital_json(vital: &Vital) -> Value {
     }
 }
 
-/// JSON in one line, or in as many as it has parts. Texts and numbers stay as they were sent, but that characters which
-/// are harmful to a terminal become escapes of JSON.
+/// JSON in one line, or in one line for each part. Texts and numbers stay as sent, except that characters harmful to a
+/// terminal become JSON escapes.
 pub(super) fn laid_out(json: &str, in_lines: bool) -> String {
     let mut out = String::with_capacity(json.len() * 2);
     let (mut depth, mut inside, mut escaped, mut opened) = (0_usize, false, false, false);
@@ -133,7 +133,7 @@ pub(super) fn laid_out(json: &str, in_lines: bool) -> String {
 }
 
 fn push_harmless(out: &mut String, c: char) {
-    // What `clean` escapes is one UTF-16 unit each.
+    // Each character that `clean` escapes is one UTF-16 unit.
     if c.is_ascii_graphic() || matches!(clean(c.encode_utf8(&mut [0; 4])), std::borrow::Cow::Borrowed(_)) {
         out.push(c);
     } else {

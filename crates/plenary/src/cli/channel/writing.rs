@@ -16,7 +16,7 @@ use crate::cli::{
     failure::{Exit, Failure},
 };
 
-/// As whom an event is posted, and whether it is.
+/// The author of an event, and whether it is only validated.
 #[derive(Debug, Args)]
 pub(crate) struct PostIdentity {
     /// Post under this stable name [default: the agent's handle]
@@ -44,7 +44,7 @@ pub(crate) struct Post {
     posting: PostIdentity,
 }
 
-/// The newest one counts as a whole: what a new one leaves out is gone.
+/// Only the newest document counts, and it counts as a whole: a member that it omits is gone.
 #[derive(Debug, Args)]
 pub(crate) struct Document {
     #[command(flatten)]
@@ -104,7 +104,7 @@ pub(super) async fn status(context: &Context, place: &Place, args: Status) -> Re
     send(context, place, &payload::event("status", author, &payload)?, args.posting.validate).await
 }
 
-/// Posts an event and prints its id, or says what is wrong with it.
+/// Posts an event and prints its id, or reports its problems.
 async fn send(context: &Context, place: &Place, event: &NewEvent, validate: bool) -> Result<(), Failure> {
     if !validate {
         let reply = place.client.append_event(&place.id, event).await?;

@@ -1,5 +1,5 @@
-//! The approval of Qwen Code: it starts the server of a directory once its person has approved this very entry.
-//! Must not know: where it writes that down.
+//! The approval of Qwen Code, which starts a directory's MCP server only after the user has approved that very entry.
+//! Must not know: where Qwen Code stores the approval.
 
 use std::{path::Path, process::Stdio, time::Duration};
 
@@ -7,10 +7,10 @@ use tokio::{process::Command, time::timeout};
 
 use super::SERVER;
 
-/// A Qwen Code that has not ended by then asks its person.
+/// How long Qwen Code may take; if it takes longer, it asks the user later.
 const WITHIN: Duration = Duration::from_secs(20);
 
-/// Lets it approve our server in a directory; whether it did.
+/// Makes Qwen Code approve our server in a directory; returns whether it did.
 pub(super) async fn approve(program: &str, directory: &Path) -> bool {
     let mut command = Command::new(program);
     command.args(["mcp", "approve", SERVER]).current_dir(directory).kill_on_drop(true);

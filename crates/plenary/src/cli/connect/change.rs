@@ -9,22 +9,22 @@ use super::{
 };
 use crate::cli::settings::{Document, Odd, Step, with_block, without_block};
 
-/// What a change makes of a text.
+/// A changed text.
 pub(crate) struct Edit {
-    /// The text.
+    /// The new text.
     pub(crate) text: String,
-    /// What was not there before: the ways to members, `WAY/-` for an element, `WAY/-TEXT` for one that is a text.
+    /// The members that the change created: their paths, `WAY/-` for an element, `WAY/-TEXT` for an element that is a text.
     pub(crate) made: Vec<String>,
 }
 
-/// Noted where the block says which tools are called without asking.
+/// Recorded when the block says which tools are called without approval.
 const APPROVALS: &str = "approvals";
 
-/// Puts everything in. `known` is what an earlier change had made; what else is there by our name is refused.
+/// Adds every entry. `known` lists what an earlier change created; any other entry with our name is rejected.
 pub(crate) fn put_in(agent: CodingAgent, text: &str, form: &Form, known: &[String]) -> Result<Edit, Odd> {
     let entries = match form {
         Form::Toml(block) => {
-            // Without a note of ours, a tool that is approved is the coding agent's own word.
+            // Without our record, an approved tool is the coding agent's own setting.
             let approved = APPROVALS.to_owned();
             let is_own = |header: &str, line: &str| is_own_line(header, line, known.contains(&approved));
             let made = if block.contains(APPROVED) { vec![approved.clone()] } else { Vec::new() };
@@ -66,7 +66,7 @@ pub(crate) fn put_in(agent: CodingAgent, text: &str, form: &Form, known: &[Strin
     Ok(Edit { text: document.text().to_owned(), made })
 }
 
-/// Takes out what is ours, and what was made for it and is empty now.
+/// Removes our entries, and the members created for them that are empty now.
 pub(crate) fn take_out(agent: CodingAgent, text: &str, form: &Form, made: &[String]) -> Result<String, Odd> {
     let entries = match form {
         Form::Toml(_) => return Ok(without_block(text)),
@@ -100,7 +100,7 @@ pub(crate) fn take_out(agent: CodingAgent, text: &str, form: &Form, made: &[Stri
     Ok(document.text().to_owned())
 }
 
-/// An element as it is noted; a text by itself, since others of the list may be the person's.
+/// The record of an element; a text is recorded itself, since other elements of the list may be the user's.
 fn element(path: &[&str], value: &Value) -> String {
     let path = path.join("/");
     match value.as_str() {
@@ -109,7 +109,7 @@ fn element(path: &[&str], value: &Value) -> String {
     }
 }
 
-/// Whether an entry is there just so.
+/// Whether exactly this entry exists.
 fn is_there(agent: CodingAgent, document: &Document, entry: &Entry) -> bool {
     match entry {
         Entry::Member(path, value) => document.value(&steps(path)).is_some_and(|there| there == *value),
@@ -122,7 +122,7 @@ fn is_there(agent: CodingAgent, document: &Document, entry: &Entry) -> bool {
     }
 }
 
-/// A group is a list of hooks, or the hook itself.
+/// The hooks of an element: a group is a list of hooks, or the hook itself.
 fn hooks_of(element: &Value) -> Vec<Value> {
     element["hooks"].as_array().cloned().unwrap_or_else(|| vec![element.clone()])
 }

@@ -1,4 +1,4 @@
-//! The trust of Codex in hooks of this program: Codex itself tells their digests and writes down which it trusts.
+//! The trust of Codex in this program's hooks: Codex itself computes their digests and records which it trusts.
 //! Must not know: the content of the hooks.
 
 use std::{collections::BTreeMap, ffi::OsString, path::Path, process::Stdio, time::Duration};
@@ -10,12 +10,12 @@ use tokio::{
     time::timeout,
 };
 
-/// A Codex that has not answered by then asks its person, with `/hooks`.
+/// How long Codex may take to answer; if it takes longer, it asks the user with `/hooks`.
 const WITHIN: Duration = Duration::from_secs(10);
-/// How the keys of hooks begin that stand in flags.
+/// The prefix of the keys of hooks in flags.
 const OF_FLAGS: &str = "/<session-flags>/";
 
-/// The value of `hooks.state` that trusts the hooks in these flags, and no others; none where Codex does not list them.
+/// The value of `hooks.state` that trusts only the hooks in these flags; `None` if Codex does not list them.
 pub(super) async fn state(program: &str, flags: &[OsString], directory: &Path) -> Option<Value> {
     let trusting = async {
         let mut server = AppServer::start(program, flags, directory).await?;
@@ -24,8 +24,8 @@ pub(super) async fn state(program: &str, flags: &[OsString], directory: &Path) -
     timeout(WITHIN, trusting).await.ok()?
 }
 
-/// Lets Codex trust those hooks of a file that the flags have too, for good; their keys, none where Codex does not answer.
-/// It is started in `elsewhere`, so that it reads nothing that came with the directory of the file.
+/// Makes Codex trust permanently those hooks of a file that the flags also contain; returns their keys, or `None` if Codex
+/// does not answer. Codex starts in `elsewhere`, so that it reads nothing that came with the file's directory.
 pub(super) async fn trust(
     program: &str,
     flags: &[OsString],
@@ -43,7 +43,7 @@ pub(super) async fn trust(
     timeout(WITHIN, trusting).await.ok()?
 }
 
-/// Takes that back.
+/// Revokes that trust.
 pub(super) async fn distrust(program: &str, keys: &[String], elsewhere: &Path) -> Option<()> {
     let edit = |key: &String| json!({"keyPath": format!("hooks.state.{}", json!(key)), "value": null, "mergeStrategy": "replace"});
     let edits: Vec<Value> = keys.iter().map(edit).collect();
@@ -54,7 +54,7 @@ pub(super) async fn distrust(program: &str, keys: &[String], elsewhere: &Path) -
     timeout(WITHIN, distrusting).await.ok()?
 }
 
-/// Codex, asked by JSON-RPC. It ends with this value.
+/// A Codex app server, called by JSON-RPC. It ends when this value is dropped.
 struct AppServer {
     _child: Child,
     input: ChildStdin,
@@ -77,14 +77,14 @@ impl AppServer {
         Some(server)
     }
 
-    /// The hooks that it would run in a directory.
+    /// The hooks that Codex would run in a directory.
     async fn hooks(&mut self, directory: &Path) -> Option<Vec<Value>> {
         let mut listed = self.call("hooks/list", json!({"cwds": [directory]})).await?;
         let places = listed["data"].as_array_mut()?.iter_mut();
         Some(places.filter_map(|place| place["hooks"].as_array_mut()).flat_map(std::mem::take).collect())
     }
 
-    /// Its answer; none where it refuses.
+    /// The answer to a call; `None` if Codex refuses.
     async fn call(&mut self, method: &str, params: Value) -> Option<Value> {
         self.calls += 1;
         let id = self.calls;
@@ -104,7 +104,7 @@ impl AppServer {
     }
 }
 
-/// The state for those of the listed hooks that stand in flags.
+/// The trust state for the listed hooks that come from flags.
 fn trusting(listed: &[Value]) -> Option<Value> {
     let state: Map<String, Value> = listed
         .iter()
@@ -116,14 +116,14 @@ fn trusting(listed: &[Value]) -> Option<Value> {
     (!state.is_empty()).then_some(Value::Object(state))
 }
 
-/// The digest of each hook in flags, by its command. It is the same wherever the hook stands.
+/// The digest of each hook in flags, by its command. It does not depend on where the hook is.
 fn digests(listed: &[Value]) -> BTreeMap<&str, &str> {
     let of_flags =
         listed.iter().filter(|hook| hook["key"].as_str().is_some_and(|key| key.starts_with(OF_FLAGS)));
     of_flags.filter_map(|hook| Some((hook["command"].as_str()?, hook["currentHash"].as_str()?))).collect()
 }
 
-/// The state for those hooks of a file whose digests are known, by the place of each: `FILE:EVENT:GROUP:HOOK`.
+/// The trust state for the hooks of a file with known digests, by each hook's key: `FILE:EVENT:GROUP:HOOK`.
 fn trusting_in(file: &Path, hooks: &Value, digests: &BTreeMap<&str, &str>) -> Map<String, Value> {
     let mut state = Map::new();
     for (event, groups) in hooks.as_object().into_iter().flatten() {

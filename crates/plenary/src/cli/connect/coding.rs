@@ -34,17 +34,17 @@ pub(crate) enum CodingAgent {
     Vscode,
 }
 
-/// Whose settings are changed.
+/// The scope of the changed settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// Those of one directory.
+    /// The settings of one directory.
     Project,
-    /// The user's own, for every directory.
+    /// The user's settings, for every directory.
     User,
 }
 
 impl Scope {
-    /// As it is written down.
+    /// The name of the scope.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Project => "project",
@@ -53,18 +53,18 @@ impl Scope {
     }
 }
 
-/// Where a coding agent looks for its settings.
+/// The directories where a coding agent looks for its settings.
 pub(crate) struct Places<'a> {
-    /// The directory it works in.
+    /// Its working directory.
     pub(crate) directory: &'a Path,
-    /// What it finds around it.
+    /// Its environment.
     pub(crate) around: &'a Surroundings,
 }
 
 impl CodingAgent {
-    /// How many there are.
+    /// The number of coding agents.
     pub(crate) const COUNT: usize = 18;
-    /// Every one.
+    /// All coding agents.
     pub(crate) const ALL: [Self; Self::COUNT] = [
         Self::Claude,
         Self::Codex,
@@ -86,42 +86,42 @@ impl CodingAgent {
         Self::Vscode,
     ];
 
-    /// What is known of it.
+    /// Its entry in the table.
     pub(crate) fn tool(self) -> &'static Tool {
         &TOOLS[self as usize]
     }
 
-    /// The one of that name.
+    /// The coding agent of that name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         TOOLS.iter().find(|tool| tool.name == name).map(|tool| tool.agent)
     }
 
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub(crate) fn as_str(self) -> &'static str {
         self.tool().name
     }
 
-    /// What it is called.
+    /// Its title.
     pub(crate) fn title(self) -> &'static str {
         self.tool().title
     }
 
-    /// The events that it calls a hook for and that are answered.
+    /// The hook events that this program answers.
     pub(crate) fn events(self) -> &'static [&'static str] {
         self.tool().events()
     }
 
-    /// What reaches a session of it.
+    /// How messages reach its sessions.
     pub(crate) fn reach(self) -> Reach {
         self.tool().reach
     }
 
-    /// The file that names MCP servers; none where it has none, or there is no home.
+    /// The file that lists MCP servers; `None` if it has none, or there is no home.
     pub(crate) fn servers_file(self, scope: Scope, places: &Places<'_>) -> Option<PathBuf> {
         places.find(&self.tool().servers.as_ref()?.place, scope)
     }
 
-    /// The file that names hooks, or is the module that runs them.
+    /// The file that lists hooks, or the module that runs them.
     pub(crate) fn hooks_file(self, scope: Scope, places: &Places<'_>) -> Option<PathBuf> {
         places.find(self.tool().hooks_place()?, scope)
     }
@@ -138,7 +138,7 @@ impl ValueEnum for CodingAgent {
 }
 
 impl Places<'_> {
-    /// Where a file is; none where there is none of that scope, or no home.
+    /// The path of a file; `None` if the scope has no such file, or there is no home.
     pub(crate) fn find(&self, place: &Place, scope: Scope) -> Option<PathBuf> {
         match scope {
             Scope::Project => Some(self.directory.join(place.project?)),

@@ -19,19 +19,19 @@ use crate::{
     out::{Style, clean},
 };
 
-/// A file before and after.
+/// A file before and after the change.
 pub(super) struct Edit {
     file: File,
     before: Option<String>,
     after: Option<String>,
 }
 
-/// As a file is named in what was made.
+/// The name of a file in the record of created members.
 fn label(directory: &Path, path: &Path) -> String {
     path.strip_prefix(directory).unwrap_or(path).display().to_string()
 }
 
-/// Every file with our entries, and all that is made for them.
+/// Every file with our entries added, and everything that is created for them.
 pub(super) fn put_in(
     coding: CodingAgent,
     directory: &Path,
@@ -47,7 +47,7 @@ pub(super) fn put_in(
         let known = made_in(old, &label);
         let changed = change::put_in(coding, &text, form, &known).map_err(|odd| file.unusable(&odd.0))?;
         let kept = |what: &str| old.iter().any(|made| made == what);
-        // The inner ones first, so that they stand behind the outer ones.
+        // Inner directories first, so that the record lists them after the outer ones.
         for outer in path.ancestors().skip(1).take_while(|outer| *outer != directory) {
             let label = format!("{}/", self::label(directory, outer));
             if outer.exists() && !kept(&label) {
@@ -69,7 +69,7 @@ pub(super) fn put_in(
     Ok((edits, all))
 }
 
-/// Every file without our entries; a file that was made for them and holds nothing more goes.
+/// Every file without our entries; a file that was created for them and is empty now is removed.
 pub(super) fn take_out(
     coding: CodingAgent,
     directory: &Path,
@@ -96,28 +96,28 @@ pub(super) fn take_out(
     Ok(edits)
 }
 
-/// Whether nothing is left but what the coding agent writes into its settings by itself.
+/// Whether only settings that the coding agent writes by itself are left.
 fn is_its_own(coding: CodingAgent, left: &str) -> bool {
     let own = coding.tool().servers.as_ref().map_or(&[][..], |servers| servers.itself);
-    // A comment, which is a person's, is no JSON.
+    // A comment, which a person wrote, is not JSON.
     let left: Result<Map<String, Value>, _> = serde_json::from_str(left);
     left.is_ok_and(|left| left.keys().all(|name| own.contains(&name.as_str())))
 }
 
-/// What was made in one file.
+/// The members created in one file.
 fn made_in(made: &[String], label: &str) -> Vec<String> {
     let ways = made.iter().filter_map(|made| made.strip_prefix(label)?.strip_prefix('#'));
     ways.filter(|way| !way.is_empty()).map(str::to_owned).collect()
 }
 
-/// Directories that were made for files go with them, where nothing else lies in them.
+/// Removes the directories that were created for files, if they are empty.
 pub(super) fn remove_directories(directory: &Path, made: &[String]) {
     for made in made.iter().rev().filter_map(|made| made.strip_suffix('/')) {
         let _stays = std::fs::remove_dir(directory.join(made));
     }
 }
 
-/// Writes what changed, or shows it; what is said of each file.
+/// Writes the changes, or shows them; returns a report of each file.
 pub(super) fn carry_out(context: &Context, edits: &[Edit], dry_run: bool) -> Result<Vec<Value>, Failure> {
     let mut told = Vec::new();
     for Edit { file, before, after } in edits {
@@ -129,7 +129,7 @@ pub(super) fn carry_out(context: &Context, edits: &[Edit], dry_run: bool) -> Res
             let count = |sign: &str| lines.iter().filter(|line| line.starts_with(sign)).count();
             let name = context.out.paint(Style::Bold, &path);
             context.out.line(&format!("{name}  +{} -{}", count("+ "), count("- ")))?;
-            // What is only thought of is shown whole.
+            // A dry run shows every line.
             for line in lines.iter().filter(|_| dry_run) {
                 context.out.line(&format!("  {}", clean(line)))?;
             }

@@ -1,5 +1,5 @@
-//! Keeps files that `connect` makes in a work tree of Git out of what `git add` takes, by `.git/info/exclude`: they name an
-//! agent and paths of this machine.
+//! Excludes the files that `connect` creates in a Git work tree from `git add`, by `.git/info/exclude`: they contain an
+//! agent's name and paths of this machine.
 //! Must not know: the content of the files.
 
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::cli::{
     settings::File,
 };
 
-/// Adds the files among what was made in a directory; the lines that are of this program, those of before included.
+/// Excludes the created files of a directory; returns this program's lines in the file, earlier ones included.
 pub(super) fn exclude(directory: &Path, made: &[String], old: &[String]) -> Result<Vec<String>, Failure> {
     let Some((root, file)) = exclude_file(directory) else { return Ok(Vec::new()) };
     let text = file.read()?.unwrap_or_default();
@@ -33,7 +33,7 @@ pub(super) fn exclude(directory: &Path, made: &[String], old: &[String]) -> Resu
     Ok(ours)
 }
 
-/// Takes lines of this program out.
+/// Removes this program's lines.
 pub(super) fn include(directory: &Path, ours: &[String]) -> Result<(), Failure> {
     let Some((_, file)) = exclude_file(directory).filter(|_| !ours.is_empty()) else { return Ok(()) };
     let text = file.read()?.unwrap_or_default();
@@ -42,12 +42,12 @@ pub(super) fn include(directory: &Path, ours: &[String]) -> Result<(), Failure> 
     if left == text { Ok(()) } else { file.replace(&left) }
 }
 
-/// Whether something that was made is a file, outside the directory that keeps itself out.
+/// Whether a created member is a file, outside the directory that excludes itself.
 fn is_file(made: &str) -> bool {
     !made.contains('#') && !made.ends_with('/') && !Path::new(made).starts_with(OWN_DIRECTORY)
 }
 
-/// The root of the work tree, and its file. A link that came with the directory is not followed.
+/// The root of the work tree, and its exclude file. A link that came with the directory is not followed.
 fn exclude_file(directory: &Path) -> Option<(PathBuf, File)> {
     let (root, git) = work_tree(directory)?;
     let info = git.join("info");

@@ -43,7 +43,7 @@ or after `--`, are passed on unchanged.
   plenary --as @nick.reviewer claude -p \"Review the last commit\"
   plenary codex exec \"Fix the tests\"";
 
-/// What is handed over.
+/// The arguments for the coding agent.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true, after_help = HELP)]
 pub(crate) struct Launch {
@@ -52,12 +52,12 @@ pub(crate) struct Launch {
     args: Vec<OsString>,
 }
 
-/// A coding agent by its name, as a command.
+/// A command named after a coding agent.
 #[derive(Debug)]
 pub(crate) struct NamedLaunch {
-    /// Which.
+    /// The coding agent.
     pub(crate) coding: CodingAgent,
-    /// What is handed over.
+    /// The arguments for it.
     pub(crate) launch: Launch,
 }
 
@@ -98,16 +98,16 @@ impl Subcommand for NamedLaunch {
     }
 }
 
-/// How it is started.
+/// How the coding agent is started.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Start {
-    /// A command that goes before the arguments, where the person gives none.
+    /// The subcommand before the arguments, if the user gives none.
     command: Option<&'static str>,
     args: Vec<OsString>,
     variables: Vec<(String, String)>,
 }
 
-/// Starts the coding agent in the place of this process.
+/// Prepares the process of the coding agent.
 pub(crate) async fn prepare(
     context: &Context,
     coding: CodingAgent,
@@ -139,7 +139,7 @@ pub(crate) async fn prepare(
                     ),
                 ));
             }
-            // Its settings are there; written twice, its hooks would run twice.
+            // The settings exist; if they were written twice, the hooks would run twice.
             (connected, Start::default())
         }
         None if coding.tool().start == How::Connected => {
@@ -152,7 +152,7 @@ pub(crate) async fn prepare(
             serve::answering(context, false, None).await?;
             let handle = agent(context, coding, &directory).await?;
             let mut told = program_command(context, handle.as_str(), false)?;
-            // Without a person it would wait for half a minute at its end.
+            // With waking on and no person present, it would wait for half a minute at its end.
             let is_print = launch.args.iter().any(|arg| arg == "-p" || arg == "--print" || arg == "exec");
             told.wake = coding.reach().wakes && !is_print;
             let planned = planned(context, coding, Scope::Project, &directory, &told)?;
@@ -181,7 +181,7 @@ pub(crate) async fn prepare(
     Ok(process)
 }
 
-/// Runs it in the place of this process; this comes back only where it cannot.
+/// Replaces this process; returns only on failure.
 pub(crate) fn exec(coding: CodingAgent, mut process: Process) -> Failure {
     let error = process.exec();
     absent(coding, &error.to_string())
@@ -199,7 +199,7 @@ pub(super) fn is_on_path(context: &Context, program: &str) -> bool {
     std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
-/// Who it is where its settings are written: in this directory, in one above whose settings it reads too, or for the user.
+/// The agent of existing settings: in this directory, in a parent whose settings also apply, or the user's.
 async fn connected(
     context: &Context,
     coding: CodingAgent,
@@ -214,8 +214,8 @@ async fn connected(
     }
 }
 
-/// The agent that it is in the directory, made where it is missing, and remembered; below a directory that is connected,
-/// and in a worktree of one, the agent of that.
+/// The agent of the directory, created if missing, and remembered. Below a connected directory, and in a worktree
+/// of one, it is the agent of that directory.
 async fn agent(context: &Context, coding: CodingAgent, directory: &Path) -> Result<AgentHandle, Failure> {
     let name = coding.as_str();
     let remembered = RememberedIdentities::of(&context.around)?;
@@ -233,7 +233,7 @@ async fn agent(context: &Context, coding: CodingAgent, directory: &Path) -> Resu
     Ok(named.handle)
 }
 
-/// Where this program keeps files of its own.
+/// The directory for this program's own files.
 pub(super) fn state(context: &Context) -> Result<PathBuf, Failure> {
     let directory = paths::state_dir(&|name| context.around.var(name));
     let directory = directory.ok_or_else(|| {
@@ -273,7 +273,7 @@ fn start(
         }
         How::Defaults { variable, system } => {
             let path = own_file(context, coding, handle, "json")?;
-            // What an administrator set stays.
+            // A value set by an administrator stays.
             let set = context.around.var(variable).filter(|set| Path::new(set) != path);
             let set = set.unwrap_or_else(|| system.to_owned());
             let mut settings: Value = fs::read_to_string(&set)
@@ -298,7 +298,7 @@ fn start(
             let settings = json_of(planned);
             let list = tool.servers.iter().flat_map(|servers| servers.list);
             let servers = list.fold(&settings, |at, name| &at[*name]);
-            // Amp takes the servers themselves, the others an object of them.
+            // Amp takes the servers themselves; the others take an object that contains them.
             let servers =
                 if coding == CodingAgent::Amp { servers.clone() } else { json!({"mcpServers": servers}) };
             start.args.extend([flag.into(), servers.to_string().into()]);
@@ -316,7 +316,7 @@ fn start(
     Ok(start)
 }
 
-/// Settings as one text, with those that the variable has already and our module elsewhere.
+/// The settings as one text, merged with those in the variable, and with our module at its new path.
 fn content(
     context: &Context,
     coding: CodingAgent,
@@ -327,7 +327,7 @@ fn content(
     let mut settings: Value = set.unwrap_or_else(|| json!({}));
     for file in planned {
         match &file.form {
-            // The module lies elsewhere.
+            // The module has another path.
             Form::Json(entries) => {
                 for entry in entries.iter().filter(|entry| matches!(entry, Entry::Member(..))) {
                     put_entry(&mut settings, entry);
@@ -345,13 +345,13 @@ fn content(
     Ok(settings)
 }
 
-/// A file of this program's own that stands for settings.
+/// A file of this program that stands in for a settings file.
 fn own_file(context: &Context, coding: CodingAgent, handle: &str, kind: &str) -> Result<PathBuf, Failure> {
     let name = format!("{}-{}.{kind}", coding.as_str(), handle.trim_start_matches('@'));
     Ok(state(context)?.join(name))
 }
 
-/// A home of the coding agent's own with what is planned; the user's own is where it would look otherwise.
+/// A home directory for the coding agent with the planned files, beside links to the user's own home.
 fn linked_home(
     context: &Context,
     coding: CodingAgent,
@@ -359,7 +359,7 @@ fn linked_home(
     planned: &[PlannedFile],
 ) -> Result<PathBuf, Failure> {
     let own = own_file(context, coding, handle, "home")?;
-    // Started by a session of this kind, it is named already.
+    // The variable is set already if a session of this kind started this one.
     let is_ours = |named: &PathBuf| own.parent().is_some_and(|state| named.starts_with(state));
     let named = context.around.var(variable).map(PathBuf::from);
     let users = named.filter(|named| named.is_absolute() && !is_ours(named));
@@ -375,7 +375,7 @@ fn linked_home(
     Ok(own)
 }
 
-/// Everything that is planned as JSON, in one object.
+/// All planned files merged into one JSON object.
 fn json_of(planned: &[PlannedFile]) -> Value {
     let mut all = json!({});
     planned.iter().for_each(|file| put(&mut all, &file.form));

@@ -1,6 +1,6 @@
-//! A home directory for a coding agent that takes neither servers nor hooks by a flag: links to the user's own files, and an
-//! extension of ours beside the user's extensions.
-//! Must not know: what the extension says; the plan has it.
+//! A home directory for a coding agent that takes neither servers nor hooks by a flag: links to the user's own files,
+//! and our extension beside the user's extensions.
+//! Must not know: the content of the extension; the plan has it.
 
 use std::{
     ffi::OsStr,
@@ -16,23 +16,23 @@ use serde_json::{Value, json};
 use super::plan::SERVER;
 use crate::cli::atomic;
 
-/// Where Gemini CLI has everything below its home directory.
+/// The directory of Gemini CLI below its home directory.
 const SETTINGS: &str = ".gemini";
 const EXTENSIONS: &str = "extensions";
 const POLICIES: &str = "policies";
-/// The rules that let our tools be called unasked, among the user's.
+/// The file of rules that allow our tools without approval, beside the user's rules.
 const POLICY: &str = "plenary.toml";
-/// Files that are written where they are: through a link that leads to nothing yet, they become the user's.
+/// Files that Gemini CLI writes in place: written through a dangling link, they become the user's.
 const WRITTEN_IN_PLACE: [&str; 5] =
     ["settings.json", "oauth_creds.json", "google_accounts.json", "installation_id", "trustedFolders.json"];
-/// Directories that every start makes.
+/// Directories that every start creates.
 const MADE_AT_START: [&str; 2] = ["tmp", "history"];
-/// Beside the settings, what is read from the home directory itself.
+/// Files that are read from the home directory itself, beside the settings.
 const IN_HOME: [&str; 2] = [".agents", ".env"];
-/// Files that somebody is writing right now.
+/// The endings of temporary files that a program is writing.
 const UNFINISHED: [&str; 2] = ["tmp", "lock"];
 
-/// Makes or renews it: everything of the user's is there as a link, and the extension has these settings.
+/// Creates or renews the home: links to all of the user's files, and the extension with these settings.
 pub(super) fn furnish(own: &Path, users: &Path, settings: &Value) -> Result<()> {
     let (ours, theirs) = (own.join(SETTINGS), users.join(SETTINGS));
     for name in MADE_AT_START {
@@ -45,14 +45,14 @@ pub(super) fn furnish(own: &Path, users: &Path, settings: &Value) -> Result<()> 
     for name in IN_HOME.into_iter().filter(|name| users.join(name).exists()) {
         link(&own.join(name), &users.join(name))?;
     }
-    // Its launcher looks for the memory that it may use in the home directory itself.
+    // The launcher looks for its memory setting in the home directory itself.
     link(&own.join("settings.json"), &theirs.join("settings.json"))?;
     mirror(&ours.join(EXTENSIONS), &theirs.join(EXTENSIONS), &[SERVER])?;
     mirror(&ours.join(POLICIES), &theirs.join(POLICIES), &[POLICY])?;
     extend(&ours, settings)
 }
 
-/// The extension, and the rules for its tools.
+/// Writes the extension, and the rules for its tools.
 fn extend(ours: &Path, settings: &Value) -> Result<()> {
     let extension = ours.join(EXTENSIONS).join(SERVER);
     fs::create_dir_all(extension.join("hooks"))?;
@@ -62,10 +62,10 @@ fn extend(ours: &Path, settings: &Value) -> Result<()> {
     let manifest =
         json!({"name": SERVER, "version": env!("CARGO_PKG_VERSION"), "mcpServers": settings["mcpServers"]});
     write("gemini-extension.json", &manifest)?;
-    // Without a word of where it is from, a list of allowed extensions stops all of them; one by a link is never updated.
+    // Without a recorded source, a list of allowed extensions blocks every extension; one installed by a link is never updated.
     write(".gemini-extension-install.json", &json!({"source": extension, "type": "link"}))?;
     write("hooks/hooks.json", &json!({"hooks": settings["hooks"]}))?;
-    // The server of an extension cannot say that it is trusted.
+    // An extension's server cannot declare itself trusted.
     let rules = ours.join(POLICIES).join(POLICY);
     if settings["mcpServers"][SERVER]["trust"] == true {
         let rule = format!(
@@ -80,8 +80,8 @@ fn extend(ours: &Path, settings: &Value) -> Result<()> {
     }
 }
 
-/// Makes a directory in which everything of another is, as links, except for those names. What has come into it since, the other
-/// gets.
+/// Creates a directory with links to everything in another, except for those names. Moves files that were added to it
+/// since the last start into the other.
 fn mirror(ours: &Path, theirs: &Path, except: &[&str]) -> Result<()> {
     fs::create_dir_all(ours)?;
     let is_mirrored = |name: &OsStr| except.iter().all(|except| name != *except);
@@ -111,8 +111,8 @@ fn mirror(ours: &Path, theirs: &Path, except: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Moves what a program has put in the place of a link to where the link led, unless something newer is there. What cannot be
-/// moved stays.
+/// Moves a file that a program wrote in place of a link to the link's target, unless the target is newer. A file that
+/// cannot be moved stays.
 fn hand_over(ours: &Path, theirs: &Path) -> Result<()> {
     let modified = |path: &Path| fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
     let is_newer = |than: SystemTime| modified(ours).is_some_and(|ours| ours > than);
@@ -125,7 +125,7 @@ fn hand_over(ours: &Path, theirs: &Path) -> Result<()> {
         fs::create_dir_all(parent)?;
     }
     match fs::rename(ours, theirs) {
-        // Another file system.
+        // The target is on another file system.
         Err(error) if error.kind() == ErrorKind::CrossesDevices && ours.is_file() => {
             fs::copy(ours, theirs)?;
             fs::remove_file(ours)
@@ -135,7 +135,7 @@ fn hand_over(ours: &Path, theirs: &Path) -> Result<()> {
     }
 }
 
-/// Makes a link, or leads the one that is there elsewhere; what is no link stays.
+/// Creates a link, or changes the target of an existing one; any other file stays.
 fn link(path: &Path, to: &Path) -> Result<()> {
     match fs::read_link(path) {
         Ok(leads) if leads == to => return Ok(()),
@@ -144,7 +144,7 @@ fn link(path: &Path, to: &Path) -> Result<()> {
         Err(_) => return Ok(()),
     }
     match symlink(to, path) {
-        // Another start was faster.
+        // A concurrent start created it first.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         made => made.map_err(|error| Error::new(error.kind(), format!("{}: {error}", path.display()))),
     }

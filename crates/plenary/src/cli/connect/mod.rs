@@ -43,7 +43,7 @@ use plan::{PlannedFile, ProgramCommand, plan};
 pub(crate) use tool::{Off, Reach, Switch};
 pub(crate) use written::{ProgramEntries, written};
 
-/// Which coding agent, and how.
+/// The arguments of `plenary connect`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary connect claude --owner nick --serve")]
 pub(crate) struct Connect {
@@ -90,7 +90,7 @@ pub(crate) struct Connect {
     dry_run: bool,
 }
 
-/// Which coding agent, and what goes with it.
+/// The arguments of `plenary disconnect`.
 #[derive(Debug, Args)]
 pub(crate) struct Disconnect {
     /// The coding agent
@@ -139,7 +139,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         let edits = put_in(args.coding, base(scope, &directory), &planned, &old)?;
         Ok((planned, edits))
     };
-    // Settings that cannot be changed are found before an agent is made for them.
+    // Settings that cannot be changed are detected before an agent is created for them.
     let likely = likely(context, &args, &place, before.as_ref())?;
     let shown = edited(&likely)?;
     let (agent, (planned, (edits, made))) = if args.dry_run {
@@ -154,7 +154,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
         let server = context.client()?.health().await?.value.server_id;
         let entry = ClientEntry::of(agent.handle.clone(), server);
         RememberedIdentities::of(&context.around)?.put(&place, args.coding.as_str(), entry.clone())?;
-        // Before anything is written into foreign settings: what cannot be remembered cannot be taken out again.
+        // Record the change before writing foreign settings: an unrecorded change could not be removed again.
         let (scope_name, plugin) = (scope.as_str().to_owned(), args.identity_only && made.is_empty());
         let excluded = match scope {
             Scope::Project => ignored::exclude(&directory, &made, &old_lines)?,
@@ -176,8 +176,8 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     said(context, &args, &agent, &changed, (ask, is_trusted))
 }
 
-/// Lets Codex trust the hooks that were written, so that nobody has to do it with `/hooks`, and Qwen Code approve the server;
-/// whether it does now.
+/// Makes Codex trust the written hooks, so that the user need not do it with `/hooks`, or Qwen Code approve the server;
+/// returns whether it does now.
 async fn trust(
     context: &Context,
     coding: CodingAgent,
@@ -216,7 +216,7 @@ async fn trust(
     }
 }
 
-/// What was written for it here, or for the user. Both at once would run each hook twice.
+/// The record of earlier changes, here or for the user. Both at once would run each hook twice.
 fn known(
     context: &Context,
     coding: CodingAgent,
@@ -236,7 +236,7 @@ fn known(
     Ok(here.or(of_user))
 }
 
-/// Who it was here: as it is connected, or as it was connected or started before, or as in the main tree of a worktree.
+/// The previous agent: from the connection, an earlier connection or start, or the main tree of a worktree.
 fn before(
     context: &Context,
     coding: CodingAgent,
@@ -255,12 +255,12 @@ fn before(
     }
 }
 
-/// The directory whose agent it is.
+/// The directory that the agent belongs to.
 fn place(scope: Scope, directory: &Path) -> PathBuf {
     if scope == Scope::User { project_root(directory) } else { directory.to_owned() }
 }
 
-/// The directory below which the names of files are relative. Those of the user are the same in every directory.
+/// The base of relative file names. For the user's scope it is the same in every directory.
 fn base(scope: Scope, directory: &Path) -> &Path {
     if scope == Scope::User { Path::new("") } else { directory }
 }
@@ -287,7 +287,7 @@ fn note_connected(
     }
 }
 
-/// Who it would be, as far as that is known without the server.
+/// The agent that a connection would use, as far as this is known without the server.
 fn likely(
     context: &Context,
     args: &Connect,
@@ -348,7 +348,7 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
             Scope::User => of_user.save_of_user(&context.around)?,
         }
         if !known.trusted.is_empty() {
-            // Without Codex, nothing runs what it trusts.
+            // Without Codex, nothing runs the hooks that it trusts.
             let elsewhere = launch::state(context)?;
             let _gone = codex_trust::distrust(args.coding.tool().program, &known.trusted, &elsewhere).await;
         }
@@ -373,7 +373,7 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
     Ok(())
 }
 
-/// Deletes the agent on its server, and forgets its token and its directory here.
+/// Deletes the agent on the server, and removes its token and its directory's entry here.
 async fn delete_agent(context: &Context, agent: &AgentHandle) -> Result<(), Failure> {
     let owner = agent.owner_name();
     context.configuring_client(Realm::Owner(&owner))?.delete_agent(agent).await?;
@@ -388,7 +388,7 @@ fn working_directory(context: &Context) -> Result<PathBuf, Failure> {
     context.around.directory().cloned().ok_or_else(|| Failure::local("the working directory is gone"))
 }
 
-/// What a program that is started elsewhere must be told to find what this command found.
+/// The arguments and variables with which a program started elsewhere finds the same server and agent as this command.
 fn program_command(context: &Context, agent: &str, http: bool) -> Result<ProgramCommand, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;
@@ -423,7 +423,7 @@ fn planned(
         .ok_or_else(|| Failure::local_with("there is no home directory for your settings", "set HOME"))
 }
 
-/// Refuses settings of a directory that are really elsewhere: a link that came with it leads to settings of the user.
+/// Rejects a directory's settings that are a link to the user's: the link may have come with the directory.
 fn stays_within(directory: &Path, path: &Path) -> Result<(), Failure> {
     let real = |path: &Path| path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
     let is_dangling = path.symlink_metadata().is_ok_and(|found| found.is_symlink()) && !path.exists();

@@ -16,21 +16,21 @@ use crate::cli::{
     identity::{self, ClientEntry, Clients, Holder, Realm, RememberedIdentities, Source, project_root},
 };
 
-/// Longest name made here; room is left for a number.
+/// Longest name that is generated; leaves room for a number.
 const NAME_CHARS_MAX: usize = 56;
-/// So many names are tried where the first is taken.
+/// Maximum number of names that are tried if the first is taken.
 const NAMES_MAX: u32 = 100;
 
-/// Who a coding agent is.
+/// The agent chosen for a coding agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChosenAgent {
-    /// Its address.
+    /// Its handle.
     pub(crate) handle: AgentHandle,
-    /// Whether it was made just now.
+    /// Whether it was created just now.
     pub(crate) is_new: bool,
 }
 
-/// The agent that is meant, made where it is missing; its token is saved.
+/// The chosen agent, created if missing; its token is saved.
 pub(crate) async fn agent(
     context: &Context,
     coding: CodingAgent,
@@ -62,7 +62,7 @@ pub(crate) async fn agent(
         if speaks(context, &handle).await? {
             return Ok(ChosenAgent { handle, is_new: false });
         }
-        // On another server an agent of that name may be somebody else's.
+        // On another server, an agent of that name may belong to somebody else.
         let server = context.client()?.health().await?.value.server_id;
         if server.is_some()
             && server == before.server
@@ -81,8 +81,8 @@ pub(crate) async fn agent(
     Err(Failure::local_with("every suitable name is taken", "name the agent with `--as @owner.name`"))
 }
 
-/// Who a coding agent with settings of the user is in a directory: made and remembered where it begins for the first
-/// time. Nobody if no settings of the user are written for it.
+/// The agent for a coding agent with user settings in this directory: created and recorded at the first start there.
+/// `None` if no user settings are written for the coding agent.
 pub(crate) async fn first_use(
     context: &Context,
     coding: CodingAgent,
@@ -92,11 +92,11 @@ pub(crate) async fn first_use(
     let Some(user) = Clients::of_user(&context.around)?.0.remove(name) else { return Ok(None) };
     let context = context.silent_in(directory);
     let (remembered, place) = (RememberedIdentities::of(&context.around)?, project_root(directory));
-    // Its hook and its tools begin at the same time.
+    // The hook and the MCP server start at the same time.
     let _turn = remembered.turn().await?;
     let known = remembered.known(&place, name)?;
     let owner = user.agent.owner_name();
-    // First, so that a server that does not answer is not taken for a token that is missing.
+    // Check the server first, so that an unreachable server is not mistaken for a missing token.
     let server = context.client()?.health().await?.value.server_id;
     let named = agent(&context, coding, &place, Some(&owner), known.as_ref()).await?;
     if !context.speaks_as_agent() {
@@ -105,7 +105,7 @@ pub(crate) async fn first_use(
     Ok(Some(named.handle))
 }
 
-/// What a new agent would be called, at the `number`th attempt.
+/// The name for a new agent, at the `number`th attempt.
 pub(crate) fn proposed(
     context: &Context,
     coding: CodingAgent,
@@ -123,7 +123,7 @@ pub(crate) fn proposed(
     format!("@{owner}.{name}").parse().map_err(|error| Failure::local(format!("the agent's name: {error}")))
 }
 
-/// Whose agents speak here already, else the only owner whose token is saved, else the person who is logged in.
+/// The owner of the agents with saved tokens, else the only owner with a saved token, else the login name.
 pub(crate) fn default_owner(context: &Context) -> Result<OwnerName, Failure> {
     if let Some(identity) = context.identity()? {
         return Ok(identity.handle.owner_name());
@@ -143,7 +143,7 @@ pub(crate) fn default_owner(context: &Context) -> Result<OwnerName, Failure> {
     })
 }
 
-/// A text as the grammar of names takes it: small letters, digits and hyphens.
+/// The text as a valid name: lower-case letters, digits and hyphens.
 fn fit(text: &str, otherwise: &str) -> String {
     let mut name = String::new();
     for c in text.to_lowercase().chars() {
@@ -158,7 +158,7 @@ fn fit(text: &str, otherwise: &str) -> String {
     if name.is_empty() { otherwise.to_owned() } else { name.to_owned() }
 }
 
-/// Whether a saved token of this agent holds.
+/// Whether a saved token of this agent is valid.
 pub(crate) async fn speaks(context: &Context, handle: &AgentHandle) -> Result<bool, Failure> {
     let Some(client) = context.saved_client(handle)? else { return Ok(false) };
     match client.expecting(handle.clone()).me().await {
@@ -169,7 +169,8 @@ pub(crate) async fn speaks(context: &Context, handle: &AgentHandle) -> Result<bo
     }
 }
 
-/// Sees to it that a token of this agent is saved that holds; an agent that is there already gets a new one. Whether it was made for that; nothing where it was removed for good.
+/// Ensures that a valid token of this agent is saved; an existing agent gets a new one. Returns whether the agent was
+/// created; `None` if it was deleted for good.
 pub(crate) async fn hold(context: &Context, handle: &AgentHandle) -> Result<Option<bool>, Failure> {
     if speaks(context, handle).await? {
         return Ok(Some(false));
@@ -190,7 +191,7 @@ pub(crate) async fn hold(context: &Context, handle: &AgentHandle) -> Result<Opti
     }
 }
 
-/// Makes an agent that its owner's other agents reach, and that reaches them; none where the name is taken.
+/// Creates an agent that its owner's other agents can contact, and that can contact them; `None` if the name is taken.
 pub(crate) async fn make(context: &Context, handle: &AgentHandle) -> Result<Option<CreatedAgent>, Failure> {
     context.check_tokens_file()?;
     let owner = handle.owner_name();

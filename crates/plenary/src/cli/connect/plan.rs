@@ -18,72 +18,72 @@ use crate::cli::{
 
 /// Our server's name in the settings of every coding agent.
 pub(crate) const SERVER: &str = "plenary";
-/// The variable in which a token is told where a coding agent speaks HTTP itself.
+/// The variable with the token, for a coding agent that speaks HTTP itself.
 const TOKEN_VAR: &str = "PLENARY_TOKEN";
-/// Longest run of a hook; it answers long before.
+/// Time limit of a hook in seconds; it answers much sooner.
 const HOOK_SECONDS: u64 = 10;
 
-/// How Codex is told to call a tool without asking.
+/// The setting by which Codex calls a tool without approval.
 pub(super) const APPROVED: &str = "approval_mode = \"approve\"";
-/// What the person sees of a waking.
-/// What stands before the text that wakes it; else that is called an error of a hook.
+/// The texts that the user sees when a session wakes: a heading before the news, without which the news appears as a hook
+/// error, and a summary.
 const WOKEN_MESSAGE: &str = "New from the Plenary network:";
 const WOKEN_SUMMARY: &str = "Messages from the Plenary network";
 
-/// With this line a module of ours begins, so that nobody else's is replaced.
+/// The first line of our modules; a file without it is not ours and is not replaced.
 pub(crate) const OWN_MODULE: &str = "// Written by `plenary connect`";
 
-/// How this program is run by a coding agent.
+/// The command with which a coding agent runs this program.
 #[derive(Debug, Clone)]
 pub(crate) struct ProgramCommand {
-    /// Where it is.
+    /// The path of the program.
     pub(crate) program: String,
-    /// Variables that only this terminal has.
+    /// Variables that are set only in this terminal.
     pub(crate) variables: Vec<(String, String)>,
-    /// Arguments that only this terminal has.
+    /// Arguments that are given only in this terminal.
     pub(crate) arguments: Vec<String>,
     /// The agent.
     pub(crate) agent: String,
-    /// Whether a session is woken while it waits for its person.
+    /// Whether an idle session is woken.
     pub(crate) wake: bool,
-    /// For how many seconds a person is asked for a permission; not at all where none is said.
+    /// How many seconds a person has to answer a permission request; `None` sends no request.
     pub(crate) approvals: Option<u64>,
     /// Whether the coding agent asks before it calls one of our tools.
     pub(crate) ask: bool,
-    /// The server's MCP endpoint, where the coding agent speaks HTTP itself.
+    /// The server's MCP endpoint, if the coding agent speaks HTTP itself.
     pub(crate) http: Option<String>,
 }
 
-/// A file of settings and what goes into it.
+/// A settings file, and its planned content.
 #[derive(Debug)]
 pub(crate) struct PlannedFile {
-    /// Which file.
+    /// Its path.
     pub(crate) path: PathBuf,
-    /// What goes into it.
+    /// Its content.
     pub(crate) form: Form,
 }
 
-/// In which form a file is written.
+/// The format of the content.
 #[derive(Debug)]
 pub(crate) enum Form {
     /// JSON, entry by entry.
     Json(Vec<Entry>),
     /// TOML, as one block.
     Toml(String),
-    /// A file of ours alone.
+    /// A file that is entirely ours.
     Own(String),
 }
 
 /// One entry.
 #[derive(Debug)]
 pub(crate) enum Entry {
-    /// The member there is this.
+    /// Sets the member at this path.
     Member(Vec<&'static str>, Value),
-    /// The list there has this.
+    /// Adds an element to the list at this path.
     Element(Vec<&'static str>, Value),
 }
 
-/// Everything that a coding agent is told; nothing where there is no home for its settings.
+/// All files for a coding agent; empty if there is no home for its settings.
 pub(crate) fn plan(
     agent: CodingAgent,
     scope: Scope,
@@ -138,7 +138,7 @@ pub(crate) fn plan(
                     entries.push(Entry::Element(way, person_hook(agent, event, seconds, told)));
                 }
                 if (agent, scope) == (CodingAgent::Claude, Scope::Project) {
-                    // Without it the server of `.mcp.json` is asked for at the next start.
+                    // Without this entry, Claude Code asks about the server in `.mcp.json` at the next start.
                     entries.push(Entry::Element(vec!["enabledMcpjsonServers"], json!(SERVER)));
                 }
                 if let Some((list, prefix)) = tool.allowed.filter(|_| !told.ask) {
@@ -152,7 +152,7 @@ pub(crate) fn plan(
     Some(planned)
 }
 
-/// Adds a file, or what goes into one that is there already.
+/// Adds a file, or content to a file that is planned already.
 fn put(planned: &mut Vec<PlannedFile>, path: PathBuf, form: Form) {
     match (planned.iter_mut().find(|file| file.path == path), form) {
         (Some(PlannedFile { form: Form::Json(list), .. }), Form::Json(entries)) => list.extend(entries),
@@ -160,7 +160,7 @@ fn put(planned: &mut Vec<PlannedFile>, path: PathBuf, form: Form) {
     }
 }
 
-/// A way without its turns: `a/b/../c` is `a/c`.
+/// The path without `..`: `a/b/../c` is `a/c`.
 fn clean(path: &Path) -> PathBuf {
     let mut clean = PathBuf::new();
     for part in path.components() {
@@ -181,7 +181,7 @@ fn fixed((name, value): &(&'static str, FixedValue)) -> Entry {
     Entry::Member(vec![name], value)
 }
 
-/// The way to our server.
+/// The path of our server's entry.
 fn named(servers: &Servers) -> Vec<&'static str> {
     servers.list.iter().chain([&SERVER]).copied().collect()
 }
@@ -216,7 +216,7 @@ pub(super) fn server(agent: CodingAgent, scope: Scope, told: &ProgramCommand) ->
     entry
 }
 
-/// Our server as a program.
+/// The entry of our server as a program.
 fn started(agent: CodingAgent, scope: Scope, servers: &Servers, told: &ProgramCommand) -> Value {
     let (arguments, variables) = mcp(agent, scope, told);
     let variables: serde_json::Map<String, Value> =
@@ -236,20 +236,20 @@ fn started(agent: CodingAgent, scope: Scope, servers: &Servers, told: &ProgramCo
     entry
 }
 
-/// What our server is started with: arguments and variables.
+/// The arguments and variables of our server.
 fn mcp(agent: CodingAgent, scope: Scope, told: &ProgramCommand) -> (Vec<String>, Vec<(String, String)>) {
     let mut arguments = told.arguments.clone();
     arguments.push("mcp".to_owned());
     let mut variables: Vec<(String, String)> = told.variables.clone();
     match scope {
-        // It is not sure in which directory a server is started.
+        // The working directory of the server's process is not certain.
         Scope::Project => arguments.extend(["--as".to_owned(), told.agent.clone()]),
         Scope::User => variables.push((CLIENT_VAR.to_owned(), agent.as_str().to_owned())),
     }
     (arguments, variables)
 }
 
-/// Our server as a line for a shell.
+/// Our server's command line for a shell.
 pub(super) fn server_line(agent: CodingAgent, told: &ProgramCommand) -> String {
     let (arguments, variables) = mcp(agent, Scope::Project, told);
     let variables = variables.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
@@ -257,7 +257,7 @@ pub(super) fn server_line(agent: CodingAgent, told: &ProgramCommand) -> String {
     variables.chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// The server's entry as a table of TOML, and which of its tools are called without asking.
+/// The server's entry as a TOML table, with the tools that are called without approval.
 fn toml_server(server: &Value, ask: bool) -> String {
     let mut lines = vec![format!("[mcp_servers.{SERVER}]")];
     for (key, value) in server.as_object().into_iter().flatten() {
@@ -270,7 +270,7 @@ fn toml_server(server: &Value, ask: bool) -> String {
     lines.join("\n")
 }
 
-/// The hooks as tables of TOML.
+/// The hooks as TOML tables.
 fn toml_hooks(agent: CodingAgent, told: &ProgramCommand) -> String {
     let table = |event: &&str| {
         let command = toml::Value::String(command(agent, event, told));
@@ -279,7 +279,7 @@ fn toml_hooks(agent: CodingAgent, told: &ProgramCommand) -> String {
     agent.events().iter().map(table).collect::<Vec<_>>().join("\n\n")
 }
 
-/// Whether a line of such a block is one that this program wrote; `approves` says whether it let tools be called.
+/// Whether this program wrote a line of such a block; `approves` says whether it allowed tools in advance.
 pub(super) fn is_own_line(header: &str, line: &str, approves: bool) -> bool {
     let key = line.split(['=', ' ']).next().unwrap_or_default();
     if header == "hooks" {
@@ -297,12 +297,12 @@ pub(super) fn is_own_line(header: &str, line: &str, approves: bool) -> bool {
     }
 }
 
-/// How a module is named in the settings.
+/// The name of a module in the settings.
 pub(super) fn named_module(module: &Module, scope: Scope) -> &'static str {
     module.named.map_or("", |(_, project, user)| if scope == Scope::Project { project } else { user })
 }
 
-/// The module that runs the hooks, with the line of each event.
+/// The module that runs the hooks, with the command line of each event.
 pub(super) fn module(agent: CodingAgent, module: &Module, told: &ProgramCommand) -> String {
     let lines: serde_json::Map<String, Value> = agent
         .events()
@@ -329,11 +329,11 @@ fn hook(agent: CodingAgent, event: &str, told: &ProgramCommand) -> Value {
         HookShape::Groups { unit_ms } => {
             let mut own =
                 json!({"type": "command", "command": command, "timeout": HOOK_SECONDS * 1_000 / unit_ms});
-            // They are disabled by their names.
+            // The user disables hooks by these names.
             if matches!(agent, CodingAgent::Gemini | CodingAgent::Qwen) {
                 own["name"] = json!(SERVER);
             }
-            // It puts a longer text into a file, which the model may never read; at these events it takes no text as context.
+            // Codex puts a longer text into a file, which the model may never read. At these events it takes no context text.
             if agent == CodingAgent::Codex && !matches!(event, "PreCompact" | "Stop") {
                 own["additionalContextLimit"] = json!(0);
             }
@@ -347,13 +347,13 @@ fn hook(agent: CodingAgent, event: &str, told: &ProgramCommand) -> Value {
     }
 }
 
-/// The entry of the hook that asks a person; the coding agent waits for it a little longer than it waits itself.
+/// The hook that asks a person; its time limit is a little longer than the person's.
 fn person_hook(agent: CodingAgent, event: &str, seconds: u64, told: &ProgramCommand) -> Value {
     let command = line(agent, &[event, "--wait-seconds", &seconds.to_string()], told);
     json!({"hooks": [{"type": "command", "command": command, "timeout": seconds + HOOK_SECONDS}]})
 }
 
-/// The line that a hook runs, for a shell.
+/// The command line of a hook, for a shell.
 pub(super) fn command(agent: CodingAgent, event: &str, told: &ProgramCommand) -> String {
     line(agent, &[agent.tool().own_event(event)], told)
 }
@@ -368,12 +368,12 @@ fn line(agent: CodingAgent, event: &[&str], told: &ProgramCommand) -> String {
     words.join(" ")
 }
 
-/// The line of a hook that was written into settings.
+/// The command line in a hook's entry.
 pub(super) fn line_of(hook: &Value) -> Option<&str> {
     hook["command"].as_str().or_else(|| hook["bash"].as_str())
 }
 
-/// Whether an element of a list was put there by this program for that coding agent.
+/// Whether this program added an element of a list for that coding agent.
 pub(crate) fn is_ours(agent: CodingAgent, hook: &Value) -> bool {
     let end = format!("--client {}", agent.as_str());
     line_of(hook).is_some_and(|command| command.ends_with(&end) && command.contains(" hook "))

@@ -27,16 +27,16 @@ use crate::{
     server::{Listen, ListenSource, MEMORY},
 };
 
-/// A server that has not answered by then has failed.
+/// How long a server may take to start.
 const STARTED_WITHIN: Duration = Duration::from_secs(30);
-/// How long until it is asked again.
+/// The pause between two health checks.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Variables that name files and directories: a server that is started elsewhere must find the same ones.
 const PATHS: [&str; 5] =
     ["PLENARY_DATA", "PLENARY_CONFIG", "PLENARY_SEED", "PLENARY_TLS_CERT", "PLENARY_TLS_KEY"];
 
-/// Makes sure that a server answers; where none does, one is started if `start` says so, at `listen` where it is given.
+/// Ensures that a server answers; if none does and `start` is set, starts one, at `listen` if given.
 pub(super) async fn answering(context: &Context, start: bool, listen: Option<Listen>) -> Result<(), Failure> {
     let found = context.whereabouts()?;
     let (mut listen, mut foreign) = (listen, None);
@@ -67,7 +67,7 @@ pub(super) async fn answering(context: &Context, start: bool, listen: Option<Lis
     let begun = Instant::now();
     while begun.elapsed() < STARTED_WITHIN {
         let url = context.server()?;
-        // Until it says where it listens, the other one answers.
+        // Until the new server has published its URL, the other one answers.
         if foreign.as_ref() != Some(&url) && context.client()?.health().await.is_ok() {
             note(context, child.id())?;
             context.out.note(&format!(
@@ -89,8 +89,8 @@ pub(super) async fn answering(context: &Context, start: bool, listen: Option<Lis
 /// Any free port of this machine.
 const FREE: Listen = Listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0));
 
-/// Whether a server that nobody named belongs to somebody else on this machine: no token for it is saved here, and it
-/// does not know the operator's token of this user's data directory.
+/// Whether an unnamed server belongs to another user of this machine: no token for it is saved here, and it does not
+/// know the operator's token of this user's data directory.
 async fn is_foreign(context: &Context, found: &Whereabouts) -> Result<bool, Failure> {
     if matches!(found.source, UrlSource::Flag | UrlSource::Environment | UrlSource::Argument)
         || context.given_token()?.is_some()
@@ -114,19 +114,19 @@ async fn is_foreign(context: &Context, found: &Whereabouts) -> Result<bool, Fail
     }
 }
 
-/// Where it is noted which server was begun.
+/// The file that records the started server.
 const BEGUN: &str = "serve.json";
-/// How long a server may take to end; it finishes what it has begun.
+/// How long a server may take to stop; it finishes requests in progress.
 const ENDED_WITHIN: Duration = Duration::from_secs(60);
 
-/// Notes which one was begun: its number, and when, since numbers are used again.
+/// Records the started process: its id and its start time, since ids are reused.
 fn note(context: &Context, pid: u32) -> Result<(), Failure> {
     let path = state(context)?.join(BEGUN);
     let text = json!({"pid": pid, "since": Program::of(pid).since}).to_string();
     std::fs::write(&path, text).map_err(|error| Failure::local(format!("{}: {error}", path.display())))
 }
 
-/// `plenary stop`: ends the server that `connect --serve` began on this machine, and no other.
+/// `plenary stop`: stops the server that `connect --serve` started on this machine, and no other.
 pub(crate) async fn stop(context: &Context) -> Result<(), Failure> {
     let path = state(context)?.join(BEGUN);
     let text = std::fs::read(&path).unwrap_or_default();
@@ -178,7 +178,7 @@ fn make(directory: &Path) -> Result<(), Failure> {
     made.map_err(|error| Failure::local(format!("{}: {error}", directory.display())))
 }
 
-/// The server that is started.
+/// The server to start.
 struct ServerStart {
     listen: SocketAddr,
     source: ListenSource,
@@ -186,7 +186,7 @@ struct ServerStart {
 }
 
 impl ServerStart {
-    /// What the environment and the user's own configuration say of it; nothing is taken from the working directory.
+    /// Its settings from the environment and the user's own configuration; none from the working directory.
     fn of(context: &Context, listen: Option<Listen>) -> Result<Self, Failure> {
         let settings = without_arguments().map_err(|error| {
             Failure::local_with(format!("the server's configuration: {error:#}"), "correct it, and try again")
@@ -209,7 +209,7 @@ impl ServerStart {
         Ok(Self { listen, source, directory })
     }
 
-    /// Starts it in its own directory, and in a group of its own: what ends this command does not end it.
+    /// Starts it in its own directory and process group, so that the end of this command does not stop it.
     fn spawn(&self, context: &Context, log: &PathBuf) -> Result<std::process::Child, Failure> {
         let failed = |error: std::io::Error| Failure::local(format!("the server cannot be started: {error}"));
         let out = OpenOptions::new().append(true).create(true).mode(0o600).open(log).map_err(failed)?;

@@ -3,90 +3,90 @@
 
 use super::coding::CodingAgent;
 
-/// A coding agent.
+/// The description of a coding agent.
 #[derive(Debug)]
 pub(crate) struct Tool {
     pub(crate) agent: CodingAgent,
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// What it is called.
+    /// Its title.
     pub(crate) title: &'static str,
-    /// The program that starts it; none where it is no command.
+    /// The program that starts it; empty if it is not a command.
     pub(crate) program: &'static str,
-    /// Its MCP servers; none where they cannot be written into a file.
+    /// Its MCP servers; `None` if no file can configure them.
     pub(crate) servers: Option<Servers>,
     /// Its hooks.
     pub(crate) hooks: Hooks,
-    /// The lists of its settings in which tools stand that it calls without asking, and how one is named there.
+    /// The list in its settings of tools that need no approval, and the form of a name there.
     pub(crate) allowed: Option<(&'static [&'static str], &'static str)>,
-    /// How it is started connected, without a change of the directory.
+    /// How it is started connected, without changing the directory.
     pub(crate) start: Start,
-    /// At which events it calls a hook before it asks its person: for a permission, for what a server wants to know.
+    /// The events at which it calls a hook before it asks the user: for a permission, or for an MCP server's question.
     pub(crate) asks_person: &'static [&'static str],
-    /// What reaches a session.
+    /// How messages reach a session.
     pub(crate) reach: Reach,
-    /// What is left to the person.
+    /// The remaining steps for the user.
     pub(crate) next: &'static str,
-    /// Other settings that stop it.
+    /// Other settings that disable our hooks or server.
     pub(crate) switches: &'static [Switch],
 }
 
-/// A file of settings: of a directory, and of the user.
+/// A settings file, for a directory and for the user.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
-    /// Below the directory; none where it has no settings of a directory.
+    /// Relative to the directory; `None` if it has no settings per directory.
     pub(crate) project: Option<&'static str>,
-    /// Below the home directory.
+    /// Relative to the home directory.
     pub(crate) user: &'static str,
-    /// A variable that names another directory, and the file below that one.
+    /// A variable that names another directory, and the path of the file there.
     pub(crate) moved: Option<(&'static str, &'static str)>,
 }
 
-/// Where MCP servers are named.
+/// The settings of MCP servers.
 #[derive(Debug)]
 pub(crate) struct Servers {
     pub(crate) place: Place,
-    /// The object that has a member for each.
+    /// The path of the object with one member for each server.
     pub(crate) list: &'static [&'static str],
     pub(crate) shape: ServerShape,
-    /// The `type` of a program, and of an address; none where there is no such member.
+    /// The `type` of a program and of a URL; `None` if there is no such member.
     pub(crate) types: (Option<&'static str>, Option<&'static str>),
-    /// The member with the address, and how the value of a variable stands in a header.
+    /// The member for the URL, and the syntax of a variable in a header.
     pub(crate) http: (&'static str, &'static str),
-    /// Members besides.
+    /// Additional members.
     pub(crate) more: &'static [(&'static str, More)],
     /// Members of the file that the coding agent writes by itself when it starts.
     pub(crate) itself: &'static [&'static str],
 }
 
-/// The shape of a server.
+/// The shape of a server's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServerShape {
     /// `command`, `args` and `env`.
     Program,
-    /// `command` with the arguments, and `environment`.
+    /// `command` including the arguments, and `environment`.
     Line,
-    /// A table of TOML.
+    /// A TOML table.
     Toml,
 }
 
-/// A member besides those that every server has.
+/// A member in addition to those of every server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum More {
     Number(u64),
     True,
-    /// Only where its person need not be asked.
+    /// True, unless the user wants to approve tools.
     TrueUnlessAsked,
     Texts(&'static [&'static str]),
 }
 
-/// What it runs at moments of a session.
+/// How it runs hooks.
 #[derive(Debug)]
 pub(crate) enum Hooks {
     None,
-    /// Commands in its settings.
+    /// By commands in its settings.
     Settings(Settings),
-    /// A module that it loads, which runs the commands.
+    /// By a module that it loads, which runs the commands.
     Plugin(Module),
 }
 
@@ -96,8 +96,8 @@ pub(crate) struct Module {
     pub(crate) place: Place,
     pub(crate) source: &'static str,
     pub(crate) events: &'static [&'static str],
-    /// The list of the settings with the servers that names it, and how for a directory and for the user; none where it is
-    /// found by its place.
+    /// The list in the server settings that names the module, and the name for a directory and for the user; `None` if it
+    /// is found by its path.
     pub(crate) named: Option<(&'static [&'static str], &'static str, &'static str)>,
 }
 
@@ -105,106 +105,106 @@ pub(crate) struct Module {
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) place: Place,
-    /// The object that has a list for each event.
+    /// The path of the object with one list for each event.
     pub(crate) list: &'static [&'static str],
     pub(crate) shape: HookShape,
     pub(crate) events: &'static [&'static str],
-    /// Events that are ours by another name.
+    /// Events with another name in this program.
     pub(crate) renamed: &'static [(&'static str, &'static str)],
-    /// Members of the file that have to be there.
+    /// Required members of the file.
     pub(crate) besides: &'static [(&'static str, FixedValue)],
-    /// Files that lie beside it.
+    /// Additional files in its directory.
     pub(crate) beside: &'static [(&'static str, &'static [(&'static str, FixedValue)])],
 }
 
-/// A value that is the same for everybody.
+/// A value that does not depend on the user.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum FixedValue {
     Number(u64),
     Text(&'static str),
 }
 
-/// The shape of a hook.
+/// The shape of a hook's entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HookShape {
-    /// A group with a list of hooks, and the unit of its timeout in milliseconds.
+    /// A group with a list of hooks, and the unit of its time limit in milliseconds.
     Groups { unit_ms: u64 },
     /// The hook itself with its command.
     Flat,
-    /// The hook itself with its command for bash.
+    /// The hook itself with its bash command.
     Bash,
-    /// Groups for tools, the hook itself for all else.
+    /// Groups for tool events, the hook itself for the others.
     Mixed,
-    /// Tables of TOML.
+    /// TOML tables.
     Toml,
 }
 
-/// How it is told without a change of the directory.
+/// How it gets its settings without changing the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// It cannot be: `connect` goes first.
+    /// Not possible: the user must run `connect` first.
     Connected,
-    /// Flags of Claude Code.
+    /// By flags of Claude Code.
     ClaudeFlags,
-    /// A flag for each key of its TOML.
+    /// By one flag for each TOML key.
     TomlFlags,
-    /// A file of its own that the variable names, and the file that is read without it.
+    /// By a file of its own that the variable names; `system` is the file that it reads without the variable.
     Defaults { variable: &'static str, system: &'static str },
-    /// A home directory that the variable names, with links to the user's files and an extension of ours.
+    /// By a home directory that the variable names, with links to the user's files and our extension.
     LinkedHome { variable: &'static str },
-    /// Settings in the variable, its module among them.
+    /// By settings in the variable, including its module.
     Content { variable: &'static str },
-    /// Servers in a flag.
+    /// By a flag with the servers.
     ServersFlag(&'static str),
-    /// The command line of the server in a flag behind a command, which is this one where none is given.
+    /// By a flag with the server's command line after a subcommand; `command` is the default subcommand.
     CommandFlag { flag: &'static str, command: &'static str },
 }
 
-/// What reaches a session.
+/// How messages reach a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reach {
     /// While the model works.
     pub(crate) mid_turn: &'static str,
-    /// While it waits for its person.
+    /// While it is idle.
     pub(crate) idle: &'static str,
-    /// Where nobody sits before it.
+    /// Without a user.
     pub(crate) headless: &'static str,
-    /// The release that the tests run; none where all is written from its documents.
+    /// The release that the tests run; `None` if the entry follows its documentation only.
     pub(crate) tested: Option<&'static str>,
-    /// Whether it can be told to call tools without asking.
+    /// Whether it can be configured to call tools without approval.
     pub(crate) unasked: bool,
-    /// Whether `--wake` does anything.
+    /// Whether `--wake` has an effect.
     pub(crate) wakes: bool,
 }
 
-/// A setting that stops our hooks or our server.
+/// A setting that disables our hooks or our server.
 #[derive(Debug)]
 pub(crate) struct Switch {
-    /// Files of the directory and of the user, and those of the machine.
+    /// The files of the directory, of the user, and of the machine.
     pub(crate) place: Place,
     pub(crate) machine: Option<&'static str>,
-    /// Where it stands.
+    /// The path of the setting.
     pub(crate) at: &'static [&'static str],
     pub(crate) off: Off,
-    /// What it does.
+    /// Its effect.
     pub(crate) does: &'static str,
-    /// What to do about it.
+    /// The remedy.
     pub(crate) next: &'static str,
 }
 
-/// How a switch says no.
+/// The value that disables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Off {
     True,
     False,
-    /// The list has this.
+    /// The list contains this.
     Has(&'static str),
-    /// The list is there, and does not have this.
+    /// The list exists and does not contain this.
     Lacks(&'static str),
 }
 
 impl Tool {
-    /// The events that it calls a hook for and that are answered.
+    /// The hook events that this program answers.
     pub(crate) const fn events(&self) -> &'static [&'static str] {
         match &self.hooks {
             Hooks::None => &[],
@@ -213,7 +213,7 @@ impl Tool {
         }
     }
 
-    /// What an event of it is called by this program.
+    /// This program's name for an event.
     pub(crate) fn own_event<'a>(&self, event: &'a str) -> &'a str {
         match &self.hooks {
             Hooks::Settings(settings) => {
@@ -223,7 +223,7 @@ impl Tool {
         }
     }
 
-    /// Where its hooks are.
+    /// The settings file of its hooks.
     pub(crate) const fn hooks_place(&self) -> Option<&Place> {
         match &self.hooks {
             Hooks::None => None,

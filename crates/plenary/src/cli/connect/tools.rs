@@ -10,13 +10,13 @@ use super::{
     tool::{HookShape, Off, Place, Reach, ServerShape, Servers, Settings, Switch, Tool},
 };
 
-/// In which a token is told where a coding agent speaks HTTP itself, as each writes it in a header.
+/// The token's variable in a header, in the syntax of most coding agents.
 const DOLLAR: &str = "$PLENARY_TOKEN";
 const BRACES: &str = "${PLENARY_TOKEN}";
 const ENV: &str = "${env:PLENARY_TOKEN}";
 const CURLY: &str = "{env:PLENARY_TOKEN}";
 
-/// The events of Claude Code, which many have taken over.
+/// The events of Claude Code, which many others have adopted.
 const CLAUDE_EVENTS: &[&str] = &[
     "SessionStart",
     "UserPromptSubmit",
@@ -26,17 +26,17 @@ const CLAUDE_EVENTS: &[&str] = &[
     "PreCompact",
     "SessionEnd",
 ];
-/// Those that a module of ours runs.
+/// The events of our modules.
 const PLUGIN_EVENTS: &[&str] = &["SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact"];
 
-/// Tests and documents say of each what follows here in one column.
+/// The text for hooks of every event; tests and documents show it in one column.
 const ALWAYS: &str = "after each tool, at the end of the turn";
 const NO: &str = "no";
 
 const SECONDS: HookShape = HookShape::Groups { unit_ms: 1_000 };
 const MILLISECONDS: HookShape = HookShape::Groups { unit_ms: 1 };
 
-/// A file below the directory and at the same way below the home directory.
+/// A file at the same path below the directory and below the home directory.
 const fn at(way: &'static str) -> Place {
     Place { project: Some(way), user: way, moved: None }
 }
@@ -49,7 +49,7 @@ const fn moved(place: Place, variable: &'static str, file: &'static str) -> Plac
     Place { moved: Some((variable, file)), ..place }
 }
 
-/// The servers of most: `mcpServers`, with `command`, `args` and `env`.
+/// The most common form of servers: `mcpServers`, with `command`, `args` and `env`.
 const fn servers(place: Place) -> Servers {
     Servers {
         place,
@@ -62,7 +62,7 @@ const fn servers(place: Place) -> Servers {
     }
 }
 
-/// The hooks of most: `hooks`, with a list for each event.
+/// The most common form of hooks: `hooks`, with a list for each event.
 const fn hooks(place: Place, shape: HookShape, events: &'static [&'static str]) -> Settings {
     Settings { place, list: &["hooks"], shape, events, renamed: &[], besides: &[], beside: &[] }
 }
@@ -75,7 +75,7 @@ const fn tested(release: &'static str, reach: Reach) -> Reach {
     Reach { tested: Some(release), unasked: true, ..reach }
 }
 
-/// Said where a switch of the settings stops every hook.
+/// The effect of a switch that disables every hook.
 const NO_HOOKS: &str = "disables all hooks";
 const NO_SERVER: &str = "disables the server `plenary`";
 const REMOVE: &str = "remove it; otherwise messages arrive only through the tool `inbox`";
@@ -91,7 +91,7 @@ const fn switch(
 
 const XDG: &str = "XDG_CONFIG_HOME";
 
-/// All of them, in the order of [`CodingAgent`].
+/// All coding agents, in the order of [`CodingAgent`].
 pub(crate) static TOOLS: [Tool; CodingAgent::COUNT] = [
     tested::CLAUDE,
     tested::CODEX,

@@ -23,24 +23,24 @@ use crate::out::clean;
 pub(crate) struct ProgramEntries {
     /// The MCP server.
     pub(crate) server: Value,
-    /// The line of each event's hook.
+    /// The command line of each event's hook.
     pub(crate) hooks: BTreeMap<String, String>,
-    /// The events that there have to be lines for.
+    /// The events that must have a hook.
     pub(crate) expected: &'static [&'static str],
     files: Vec<String>,
     coding: CodingAgent,
     scope: Scope,
 }
 
-/// What may stand behind the arguments of the MCP server that `connect` writes, each with its value.
+/// Flags with a value that may follow the arguments of the MCP server that `connect` writes.
 const MORE_ARGUMENTS: [&str; 1] = ["--toolsets"];
 
-/// A program with its arguments, and the variables that it is given.
+/// A program with its arguments, and its variables.
 pub(crate) type ProgramLine = (Vec<String>, Vec<(String, String)>);
 
 impl ProgramEntries {
-    /// Refuses settings that run anything but what `connect` would write now: they lie in the directory, and whoever brought it
-    /// may have written them.
+    /// Rejects settings that run anything other than what `connect` would write now: they are in the directory, and its
+    /// author may have written them.
     pub(crate) fn own(&self, context: &Context, agent: &AgentHandle) -> Result<(), Failure> {
         let told = super::program_command(context, agent.as_str(), false)?;
         if !self.server["command"].is_null() && !self.is_own_server(&told) {
@@ -79,7 +79,7 @@ impl ProgramEntries {
         )
     }
 
-    /// The program of the server with its arguments and variables; none where the coding agent calls an address itself.
+    /// The server's program with its arguments and variables; `None` if the coding agent calls a URL itself.
     pub(crate) fn program(&self) -> Option<ProgramLine> {
         let texts = |list: &Value| -> Vec<String> {
             list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
@@ -96,7 +96,7 @@ impl ProgramEntries {
         (!line.is_empty()).then(|| (line, variables.collect()))
     }
 
-    /// That the server is there; an absent hook is another matter.
+    /// Checks that the server is configured; a missing hook is checked elsewhere.
     pub(crate) fn check_server(&self) -> Result<String, Failure> {
         let files = self.files.join(" and ");
         if self.server.is_null() && self.coding.tool().servers.is_some() {
@@ -109,7 +109,7 @@ impl ProgramEntries {
     }
 }
 
-/// Reads them.
+/// Reads the entries from the settings.
 pub(crate) fn written(
     context: &Context,
     coding: CodingAgent,
@@ -142,7 +142,7 @@ pub(crate) fn written(
     let mut hooks = BTreeMap::new();
     match (&tool.hooks, &module) {
         (Hooks::Plugin(ours), Some(text)) => {
-            // What a module runs is ours as a whole, or nothing of it is.
+            // A module is ours only if it is exactly what we would write.
             let mut told = super::program_command(context, agent, false)?;
             let mut is_own = false;
             for wake in [false, true] {
@@ -179,12 +179,12 @@ pub(crate) fn written(
     Ok(ProgramEntries { server, hooks, expected, files, coding, scope })
 }
 
-/// What stands there; null where nothing does.
+/// The value at a path; null if there is none.
 fn at<'a>(settings: &'a Value, way: &[&str]) -> &'a Value {
     way.iter().fold(settings, |at, name| &at[*name])
 }
 
-/// Every hook of an event, out of its groups.
+/// All hooks of an event, taken out of their groups.
 fn elements(shape: &Settings, settings: &Value, event: &str) -> Vec<Value> {
     let all = |list: &Value| list.as_array().cloned().unwrap_or_default();
     if shape.shape == HookShape::Toml {

@@ -13,21 +13,21 @@ use crate::cli::{
     settings::{Document, File},
 };
 
-/// Where an administrator puts settings of Claude Code.
+/// The directories of an administrator's settings for Claude Code.
 const CLAUDE_MANAGED: [&str; 2] = ["/etc/claude-code", "/Library/Application Support/ClaudeCode"];
 
-/// A file of settings, read.
+/// A settings file and its content.
 struct Setting {
     path: PathBuf,
     is: Value,
 }
 
-/// What was found out about the settings.
+/// The result of a check of the settings.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Nothing stands in the way.
+    /// No setting disables them.
     Allowed(String),
-    /// What stands in the way cannot be read here.
+    /// A setting that may disable them cannot be read here.
     Unknown(String),
 }
 
@@ -37,7 +37,7 @@ impl Verdict {
     }
 }
 
-/// Whether anything stands in the way.
+/// Checks whether any setting disables the hooks or the server.
 pub(super) fn look(
     context: &Context,
     coding: CodingAgent,
@@ -100,7 +100,7 @@ pub(super) fn look(
     }
 }
 
-/// The same of a coding agent whose switches stand in the table.
+/// The same check for a coding agent whose switches are in the table.
 fn by_table(
     context: &Context,
     coding: CodingAgent,
@@ -139,7 +139,7 @@ fn by_table(
     Ok(Verdict::allowed())
 }
 
-/// Whether a switch of the table is off in any of the files.
+/// Checks a switch of the table in all files.
 fn look_at(switch: &Switch, settings: &[Setting]) -> Result<(), Failure> {
     for setting in settings {
         let there = switch.at.iter().fold(&setting.is, |at, name| &at[*name]);
@@ -237,7 +237,7 @@ fn claude(settings: &[Setting], state: Option<&Setting>, directory: &Path) -> Re
     Ok(Verdict::allowed())
 }
 
-/// The rule by which a tool of ours is denied.
+/// The rule that denies a tool of ours.
 fn denied(rules: &Value) -> Option<&str> {
     let server = format!("mcp__{SERVER}");
     let is_ours = |rule: &&str| {
@@ -252,7 +252,7 @@ fn is_own(server: &Value) -> bool {
     program.is_some_and(|name| name == SERVER) && has(&server["args"], "mcp")
 }
 
-/// The settings of an administrator in one place, the main file first.
+/// An administrator's settings files in a directory, the main file first.
 fn managed(directory: &str) -> Vec<PathBuf> {
     let directory = Path::new(directory);
     let mut parts: Vec<PathBuf> = std::fs::read_dir(directory.join("managed-settings.d"))
@@ -263,7 +263,7 @@ fn managed(directory: &str) -> Vec<PathBuf> {
     [vec![directory.join("managed-settings.json")], parts].concat()
 }
 
-/// `directory` has to be trusted, where settings of it are meant.
+/// For settings of a directory, checks also that Codex trusts `directory`.
 fn codex(settings: &[Setting], directory: Option<&Path>, hooks: &Path) -> Result<Verdict, Failure> {
     for setting in settings {
         for feature in ["hooks", "codex_hooks"] {
@@ -328,7 +328,7 @@ fn gemini(
     trusts("Gemini CLI", true, (settings, trusted), directory)
 }
 
-/// Whether a directory is trusted, where directories have to be: by default, unless a setting says otherwise.
+/// Whether a directory is trusted, if trust is required: by default, unless a setting says otherwise.
 fn trusts(
     title: &str,
     by_default: bool,

@@ -21,7 +21,7 @@ use super::{
 use crate::out::{Style, clean};
 use allowed::Verdict;
 
-/// Whose path is proven.
+/// The arguments of `plenary doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// Check only this coding agent [default: every coding agent connected in this directory]
@@ -29,14 +29,14 @@ pub(crate) struct Doctor {
     client: Option<CodingAgent>,
 }
 
-/// What was found out about one link.
+/// The result of checking one link.
 struct Finding {
     link: &'static str,
     about: String,
     outcome: Result<String, Failure>,
 }
 
-/// The findings so far, told as they come.
+/// The findings so far; each is printed at once.
 struct Report<'a> {
     context: &'a Context,
     findings: Vec<Value>,
@@ -44,7 +44,7 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Tells of a link; whether it holds.
+    /// Prints a finding; returns whether the link works.
     fn tell(&mut self, finding: &Finding) -> Result<bool, Failure> {
         let Finding { link, about, outcome } = finding;
         let (is_ok, detail, next) = match outcome {
@@ -70,7 +70,7 @@ impl Report<'_> {
         Ok(is_ok)
     }
 
-    /// Tells of a link of which nothing can be found out.
+    /// Prints that a link cannot be checked.
     fn unknown(&mut self, link: &'static str, about: &str, why: &str) -> Result<(), Failure> {
         self.findings.push(json!({"link": link, "client": about, "ok": null, "detail": why, "next": null}));
         if self.context.out.is_json() {
@@ -81,7 +81,7 @@ impl Report<'_> {
         Ok(out.line(&format!("{sign}  {link} ({about}): {}", clean(why)))?)
     }
 
-    /// The same of a link that just was looked at.
+    /// Prints the result of a check.
     fn found(
         &mut self,
         link: &'static str,
@@ -96,7 +96,7 @@ pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> 
     let mut report = Report { context, findings: Vec::new(), failed: false };
     let begun =
         context.around.directory().cloned().ok_or_else(|| Failure::local("the working directory is gone"))?;
-    // Below a directory that was connected, the same agents speak.
+    // Below a connected directory, the same agents apply.
     let mut directory = begun.clone();
     for above in begun.ancestors() {
         if !Clients::load(&context.around, above)?.0.is_empty() {
@@ -144,7 +144,7 @@ pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> 
     if report.failed { Err(Failure::Said(Exit::Refused)) } else { Ok(()) }
 }
 
-/// What is said where no coding agent is connected.
+/// The failure if no coding agent is connected.
 fn none_connected(context: &Context, args: &Doctor, directory: &Path) -> Failure {
     let wanted = args.client.map_or("claude", CodingAgent::as_str);
     let main = main_tree(directory)
@@ -163,7 +163,7 @@ fn none_connected(context: &Context, args: &Doctor, directory: &Path) -> Failure
     }
 }
 
-/// The links of one coding agent. One that hangs on a broken one is not looked at.
+/// Checks the links of one coding agent. A link that depends on a broken one is not checked.
 async fn examine(
     report: &mut Report<'_>,
     coding: CodingAgent,
@@ -198,11 +198,11 @@ async fn examine(
     }
     let tools = server::offers_tools(context, &connected.agent, &written, None).await;
     let are_offered = report.found("tools", about, tools.map(|found| found.0))?;
-    // Where all of them are lost, that is to be said too.
+    // Reported also if every hook is missing.
     if !written.expected.is_empty() {
         report.found("hook", about, trip::round(context, coding, connected, &written, directory).await)?;
     }
-    // Without a hook that speaks, a message comes when the model asks for it; that is proven instead.
+    // If no hook prints messages, a message arrives when the model reads its inbox; that path is checked instead.
     let speaks = written.expected.iter().any(|event| hook::speaks_at(coding, event));
     if !speaks && are_offered && written.program().is_some() {
         report.found("message", about, trip::by_tool(context, connected, &written).await)?;

@@ -17,14 +17,14 @@ use crate::cli::{
     failure::Failure,
 };
 
-/// A server of tools is ready within that, or is none.
+/// How long an MCP server may take to start.
 const TOOLS_WITHIN: Duration = Duration::from_secs(15);
 /// How long it may take to end.
 const ENDS_WITHIN: Duration = Duration::from_secs(3);
 /// The revision of the protocol that every coding agent speaks.
 const REVISION: &str = "2025-06-18";
 
-/// That the server is up, and of this program's version.
+/// Checks that the server is up, and has this program's version.
 pub(super) async fn answers(context: &Context) -> Result<String, Failure> {
     let found = context.whereabouts()?;
     let health = context.client()?.health().await?;
@@ -38,7 +38,7 @@ pub(super) async fn answers(context: &Context) -> Result<String, Failure> {
     Ok(format!("{} (from {}) is up, version {}", found.url, found.source, health.version))
 }
 
-/// That the saved token is taken, as the agent's.
+/// Checks that the server accepts the saved token as the agent's.
 pub(super) async fn accepts(
     context: &Context,
     coding: CodingAgent,
@@ -53,7 +53,7 @@ pub(super) async fn accepts(
     ))
 }
 
-/// That the program in the settings lists tools, and what one of them says.
+/// Checks that the program in the settings lists tools, and calls one of them.
 pub(super) async fn offers_tools(
     context: &Context,
     handle: &AgentHandle,
@@ -84,7 +84,7 @@ pub(super) async fn offers_tools(
     let Some((stdin, stdout)) = streams else { return Err(Failure::local("no pipe to the program")) };
     match timeout(TOOLS_WITHIN, converse(stdin, BufReader::new(stdout).lines(), calls)).await {
         Ok(Ok((count, who, said))) if count > 0 => {
-            // It says good-bye to the server, so that no session of it is left there.
+            // The program closes its session on the server before it ends.
             drop(timeout(ENDS_WITHIN, child.wait()).await);
             match who {
                 Some(who) if who != handle.as_str() => {
@@ -112,7 +112,7 @@ fn broken(why: &str) -> Failure {
     )
 }
 
-/// Shakes hands and asks for the tools; how many there are, and as whom it speaks where it says so; and what a tool says.
+/// Initializes a session and lists the tools; returns their number, the agent if the server names it, and a tool's answer.
 async fn converse(
     mut stdin: ChildStdin,
     mut lines: Lines<BufReader<ChildStdout>>,

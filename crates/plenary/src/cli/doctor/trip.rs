@@ -26,16 +26,16 @@ use crate::cli::{
     identity::ClientEntry,
 };
 
-/// The sibling's name.
+/// The name of the sibling agent.
 const SIBLING: &str = "plenary-doctor";
-/// The session as which an agent's inbox reads frames: who listens is not disturbed.
+/// The session under which an agent's inbox reads frames, so that live listeners are not affected.
 const INBOX_SESSION: &str = "inbox";
-/// A frame is in the inbox long before.
+/// How long a frame may take to reach the inbox.
 const INBOX_WITHIN: Duration = Duration::from_secs(5);
-/// A hook ends long before.
+/// How long a hook may take.
 const HOOK_WITHIN: Duration = Duration::from_secs(15);
 
-/// There and back.
+/// Checks the round trip by the hooks.
 pub(super) async fn round(
     context: &Context,
     coding: CodingAgent,
@@ -57,7 +57,7 @@ pub(super) async fn round(
     outcome
 }
 
-/// The same by the tool that reads an inbox.
+/// Checks the round trip by the inbox tool.
 pub(super) async fn by_tool(
     context: &Context,
     connected: &ClientEntry,
@@ -76,12 +76,12 @@ pub(super) async fn by_tool(
     ))
 }
 
-/// A message of the sibling that is in the agent's inbox; the agent's client, and its word.
+/// Sends a probe from the sibling and waits until it is in the agent's inbox; returns the agent's client and the text.
 async fn sent(context: &Context, connected: &ClientEntry) -> Result<(Client, String), Failure> {
     let sibling = sibling(context, connected.agent.owner_name().as_str()).await?;
     let agent = client_of(context, &connected.agent)?;
     let probe = probe(&connected.agent)?;
-    // Whatever is unread there already is not the probe.
+    // Unread frames from before are not the probe.
     let before = frames(&agent, None).await?.cursor;
     let scope = Scope::session(&probe.recipient_handle, connected.agent.name(), INBOX_SESSION);
     sibling.submit_frame(&probe, Some(&scope), &Seat::default()).await?;
@@ -120,7 +120,7 @@ fn probe(agent: &AgentHandle) -> Result<Frame, Failure> {
     })
 }
 
-/// Frames in an inbox, behind a cursor or the unread ones.
+/// The frames of an inbox after a cursor, or the unread ones.
 async fn frames(agent: &Client, after: Option<String>) -> Result<InboxPage, Failure> {
     Ok(agent.inbox(&frames_after(after)).await?.value)
 }
@@ -129,7 +129,7 @@ fn frames_after(after: Option<String>) -> InboxQuery {
     InboxQuery { after, limit: Some(100), kinds: Some("frame".to_owned()), ..InboxQuery::default() }
 }
 
-/// Whether a frame comes into an inbox behind a cursor.
+/// Whether a frame arrives in an inbox after a cursor.
 async fn arrives(agent: &Client, mut after: String, frame: &Uuid) -> Result<bool, Failure> {
     let by = Instant::now() + INBOX_WITHIN;
     loop {
@@ -145,7 +145,7 @@ async fn arrives(agent: &Client, mut after: String, frame: &Uuid) -> Result<bool
     }
 }
 
-/// What is said where the agent lets no sibling reach it.
+/// The failure if the agent's policy excludes the sibling.
 fn unreached(connected: &ClientEntry) -> Failure {
     let owner = connected.agent.owner_name();
     Failure::local_with(
@@ -154,7 +154,7 @@ fn unreached(connected: &ClientEntry) -> Failure {
     )
 }
 
-/// Runs every hook, and looks for the message where text is put before the model.
+/// Runs every hook, and looks for the probe in the text that a hook gives to the model.
 async fn look(
     coding: CodingAgent,
     written: &ProgramEntries,
@@ -193,7 +193,7 @@ async fn look(
     ))
 }
 
-/// What a coding agent says at an event.
+/// The input that a coding agent gives to a hook at an event.
 fn hook_input(event: &str, directory: &Path) -> String {
     json!({"hook_event_name": event, "session_id": "plenary-doctor", "cwd": directory}).to_string()
 }
@@ -218,7 +218,7 @@ async fn run(line: &str, input: &str, directory: &Path) -> Result<String, Failur
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Marks the frame as seen where no frame of anybody else would be marked with it; else it is soon forgotten.
+/// Marks the probe as seen, unless that would mark another sender's frame too; otherwise it expires soon.
 async fn clean_up(agent: &Client, handle: &AgentHandle) -> Result<(), Failure> {
     let page = frames(agent, None).await?;
     let sibling = format!("@{}.{SIBLING}", handle.owner_name());
@@ -228,7 +228,7 @@ async fn clean_up(agent: &Client, handle: &AgentHandle) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A client that speaks as an agent whose token is saved.
+/// A client with the saved token of an agent.
 fn client_of(context: &Context, handle: &AgentHandle) -> Result<Client, Failure> {
     let missing = || Failure::local(format!("no token of {handle} is saved here"));
     context.saved_client(handle)?.ok_or_else(missing)

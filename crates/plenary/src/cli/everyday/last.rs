@@ -1,4 +1,4 @@
-//! The last message: the one that `reply` answers.
+//! Finds the last message: the one that `reply` answers.
 //! Must not know: the answer.
 
 use plenary_client::{
@@ -11,13 +11,13 @@ use plenary_kernel::{SessionId, TimestampMs};
 use super::talk::message;
 use crate::cli::failure::Failure;
 
-/// How many pages of unread news are looked through.
+/// Maximum number of pages of unread news that are searched.
 const UNREAD_PAGES_MAX: usize = 10;
-/// How many of the newest sessions are looked through where nothing is unread, and how many pages of events in all.
+/// The number of newest sessions searched if nothing is unread, and the maximum number of pages of events in all.
 const SESSIONS_MAX: u32 = 20;
 const EVENT_PAGES_MAX: usize = 40;
 
-/// The session of the newest unread message, else of the newest message of the latest sessions.
+/// The session of the newest unread message, else of the newest message in the latest sessions.
 pub(super) async fn session(client: &Client) -> Result<SessionId, Failure> {
     if let Some(id) = unread(client).await? {
         return Ok(id);
@@ -36,7 +36,7 @@ async fn unread(client: &Client) -> Result<Option<SessionId>, Failure> {
     let mut newest: Option<(String, SessionId)> = None;
     for _ in 0..UNREAD_PAGES_MAX {
         let page = client.inbox(&query).await?.value;
-        // Invitations of strangers stand behind everything else, however old they are: the time decides.
+        // Invitations of strangers come last in the inbox, however old they are, so messages are compared by time.
         for item in &page.items {
             let (Some(at), Some(id)) = (item["at"].as_str(), item["ref"]["session_id"].as_str()) else {
                 continue;

@@ -1,20 +1,20 @@
 //! Suggestions of similar handles for a handle that reaches no agent.
-//! Must not know: agents that the speaker cannot contact; the server names none.
+//! Must not know: agents that the caller cannot contact; the server names none.
 
 use plenary_client::{Client, Error};
 use plenary_kernel::AgentHandle;
 
 use crate::cli::failure::Failure;
 
-/// How like two handles are that may be mistaken for each other: 1 is the same.
+/// The minimum similarity for a suggestion; 1 means equal.
 const LIKE: f64 = 0.85;
-/// How many are named.
+/// Maximum number of suggestions.
 const NAMED_MAX: usize = 3;
-/// How many agents within reach are looked through.
+/// Maximum number of reachable agents that are searched.
 const REACH_MAX: usize = 1_000;
 
-/// A refusal that is the same for an agent that there is not and for one out of reach, with those within reach that are
-/// called alike.
+/// Adds reachable agents with similar handles to the denial, which is the same for a missing agent and an unreachable
+/// one.
 pub(super) async fn unreached(client: &Client, error: Error, to: &[AgentHandle]) -> Failure {
     let reach = reach(client).await;
     let missed: Vec<&AgentHandle> = to.iter().filter(|agent| !reach.contains(agent)).collect();
@@ -36,7 +36,7 @@ pub(super) async fn unreached(client: &Client, error: Error, to: &[AgentHandle])
     Failure::Refused { error, next }
 }
 
-/// Those within reach that are called like a text that is in no handle.
+/// The reachable agents with a handle similar to the text, if no handle contains it.
 pub(super) async fn called_like(client: &Client, text: &str) -> Vec<AgentHandle> {
     let reach = reach(client).await;
     named_like(text, &reach).into_iter().cloned().collect()
@@ -45,7 +45,7 @@ pub(super) async fn called_like(client: &Client, text: &str) -> Vec<AgentHandle>
 async fn reach(client: &Client) -> Vec<AgentHandle> {
     let mut reach = Vec::new();
     let mut cursor = None;
-    // A list that cannot be had names nobody.
+    // If the list cannot be read, there are no suggestions.
     while let Ok(page) = client.reachable(None, None, cursor.as_deref()).await {
         reach.extend(page.value.agents.iter().map(|agent| agent.handle.clone()));
         cursor = page.value.next_cursor.clone();
@@ -56,7 +56,7 @@ async fn reach(client: &Client) -> Vec<AgentHandle> {
     reach
 }
 
-/// Those whose handle, or a part of it, is like a text, the most alike first.
+/// The handles that are similar to the text, or have a similar part; most similar first.
 fn named_like<'a>(text: &str, known: &'a [AgentHandle]) -> Vec<&'a AgentHandle> {
     let wanted = text.trim_start_matches('@').to_lowercase();
     let likeness = |agent: &AgentHandle| {
@@ -67,11 +67,11 @@ fn named_like<'a>(text: &str, known: &'a [AgentHandle]) -> Vec<&'a AgentHandle> 
     most_alike(known, likeness)
 }
 
-/// Those that are called alike, the most alike first.
+/// The similar handles, most similar first.
 fn like<'a>(wanted: &AgentHandle, known: &'a [AgentHandle]) -> Vec<&'a AgentHandle> {
     let likeness = |agent: &AgentHandle| {
         let whole = strsim::jaro_winkler(wanted.as_str(), agent.as_str());
-        // The name alone, as of an agent of another owner, or one whose directory was left out.
+        // The name alone, as for an agent of another owner, or one whose directory suffix was omitted.
         let is_part =
             agent.name().split('-').any(|part| part == wanted.name()) || wanted.name() == agent.name();
         if is_part { whole.max(LIKE) } else { whole }

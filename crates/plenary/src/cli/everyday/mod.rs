@@ -43,12 +43,12 @@ The last message is the newest unread one, otherwise the newest of your latest s
   plenary reply \"Done: it takes tabs now\"
   plenary reply --to sess_01J9… \"Yes\"";
 
-/// To whom.
+/// The recipient of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Recipient {
-    /// These, in the session that is theirs.
+    /// Agents, in the session with exactly them.
     Agents(Vec<AgentHandle>),
-    /// Whoever takes part in a session.
+    /// The participants of a session.
     Session(SessionId),
     /// One session of an agent's coding agents, by the beginning of its name.
     Coding(AgentHandle, String),
@@ -78,7 +78,7 @@ impl FromStr for Recipient {
     }
 }
 
-/// A message.
+/// The arguments of `plenary send`.
 #[derive(Debug, Args)]
 #[command(after_help = SEND_HELP)]
 pub(crate) struct Send {
@@ -96,7 +96,7 @@ pub(crate) struct Send {
     urgent: bool,
 }
 
-/// An answer.
+/// The arguments of `plenary reply`.
 #[derive(Debug, Args)]
 #[command(after_help = REPLY_HELP)]
 pub(crate) struct Reply {
@@ -145,7 +145,7 @@ fn print_sent(context: &Context, sent: &SentMessage) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks an agent, and prints its next message there.
+/// Sends a question to an agent, and prints the agent's next message in the session.
 pub(crate) async fn ask(
     context: &Context,
     client: &Client,
@@ -156,7 +156,7 @@ pub(crate) async fn ask(
     let until = Instant::now() + wait;
     let news =
         InboxQuery { kinds: Some("session.message".to_owned()), limit: Some(100), ..InboxQuery::default() };
-    // Before it is asked, so that nothing that comes after it goes unheard.
+    // Read the cursor before the question is sent, so that no later message is missed.
     let mut after = client.inbox(&news).await?.value.cursor;
     let said = MessageArgs::new((Content::from(text), None), None);
     let sent = talk::send(client, &Recipient::Agents(vec![to.clone()]), said).await?;

@@ -14,13 +14,13 @@ use serde_json::{Map, Value};
 use super::{Recipient, meant};
 use crate::{cli::failure::Failure, out::clean};
 
-/// How many sessions a page of the search has, and how many pages are looked at; past them a new session is made.
+/// The page size of the session search, and the maximum number of pages; beyond them a new session is created.
 const PAGE: u32 = 100;
 const PAGES_MAX: usize = 5;
-/// How much of a message stands for a topic.
+/// Maximum length of a topic taken from a message, in characters.
 const OPENING_CHARS_MAX: usize = 80;
 
-/// What is said.
+/// A message to send.
 #[derive(Debug, Clone)]
 pub(super) struct MessageArgs {
     content: Content,
@@ -36,7 +36,7 @@ impl MessageArgs {
         Self { content, metadata, topic }
     }
 
-    /// The same, where its sender calls it urgent.
+    /// Marks the message as urgent if `is_urgent`.
     pub(super) fn urgent(mut self, is_urgent: bool) -> Self {
         if is_urgent {
             self.metadata.get_or_insert_default().insert("urgency".to_owned(), "urgent".into());
@@ -45,10 +45,10 @@ impl MessageArgs {
     }
 }
 
-/// Where it was said.
+/// A message that was sent.
 #[derive(Debug)]
 pub(super) struct SentMessage {
-    /// Who said it.
+    /// The sender.
     pub(super) from: AgentHandle,
     pub(super) session: SessionId,
     pub(super) sequence: u64,
@@ -93,7 +93,7 @@ pub(super) async fn send(client: &Client, to: &Recipient, said: MessageArgs) -> 
     }
 }
 
-/// Sends to one session of an agent's coding agents: in a session of the network that is for it alone.
+/// Sends to one session of an agent's coding agents, in a network session that is reserved for it.
 async fn send_to_coding(
     client: &Client,
     me: &AgentHandle,
@@ -135,12 +135,12 @@ async fn send_to_coding(
             client.session(&made.value.session_id).await?.value
         }
     };
-    // Before anything is said, so that no other session is shown it.
+    // Before the first message, so that no other coding session shows it.
     client.address_session(agent, &coding, &session.id).await?;
     speak(client, me, &session, said).await
 }
 
-/// Speaks in a session, which is joined where the speaker was only invited.
+/// Sends to a session; joins it first if the caller is only invited.
 async fn speak(
     client: &Client,
     me: &AgentHandle,
@@ -159,7 +159,7 @@ async fn speak(
     Ok(SentMessage { from: me.clone(), session: session.id.clone(), sequence: sent.value.sequence, to })
 }
 
-/// Those who take part or are invited, but for one; in order.
+/// The participants and invited agents other than the caller, in order.
 fn others(session: &Session, me: &AgentHandle) -> Vec<AgentHandle> {
     let here = session.participants.iter().filter(|p| p.status != ParticipantStatus::Left && p.handle != *me);
     let mut here: Vec<AgentHandle> = here.map(|p| p.handle.clone()).collect();
@@ -167,8 +167,8 @@ fn others(session: &Session, me: &AgentHandle) -> Vec<AgentHandle> {
     here
 }
 
-/// The active session of exactly these, the newest one; of this topic, where one is named, else none that is for one
-/// coding session alone.
+/// The newest active session with exactly these agents. With a topic, one with this topic; otherwise one that is not
+/// reserved for a coding session.
 async fn shared(
     client: &Client,
     me: &AgentHandle,
@@ -201,7 +201,7 @@ async fn shared(
     Ok(None)
 }
 
-/// How a message begins: the topic of a session that was given none, since whoever is invited sees no more before it joins.
+/// The beginning of a message, as the topic of a session without one: an invited agent sees only the topic before it joins.
 fn opening(content: &Content) -> Option<String> {
     let text = match content {
         Content::Text(text) => text,
@@ -217,7 +217,7 @@ fn opening(content: &Content) -> Option<String> {
     Some(opening)
 }
 
-/// The message that an event is.
+/// The message of an event, if it is one.
 pub(super) fn message(event: &Event) -> Option<&Message> {
     if let EventBody::Message(message) = &event.body { Some(message) } else { None }
 }

@@ -12,7 +12,7 @@ use crate::{
     out::{Table, clean, span, utc},
 };
 
-/// How much of a session's name is shown at least.
+/// Minimum number of characters shown of a session's name.
 const SHORT_CHARS_MIN: usize = 8;
 
 /// Shown under `--help`.
@@ -20,7 +20,7 @@ const HELP: &str = "\
 STATE: working, waiting (for a person, or a run for an answer), idle or gone. For your own agents the list also shows unread \
 messages and the sessions of coding agents. To write to one session: `plenary send @OWNER.NAME/SESSION TEXT`, with its first characters.";
 
-/// Whom one can reach.
+/// The arguments of `plenary who`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct WhoArgs {
@@ -78,7 +78,7 @@ pub(crate) async fn who(context: &Context, args: WhoArgs) -> Result<(), Failure>
     context.table(&table, &nobody)
 }
 
-/// The shortest beginning of a session's name that no other of these begins with.
+/// The shortest prefix of a session's name that no other name has.
 fn short<'a>(session: &'a str, all: impl Iterator<Item = &'a str>) -> &'a str {
     let shared = |other: &str| session.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
     let unlike = all.filter(|other| *other != session).map(|other| shared(other) + 1);
@@ -86,7 +86,7 @@ fn short<'a>(session: &'a str, all: impl Iterator<Item = &'a str>) -> &'a str {
     session.char_indices().nth(length).map_or(session, |(end, _)| &session[..end])
 }
 
-/// What it does not let disturb it, and until when.
+/// The attention level, and its end.
 fn attention(level: Option<&str>, until: Option<TimestampMs>) -> String {
     let end = until.map(|until| format!(" until {}", utc(until))).unwrap_or_default();
     level.map(|level| format!("{}{end}", clean(level))).unwrap_or_default()

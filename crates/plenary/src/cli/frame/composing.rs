@@ -20,7 +20,7 @@ use crate::{
     serve::parse_duration,
 };
 
-/// The members of a frame beside its kind and payload.
+/// The members of a frame other than its kind and payload.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "The frame")]
 pub(crate) struct FrameArgs {
@@ -54,7 +54,7 @@ pub(crate) struct FrameArgs {
     basis: Option<String>,
 }
 
-/// A frame on its way, and whom it is for.
+/// A composed frame and its scope.
 pub(super) struct ComposedFrame {
     /// The frame.
     pub(super) frame: Frame,
@@ -63,30 +63,30 @@ pub(super) struct ComposedFrame {
 }
 
 impl FrameArgs {
-    /// Whom the frame is for, unless a flag says otherwise.
+    /// Sets the default scope, which a flag overrides.
     pub(super) fn or_scope(mut self, scope: impl FnOnce() -> Scope) -> Self {
         self.scope.get_or_insert_with(scope);
         self
     }
 
-    /// For how long the frame holds, unless a flag says otherwise.
+    /// Sets the default lifetime, which a flag overrides.
     pub(super) fn or_ttl(mut self, ttl: Duration) -> Self {
         self.ttl.get_or_insert(ttl);
         self
     }
 
-    /// What composes the frame.
+    /// The tool that composed the frame.
     pub(super) fn drafted_with(&self, context: &Context, speaker: &Speaker) -> String {
         let given = self.drafted_with.clone().or_else(|| context.around.var("PLENARY_DRAFTED_WITH"));
         given.unwrap_or_else(|| format!("~{}", speaker.agent.name()))
     }
 
-    /// On whose behalf.
+    /// The owner on whose behalf the frame is sent.
     pub(super) fn acted_by(&self, speaker: &Speaker) -> SovereignHandle {
         self.acted_by.clone().unwrap_or_else(|| speaker.handle.clone())
     }
 
-    /// A frame made now.
+    /// Composes a frame with the current time.
     pub(super) fn compose(
         &self,
         context: &Context,
@@ -129,13 +129,13 @@ impl FrameArgs {
 }
 
 impl ComposedFrame {
-    /// Sends it from this session.
+    /// Sends the frame from this session.
     pub(super) async fn send(&self, speaker: &Speaker, seat: &Seat) -> Result<Reply<FrameReceipt>, Failure> {
         Ok(speaker.client.submit_frame(&self.frame, Some(&self.scope), seat).await?)
     }
 }
 
-/// How many sessions were reached, in words.
+/// The number of sessions reached, in words.
 pub(super) fn reach(sessions: u64) -> String {
     match sessions {
         0 => "reached 0 sessions: nobody is listening".to_owned(),
@@ -144,7 +144,7 @@ pub(super) fn reach(sessions: u64) -> String {
     }
 }
 
-/// What to do where nobody was reached.
+/// A note on what to do if the frame reached nobody.
 pub(super) fn nobody_listens(context: &Context, sessions: u64) {
     if sessions == 0 && !context.out.is_json() {
         context.out.note(
@@ -154,21 +154,21 @@ pub(super) fn nobody_listens(context: &Context, sessions: u64) {
     }
 }
 
-/// Says that a frame is out, and whom it reached.
+/// Reports that the frame was sent, and how many sessions it reached.
 pub(super) fn report(context: &Context, reply: &Reply<FrameReceipt>) -> Result<(), Failure> {
     context.answer(reply, |emitted| Ok(context.out.line(&reach(emitted.delivered_count))?))?;
     nobody_listens(context, reply.delivered_count);
     Ok(())
 }
 
-/// Under `--json` the server's answer with a further member, so that what the frame is known by is not lost.
+/// The server's answer for `--json` with one more member, which identifies the frame.
 pub(super) fn answer_with(reply: &Reply<FrameReceipt>, member: &str, value: &Uuid) -> String {
     let mut answer: Value = serde_json::from_str(reply.json()).unwrap_or_default();
     answer[member] = value.as_str().into();
     answer.to_string()
 }
 
-/// Whole milliseconds of a span.
+/// A duration in whole milliseconds.
 pub(super) fn whole_ms(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }

@@ -25,7 +25,7 @@ const LISTEN_HELP: &str = "\
 Frames are not stored: only those of the last few minutes can be read later (--recent). With --json each line is one \
 frame as the server sent it. Expired frames and duplicates are dropped.";
 
-/// What to follow.
+/// The arguments of `frame listen`.
 #[derive(Debug, Args)]
 #[command(after_help = LISTEN_HELP)]
 pub(crate) struct Listen {
@@ -134,7 +134,7 @@ async fn follow_locks(context: &Context, stream: &mut FrameStream) -> Result<(),
     }
 }
 
-/// Who says to hold what, from the frames the server still has.
+/// Shows the current claims, from the frames that the server still holds.
 #[derive(Debug, Args)]
 pub(crate) struct Locks {
     #[command(flatten)]

@@ -24,7 +24,7 @@ use crate::{
     serve::parse_duration,
 };
 
-/// How long answers are collected where nobody says.
+/// The default time during which answers are collected.
 const WINDOW: &str = "30s";
 
 /// Shown under `--help`.
@@ -32,7 +32,7 @@ const ASK_HELP: &str = "\
 Prints each answer as it arrives. The exit code is 0 if there was an answer, and 5 if there was \
 none. With --json the first line is the server's reply with `query_id`, and each further line is a frame.";
 
-/// A question.
+/// The arguments of `frame query`.
 #[derive(Debug, Args)]
 #[command(after_help = ASK_HELP)]
 pub(crate) struct Ask {
@@ -53,7 +53,7 @@ pub(crate) struct Ask {
     seat: SeatArgs,
 }
 
-/// Answers go where the question asked for them, as long as the server still has the question.
+/// Sends the answer to the scope that the question names, if the server still holds the question.
 #[derive(Debug, Args)]
 pub(crate) struct Answer {
     /// The id of the question, as `plenary frame listen` shows it
@@ -88,7 +88,7 @@ pub(super) async fn ask(context: &Context, args: Ask) -> Result<(), Failure> {
         response_scope: response_scope.to_string(),
         timeout_ms: whole_ms(args.timeout),
     };
-    // Listening comes first: an answer may be there before the call that asks returns.
+    // Listen first: an answer may arrive before the call with the question returns.
     let filter = Some("kind:agent_response".to_owned());
     let subscription = Subscription { filter, seat: aside.clone(), ..speaker.subscription() };
     let mut stream = speaker.client.frames(subscription, StreamOptions::default());
@@ -116,7 +116,7 @@ pub(super) async fn ask(context: &Context, args: Ask) -> Result<(), Failure> {
     Err(Failure::Said(Exit::Unanswered))
 }
 
-/// Waits until the stream stands.
+/// Waits until the stream is open.
 pub(super) async fn opened(context: &Context, stream: &mut FrameStream) -> Result<(), Failure> {
     loop {
         match stream.next().await? {
@@ -127,7 +127,7 @@ pub(super) async fn opened(context: &Context, stream: &mut FrameStream) -> Resul
     }
 }
 
-/// Prints the answers to one question until a moment or a count; how many there were.
+/// Prints the answers to a question until a deadline or a count; returns their number.
 async fn collect(
     context: &Context,
     stream: &mut FrameStream,
@@ -174,7 +174,7 @@ pub(super) async fn answer(context: &Context, args: Answer) -> Result<(), Failur
     report(context, &frame.send(context, &speaker, &Payload::Response(response)).await?)
 }
 
-/// Where a question asked its answers to go (FO-94), as far as the server still has it.
+/// The scope that a question names for its answers (FO-94), if the server still holds the question.
 async fn asked_scope(context: &Context, speaker: &Speaker, query_id: &Uuid) -> Result<Scope, Failure> {
     for received in recent(speaker, Some("kind:agent_query")).await? {
         if let Payload::Query(query) = &received.payload

@@ -9,12 +9,12 @@ use tokio::time::{Instant, timeout};
 use super::seat::Speaker;
 use crate::cli::failure::Failure;
 
-/// Longest time to read them in.
+/// Time limit for reading them all.
 const ALL_MAX: Duration = Duration::from_secs(10);
-/// Where no keepalive ends them, so much silence does.
+/// Silence that ends the reading if no keepalive does.
 const QUIET: Duration = Duration::from_millis(1_000);
 
-/// The frames that are still kept, oldest first.
+/// The retained frames, oldest first.
 pub(super) async fn recent(speaker: &Speaker, filter: Option<&str>) -> Result<Vec<ReceivedFrame>, Failure> {
     let filter = filter.map(str::to_owned);
     let seat = speaker.aside("look");
@@ -34,7 +34,7 @@ async fn read(stream: &mut FrameStream) -> Result<Vec<ReceivedFrame>, Failure> {
             Ok(signal) => match signal? {
                 Signal::Opened => open = true,
                 Signal::Frame(received) => frames.push(*received),
-                // Said behind what is kept: there is no more.
+                // A keepalive after the retained frames: there are no more.
                 Signal::Keepalive => break,
                 Signal::Unreadable(_) => {}
                 Signal::Lost { .. } => open = false,

@@ -11,14 +11,14 @@ use crate::{
     out::{Table, span},
 };
 
-/// Whose sessions; another owner's only where the token may see them.
+/// The owner whose sessions are listed; another owner's only if the token may see them.
 #[derive(Debug, Args)]
 pub(crate) struct RosterArgs {
     /// Owner, e.g. `~nick` [default: this agent's owner]
     handle: Option<SovereignHandle>,
 }
 
-/// How much is kept of a handle's frames.
+/// The owner whose retention is shown.
 #[derive(Debug, Args)]
 pub(crate) struct RetentionArgs {
     /// Owner, e.g. `~nick` [default: this agent's owner]

@@ -28,18 +28,18 @@ pub(crate) struct SeatArgs {
 
 /// An agent in one of its sessions.
 pub(super) struct Speaker {
-    /// Speaks with the agent's token.
+    /// A client with the agent's token.
     pub(super) client: Client,
     /// The agent.
     pub(super) agent: AgentHandle,
     /// Its principal.
     pub(super) handle: SovereignHandle,
-    /// The session; instrument and id are there.
+    /// The session, with its instrument and id.
     pub(super) seat: Seat,
 }
 
 impl Speaker {
-    /// Resolves who speaks, and where; the server is asked only when nothing but a token says who it is.
+    /// Resolves the agent and its session; asks the server only if the token alone identifies the agent.
     pub(super) async fn of(context: &Context, args: &SeatArgs) -> Result<Self, Failure> {
         let client = context.agent_client()?;
         let agent = match context.identity()? {
@@ -62,17 +62,17 @@ impl Speaker {
         self.seat.session_id.as_deref().unwrap_or_default()
     }
 
-    /// All sessions of the principal: the default scope of an advisory (FO-90), and of all else here.
+    /// All sessions of the principal: the default scope of an advisory (FO-90), and of every other frame here.
     pub(super) fn own_sessions(&self) -> Scope {
         Scope::everyone(&self.handle)
     }
 
-    /// The same agent in a session of its own beside this one, for answers that only it should get.
+    /// Another session of the same agent, for answers that only this command should get.
     pub(super) fn aside(&self, tag: &str) -> Seat {
         Seat { session_id: Some(format!("{}.{tag}", self.session())), ..self.seat.clone() }
     }
 
-    /// A stream of this principal's frames.
+    /// A subscription to this principal's frames.
     pub(super) fn subscription(&self) -> Subscription {
         Subscription::of(self.handle.clone(), self.seat.clone())
     }

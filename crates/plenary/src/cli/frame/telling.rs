@@ -14,7 +14,7 @@ use super::{
 };
 use crate::cli::{context::Context, failure::Failure, input};
 
-/// What this session is doing.
+/// The arguments of `frame advise`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  plenary frame advise 'refactoring the lexer' --file src/lexer.rs --ttl 10m"
@@ -37,7 +37,7 @@ pub(crate) struct Advise {
     seat: SeatArgs,
 }
 
-/// What has happened.
+/// The arguments of `frame broadcast`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  plenary frame broadcast 'lexer refactoring merged' --class merged --ref main"
@@ -57,7 +57,7 @@ pub(crate) struct BroadcastArgs {
     seat: SeatArgs,
 }
 
-/// Work passed on, with what the next session needs to know.
+/// The arguments of `frame handover`.
 #[derive(Debug, Args)]
 pub(crate) struct HandoverArgs {
     /// Information for the next session; `-` reads it from standard input
@@ -81,7 +81,7 @@ pub(crate) struct HandoverArgs {
     seat: SeatArgs,
 }
 
-/// A frame of any kind; the server checks that the payload fits it.
+/// The arguments of `frame send`; the server checks that the payload fits the kind.
 #[derive(Debug, Args)]
 pub(crate) struct Send {
     /// The kind; `agent_` may be left out: agent_advisory, agent_broadcast, agent_handover, agent_lock_request,
@@ -147,7 +147,7 @@ pub(super) fn spoken(text: String) -> Result<String, Failure> {
     if text == "-" { input::standard() } else { Ok(text) }
 }
 
-/// An optional list is absent, not empty.
+/// `None` for an empty list: an optional list is absent, not empty.
 pub(super) fn some(list: Vec<String>) -> Option<Vec<String>> {
     Some(list).filter(|list| !list.is_empty())
 }

@@ -15,18 +15,18 @@ use crate::{
     out::{Out, Style, clean, clean_block, span, utc},
 };
 
-/// What the second and later lines of a frame begin with.
+/// The indent of a frame's second and later lines.
 const INDENT: &str = "    ";
 
-/// A frame on standard output: words, or its JSON as it came. Beside the runtime's thread: a reader that has stopped
-/// reading must not keep signals from being heard.
+/// Prints a frame as text, or its JSON unchanged. Runs on a blocking thread: a reader that has stopped reading must
+/// not keep signals from being handled.
 pub(super) async fn print(out: Out, received: &ReceivedFrame) -> Result<(), Failure> {
     let text = if out.is_json() { received.json().to_owned() } else { frame(&out, received, now()) };
     let printed = tokio::task::spawn_blocking(move || out.line(&text)).await;
     Ok(printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??)
 }
 
-/// A frame: when, how old, from whom, what.
+/// A frame: its time, age, sender and text.
 pub(super) fn frame(out: &Out, received: &ReceivedFrame, now: TimestampMs) -> String {
     let frame = &received.frame;
     let made = frame.made_at();
@@ -56,23 +56,23 @@ fn age(made: TimestampMs, now: TimestampMs) -> String {
     }
 }
 
-/// What listening begins with.
+/// The line at the start of listening.
 pub(super) fn listening(speaker: &Speaker) -> String {
     let instrument = speaker.seat.instrument.as_deref().unwrap_or_default();
     format!("listening as {}/{instrument}@{}; stop with Ctrl-C", speaker.handle, speaker.session())
 }
 
-/// A stream that broke.
+/// Notes that the stream was lost.
 pub(super) fn note_lost(out: Out, reason: &str, retry_in: Duration) {
     out.note(&format!("not connected: {reason}; reconnecting in {:.1} s", retry_in.as_secs_f32()));
 }
 
-/// Who holds a claim.
+/// The holder of a claim.
 pub(super) fn holder(lease: &Lease) -> String {
     format!("{} via {}", lease.holder, lease.drafted_with)
 }
 
-/// How long a claim goes on.
+/// The remaining time of a claim.
 pub(super) fn left(lease: &Lease, now: TimestampMs) -> String {
     let seconds = lease.expires_at.0.saturating_sub(now.0).div_ceil(1_000);
     format!("in {}", span(seconds * 1_000))
@@ -104,7 +104,7 @@ fn change_json(verb: &str, lease: &Lease) -> String {
     of.to_string()
 }
 
-/// What has become of a claim.
+/// A change of a claim.
 pub(super) fn change(out: &Out, change: &Change, now: TimestampMs) -> String {
     let (verb, style, of) = match change {
         Change::Claimed(of) => ("claimed ", Style::Green, of),
@@ -121,7 +121,7 @@ pub(super) fn change(out: &Out, change: &Change, now: TimestampMs) -> String {
     }
 }
 
-/// A claim that ended by itself.
+/// A claim that expired.
 pub(super) fn ended(out: &Out, lease: &Lease) -> String {
     if out.is_json() {
         return change_json("ended", lease);

@@ -6,21 +6,21 @@ use serde_json::{Value, json};
 use super::event::{Event, Moment};
 use crate::cli::connect::CodingAgent;
 
-/// The longest answer: what coding agents put before the model whole.
+/// The longest answer that coding agents pass to the model in full.
 pub(super) const ANSWER_CHARS_MAX: usize = 10_000;
 
-/// How a coding agent takes text.
+/// The form in which a coding agent takes text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// As Claude Code does.
+    /// The form of Claude Code.
     Claude,
-    /// The same, and at the end of a turn a reason to go on.
+    /// The same form; at the end of a turn, the text is a reason to continue.
     Codex,
     Gemini,
     Cursor,
     Copilot,
     Kimi,
-    /// A module of ours takes the text.
+    /// The form of our modules.
     Module,
     Antigravity,
     Crush,
@@ -47,12 +47,12 @@ const fn form(coding: CodingAgent) -> Form {
     }
 }
 
-/// The answer with this text; none where this coding agent takes no text at this moment.
+/// The answer with this text; `None` if the coding agent takes no text at this moment.
 pub(super) fn answer(event: &Event, text: &str) -> Option<Value> {
     let context = || json!({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}});
     let block = || json!({"decision": "block", "reason": text});
     Some(match (form(event.coding), event.moment) {
-        // What wakes a session is read as it is.
+        // The text that wakes a session is read unchanged.
         (Form::Claude | Form::Module, Moment::Wait) => text.into(),
         (
             _,
@@ -84,14 +84,14 @@ pub(super) fn answer(event: &Event, text: &str) -> Option<Value> {
     })
 }
 
-/// What the person is told, and the model is not; none where this coding agent shows nothing.
+/// A notice for the user, which the model does not see; `None` if the coding agent shows none.
 pub(super) fn notice(event: &Event, text: &str) -> Option<Value> {
     let is_shown = matches!(form(event.coding), Form::Claude | Form::Codex | Form::Gemini);
     let is_moment = matches!(event.moment, Moment::Start | Moment::Prompt | Moment::Tool | Moment::Stop);
     (is_shown && is_moment).then(|| json!({"systemMessage": text}))
 }
 
-/// Whether there is an answer to this moment at all.
+/// Whether the coding agent reads any answer at this moment.
 pub(super) fn is_heard(event: &Event) -> bool {
     answer(event, "").is_some()
 }

@@ -30,12 +30,12 @@ use crate::cli::{
     identity::{Setting, find_in_project_file},
 };
 
-/// The share of the time for an answer in which the briefing must be there.
+/// The share of the answer's time in which the briefing must arrive.
 const BRIEFING_SHARE: f64 = 0.7;
-/// Characters of a project's briefing; the messages get the rest.
+/// Maximum size of a project's briefing in characters; messages get the rest.
 const BRIEFING_CHARS_MAX: usize = 3_000;
 
-/// Answers within the first time, and says so within the second.
+/// Answers before `answered`, and reports the answer before the second deadline.
 pub(super) async fn run(
     context: &Context,
     event: &Event,
@@ -47,7 +47,7 @@ pub(super) async fn run(
         return Ok(());
     }
     let (answered, ended) = (Instant::from_std(answered), Instant::from_std(ended));
-    // A briefing that is late costs no message.
+    // A late briefing must not cost a message.
     let briefed = Instant::now() + answered.saturating_duration_since(Instant::now()).mul_f64(BRIEFING_SHARE);
     let turn = Turn::take(&context.around, handle, answered).await?;
     let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
@@ -96,15 +96,15 @@ pub(super) async fn run(
         .map_err(|error| journal::words(&error.into()))
 }
 
-/// Tells the server of the moment: what was printed before is in context now, or never was. A server that does not take
-/// it has an inbox all the same.
+/// Reports the moment to the server: earlier output is in the model's context now, or never will be. If the server does
+/// not accept the report, its inbox still works.
 pub(super) async fn tell(event: &Event, client: &Client, until: Instant) -> Result<(), Untold> {
     let told = timeout_at(until, client.session_moment(event.coding_session(), event.moment.as_str())).await;
     let late = |_| Untold { why: "the server did not answer in time".to_owned(), is_away: false };
     match told.map_err(late)? {
         Ok(_) | Err(Error::Refused(_)) => Ok(()),
         Err(error) => {
-            // A server that is slow or broken may well have heard.
+            // A slow or failing server may have received the report.
             let is_away = matches!(&error, Error::Network(fault)
                 if matches!(fault.kind, FaultKind::Refused | FaultKind::Unreachable | FaultKind::Resolve));
             Err(Untold { why: journal::words(&error.into()), is_away })
@@ -112,14 +112,14 @@ pub(super) async fn tell(event: &Event, client: &Client, until: Instant) -> Resu
     }
 }
 
-/// Why the server could not be told.
+/// A failed report to the server.
 pub(super) struct Untold {
     pub(super) why: String,
-    /// Whether nothing answers there.
+    /// Whether no server answers.
     is_away: bool,
 }
 
-/// Tells the session's person, once.
+/// Tells the user once.
 fn say_away(event: &Event, client: &Client, turn: &Turn) -> Result<(), String> {
     let text = format!(
         "Plenary: no server answers at {}. Messages wait there, and nothing is lost. Start it with `plenary serve`; \
@@ -132,7 +132,7 @@ fn say_away(event: &Event, client: &Client, turn: &Turn) -> Result<(), String> {
     }
 }
 
-/// Tells the session's person that no server answers that could make the agent of the directory.
+/// Tells the user that no server answers, so the directory's agent cannot be created.
 pub(super) fn say_unmade(event: &Event) -> Result<(), String> {
     let text = "Plenary: no server answers, so this directory has no agent yet. Start it with `plenary serve`; the agent is made at \
                 your next prompt.";
@@ -143,28 +143,28 @@ fn say(notice: &Value) -> Result<(), String> {
     print(&notice.to_string()).map_err(|error| format!("the answer cannot be printed: {error}"))
 }
 
-/// What is printed, and what is done when it was.
+/// The output of a hook, and the steps after it is printed.
 pub(super) struct HookOutput {
     pub(super) text: String,
-    /// The page that it tells of; nothing where it tells of no item.
+    /// The page that the output shows; `None` if it shows no item.
     page: Option<InboxPage>,
-    /// Those of its items that are cut.
+    /// The items of the page that are cut.
     cut: Vec<CutItem>,
-    /// Sessions it tells of that are joined then.
+    /// The sessions of the output, which are joined after it is printed.
     open: Vec<SessionId>,
 }
 
 impl HookOutput {
-    /// Says that it was printed.
+    /// Reports the items as shown, and joins the sessions.
     pub(super) async fn shown(self, client: &Client, event: &Event) -> Result<(), Error> {
         let Some(page) = self.page else { return Ok(()) };
         inbox::shown(client, event, &page, &self.cut).await?;
-        // What is said there from now on comes by itself.
+        // After joining, later messages of the session arrive by themselves.
         invitations::join(client, &self.open).await
     }
 }
 
-/// The answer; none where there is nothing to say.
+/// Composes the answer; `None` if there is nothing to show.
 pub(super) async fn compose(
     context: &Context,
     event: &Event,
@@ -174,7 +174,7 @@ pub(super) async fn compose(
 ) -> Result<Option<HookOutput>, String> {
     let failed = |error: Error| journal::words(&error.into());
     let is_start = event.moment == Moment::Start;
-    // Only looking, it is no session of the agent.
+    // With `peek`, this is not a session of the agent.
     let session = (!peek).then(|| event.coding_session().session);
     let (page, head) = if is_start {
         tokio::join!(inbox::read(client, session, ITEMS_MAX), opening(context, handle, client, briefed))
@@ -206,12 +206,12 @@ pub(super) async fn compose(
             let page = (shown > 0).then_some(page);
             return Ok((shown > 0 || is_start || told_apart).then_some(HookOutput { text, page, cut, open }));
         }
-        // The mark may rise over what was printed and no further.
+        // The read mark may rise up to the last printed item and no further.
         page = inbox::read(client, session, shown).await.map_err(failed)?;
     }
 }
 
-/// What waits, or waited, because it may not disturb: while it waits a session is told so at its start alone.
+/// Reports messages held back by the attention level; while they are held back, only at the start of a session.
 fn waited(digest: Option<&AttentionDigest>, is_start: bool) -> String {
     let Some(digest) = digest.filter(|digest| is_start || digest.level == "open") else {
         return String::new();
@@ -233,7 +233,7 @@ fn waited(digest: Option<&AttentionDigest>, is_start: bool) -> String {
     )
 }
 
-/// Who the session is, and what it begins with in its project.
+/// The opening of a session: its agent, and the briefing of its project.
 async fn opening(context: &Context, handle: &AgentHandle, client: &Client, briefed: Instant) -> String {
     let mut text = format!(
         "This session is the agent {handle} on the Plenary network at {}. Messages from other agents appear here as \
@@ -272,7 +272,7 @@ async fn opening(context: &Context, handle: &AgentHandle, client: &Client, brief
     text
 }
 
-/// Whether what is printed goes anywhere: a standard output that was closed is the null device by now.
+/// Whether anybody can read the output: a closed standard output has become the null device by now.
 fn somebody_reads() -> bool {
     let out = io::stdout();
     match (rustix::fs::fstat(out.as_fd()), rustix::fs::stat("/dev/null")) {

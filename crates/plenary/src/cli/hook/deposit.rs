@@ -16,7 +16,7 @@ use crate::cli::{
     whereabouts::UrlSource,
 };
 
-/// Begins it, where the directory belongs to a project.
+/// Starts the deposit, if the directory belongs to a project.
 pub(super) fn spawn(context: &Context, handle: &AgentHandle, directory: &Path) -> Result<(), String> {
     let told = context.around.var("PLENARY_PROJECT").is_some();
     let bound = find_in_project_file(&context.around, directory, Setting::Project)
@@ -33,7 +33,7 @@ pub(super) fn spawn(context: &Context, handle: &AgentHandle, directory: &Path) -
     command.args(["--as", handle.as_str(), "context", "deposit", "--git", "--auto"]);
     command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::null());
     command.stderr(journal::open(&context.around).map_or_else(Stdio::null, Stdio::from));
-    // It outlives this hook, and whatever ends it.
+    // A process group of its own: it survives the end of this hook.
     command.process_group(0);
     command.spawn().map_err(|error| format!("the deposit cannot start: {error}"))?;
     Ok(())

@@ -14,19 +14,19 @@ use tokio::{
     time::timeout,
 };
 
-/// What is not known within that has not happened.
+/// How long the check may take; without a result by then, the reader counts as present.
 const AT_ONCE: Duration = Duration::from_millis(1);
 
-/// The other end.
+/// The reading end of a pipe or socket.
 pub(super) enum Ear {
     Pipe(Sender),
     Socket(UnixStream),
-    /// A file or a terminal, of which nothing is known.
+    /// A file or a terminal, which cannot be checked.
     Other,
 }
 
 impl Ear {
-    /// Of this process's standard error.
+    /// The reading end of this process's standard error.
     pub(super) fn of_stderr() -> Self {
         Self::of(&io::stderr()).unwrap_or(Self::Other)
     }
@@ -45,7 +45,7 @@ impl Ear {
         Ok(Self::Other)
     }
 
-    /// Whether it is there.
+    /// Whether the reader still exists.
     pub(super) async fn hears(&self) -> bool {
         let gone = match self {
             Self::Pipe(pipe) => {

@@ -1,4 +1,4 @@
-//! Elicitations of servers of the Model Context Protocol for the person of a coding agent.
+//! Sends the elicitations of MCP servers to a coding agent's user in the inbox.
 //! Must not know: how events are read.
 
 use std::time::Duration;
@@ -12,17 +12,17 @@ use super::{
 };
 use crate::cli::{connect::SERVER, context::Context};
 
-/// Asks, waits, and prints what was given.
+/// Sends the request, waits, and prints the answer.
 pub(super) async fn run(context: &Context, event: &Event, within: Duration) -> Result<(), String> {
     let Some(asked) = &event.elicitation else { return Ok(()) };
     let Some(body) = request(event, asked, within)? else { return Ok(()) };
     ask(context, &body, within, |answer| decision(event, answer)).await
 }
 
-/// The request; `None` of what the window alone can ask for.
+/// The request; `None` if only the coding agent's window can ask for it.
 fn request(event: &Event, asked: &Elicitation, within: Duration) -> Result<Option<Value>, String> {
     let Some(schema) = &asked.schema else { return Ok(None) };
-    // What this server asks at the window is in the inbox already.
+    // A question of our own server is in the inbox already.
     if asked.server == SERVER || asked.server.ends_with(&format!(":{SERVER}")) {
         return Ok(None);
     }
@@ -43,7 +43,7 @@ fn request(event: &Event, asked: &Elicitation, within: Duration) -> Result<Optio
     Ok(Some(body))
 }
 
-/// What is printed for an answer; nothing where there is none.
+/// The output for an answer; `None` if there is no decision.
 fn decision(event: &Event, answer: &Value) -> Option<Value> {
     let output = |action: &str| json!({"hookEventName": event.name, "action": action});
     let mut output = match answer["type"].as_str()? {

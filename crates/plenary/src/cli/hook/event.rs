@@ -10,48 +10,48 @@ use serde_json::{Map, Value};
 use super::program::Program;
 use crate::cli::connect::CodingAgent;
 
-/// So often in a row new messages continue a turn that was about to end.
+/// How often in a row new messages may continue a turn that is about to end.
 pub(crate) const STOPS_MAX: u32 = 5;
 
-/// No event of a coding agent, but a process beside its session.
+/// Not an event of a coding agent: a process that waits beside its session.
 pub(crate) const WAIT: &str = "Wait";
 
-/// A tool may not be used yet.
+/// The event of a tool that needs a permission.
 pub(crate) const PERMISSION: &str = "PermissionRequest";
 
-/// A server of the Model Context Protocol asks the person for something.
+/// The event of an MCP server that asks the user for input.
 pub(crate) const ELICITATION: &str = "Elicitation";
 
-/// No event either, but a process that looks after a session.
+/// Not an event either: a process that watches a session's program.
 pub(super) const WATCH: &str = "Watch";
 
-/// The moments that something is done at.
+/// The moments at which a hook acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// A session begins or goes on.
+    /// A session starts or resumes.
     Start,
-    /// A person said something.
+    /// The user sent a prompt.
     Prompt,
     /// A tool was used.
     Tool,
-    /// A tool is about to be asked a permission for.
+    /// A tool is about to ask for a permission.
     Permission,
-    /// A server of the Model Context Protocol is about to ask the person.
+    /// An MCP server is about to ask the user.
     Elicitation,
     /// The turn is about to end.
     Stop,
-    /// What was said is about to be summarised.
+    /// The conversation is about to be compacted.
     Compact,
     /// The session has ended.
     End,
-    /// The session waits for its person, and this process for what is new.
+    /// The session is idle, and this process waits for news.
     Wait,
-    /// This process looks after the session's program.
+    /// This process watches the session's program.
     Watch,
 }
 
 impl Moment {
-    /// As the server is told of it.
+    /// The name of the moment for the server.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -66,57 +66,57 @@ impl Moment {
     }
 }
 
-/// One moment.
+/// An event of a coding agent's session.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Event {
-    /// What the coding agent calls it.
+    /// The coding agent's name for it.
     pub(super) name: String,
-    /// Which moment it is.
+    /// Its moment.
     pub(super) moment: Moment,
-    /// Who tells of it.
+    /// The coding agent.
     pub(super) coding: CodingAgent,
     /// Its session; may be empty.
     pub(super) session: String,
-    /// Where it is.
+    /// The session's directory.
     pub(super) directory: Option<PathBuf>,
-    /// Whether a hook has continued this turn already.
+    /// Whether a hook has already continued this turn.
     pub(super) continued: bool,
-    /// Whether what was said is no person's word, but what woke the session.
+    /// Whether the prompt is not the user's, but the text that woke the session.
     pub(super) own_word: bool,
-    /// Whether it takes context at the end of a turn as such, and not as an objection.
+    /// Whether the coding agent takes text at the end of a turn as context rather than as an objection.
     pub(super) takes_context: bool,
-    /// Whether the coding agent reports it at times when nothing was compacted, or the session goes on.
+    /// Whether the event is routine: nothing was compacted, or the session continues.
     pub(super) is_routine: bool,
-    /// Whether the turn was broken off by a person or an error.
+    /// Whether the user or an error interrupted the turn.
     pub(super) broken_off: bool,
-    /// Whether it is of an agent within the session: what is put before that one, the session never sees.
+    /// Whether it belongs to a subagent: the session never sees text that the subagent gets.
     pub(super) within: bool,
-    /// The program of the session, where a hook says it of another.
+    /// The session's program, if a hook passes it to another process.
     pub(super) program: Option<Program>,
-    /// The tool, and what it is to be used with.
+    /// The tool and its arguments.
     pub(super) tool: Option<(String, Map<String, Value>)>,
-    /// What a server asks its person for.
+    /// The elicitation.
     pub(super) elicitation: Option<Elicitation>,
 }
 
-/// What a server of the Model Context Protocol asks for.
+/// The input that an MCP server asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Elicitation {
-    /// As the coding agent calls the server.
+    /// The coding agent's name for the server.
     pub(super) server: String,
-    /// In its words.
+    /// The server's message.
     pub(super) message: String,
-    /// The form; none of what is asked on a page of its own.
+    /// The form; `None` if the server asks on a web page.
     pub(super) schema: Option<Map<String, Value>>,
 }
 
-/// What a session is called that has no name.
+/// The name of a session without one.
 const NAMELESS: &str = "unnamed";
-/// The longest name of a session that the server takes.
+/// Maximum length of a session's name on the server, in characters.
 const SESSION_CHARS_MAX: usize = 128;
 
 impl Event {
-    /// The session as the server knows it.
+    /// The session in the server's terms.
     pub(super) fn coding_session(&self) -> CodingSession<'_> {
         let end =
             self.session.char_indices().nth(SESSION_CHARS_MAX).map_or(self.session.len(), |(end, _)| end);
@@ -125,21 +125,21 @@ impl Event {
     }
 }
 
-/// The members that are looked at, each whatever it is; every coding agent tells more.
+/// The members that are read, of any type; every coding agent sends more.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Input {
     hook_event_name: Value,
     session_id: Value,
-    /// As GitHub Copilot CLI calls it.
+    /// The name in GitHub Copilot CLI.
     #[serde(rename = "sessionId")]
     session: Value,
     conversation_id: Value,
-    /// As Antigravity calls it.
+    /// The name in Antigravity.
     #[serde(rename = "conversationId")]
     conversation: Value,
     cwd: Value,
-    /// As Goose calls it.
+    /// The name in Goose.
     working_dir: Value,
     workspace_roots: Value,
     #[serde(rename = "workspacePaths")]
@@ -160,17 +160,17 @@ struct Input {
     requested_schema: Value,
 }
 
-/// A text that is one; an odd member is none, and never the end of a hook.
+/// The value if it is a text; a value of another type counts as absent and never fails the hook.
 fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())
 }
 
-/// Reads an event; an argument wins over what the JSON says.
+/// Reads an event; an argument overrides the JSON.
 pub(super) fn read(octets: &[u8], told: Option<&str>, coding: Option<&str>) -> Result<Event, String> {
     let input: Input = if octets.trim_ascii().is_empty() {
         Input::default()
     } else {
-        // The text itself may be private, and an error of the parser could quote it.
+        // The JSON may be private, and the parser's error could quote it.
         serde_json::from_slice(octets).map_err(|_| "standard input is not the JSON of a hook".to_owned())?
     };
     let said = text(&input.hook_event_name);
@@ -211,9 +211,9 @@ pub(super) fn read(octets: &[u8], told: Option<&str>, coding: Option<&str>) -> R
         own_word: text(&input.prompt).is_some_and(|prompt| is_own_word(coding, prompt)),
         takes_context: false,
         is_routine: match moment {
-            // It tells of it before each request to its model.
+            // Gemini CLI reports this event before each request to its model.
             Moment::Compact => coding == CodingAgent::Gemini && input.trigger != "manual",
-            // It tells of it after each turn; the end of its program is the end of the session.
+            // Copilot reports this event after each turn; its session ends when its program ends.
             Moment::End => coding == CodingAgent::Copilot && input.reason == "complete",
             Moment::Start
             | Moment::Prompt
@@ -233,10 +233,10 @@ pub(super) fn read(octets: &[u8], told: Option<&str>, coding: Option<&str>) -> R
     })
 }
 
-/// What Codex is told to wake it: what is new comes with the hook.
+/// The line that wakes Codex; the hook then prints the news.
 pub(super) const QUEUED: &str = "Messages from the Plenary network have arrived; they come with this prompt.";
 
-/// Claude Code puts what wakes it into a notification of its own, and so does a module of ours.
+/// Claude Code puts the text that wakes it into a notification of its own, and so do our modules.
 fn is_own_word(coding: CodingAgent, prompt: &str) -> bool {
     if coding == CodingAgent::Codex {
         return prompt.trim() == QUEUED;
@@ -244,10 +244,10 @@ fn is_own_word(coding: CodingAgent, prompt: &str) -> bool {
     prompt.trim_start().starts_with("<task-notification>")
 }
 
-/// The first Claude Code that was seen to take context at the end of a turn.
+/// The first Claude Code version known to take context at the end of a turn.
 const CONTEXT_AT_STOP: [u32; 3] = [2, 1, 330];
 
-/// Whether a program that calls itself `claude-code_2-1-330_harness` takes it.
+/// Whether a program that identifies itself as `claude-code_2-1-330_harness` takes it.
 pub(super) fn takes_context(program: Option<&str>) -> bool {
     let version = program.and_then(|name| name.strip_prefix("claude-code_")?.split('_').next());
     let numbers: Option<Vec<u32>> =
@@ -255,7 +255,7 @@ pub(super) fn takes_context(program: Option<&str>) -> bool {
     numbers.is_some_and(|numbers| numbers.len() == 3 && numbers[..] >= CONTEXT_AT_STOP[..])
 }
 
-/// By the name alone, however it is written: `SessionStart`, `sessionStart`, `session-start`.
+/// The moment of an event name in any spelling: `SessionStart`, `sessionStart`, `session-start`.
 fn moment(name: &str) -> Option<Moment> {
     let plain: String =
         name.chars().filter(|c| !matches!(c, '-' | '_')).map(|c| c.to_ascii_lowercase()).collect();
@@ -285,7 +285,7 @@ fn looks_like(input: &Input, name: &str) -> CodingAgent {
     }
 }
 
-/// What a coding agent calls a moment: by its table, else as Claude Code does.
+/// A coding agent's name for a moment: from its table, else Claude Code's.
 fn own_name(coding: CodingAgent, moment: Moment) -> &'static str {
     let tool = coding.tool();
     let own = tool.events().iter().find(|event| self::moment(tool.own_event(event)) == Some(moment));
@@ -303,7 +303,7 @@ fn own_name(coding: CodingAgent, moment: Moment) -> &'static str {
     })
 }
 
-/// A foreign word as it may stand in a line.
+/// A foreign word, made safe for one line.
 fn shown(word: &str) -> String {
     crate::out::clean(word).chars().take(64).collect()
 }

@@ -13,10 +13,10 @@ use super::{
     event::Event,
 };
 
-/// Items asked for at once.
+/// Maximum number of items read at once.
 pub(super) const ITEMS_MAX: usize = 20;
 
-/// The oldest that are unread and for the session, `limit` of them at most; where nobody names it, for any.
+/// The oldest unread items for the session, at most `limit`; without a session, for any session.
 pub(super) async fn read(client: &Client, session: Option<&str>, limit: usize) -> Result<InboxPage, Error> {
     Ok(client.inbox(&query(session, limit)).await?.value)
 }
@@ -26,7 +26,7 @@ pub(super) fn query(session: Option<&str>, limit: usize) -> InboxQuery {
     InboxQuery { limit: u32::try_from(limit).ok(), coding_session, ..InboxQuery::default() }
 }
 
-/// Says that the session was handed the first items of a page, some of them cut, and that the page goes no further.
+/// Reports the first items of a page as shown to the session, some of them cut, and that the page ends there.
 pub(super) async fn shown(
     client: &Client,
     event: &Event,
@@ -36,17 +36,17 @@ pub(super) async fn shown(
     client.shown(event.coding_session(), event.moment.as_str(), page, cut).await.map(drop)
 }
 
-/// What fits into one answer.
+/// The items that fit into one answer.
 pub(super) struct FittedText {
     pub(super) text: String,
-    /// How many items are in it.
+    /// The number of items.
     pub(super) shown: usize,
-    /// Those of them that are cut.
+    /// The cut items among them.
     pub(super) cut: Vec<CutItem>,
 }
 
-/// The answer with as many of the items as there is room for, and how many those are: at least one, which is cut where it
-/// is too long for an answer; none where this coding agent takes no text at this moment.
+/// The answer with as many items as fit, and their number. At least one is shown; it is cut if it is too long for an
+/// answer. `None` if the coding agent takes no text at this moment.
 pub(super) fn fitted(
     event: &Event,
     head: &str,
@@ -55,7 +55,7 @@ pub(super) fn fitted(
 ) -> Option<FittedText> {
     let told = |items: &[Value]| -> Option<String> {
         let digest = digest(handle, &json!({"items": items, "unread": page.unread}));
-        // A digest leaves out what is too long for it.
+        // A digest omits an item that is too long for it.
         let is_whole = digest.contains(&format!("\n[{}] ", items.len()));
         let text = printed(&answer(event, format!("{head}{digest}").trim_end())?);
         (is_whole && text.chars().count() <= ANSWER_CHARS_MAX).then_some(text)
@@ -74,7 +74,7 @@ pub(super) fn fitted(
     Some(FittedText { text: printed(&answer(event, head.trim_end())?), shown: 0, cut: Vec::new() })
 }
 
-/// How much of an item was shown; nothing where it was shown whole.
+/// How much of an item was shown; `None` if it was shown whole.
 fn cut_item(whole: &Value, shown: &Value) -> Option<CutItem> {
     let length = |item: &Value| item["text"].as_str().map_or(0, |text| text.chars().count() as u64);
     let characters = whole["characters"].as_u64().unwrap_or_else(|| length(whole));
@@ -83,7 +83,7 @@ fn cut_item(whole: &Value, shown: &Value) -> Option<CutItem> {
     (shown_characters < characters).then_some(CutItem { id, shown_characters, characters })
 }
 
-/// What is told of an item with as much of its text as fits, and that item.
+/// The text of an item, with as much of its content as fits, and the cut item.
 fn longest(item: &Value, told: impl Fn(&Value) -> Option<String>) -> Option<(String, Value)> {
     let text = item["text"].as_str()?;
     let characters = item["characters"].as_u64().unwrap_or_else(|| text.chars().count() as u64);
@@ -95,7 +95,7 @@ fn longest(item: &Value, told: impl Fn(&Value) -> Option<String>) -> Option<(Str
         item["characters"] = characters.into();
         Some((told(&item)?, item))
     };
-    // The first length that is too long; a shorter text is never told at greater length.
+    // The first length that does not fit; the text grows with the length of the content.
     let (mut fits, mut exceeds) = (0, ends.len());
     while fits + 1 < exceeds {
         let middle = usize::midpoint(fits, exceeds);
@@ -108,7 +108,7 @@ fn longest(item: &Value, told: impl Fn(&Value) -> Option<String>) -> Option<(Str
     if ends.is_empty() { None } else { cut(fits) }
 }
 
-/// An answer as it is printed.
+/// The answer in its printed form.
 fn printed(answer: &Value) -> String {
     answer.as_str().map_or_else(|| answer.to_string(), str::to_owned)
 }

@@ -6,7 +6,7 @@ use plenary_client::{Client, Error, inbox::InboxPage};
 use plenary_kernel::{SessionId, inbox::CODING_SESSION_TOPIC};
 use serde_json::Value;
 
-/// So many sessions are joined at once; further ones at the next event.
+/// Maximum number of sessions joined at once; more are joined at the next event.
 const JOINS_MAX: usize = 5;
 
 /// One invitation, as the inbox gave it.
@@ -17,7 +17,7 @@ pub(super) struct Invitation {
 }
 
 impl Invitation {
-    /// Those of a page that come from agents of the same owner.
+    /// The invitations of a page from agents of the same owner.
     pub(super) fn of_siblings(page: &InboxPage) -> Vec<Self> {
         let theirs = page
             .items
@@ -30,8 +30,8 @@ impl Invitation {
         invited.take(JOINS_MAX).collect()
     }
 
-    /// Those of them whose session has a message: one before the invitation, or one to a coding session by name, for
-    /// which a session is made first. Whoever joins gets it at once.
+    /// The sibling invitations whose session has a message: one before the invitation, or one for a named coding session,
+    /// for which a session was created first. Joining delivers it at once.
     pub(super) fn with_words(page: &InboxPage) -> Vec<Self> {
         let mut invited = Self::of_siblings(page);
         invited.retain(|invited| {
@@ -42,12 +42,12 @@ impl Invitation {
         invited
     }
 
-    /// The sessions of these.
+    /// The sessions of these invitations.
     pub(super) fn sessions(invited: &[Self]) -> Vec<SessionId> {
         invited.iter().map(|invited| invited.session.clone()).collect()
     }
 
-    /// The items of those whose sessions the page says nothing of.
+    /// The items of invitations whose sessions have no message in the page.
     pub(super) fn silent(invited: Vec<Self>, page: &InboxPage) -> Vec<Value> {
         let speaks =
             |session: &SessionId| page.items.iter().any(|item| item["ref"]["session_id"] == session.as_str());
@@ -55,7 +55,7 @@ impl Invitation {
     }
 }
 
-/// Joins them. One that has ended meanwhile, or was taken back, is passed over.
+/// Joins the sessions. Skips one that has ended, or whose invitation was withdrawn.
 pub(super) async fn join(client: &Client, sessions: &[SessionId]) -> Result<(), Error> {
     for session in sessions {
         match client.join_session(session).await {

@@ -18,16 +18,16 @@ use crate::{
     paths,
 };
 
-/// Beyond it the file is put aside, in place of the one before.
+/// Maximum size of the file; beyond it the file is renamed, and replaces the previous one.
 const OCTETS_MAX: u64 = 64 << 10;
 const FILE: &str = "hook.log";
 
-/// The file; none without a home.
+/// The path of the file; `None` without a home.
 pub(crate) fn file(around: &Surroundings) -> Option<PathBuf> {
     Some(paths::state_dir(&|name| around.var(name))?.join(FILE))
 }
 
-/// Opened for what is added at its end.
+/// Opens the file for appending.
 pub(super) fn open(around: &Surroundings) -> Option<fs::File> {
     let path = file(around)?;
     DirBuilder::new().recursive(true).mode(0o700).create(path.parent()?).ok()?;
@@ -37,14 +37,14 @@ pub(super) fn open(around: &Surroundings) -> Option<fs::File> {
     OpenOptions::new().append(true).create(true).mode(0o600).open(path).ok()
 }
 
-/// One line. Where it cannot be written, nobody is left to be told.
+/// Appends one line. An error is ignored: there is nowhere to report it.
 pub(super) fn note(around: &Surroundings, event: &str, what: &str) {
     let event: String = crate::out::clean(event).chars().take(64).collect();
     let line = format!("{} {event}: {}\n", Frame::time(now()), crate::out::clean(what));
     let _unwritable = open(around).map(|mut file| file.write_all(line.as_bytes()));
 }
 
-/// A failure in one line, with nothing private.
+/// A failure in one line, without private data.
 pub(crate) fn words(failure: &Failure) -> String {
     match failure {
         Failure::Call(Error::Refused(refused)) | Failure::Refused { error: Error::Refused(refused), .. } => {

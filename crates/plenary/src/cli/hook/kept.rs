@@ -17,24 +17,24 @@ use crate::{
     paths,
 };
 
-/// Counts remembered, the latest of them; a session has seven at most.
+/// Maximum number of counters; the oldest are dropped. A session has at most seven.
 const COUNTS_MAX: usize = 96;
-/// How long until a lock is tried again.
+/// The pause before a lock is tried again.
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// Held while one hook reads, prints and says what it printed: another of the same agent would print it too.
+/// The lock of one hook while it reads, prints and reports: another hook of the agent would print the same messages.
 pub(super) struct Turn {
     _lock: File,
     path: PathBuf,
 }
 
-/// How often the turn of each session was continued in a row, latest last.
+/// How often in a row each session's turn was continued; the latest comes last.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Counts(Vec<(String, u32)>);
 
 impl Turn {
-    /// Waits for the other hooks of the agent, no longer than that.
+    /// Waits for the other hooks of the agent, up to a deadline.
     pub(super) async fn take(
         around: &Surroundings,
         handle: &AgentHandle,
@@ -67,48 +67,48 @@ impl Turn {
         }
     }
 
-    /// How often the session's turn was continued in a row.
+    /// How often in a row the session's turn was continued.
     pub(super) fn stops(&self, session: &str) -> u32 {
         self.count(session)
     }
 
-    /// Remembers it. What cannot be remembered must not be done.
+    /// Stores the count. If that fails, the turn must not be continued.
     pub(super) fn set_stops(&self, session: &str, count: u32) -> Result<(), String> {
         self.set_count(session, count)
     }
 
-    /// Which process waits for the session: the last one that began to.
+    /// The process that waits for the session: the one that started last.
     pub(super) fn waits(&self, session: &str) -> u32 {
         self.count(&format!("waits {session}"))
     }
 
-    /// The process that waits from now on.
+    /// Stores the waiting process.
     pub(super) fn set_waits(&self, session: &str, process: u32) -> Result<(), String> {
         self.set_count(&format!("waits {session}"), process)
     }
 
-    /// Which process looks after the session, and after which program; 0 where none does.
+    /// The process that watches the session, and the program it watches; 0 for none.
     pub(super) fn watches(&self, session: &str) -> (u32, u32) {
         (self.count(&format!("watches {session}")), self.count(&format!("program {session}")))
     }
 
-    /// The process that does from now on.
+    /// Stores the watching process.
     pub(super) fn set_watches(&self, session: &str, process: u32, program: u32) -> Result<(), String> {
         self.set_count(&format!("watches {session}"), process)?;
         self.set_count(&format!("program {session}"), program)
     }
 
-    /// How often the session was woken since its person spoke.
+    /// How often the session was woken since the user's last prompt.
     pub(super) fn wakings(&self, session: &str) -> u32 {
         self.count(&format!("wakings {session}"))
     }
 
-    /// One more.
+    /// Counts one more waking.
     pub(super) fn woken(&self, session: &str) -> Result<(), String> {
         self.set_count(&format!("wakings {session}"), self.wakings(session) + 1)
     }
 
-    /// The person spoke.
+    /// Resets the wakings: the user sent a prompt.
     pub(super) fn spoken(&self, session: &str) -> Result<(), String> {
         if self.wakings(session) == 0 {
             return Ok(());
@@ -116,17 +116,17 @@ impl Turn {
         self.set_count(&format!("wakings {session}"), 0)
     }
 
-    /// Whether the coding agent was told to wake the session and has not done so yet.
+    /// Whether a line that wakes the session is in the coding agent's queue.
     pub(super) fn is_queued(&self, session: &str) -> bool {
         self.count(&format!("queued {session}")) > 0
     }
 
-    /// It was told, or has done so.
+    /// Stores whether such a line is queued.
     pub(super) fn set_queued(&self, session: &str, queued: bool) -> Result<(), String> {
         self.set_count(&format!("queued {session}"), queued.into())
     }
 
-    /// Whether the session's person is told for the first time that the server is away.
+    /// Whether this is the first notice to the session's user that the server is away.
     pub(super) fn is_first_outage(&self, session: &str) -> Result<bool, String> {
         let name = format!("away {session}");
         let is_first = self.count(&name) == 0;
@@ -149,7 +149,7 @@ impl Turn {
         let surplus = counts.0.len().saturating_sub(COUNTS_MAX);
         counts.0.drain(..surplus);
         let text = serde_json::to_string(&counts).map_err(|error| error.to_string())?;
-        // Others read it without the lock: they find the old text or the new one, never a part.
+        // Others read the file without the lock; they find the old text or the new one, never a part.
         atomic::replace(&self.path, text.as_bytes(), 0o600)
             .map_err(|error| format!("{}: {error}", self.path.display()))
     }
@@ -160,7 +160,7 @@ impl Turn {
     }
 }
 
-/// The session that runs in a program, as its hooks told: the last one that began there.
+/// The session in a program, as reported by its hooks: the one that started last.
 pub(crate) fn session_in(kept: &Path, program: u32) -> Option<String> {
     let counts: Counts = serde_json::from_slice(&fs::read(kept).ok()?).ok()?;
     let in_it = |(name, pid): &(String, u32)| {
@@ -169,14 +169,14 @@ pub(crate) fn session_in(kept: &Path, program: u32) -> Option<String> {
     counts.0.iter().rev().find_map(in_it)
 }
 
-/// Where the hooks of an agent keep this.
+/// The file of an agent's state.
 pub(crate) fn kept_in(around: &Surroundings, handle: &AgentHandle) -> Option<PathBuf> {
     let state = paths::state_dir(&|name| around.var(name))?;
     Some(state.join("hooks").join(format!("{}.json", handle.as_str().trim_start_matches('@'))))
 }
 
-/// Whether a process is to go on looking after a session, read without a turn. What is just being written, or was
-/// forgotten, says nothing against it; where nothing is kept any more nobody wants to know.
+/// Whether a process is still the session's watcher, read without the lock. Yes if the entry is missing or being
+/// written; no if the state itself is gone.
 pub(super) fn is_watched_by(
     around: &Surroundings,
     handle: &AgentHandle,

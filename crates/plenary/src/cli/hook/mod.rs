@@ -44,19 +44,19 @@ pub(crate) use program::{Program, around as program_around};
 pub(crate) use queue::WAKE_VAR;
 pub(crate) use waiting::{WAIT_SECONDS, WOKEN};
 
-/// What a coding agent tells is never larger; of what is, nothing is read.
+/// Largest input of a hook; a larger one is not read.
 const INPUT_OCTETS_MAX: u64 = 16 << 20;
-/// How long a hook may take in all, where nothing else is said.
+/// The default deadline of a hook.
 const DEADLINE_MS: u64 = 250;
-/// How long a session may wait, once in each directory, until its agent is made.
+/// How long a session may wait for its agent to be created, once in each directory.
 const FIRST_USE_WITHIN: Duration = Duration::from_secs(5);
-/// The share of the time in which an answer must be there; what is left is for saying that it was given.
+/// The share of the time in which the answer must be ready; the rest is for reporting it.
 const ANSWER_SHARE: f64 = 0.8;
 
-/// In which Claude Code says to the programs that it runs what it is.
+/// The variable by which Claude Code identifies itself to the programs that it runs.
 const PROGRAM_VAR: &str = "AI_AGENT";
 
-/// Which moment of whose session.
+/// The arguments of `plenary hook`.
 #[derive(Debug, Args)]
 pub(crate) struct Hook {
     /// The event, e.g. `SessionStart` [default: the event named by the JSON on standard input]
@@ -76,7 +76,7 @@ pub(crate) struct Hook {
     wait_seconds: u64,
 }
 
-/// Never fails and never says anything but the answer: what goes wrong is no concern of the coding agent. Whether a
+/// Never fails, and prints nothing except the answer: an error must not affect the coding agent. Returns whether the
 /// session is to be woken.
 pub(crate) fn run(context: &Context, args: &Hook) -> bool {
     let begun = Instant::now();
@@ -95,24 +95,24 @@ pub(crate) fn run(context: &Context, args: &Hook) -> bool {
     })
 }
 
-/// Whether a coding agent takes text at an event of its.
+/// Whether a coding agent takes text at one of its events.
 pub(crate) fn speaks_at(coding: CodingAgent, event: &str) -> bool {
     event::read(b"", Some(coding.tool().own_event(event)), Some(coding.as_str()))
         .is_ok_and(|event| answer::is_heard(&event))
 }
 
-/// Notes why a hook could not begin.
+/// Records why a hook could not start.
 pub(crate) fn failed(context: &Context, args: &Hook, why: &Failure) {
     journal::note(&context.around, args.event.as_deref().unwrap_or("-"), &words(why));
 }
 
-/// Reads the event, for no longer than all of it may take.
+/// Reads the event within the hook's deadline.
 fn listen(context: &Context, args: &Hook, within: Duration) -> Result<Event, String> {
     let (sender, receiver) = mpsc::sync_channel(1);
     std::thread::spawn(move || {
         let mut octets = Vec::new();
         let read = std::io::stdin().lock().take(INPUT_OCTETS_MAX + 1).read_to_end(&mut octets);
-        // Where nobody waits any more, nobody needs it.
+        // Fails if the receiver timed out.
         let _late = sender.send(read.map(|_| octets));
     });
     let octets = receiver.recv_timeout(within).map_err(|_| "standard input does not end".to_owned())?;
@@ -138,7 +138,7 @@ fn respond(
         (begun, who(context, event, &directory).map_err(|failure| words(&failure))?);
     if handle.is_none() && !args.peek {
         handle = first_use(context, event, &directory)?;
-        // Who is made here has all the time for what is new.
+        // A new agent gets the full time for its news.
         begun = Instant::now();
     }
     let Some(handle) = handle else { return Ok(false) };
@@ -185,19 +185,19 @@ fn wait_for<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, Strin
     done
 }
 
-/// Where the session was begun; a coding agent may be elsewhere by now.
+/// The directory in which the session started; the coding agent may have changed its directory since.
 fn directory(context: &Context, event: &Event) -> Option<PathBuf> {
     let told = identity::begun_in(&context.around, event.coding.as_str());
     told.or_else(|| event.directory.clone()).or_else(|| context.around.directory().cloned())
 }
 
-/// Nobody is an answer: a coding agent whose own settings name the hook may be in any directory.
+/// The agent. `None` is valid: user settings run the hook in any directory.
 fn who(context: &Context, event: &Event, directory: &Path) -> Result<Option<AgentHandle>, Failure> {
     let identity = context.identity_of(event.coding.as_str(), directory)?;
     Ok(identity.map(|identity| identity.handle))
 }
 
-/// The agent of a directory in which settings of the user are at work for the first time.
+/// The agent of a directory in which user settings take effect for the first time.
 fn first_use(context: &Context, event: &Event, directory: &Path) -> Result<Option<AgentHandle>, String> {
     if event.within || !matches!(event.moment, Moment::Start | Moment::Prompt) {
         return Ok(None);
@@ -207,7 +207,7 @@ fn first_use(context: &Context, event: &Event, directory: &Path) -> Result<Optio
             tokio::time::timeout(FIRST_USE_WITHIN, connect::first_use(context, event.coding, directory));
         let late = |_| "the agent of this directory could not be made in time".to_owned();
         let made = made.await.map_err(late)?;
-        // A session begins once: it is said once.
+        // Reported only at the start of a session.
         if let Err(Failure::Call(Error::Network(_))) = &made
             && event.moment == Moment::Start
         {

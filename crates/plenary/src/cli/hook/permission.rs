@@ -11,14 +11,14 @@ use super::{
 };
 use crate::cli::{connect::CodingAgent, context::Context};
 
-/// Asks, waits, and prints what was decided.
+/// Sends the request, waits, and prints the decision.
 pub(super) async fn run(context: &Context, event: &Event, within: Duration) -> Result<(), String> {
     let Some((tool, arguments)) = &event.tool else { return Ok(()) };
     let body = request(event, tool, arguments, within);
     ask(context, &body, within, |answer| decision(event, arguments, answer)).await
 }
 
-/// The request: what the tool would be used with, as far as it can be looked at.
+/// The request: the tool and its arguments, as far as they can be shown.
 fn request(event: &Event, tool: &str, arguments: &Map<String, Value>, within: Duration) -> Value {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
     let what = text("description").or(text("command")).or(text("file_path")).or(text("url")).or(text("path"));
@@ -43,7 +43,7 @@ fn request(event: &Event, tool: &str, arguments: &Map<String, Value>, within: Du
         "kind": "permission",
         "title": line(&title),
         "action": {"name": line(tool), "args": arguments},
-        // Codex takes no other arguments.
+        // Codex does not accept changed arguments.
         "allow": {"accept": true, "edit": event.coding == CodingAgent::Claude, "respond": true, "ignore": true},
     });
     surround(&mut body, event, within);
@@ -51,7 +51,7 @@ fn request(event: &Event, tool: &str, arguments: &Map<String, Value>, within: Du
         body["detail"] = detail.into();
     }
     if body.to_string().len() > REQUEST_BYTES_MAX {
-        // What is too large to be looked at is named by its size.
+        // Arguments that are too large to show are replaced by their size.
         let bytes = Value::Object(arguments.clone()).to_string().len();
         body["action"]["args"] = json!({"left out": format!("{bytes} bytes of JSON")});
         body["allow"]["edit"] = false.into();
@@ -59,14 +59,14 @@ fn request(event: &Event, tool: &str, arguments: &Map<String, Value>, within: Du
     body
 }
 
-/// What is printed for an answer; nothing where there is none.
+/// The output for an answer; `None` if there is no decision.
 fn decision(event: &Event, asked: &Map<String, Value>, answer: &Value) -> Option<Value> {
     let text = answer["text"].as_str().filter(|text| !text.is_empty());
     let decision = match answer["type"].as_str()? {
         "accept" => json!({"behavior": "allow"}),
         "edit" => {
             let changed = answer["args"].as_object()?;
-            // What was not said again stays as it was asked.
+            // An argument that the answer omits keeps its value.
             let mut input = asked.clone();
             input.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
             json!({"behavior": "allow", "updatedInput": input})

@@ -14,16 +14,16 @@ use serde_json::Value;
 use super::{event::Event, journal};
 use crate::cli::{context::Context, interrupts::Interrupts};
 
-/// The longest line that the server takes, in characters.
+/// Maximum length of a line on the server, in characters.
 const LINE_CHARS_MAX: usize = 200;
-/// The longest text of a detail that is sent, in characters.
+/// Maximum length of a detail, in characters.
 const DETAIL_CHARS_MAX: usize = 16_000;
-/// So much longer than it is waited for does a request stand, should this process be killed.
+/// How much longer the request stands than this process waits, in case the process is killed.
 const GRACE_MS: u64 = 5_000;
-/// What the server takes of a request, less what it adds.
+/// Maximum size of a request, less what the server adds.
 pub(super) const REQUEST_BYTES_MAX: usize = 60 << 10;
 
-/// Asks, waits, and prints what is made of the answer, if anything is.
+/// Sends the request, waits, and prints the decision of the answer, if there is one.
 pub(super) async fn ask(
     context: &Context,
     body: &Value,
@@ -38,7 +38,7 @@ pub(super) async fn ask(
         made.value["request_id"].as_str().and_then(|id| id.parse().ok()).ok_or("no request id")?;
     let seen = tokio::select! {
         seen = client.wait_request(&id, within) => seen.map_err(failed)?.value,
-        // The coding agent was answered in its window, or ends.
+        // The coding agent got its answer in the window, or ends.
         () = interrupts.next() => return give_up(&client, &id).await,
     };
     match decision(&seen["answer"]) {
@@ -53,7 +53,7 @@ async fn give_up(client: &Client, id: &AskId) -> Result<(), String> {
     client.withdraw_request(id).await.map(|_| ()).map_err(|error| journal::words(&error.into()))
 }
 
-/// Adds what every such request has: until when it stands, and where it comes from.
+/// Adds the common members: the expiry and the origin of the request.
 pub(super) fn surround(body: &mut Value, event: &Event, within: Duration) {
     let wait_ms = u64::try_from(within.as_millis()).unwrap_or(u64::MAX);
     body["deadline_at"] = now().0.saturating_add(wait_ms).saturating_add(GRACE_MS).into();
@@ -63,13 +63,13 @@ pub(super) fn surround(body: &mut Value, event: &Event, within: Duration) {
     }
 }
 
-/// One line without what nobody sees.
+/// The text as one line, without invisible characters.
 pub(super) fn line(text: &str) -> String {
     let plain = text.chars().map(|c| if plenary_kernel::text::is_hidden(c) { ' ' } else { c });
     plain.take(LINE_CHARS_MAX).collect()
 }
 
-/// As much of a text as a detail may have.
+/// The text, cut to the limit of a detail.
 pub(super) fn cut(text: &str) -> String {
     text.chars().take(DETAIL_CHARS_MAX).collect()
 }

@@ -5,21 +5,21 @@ use rustix::process::{Pid, Signal, getppid, kill_process, test_kill_process};
 
 use crate::cli::surroundings::Surroundings;
 
-/// Names the process whose end is the end of the session, where an ancestor is not it.
+/// The variable with the process whose end is the end of the session, if no ancestor is.
 const PID_VAR: &str = "PLENARY_AGENT_PID";
-/// Programs that stand between a coding agent and its hook.
+/// Programs that may run between a coding agent and its hook.
 const SHELLS: &[&str] = &["ash", "bash", "busybox", "dash", "env", "fish", "ksh", "sh", "timeout", "zsh"];
-/// How many of them.
+/// Maximum number of such programs in a row.
 const SHELLS_MAX: usize = 8;
 
-/// A process: its number, and when it began where that is known, since numbers are used again.
+/// A process: its id, and its start time if known, since ids are reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Program {
     pub(crate) pid: u32,
     pub(crate) since: Option<u64>,
 }
 
-/// What is known of a process.
+/// Information about a process.
 struct ProcessInfo {
     name: String,
     parent: u32,
@@ -27,25 +27,25 @@ struct ProcessInfo {
 }
 
 impl Program {
-    /// The one that has this number now.
+    /// The process that has this id now.
     pub(crate) fn of(pid: u32) -> Self {
         Self { pid, since: look(pid).and_then(|looked| looked.since) }
     }
 
-    /// Asks it to end.
+    /// Sends it SIGTERM.
     pub(crate) fn ask_to_end(self) -> rustix::io::Result<()> {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw).ok_or(rustix::io::Errno::SRCH)?;
         kill_process(pid, Signal::TERM)
     }
 
-    /// Whether it runs.
+    /// Whether it still runs.
     pub(crate) fn is_there(self) -> bool {
         let began = || look(self.pid).and_then(|looked| looked.since);
         is_there(self.pid) && self.since.is_none_or(|since| began() == Some(since))
     }
 }
 
-/// Whether a process of this number runs; nobody has 0.
+/// Whether a process of this id runs; false for 0.
 pub(super) fn is_there(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid).is_ok())
@@ -70,14 +70,14 @@ pub(crate) fn around(around: &Surroundings) -> Option<Program> {
 #[cfg(target_os = "linux")]
 fn look(pid: u32) -> Option<ProcessInfo> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in parentheses, and may have some.
+    // The name is in parentheses, and may contain some.
     let (head, rest) = stat.rsplit_once(')')?;
     let (_, name) = head.split_once('(')?;
     let mut fields = rest.split_whitespace();
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
     let since = fields.nth(17)?.parse().ok()?;
-    // One that has ended and is not waited for does nothing any more.
+    // A zombie does not count as running.
     (!matches!(state, "Z" | "X")).then(|| ProcessInfo { name: name.to_owned(), parent, since: Some(since) })
 }
 

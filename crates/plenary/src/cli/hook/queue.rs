@@ -1,5 +1,5 @@
-//! A background process for a session of Codex that waits for its person: on news it puts one line into Codex's own
-//! queue, which wakes the session; the hook of that prompt then prints the news. At most one line is outstanding.
+//! A background process for an idle session of Codex: on news it puts one line into Codex's own queue, which wakes the
+//! session; the hook of that prompt then prints the news. At most one line is outstanding.
 //! Must not know: the news.
 
 use std::{
@@ -23,14 +23,14 @@ use super::{
 };
 use crate::cli::{connect::CodingAgent, context::Context, identity, whereabouts::UrlSource};
 
-/// Set for a session that `plenary codex` starts: it is woken.
+/// The variable set for a session of `plenary codex`: it is woken on news.
 pub(crate) const WAKE_VAR: &str = "PLENARY_WAKE";
-/// Codex queues a line in less.
+/// How long Codex may take to queue a line.
 const QUEUED_WITHIN: Duration = Duration::from_secs(20);
-/// How long another hook of the agent is waited for.
+/// How long to wait for another hook of the agent.
 const TURN_WITHIN: Duration = Duration::from_secs(5);
 
-/// Begins it when the session waits for its person, and ends it when somebody has spoken.
+/// Starts the process when the session becomes idle, and ends it when the user sends a prompt.
 pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn: &Turn) {
     if event.coding != CodingAgent::Codex || event.session.is_empty() {
         return;
@@ -62,7 +62,7 @@ pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn
     }
 }
 
-/// Whether `connect` was told to, or `plenary codex` started the session.
+/// Whether `connect --wake` or `plenary codex` asked for it.
 fn is_wanted(context: &Context) -> bool {
     if context.around.var(WAKE_VAR).is_some() {
         return true;
@@ -83,7 +83,7 @@ fn spawn(context: &Context, event: &Event) -> Result<Option<u32>, String> {
     }
     command.args(["hook", WAIT, "--client", event.coding.as_str()]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    // It outlives this hook, and whatever ends it.
+    // A process group of its own: it survives the end of this hook.
     command.current_dir("/").process_group(0);
     let mut child = command.spawn().map_err(failed)?;
     let told = json!({"hook_event_name": WAIT, "session_id": event.session, "cwd": context.around.directory(),
@@ -93,7 +93,7 @@ fn spawn(context: &Context, event: &Event) -> Result<Option<u32>, String> {
     Ok(Some(child.id()))
 }
 
-/// Waits until something is new, and queues the line; ends when the session does, or somebody has spoken in it.
+/// Waits for news, and queues the line. Ends with the session, or when the user sends a prompt.
 pub(super) async fn run(
     context: &Context,
     event: &Event,
@@ -124,7 +124,7 @@ pub(super) async fn run(
                 "the session was woken {wakings} times in a row and now waits for its person"
             ));
         }
-        // Before it is done: a line that is queued twice is worse than one that is not.
+        // Stored first: queueing a line twice is worse than not queueing it.
         turn.set_queued(session, true)?;
         turn.woken(session)?;
         turn.set_waits(session, 0)?;
@@ -134,7 +134,7 @@ pub(super) async fn run(
     Ok(())
 }
 
-/// Asks the Codex that runs the session.
+/// Makes the Codex that runs the session queue the line.
 async fn queue(session: &str, program: Program) -> Result<(), String> {
     let own = std::fs::read_link(format!("/proc/{}/exe", program.pid));
     let own = own.ok().filter(|path| path.file_name().is_some_and(|name| name == "codex"));

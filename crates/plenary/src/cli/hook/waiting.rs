@@ -1,5 +1,5 @@
-//! A background process for a session that waits for its person: on news it prints the news where the coding agent
-//! reads it, and exits with the code that wakes the session.
+//! A background process for an idle session: on news it prints the news where the coding agent reads it, and exits with
+//! the code that wakes the session.
 //! Must not know: the text of the news.
 
 use std::{
@@ -16,18 +16,18 @@ use crate::cli::context::Context;
 
 /// The exit code at which Claude Code wakes a session.
 pub(crate) const WOKEN: u8 = 2;
-/// How long a session is waited for at most.
+/// Maximum time to wait for news.
 pub(crate) const WAIT_SECONDS: u64 = 12 * 3_600;
-/// So often in a row a session is woken without a word of its person.
+/// Maximum number of wakings in a row without a prompt of the user.
 pub(super) const WAKINGS_MAX: u32 = 5;
-/// The hook of the end of the turn goes first.
+/// The delay that lets the hook of the turn's end run first.
 const BEGIN_AFTER: Duration = Duration::from_secs(2);
-/// How often it is looked whether the session is still there, and a later wait has not begun.
+/// How often to check whether the session still exists, and no later process waits.
 const SLICE: Duration = Duration::from_secs(5);
-/// How long another hook of the agent is waited for.
+/// How long to wait for another hook of the agent.
 const TURN_WITHIN: Duration = Duration::from_secs(5);
 
-/// Waits; whether the session is to be woken.
+/// Waits; returns whether the session is to be woken.
 pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) -> Result<bool, String> {
     if let Some(program) = event.program {
         return queue::run(context, event, handle, program).await.map(|()| false);
@@ -56,14 +56,14 @@ pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) 
         }
         drop(turn);
         if is_new {
-            // It was told by another hook meanwhile, or cannot be told.
+            // Another hook showed the news meanwhile, or it cannot be shown.
             sleep(BEGIN_AFTER).await;
         }
     }
     Ok(false)
 }
 
-/// Waits a while. A server that is away comes back.
+/// Waits for one interval. Tolerates a server that is away.
 pub(super) async fn is_something_new(client: &Client, event: &Event) -> Result<bool, String> {
     let query = inbox::query(Some(event.coding_session().session), 1);
     match client.wait_inbox(&query, SLICE).await {
@@ -78,7 +78,7 @@ pub(super) async fn is_something_new(client: &Client, event: &Event) -> Result<b
     }
 }
 
-/// Prints what is new and says so; whether there was anything.
+/// Prints the news and reports it as shown; returns whether there was any.
 async fn wake(
     context: &Context,
     event: &Event,
@@ -97,7 +97,7 @@ async fn wake(
     let mut out = io::stderr().lock();
     let printed = out.write_all(composed.text.as_bytes()).and_then(|()| out.write_all(b"\n"));
     printed.map_err(|error| format!("the news cannot be printed: {error}"))?;
-    // The session is woken all the same; what could not be marked comes again.
+    // The session is woken anyway; unmarked items are shown again.
     if let Err(error) = composed.shown(client, event).await {
         journal::note(&context.around, &event.name, &journal::words(&error.into()));
     }

@@ -21,14 +21,14 @@ use super::{
 };
 use crate::cli::{context::Context, whereabouts::UrlSource};
 
-/// How often it is looked whether the program is there.
+/// How often to check whether the program runs.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// How often the server is told: three times before it takes a session for gone.
+/// How often to report to the server: three times before it takes the session for gone.
 const TELL_EVERY: Duration = Duration::from_secs(20);
-/// A server that does not answer for so long is left alone; the session's next event begins anew.
+/// How long a server may not answer before this process ends; the session's next event starts a new one.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
 
-/// Begins it, where nobody does it yet. A session that nobody looks after is known by its events alone.
+/// Starts the process, unless one runs already. The events of an unwatched session are its only sign of life.
 pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn: &Turn) {
     let session = event.session.as_str();
     if session.is_empty() {
@@ -36,7 +36,7 @@ pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn
     }
     let Some(program) = program::around(&context.around) else { return };
     let (process, watched) = turn.watches(session);
-    // A session that goes on in another program is looked after anew.
+    // A session that resumed in another program needs a new watcher.
     if watched == program.pid && program::is_there(process) {
         return;
     }
@@ -57,7 +57,7 @@ fn spawn(context: &Context, event: &Event, of: &Program) -> Result<u32, String> 
     command.args(["hook", WATCH, "--client", event.coding.as_str()]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     command.current_dir("/");
-    // It outlives this hook, and whatever ends it.
+    // A process group of its own: it survives the end of this hook.
     command.process_group(0);
     let mut child = command.spawn().map_err(failed)?;
     let told = json!({"hook_event_name": WATCH, "session_id": event.session, "cwd": context.around.directory(),
@@ -67,7 +67,7 @@ fn spawn(context: &Context, event: &Event, of: &Program) -> Result<u32, String> 
     Ok(child.id())
 }
 
-/// Looks after the session until it is gone, or nobody wants to know. Its hooks have told of it themselves.
+/// Reports the session until its program ends, or the server no longer wants the report. Its hooks have introduced it.
 pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) -> Result<(), String> {
     let Some(program) = event.program else { return Err("no program is named".to_owned()) };
     let client = context.agent_client().map_err(|failure| journal::words(&failure))?;

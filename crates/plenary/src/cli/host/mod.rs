@@ -23,7 +23,7 @@ use super::{context::Context, failure::Failure, interrupts::Interrupts};
 use serving::ServedHost;
 use telling::Teller;
 
-/// Most runs at a time that can be asked for.
+/// Upper limit of the number of concurrent runs.
 const RUNS_MAX_MAX: u16 = 1_024;
 
 /// Shown under `--help`.
@@ -46,7 +46,7 @@ and the end of the terminal (except under nohup) end the active runs; a second s
 With --json what happens is one object a line on standard output, by its type: made, attached, lost, run_started, \
 run_completed, stopping.";
 
-/// What is hosted, and how.
+/// The arguments of `plenary agent host`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Host {
@@ -79,12 +79,12 @@ pub(crate) struct Host {
     command: Vec<String>,
 }
 
-/// What a command speaks.
+/// The protocol of the command.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Kind {
-    /// One JSON object a line; a process for each run.
+    /// One JSON object per line; a process for each run.
     Exec,
-    /// A coding agent, such as editors run; a process for each thread.
+    /// The protocol between editors and coding agents; a process for each thread.
     Acp,
 }
 

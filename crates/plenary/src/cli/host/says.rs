@@ -13,10 +13,10 @@ use tracing_subscriber::{
 
 use crate::out::{Out, clean};
 
-/// From now on it is shown.
+/// Shows the log on standard error from now on.
 pub(super) fn on_standard_error(out: Out) {
     let of_hosts = Targets::new().with_target("plenary_hosts", Level::INFO);
-    // One command a process: nobody else listens.
+    // One command per process, so no other subscriber exists.
     let _ = tracing_subscriber::registry().with(ConsoleLayer(out).with_filter(of_hosts)).try_init();
 }
 
@@ -30,7 +30,7 @@ impl<S: Subscriber> Layer<S> for ConsoleLayer {
     }
 }
 
-/// The members of a log line that are for people.
+/// The members of a log line that people see.
 #[derive(Default)]
 struct LogMembers {
     run: String,
@@ -40,7 +40,7 @@ struct LogMembers {
 }
 
 impl LogMembers {
-    /// `RUN: LINE` for what a program writes, else what happened, why and with what.
+    /// `RUN: LINE` for output of a program; otherwise the event, its cause and its details.
     fn line(&self) -> String {
         let says = self.message == "the program says";
         let parts = [

@@ -16,22 +16,22 @@ use crate::cli::{
     interrupts::Interrupts,
 };
 
-/// How long what goes on may take to end when the host stops; past it it is killed.
+/// How long runs may take to end when the host stops; after that they are killed.
 const STOP_TIME: Duration = Duration::from_millis(3_200);
 
-/// A host at work.
+/// A running host.
 pub(super) struct ServedHost {
     interrupts: Interrupts,
     desk: Desk,
 }
 
-/// The connection, and what goes on over it.
+/// The connection, and the runs on it.
 struct Desk {
     attachment: Attachment,
     hosting: AgentHost,
     teller: Teller,
     server: String,
-    /// While it stands.
+    /// The connection, while it is open.
     standing: Option<HostConnection>,
 }
 
@@ -42,7 +42,7 @@ struct HostConnection {
 
 enum Came {
     Signal(Signal),
-    /// None when all is over.
+    /// `None` when everything has ended.
     Happening(Option<HostEvent>),
 }
 
@@ -58,7 +58,7 @@ impl ServedHost {
         Self { interrupts, desk }
     }
 
-    /// Until it is told to stop, or the server refuses it for good.
+    /// Serves until a signal stops it, or the server refuses it for good.
     pub(super) async fn serve(mut self) -> Result<(), Failure> {
         loop {
             let came = tokio::select! {
@@ -69,7 +69,7 @@ impl ServedHost {
             tokio::select! {
                 biased;
                 taken = self.desk.take(came) => taken?,
-                // Who does not read what is told is not waited for.
+                // Does not wait for a reader that does not read the messages.
                 () = self.interrupts.next() => return self.stop().await,
             }
         }
@@ -87,7 +87,7 @@ impl ServedHost {
 }
 
 impl Desk {
-    /// What happens next. May be dropped while it waits: nothing is lost.
+    /// Waits for the next event. May be dropped while it waits: nothing is lost.
     async fn came(&mut self) -> Result<Came, Failure> {
         let has_room = self.attachment.has_room();
         let happening = async {
@@ -103,7 +103,7 @@ impl Desk {
         }
     }
 
-    /// May be dropped while it waits: what is waited for is only that it was told.
+    /// Handles an event. May be dropped while it waits: it only waits for its message to be printed.
     async fn take(&mut self, came: Came) -> Result<(), Failure> {
         match came {
             Came::Signal(Signal::Attached) => {
@@ -134,7 +134,7 @@ impl Desk {
         }
     }
 
-    /// Ends what goes on, and lets the server hear of it.
+    /// Ends the runs, and reports that to the server.
     async fn end(&mut self) -> Result<(), Failure> {
         let Some(standing) = &mut self.standing else { return Ok(()) };
         standing.attached.stop();

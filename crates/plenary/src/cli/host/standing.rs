@@ -7,8 +7,8 @@ use plenary_kernel::AgentHandle;
 use super::telling::Teller;
 use crate::cli::{agent, context::Context, failure::Failure, identity::Realm};
 
-/// A client with the agent's own token: a given one, else the saved one, else that of the agent made now, where there is
-/// a token of its owner or the operator.
+/// A client with the agent's own token: a given one, else the saved one, else the token of the agent created now, if
+/// a token of its owner or the operator is available.
 pub(super) async fn client(
     context: &Context,
     handle: &AgentHandle,

@@ -13,7 +13,7 @@ use crate::{
     out::{Out, clean},
 };
 
-/// Tells what happens.
+/// Prints the messages.
 pub(super) struct Teller {
     out: Out,
     agent: AgentHandle,
@@ -24,18 +24,18 @@ impl Teller {
         Self { out, agent }
     }
 
-    /// The agent was not there, and is now.
+    /// The agent did not exist, and was created.
     pub(super) async fn made(&self) -> Result<(), Failure> {
         self.tell(&format!("made {}", self.agent), json!({"type": "made", "agent": self.agent})).await
     }
 
-    /// The connection stands.
+    /// The connection is open.
     pub(super) async fn attached(&self, server: &str) -> Result<(), Failure> {
         let words = format!("attached to {} as {}; stop with Ctrl-C", clean(server), self.agent);
         self.tell(&words, json!({"type": "attached", "agent": self.agent, "server": server})).await
     }
 
-    /// It does not, and so many runs with it.
+    /// The connection is lost, together with this number of runs.
     pub(super) async fn lost(&self, reason: &str, retry_in: Duration, runs: usize) -> Result<(), Failure> {
         let canceled = if runs == 0 { String::new() } else { format!("; runs canceled: {runs}") };
         let again = retry_in.as_secs_f32();
@@ -46,14 +46,14 @@ impl Teller {
         self.tell(&words, json).await
     }
 
-    /// The host was told to stop while so many runs waited or went on.
+    /// The host is stopping while this number of runs wait or run.
     pub(super) async fn stopping(&self, runs: usize) -> Result<(), Failure> {
         let words =
             format!("stopping; active runs that are canceled: {runs}; press Ctrl-C again to exit at once");
         self.tell(&words, json!({"type": "stopping", "runs_canceled": runs})).await
     }
 
-    /// What became of a run.
+    /// The news of a run.
     pub(super) async fn of_run(&self, happening: &HostEvent) -> Result<(), Failure> {
         match happening {
             HostEvent::Frame(_) => Ok(()),
@@ -83,7 +83,7 @@ impl Teller {
             self.out.note(words);
             return Ok(());
         }
-        // Beside the runtime's thread: a reader that has stopped reading must not keep signals from being heard.
+        // On a blocking thread: a reader that has stopped reading must not keep signals from being handled.
         let out = self.out;
         let printed = tokio::task::spawn_blocking(move || out.line(&json.to_string())).await;
         Ok(printed.map_err(|e| Failure::local(format!("printing failed: {e}")))??)

@@ -23,53 +23,53 @@ use crate::{
     paths,
 };
 
-/// By which variable a command finds out which coding agent runs it.
+/// The variable by which a command recognises the coding agent that runs it.
 const RUNS: [(&str, &str); 2] = [("claude", "CLAUDECODE"), ("gemini", "GEMINI_CLI")];
-/// This program's own directory in a directory.
+/// The name of this program's own directory within a directory.
 pub(crate) const DIRECTORY: &str = ".plenary";
 const FILE: &str = "clients.toml";
-/// The directory is of this machine alone, so it keeps itself out of version control.
+/// The content of its ignore file: the directory is private to this machine, so it keeps itself out of version control.
 const IGNORE: &str = "*\n";
 const HEAD: &str = "# The agent of each coding agent in this directory, and what `plenary connect` wrote for it. No secrets.\n";
 
 const USER_HEAD: &str =
     "# What `plenary connect --user` wrote for each coding agent of this user. No secrets.\n";
 
-/// A coding agent's part of the file.
+/// The entry of a coding agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ClientEntry {
-    /// The agent it is.
+    /// Its agent.
     pub agent: AgentHandle,
-    /// Where its settings are: `project` or `user`.
+    /// The scope of its settings: `project` or `user`.
     pub scope: String,
-    /// The `server_id` of the server on which it is that agent; the address is where it is found.
+    /// The `server_id` of the agent's server, whatever its address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// Whether its sessions are woken while they wait for their person.
+    /// Whether its idle sessions are woken.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wake: bool,
-    /// For how many seconds a person is asked for permissions there; not at all when absent.
+    /// How many seconds a person has to answer its permission requests; absent: no requests are sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approvals: Option<u64>,
-    /// Whether its own question before a tool of this program stays.
+    /// Whether it still asks before it calls a tool of this program.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ask: bool,
-    /// Whether a plugin brings the settings, and `connect` wrote none.
+    /// Whether a plugin provides the settings, so that `connect` wrote none.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plugin: bool,
-    /// What was not there before, as `FILE` or `FILE#WAY`.
+    /// The files and members that `connect` created, as `FILE` or `FILE#WAY`.
     #[serde(default)]
     pub made: Vec<String>,
-    /// The lines that keep made files out of version control.
+    /// The lines that exclude created files from version control.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excluded: Vec<String>,
-    /// The hooks that Codex was made to trust, by its keys.
+    /// The keys of the hooks that Codex was made to trust.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trusted: Vec<String>,
 }
 
 impl ClientEntry {
-    /// An agent on a server, with no settings written for it.
+    /// An entry for an agent on a server, without written settings.
     pub(crate) fn of(agent: AgentHandle, server: Option<String>) -> Self {
         let scope = "project".to_owned();
         let (wake, ask, plugin, approvals) = (false, false, false, None);
@@ -83,31 +83,31 @@ impl ClientEntry {
 #[serde(transparent)]
 pub(crate) struct Clients(pub BTreeMap<String, ClientEntry>);
 
-/// Where a directory's file is.
+/// The path of a directory's file.
 pub(crate) fn file_in(directory: &Path) -> PathBuf {
     directory.join(DIRECTORY).join(FILE)
 }
 
-/// The file of the user's own settings; none without a home.
+/// The path of the file for the user's own settings; `None` without a home.
 fn user_file(around: &Surroundings) -> Option<PathBuf> {
     Some(paths::config_dir(&|name| around.var(name))?.join(FILE))
 }
 
 impl Clients {
-    /// Those of a directory; none where there is no file. One that came with the directory is refused: it names an agent
-    /// and files that are taken away again.
+    /// Reads a directory's entries; empty if there is no file. Rejects a file that came with the directory: it names an agent,
+    /// and files that `disconnect` removes.
     pub(crate) fn load(around: &Surroundings, directory: &Path) -> Result<Self, Failure> {
         Ok(read(around, &file_in(directory))?.unwrap_or_default())
     }
 
-    /// Those of the user's own settings, which hold in every directory.
+    /// Reads the entries of the user's own settings, which apply in every directory.
     pub(crate) fn of_user(around: &Surroundings) -> Result<Self, Failure> {
         let Some(path) = user_file(around) else { return Ok(Self::default()) };
         let text = File::at(&path).read()?.unwrap_or_default();
         toml::from_str(&text).map_err(|error| unusable(&path, error.message()))
     }
 
-    /// Writes those of the user; without any, the file goes.
+    /// Writes the user's entries; removes the file if there are none.
     pub(crate) fn save_of_user(&self, around: &Surroundings) -> Result<(), Failure> {
         let path = user_file(around).ok_or_else(|| {
             Failure::local_with("there is no home directory", "set HOME or XDG_CONFIG_HOME")
@@ -124,7 +124,7 @@ impl Clients {
         file.replace(&format!("{USER_HEAD}{text}"))
     }
 
-    /// Writes them; without any, the file goes, and the directory with it.
+    /// Writes the entries; if there are none, removes the file and its directory.
     pub(crate) fn save(&self, around: &Surroundings, directory: &Path) -> Result<(), Failure> {
         let (trusted, path) = (TrustList::of(around)?, file_in(directory));
         let own = directory.join(DIRECTORY);
@@ -142,13 +142,13 @@ impl Clients {
                     Ok(()) | Err(_) => {}
                 }
             }
-            // Where something else lies in it, it stays.
+            // Fails, as intended, if the directory contains another file.
             let _stays = fs::remove_dir(&own);
             return trusted.take(&[path]);
         }
         let text = toml::to_string(self).map_err(|error| unusable(&path, &error.to_string()))?;
         fs::create_dir_all(&own).map_err(|error| unusable(&own, &error.to_string()))?;
-        // A link, even one that leads nowhere, is replaced and not followed.
+        // Replaces a link, even a dangling one, instead of following it.
         if fs::symlink_metadata(&ignore).map_or(true, |metadata| metadata.is_symlink()) {
             atomic::replace(&ignore, IGNORE.as_bytes(), 0o666)
                 .map_err(|error| unusable(&ignore, &error.to_string()))?;
@@ -158,7 +158,7 @@ impl Clients {
     }
 }
 
-/// Which agent a coding agent is, by the nearest file at or above a directory that says so.
+/// The agent of a coding agent, from the nearest file with an entry at or above a directory.
 pub(crate) fn find(
     around: &Surroundings,
     directory: &Path,
@@ -170,7 +170,7 @@ pub(crate) fn find(
     }
 }
 
-/// What the nearest such file says of a coding agent, and the directory that it is of.
+/// A coding agent's entry in the nearest file that has one, and the directory of that file.
 pub(crate) fn nearest(
     around: &Surroundings,
     directory: &Path,
@@ -186,7 +186,7 @@ pub(crate) fn nearest(
     Ok(None)
 }
 
-/// The agent that a coding agent with settings of the user became here, and the file that says so.
+/// The agent recorded here for a coding agent with user settings, and the file that records it.
 fn of_user(
     around: &Surroundings,
     directory: &Path,
@@ -200,8 +200,8 @@ fn of_user(
     Ok(known.map(|known| (known.agent, remembered.path().to_owned())))
 }
 
-/// The agent of the nearest directory at or above this one where coding agents are connected: of the one that runs this
-/// command, or of the only one; nobody where there are several.
+/// The agent of the nearest connected directory at or above this one: of the coding agent that runs this command, or
+/// of the only one; `None` if there are several.
 pub(crate) fn only(
     around: &Surroundings,
     directory: &Path,
@@ -225,14 +225,14 @@ pub(crate) fn only(
     }
 }
 
-/// The agents of the coding agents of this directory, where a command may be meant for any of them.
+/// The agents of this directory's coding agents, when a command may be meant for any of them.
 pub(crate) fn candidates(around: &Surroundings, directory: &Path) -> Vec<AgentHandle> {
     let read = |place: PathBuf| read(around, &file_in(&place)).ok().flatten();
     let here = places(directory).into_iter().filter_map(read).find(|clients| !clients.0.is_empty());
     here.map(|clients| clients.0.into_values().map(|entry| entry.agent).collect()).unwrap_or_default()
 }
 
-/// Whether its sessions are woken, by the same file.
+/// Whether a coding agent's sessions are woken, from the same file.
 pub(crate) fn wakes(around: &Surroundings, directory: &Path, client: &str) -> Result<bool, Failure> {
     let entry = match nearest(around, directory, client)? {
         Some((connected, _)) => Some(connected),
@@ -241,7 +241,7 @@ pub(crate) fn wakes(around: &Surroundings, directory: &Path, client: &str) -> Re
     Ok(entry.is_some_and(|entry| entry.wake))
 }
 
-/// What is said of a file that cannot be used.
+/// The failure for an unusable file.
 fn unusable(path: &Path, why: &str) -> Failure {
     Failure::usage(
         format!("{} cannot be used: {why}", path.display()),

@@ -15,7 +15,7 @@ use crate::{
 /// The variable with the operator's token.
 const OPERATOR_VARIABLE: &str = "PLENARY_OPERATOR_TOKEN";
 
-/// Where a token came from.
+/// The source of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TokenSource {
     /// `--token`
@@ -29,8 +29,8 @@ pub(crate) enum TokenSource {
 }
 
 impl TokenSource {
-    /// Whether it was given with the command or its environment, for the server that was meant: a person's word. All others
-    /// are looked up, and must not go to whoever listens where the server was.
+    /// Whether the user gave it with the command or its environment, for this server. Every other token is looked up, and
+    /// must not be sent to an unknown listener at the server's address.
     pub(crate) fn is_given(&self) -> bool {
         match self {
             Self::Flag => true,
@@ -51,7 +51,7 @@ impl fmt::Display for TokenSource {
     }
 }
 
-/// A token and where it came from.
+/// A token and its source.
 #[derive(Debug, Clone)]
 pub(crate) struct Credential {
     /// The token.
@@ -60,7 +60,7 @@ pub(crate) struct Credential {
     pub source: TokenSource,
 }
 
-/// `--token`, else `PLENARY_TOKEN`.
+/// The token of `--token`, else of `PLENARY_TOKEN`.
 pub(crate) fn given_token(flag: Option<&str>, around: &Surroundings) -> Result<Option<Credential>, Failure> {
     let (text, source) = match flag {
         Some(text) => (text.to_owned(), TokenSource::Flag),
@@ -79,7 +79,7 @@ fn credential(text: &str, source: TokenSource) -> Result<Credential, Failure> {
     Ok(Credential { token, source })
 }
 
-/// The token an agent speaks with: a given one that is not an operator's or owner's, else the saved one.
+/// The token of an agent: a given one that is not an operator's or owner's, else the saved one.
 pub(crate) fn agent_credential(
     given: Option<Credential>,
     identity: Option<&Identity>,
@@ -130,14 +130,14 @@ pub(crate) fn saved(
     tokens.get(holder).map(|text| credential(text, source())).transpose()
 }
 
-/// What a command configures, and hence whose token will do.
+/// The scope of a configuring command, which decides whose token it needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Realm<'a> {
-    /// The server: only the operator's.
+    /// The server: the operator's token only.
     Server,
-    /// What belongs to one owner: the operator's or that owner's.
+    /// An owner's resources: the operator's token or that owner's.
     Owner(&'a OwnerName),
-    /// Whatever the token may see.
+    /// Everything that the token may see.
     Everything,
 }
 
@@ -195,7 +195,7 @@ pub(crate) fn configuring_credential(
     })
 }
 
-/// The saved token of the only owner that has one for this server, and who that is.
+/// The only owner with a saved token for this server, and the token.
 pub(crate) fn only_owner_credential(
     server: &BaseUrl,
     file: Option<&TokensFile>,
@@ -205,8 +205,8 @@ pub(crate) fn only_owner_credential(
     Ok(saved(file, server, &Holder::Owner(owner.clone()))?.map(|found| (owner, found)))
 }
 
-/// A token for a server that is spoken to beside the usual one: `PLENARY_REMOTE_TOKEN`, or one that is saved for it.
-/// None that was given for the usual one.
+/// A token for a second server: `PLENARY_REMOTE_TOKEN`, or a saved one. Never a token that was given for the main
+/// server.
 pub(crate) fn remote_credential(
     server: &BaseUrl,
     owner: Option<&OwnerName>,
@@ -231,13 +231,13 @@ pub(crate) fn remote_credential(
     ))
 }
 
-/// Whether the server runs on this machine: by its address, or because its data directory says so.
+/// Whether the server runs on this machine: by its address, or by the URL file in the data directory.
 fn is_here(server: &BaseUrl, around: &Surroundings) -> bool {
     let said = || whereabouts::of_data_dir(around).ok().flatten();
     server.is_loopback() || said().is_some_and(|said| said.url == *server)
 }
 
-/// Absent or unreadable is the same here: another user's server is no default.
+/// A missing file and an unreadable one are the same here: another user's server is not a default.
 fn from_data_dir(around: &Surroundings) -> Result<Option<Credential>, Failure> {
     let directory = paths::data_dir(&|name| around.var(name));
     let Some(path) = directory.map(|directory| directory.join(paths::OPERATOR_TOKEN_FILE)) else {

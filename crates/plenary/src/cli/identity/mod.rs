@@ -1,4 +1,4 @@
-//! The speaker of a command, and its token.
+//! The identity of a command's caller, and its token.
 //! Must not know: the message.
 
 mod clients;
@@ -28,7 +28,7 @@ use plenary_kernel::AgentHandle;
 
 use super::{failure::Failure, surroundings::Surroundings};
 
-/// Where an identity came from, strongest first.
+/// The source of an identity, strongest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
     /// `--as`
@@ -37,11 +37,11 @@ pub(crate) enum Source {
     Environment,
     /// The nearest `.plenary.toml`, upward from the working directory.
     Project(PathBuf),
-    /// The nearest `.plenary/clients.toml` that says which agent a coding agent is.
+    /// The nearest `.plenary/clients.toml` with an entry for the coding agent.
     Client(PathBuf),
-    /// What the command is about.
+    /// An argument that names the subject of the command.
     Argument,
-    /// Nobody is named: the person at this machine.
+    /// No source names an agent: the person at this machine.
     Person,
 }
 
@@ -57,31 +57,31 @@ impl std::fmt::Display for Source {
     }
 }
 
-/// The files by which a directory says who speaks there, and for which project.
+/// The files of a directory that set its agent and its project.
 pub(crate) fn files_of(directory: &Path) -> [PathBuf; 2] {
     [directory.join(project::FILE), clients::file_in(directory)]
 }
 
-/// The agent a command speaks as.
+/// The agent that a command acts as.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// Its address.
+    /// Its handle.
     pub handle: AgentHandle,
-    /// Who said so.
+    /// The source of the identity.
     pub source: Source,
 }
 
 impl Identity {
-    /// Whether it is the person that an owner has by default, for whom the owner's token speaks.
+    /// Whether it is the default person of an owner, for whom the owner's token is valid.
     pub(crate) fn is_person(&self) -> bool {
         self.handle.owner() == self.handle.name()
     }
 }
 
-/// The coding agent that a command is run by: its part of `.plenary/clients.toml` says which agent it is.
+/// The coding agent that runs the command; its entry in `.plenary/clients.toml` names the agent.
 pub(crate) const CLIENT_VAR: &str = "PLENARY_CLIENT";
-/// In which directory a coding agent says that it was begun. Another's word does not count: one may have been started by
-/// the other, elsewhere.
+/// The directory in which the session of this coding agent started, from its own variable. The variable of another
+/// coding agent does not count: one may have started the other elsewhere.
 pub(crate) fn begun_in(around: &Surroundings, client: &str) -> Option<PathBuf> {
     let name = match client {
         "claude" => "CLAUDE_PROJECT_DIR",
@@ -92,8 +92,8 @@ pub(crate) fn begun_in(around: &Surroundings, client: &str) -> Option<PathBuf> {
     around.var(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// `--as`, else `PLENARY_AS`, else what `.plenary/clients.toml` says of the coding agent that `PLENARY_CLIENT` names,
-/// else the nearest `.plenary.toml`, else the only coding agent that is connected here, else nobody.
+/// The identity: `--as`, else `PLENARY_AS`, else the entry in `.plenary/clients.toml` of the coding agent in
+/// `PLENARY_CLIENT`, else the nearest `.plenary.toml`, else the only connected coding agent, else none.
 pub(crate) fn resolve(
     flag: Option<&AgentHandle>,
     around: &Surroundings,
@@ -115,7 +115,7 @@ pub(crate) fn resolve(
     }
 }
 
-/// The same for a coding agent that was begun in that directory.
+/// The same for a coding agent whose session started in this directory.
 pub(crate) fn resolve_client(
     flag: Option<&AgentHandle>,
     around: &Surroundings,
@@ -131,7 +131,7 @@ pub(crate) fn resolve_client(
     }
 }
 
-/// Whoever is named for this one command.
+/// The agent named for this one command.
 fn named(flag: Option<&AgentHandle>, around: &Surroundings) -> Result<Option<Identity>, Failure> {
     if let Some(handle) = flag {
         return Ok(Some(Identity { handle: handle.clone(), source: Source::Flag }));
@@ -143,7 +143,7 @@ fn named(flag: Option<&AgentHandle>, around: &Surroundings) -> Result<Option<Ide
     Ok(Some(Identity { handle, source: Source::Environment }))
 }
 
-/// Whoever speaks in a directory.
+/// The agent of a directory.
 fn of(around: &Surroundings, directory: Option<&Path>) -> Result<Option<Identity>, Failure> {
     let found = directory.map(|directory| project::find(around, directory, Setting::Agent));
     let found = found.transpose()?.flatten();

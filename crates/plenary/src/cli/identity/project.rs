@@ -12,12 +12,12 @@ use crate::cli::{atomic, failure::Failure, surroundings::Surroundings};
 /// The file's name.
 pub(crate) const FILE: &str = ".plenary.toml";
 
-/// What a directory settles.
+/// The settings of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Setting {
-    /// Who speaks there.
+    /// The agent.
     Agent,
-    /// Which project of the Agentic Protocol it belongs to.
+    /// The project of the Agentic Protocol.
     Project,
 }
 
@@ -30,8 +30,8 @@ impl Setting {
     }
 }
 
-/// What the nearest file at or above a directory that settles this says, and which file it is. A file that the user has
-/// neither written nor trusted says nothing: it is named, and refused.
+/// The setting's value in the nearest file at or above a directory that has it, and the path of that file. A file that the
+/// user has neither written nor trusted is rejected with an error that names it.
 pub(crate) fn find(
     around: &Surroundings,
     directory: &Path,
@@ -54,7 +54,7 @@ pub(crate) fn find(
     Ok(None)
 }
 
-/// What is said of a file that cannot be used.
+/// The failure for an unusable file.
 pub(super) fn unusable(path: &Path, why: &str) -> Failure {
     Failure::usage(
         format!("{} cannot be used: {why}", path.display()),
@@ -63,7 +63,7 @@ pub(super) fn unusable(path: &Path, why: &str) -> Failure {
     )
 }
 
-/// Settles something for this directory; whatever else the file holds stays.
+/// Writes a setting of this directory; the rest of the file stays.
 pub(crate) fn write(
     around: &Surroundings,
     directory: &Path,

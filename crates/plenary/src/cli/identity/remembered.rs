@@ -1,5 +1,5 @@
-//! `started.toml`, in this program's state: which agent a coding agent was in a directory, so that it stays the same one
-//! however it is started there, and after `disconnect`.
+//! `started.toml`, in this program's state: the agent of each coding agent in a directory, so that it stays the same
+//! however the coding agent is started there, and after `disconnect`.
 //! Must not know: the settings of coding agents; tokens or servers.
 
 use std::{
@@ -19,18 +19,18 @@ use crate::{
 };
 
 const FILE: &str = "started.toml";
-/// How long another process may take to make an agent.
+/// How long another process may take to create an agent.
 const TURN_WITHIN: Duration = Duration::from_secs(10);
-/// How long until a lock is tried again.
+/// The pause before a lock is tried again.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The file, which need not exist.
+/// The file, which may not exist.
 pub(crate) struct RememberedIdentities {
     path: PathBuf,
 }
 
 impl RememberedIdentities {
-    /// The user's own.
+    /// The user's own file.
     pub(crate) fn of(around: &Surroundings) -> Result<Self, Failure> {
         let directory = paths::state_dir(&|name| around.var(name)).ok_or_else(|| {
             Failure::local_with("there is no place to remember the agent: no home directory", "set HOME")
@@ -38,18 +38,18 @@ impl RememberedIdentities {
         Ok(Self { path: directory.join(FILE) })
     }
 
-    /// Where it is.
+    /// Its path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Which agent a coding agent was in exactly this directory.
+    /// The entry of a coding agent in exactly this directory.
     pub(crate) fn known(&self, directory: &Path, client: &str) -> Result<Option<ClientEntry>, Failure> {
         let place = directory.to_string_lossy();
         Ok(self.load()?.remove(&*place).and_then(|mut here| here.0.remove(client)))
     }
 
-    /// From now on it is this one. Others that say so at the same time wait.
+    /// Stores the entry. Concurrent writers wait.
     pub(crate) fn put(&self, directory: &Path, client: &str, entry: ClientEntry) -> Result<(), Failure> {
         if self.known(directory, client)?.as_ref() == Some(&entry) {
             return Ok(());
@@ -58,7 +58,7 @@ impl RememberedIdentities {
         self.change(|all| drop(all.entry(place).or_default().0.insert(client.to_owned(), entry)))
     }
 
-    /// An agent was deleted.
+    /// Removes a deleted agent.
     pub(crate) fn forget(&self, agent: &AgentHandle) -> Result<(), Failure> {
         self.change(|all| {
             all.values_mut().for_each(|here| here.0.retain(|_, entry| entry.agent != *agent));
@@ -66,7 +66,7 @@ impl RememberedIdentities {
         })
     }
 
-    /// Held while an agent is looked for and made, so that two processes do not make two.
+    /// A lock held while an agent is looked up and created, so that two processes do not create two.
     pub(crate) async fn turn(&self) -> Result<Handle, Failure> {
         let lock = self.lock("turn")?;
         let until = Instant::now() + TURN_WITHIN;

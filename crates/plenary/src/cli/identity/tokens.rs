@@ -7,7 +7,7 @@ use plenary_client::BaseUrl;
 use plenary_kernel::{AgentHandle, MalformedText, OwnerName};
 use serde::{Deserialize, Serialize};
 
-/// Whom a token speaks for.
+/// The holder of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Holder {
     /// The server's operator.
@@ -19,7 +19,7 @@ pub(crate) enum Holder {
 }
 
 impl Holder {
-    /// What names it on the command line.
+    /// Its name on the command line.
     pub(crate) fn name(&self) -> &str {
         match self {
             Self::Operator => "--operator",
@@ -76,7 +76,7 @@ impl Tokens {
         self.servers.iter().map(|(url, tokens)| (url.as_str(), tokens))
     }
 
-    /// Saves a token in place of the one before.
+    /// Saves a token; replaces the previous one.
     pub(crate) fn put(&mut self, server: &BaseUrl, holder: &Holder, token: &str) {
         let tokens = self.servers.entry(server.to_string()).or_default();
         match holder {
@@ -86,7 +86,7 @@ impl Tokens {
         }
     }
 
-    /// Forgets a token; false when there was none.
+    /// Removes a token; returns false if there was none.
     pub(crate) fn remove(&mut self, server: &BaseUrl, holder: &Holder) -> bool {
         let url = server.to_string();
         let Some(tokens) = self.servers.get_mut(&url) else { return false };
@@ -112,14 +112,14 @@ impl ServerTokens {
         }
     }
 
-    /// Whom there are tokens for: the operator, owners, agents.
+    /// The holders with a token: the operator, owners, agents.
     pub(crate) fn holders(&self) -> impl Iterator<Item = Holder> {
         let operator = self.operator.iter().map(|_| Holder::Operator);
         let owners = self.owners.keys().cloned().map(Holder::Owner);
         operator.chain(owners).chain(self.agents.keys().cloned().map(Holder::Agent))
     }
 
-    /// The only owner with a token here, when there is just one.
+    /// The only owner with a token here, if there is exactly one.
     pub(crate) fn only_owner(&self) -> Option<&OwnerName> {
         let mut owners = self.owners.keys();
         owners.next().filter(|_| owners.next().is_none())

@@ -15,10 +15,10 @@ use crate::cli::failure::Failure;
 const FOR_OTHERS: u32 = 0o077;
 /// Permission bits that let others replace a directory's files.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
-/// A tokens file is never larger; what is, is something else.
+/// Largest tokens file that is read; a larger one is not ours.
 const OCTETS_MAX: u64 = 1 << 20;
 
-/// The file, which need not exist.
+/// The file, which may not exist.
 #[derive(Debug, Clone)]
 pub(crate) struct TokensFile {
     path: PathBuf,
@@ -30,12 +30,12 @@ impl TokensFile {
         Self { path: directory.join("tokens.toml") }
     }
 
-    /// Where it is.
+    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it holds; nothing when it is not there.
+    /// Its content; empty if it does not exist.
     pub(crate) fn load(&self) -> Result<Tokens, Failure> {
         let mut file = match File::open(&self.path) {
             Ok(file) => file,
@@ -60,12 +60,12 @@ impl TokensFile {
         }
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(|e| self.unusable(&e.to_string(), None))?;
-        // The parser's own text would show the line, and with it a token.
+        // The parser's own error would show the line, and with it a token.
         toml::from_str(&text)
             .map_err(|_| self.unusable("it is not in the format of a tokens file", Some("move it away")))
     }
 
-    /// Changes what it holds, under a lock, so that two commands at once lose nothing.
+    /// Changes the content under a lock, so that two concurrent commands lose nothing.
     pub(crate) fn change<T>(&self, change: impl FnOnce(&mut Tokens) -> T) -> Result<T, Failure> {
         let directory = self.path.parent().unwrap_or(Path::new("/"));
         self.prepare(directory)?;
@@ -93,8 +93,8 @@ impl TokensFile {
         Ok(())
     }
 
-    /// A crash at any point leaves the old file or the new one, and a token is on disk before it is spoken of:
-    /// the server shows it only once.
+    /// Replaces the file. A crash at any point leaves the old file or the new one; a token is on disk before it is
+    /// reported, because the server shows it only once.
     fn replace(&self, directory: &Path, text: &[u8]) -> io::Result<()> {
         let fresh = directory.join(".tokens.toml.new");
         match fs::remove_file(&fresh) {

@@ -1,5 +1,5 @@
-//! The directories whose settings hold in a directory: itself and those above it, and if it is in a worktree of Git, the
-//! same place in the main tree.
+//! The directories whose settings apply in a directory: itself and its parents, and for a Git worktree the same place
+//! in the main tree.
 //! Must not know: the settings.
 
 use std::{
@@ -7,19 +7,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The nearest directory at or above this one that Git has, and the place in the main tree if it is a worktree.
+/// The nearest Git directory at or above this one, and its place in the main tree if it is a worktree.
 struct Tree {
     root: PathBuf,
     main: Option<PathBuf>,
 }
 
-/// Every directory whose settings hold in this one, the nearest first.
+/// Every directory whose settings apply in this one, nearest first.
 pub(crate) fn places(directory: &Path) -> Vec<PathBuf> {
     let mut places: Vec<PathBuf> = directory.ancestors().map(Path::to_owned).collect();
     if let Some(Tree { root, main: Some(main) }) = tree(directory)
         && let Ok(below) = directory.strip_prefix(&root)
     {
-        // Joined with nothing, a path would end in a slash.
+        // Joining an empty path would add a slash at the end.
         let same = if below.as_os_str().is_empty() { main } else { main.join(below) };
         let known: Vec<PathBuf> = same.ancestors().map(Path::to_owned).collect();
         places.extend(known);
@@ -27,7 +27,7 @@ pub(crate) fn places(directory: &Path) -> Vec<PathBuf> {
     places
 }
 
-/// The main tree, where a directory is in a worktree of it.
+/// The main tree, if the directory is in a worktree of it.
 pub(crate) fn main_tree(directory: &Path) -> Option<PathBuf> {
     tree(directory)?.main
 }
@@ -40,7 +40,7 @@ pub(crate) fn project(directory: &Path) -> PathBuf {
     }
 }
 
-/// The root of the work tree that a directory is in, and the directory in which Git keeps what all work trees share.
+/// The root of the work tree that contains a directory, and the directory in which Git stores what all work trees share.
 pub(crate) fn work_tree(directory: &Path) -> Option<(PathBuf, PathBuf)> {
     let Tree { root, main } = tree(directory)?;
     let git = main.as_ref().unwrap_or(&root).join(".git");
@@ -52,7 +52,7 @@ fn tree(directory: &Path) -> Option<Tree> {
     Some(Tree { root: root.to_owned(), main: main_of(root) })
 }
 
-/// The main tree of a worktree. What lies in the directory only says where to look: the main tree must name this worktree.
+/// The main tree of a worktree. A file in the directory only points to it: the main tree must name this worktree too.
 fn main_of(root: &Path) -> Option<PathBuf> {
     let link = root.join(".git");
     let text = super::trusted::read(&link).ok()??;

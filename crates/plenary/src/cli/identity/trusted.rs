@@ -19,12 +19,12 @@ use crate::{
     paths,
 };
 
-/// Most files that are remembered.
+/// Maximum number of recorded files.
 const FILES_MAX: usize = 10_000;
-/// A larger list is something else, and so is a larger file of a directory.
+/// Largest list, and largest directory file, that is read.
 const BYTES_MAX: u64 = 4 << 20;
 
-/// The list, which need not exist.
+/// The list, which may not exist.
 #[derive(Debug, Clone)]
 pub(crate) struct TrustList {
     path: PathBuf,
@@ -49,7 +49,7 @@ impl TrustList {
         Ok(Self { path: directory.join("directories.toml") })
     }
 
-    /// Refuses a file of a directory that does not stand here as it is now.
+    /// Rejects a directory file that is not recorded here with its current content.
     pub(crate) fn check(&self, file: &Path, text: &str) -> Result<(), Failure> {
         if self.load()?.files.get(&name(file)).is_some_and(|known| *known == mark(text)) {
             return Ok(());
@@ -73,7 +73,7 @@ impl TrustList {
         ))
     }
 
-    /// Takes files as they are now; those that are not there are forgotten.
+    /// Records files with their current content; removes those that do not exist.
     pub(crate) fn take(&self, files: &[PathBuf]) -> Result<(), Failure> {
         let failed = |error: io::Error| self.unusable(&error.to_string());
         let directory = self.path.parent().unwrap_or(Path::new("/"));
@@ -99,7 +99,7 @@ impl TrustList {
         atomic::replace(&self.path, text.as_bytes(), 0o600).map_err(failed)
     }
 
-    /// Refuses to write into a file that is there and is not trusted, or that leads elsewhere.
+    /// Rejects writing to an existing file that is not trusted, or to a link.
     pub(crate) fn check_writable(&self, file: &Path) -> Result<(), Failure> {
         if fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_symlink()) {
             return Err(Failure::local_with(
@@ -126,7 +126,7 @@ impl TrustList {
     }
 }
 
-/// A file's text; none where it is not there.
+/// A file's text; `None` if it does not exist.
 pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     let mut text = String::new();
     match fs::File::open(path).and_then(|file| file.take(BYTES_MAX + 1).read_to_string(&mut text)) {
@@ -137,7 +137,7 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// One directory has one name, whatever links lead to it.
+/// The canonical name of a file: links to its directory do not matter.
 fn name(file: &Path) -> String {
     let real = file.parent().and_then(|directory| directory.canonicalize().ok());
     let path = real.zip(file.file_name()).map(|(directory, name)| directory.join(name));

@@ -12,22 +12,22 @@ use tokio::time::{sleep, timeout};
 
 use super::forward::Forwarder;
 
-/// How long one wait lasts, in seconds; shorter than the client waits for an answer.
+/// The length of one long poll, in seconds; shorter than the client's time limit for an answer.
 const WAIT_S: u64 = 20;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(15);
-/// How long the end of the inbox is looked for before the client is listened to again.
+/// How long to search for the end of the inbox before the client is served again.
 const LOOK_MAX: Duration = Duration::from_secs(3);
-/// Pages of the inbox that are read to find its end; behind them everything is told as new.
+/// Maximum number of inbox pages read to find its end; later items count as new.
 const PAGES_MAX: usize = 50;
 
-/// Whose inbox it is, and where it ended when the client was ready: what stands in it already is not told here.
+/// The agent, and the end of its inbox when the client was ready: earlier items are not reported here.
 pub(super) struct Begin {
     me: AgentHandle,
     after: Option<String>,
 }
 
-/// Finds where to begin; nothing where the server is away.
+/// Finds the starting point; `None` if the server is away.
 pub(super) async fn begin(forwarder: &Forwarder) -> Option<Begin> {
     timeout(LOOK_MAX, look(forwarder)).await.ok()?.ok()
 }
@@ -45,7 +45,7 @@ async fn look(forwarder: &Forwarder) -> Result<Begin, Error> {
     Ok(Begin { me, after })
 }
 
-/// Tells each item that comes, until the process ends, or the inbox is not for this token.
+/// Reports each new item, until the process ends, or the token may not read the inbox.
 pub(super) async fn tell(forwarder: Arc<Forwarder>, begin: Option<Begin>) -> Result<(), Error> {
     let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
     let mut begin = begin;
@@ -79,7 +79,7 @@ pub(super) async fn tell(forwarder: Arc<Forwarder>, begin: Option<Begin>) -> Res
     }
 }
 
-/// Says that the client was given a page. Whether its model sees it nobody knows.
+/// Reports a page as delivered to the client. Whether its model sees the page is unknown.
 async fn delivered(forwarder: &Forwarder, page: &Value, after: Option<&str>) {
     if page["items"].as_array().is_some_and(|items| !items.is_empty()) {
         let body = json!({"cursor": page["cursor"], "after": after, "state": "delivered"}).to_string();
@@ -88,7 +88,7 @@ async fn delivered(forwarder: &Forwarder, page: &Value, after: Option<&str>) {
     }
 }
 
-/// A page of the inbox behind a cursor.
+/// A page of the inbox after a cursor.
 async fn page(forwarder: &Forwarder, path: &str, after: Option<&str>) -> Result<Value, Error> {
     let behind = after.map(|cursor| format!("&after={}", encoded(cursor))).unwrap_or_default();
     let reply =
@@ -96,7 +96,7 @@ async fn page(forwarder: &Forwarder, path: &str, after: Option<&str>) -> Result<
     serde_json::from_slice(&reply.body).map_err(|error| Error::Unreadable(error.to_string()))
 }
 
-/// One item as a notice: facts about who said what, and the words themselves as data.
+/// The notice of one item: the sender and other facts, with the content quoted as data.
 fn notice(me: &AgentHandle, item: &Value) -> String {
     let content = digest(me, &json!({"items": [item], "unread": 1}));
     let mut meta = Map::new();
@@ -114,7 +114,7 @@ fn notice(me: &AgentHandle, item: &Value) -> String {
     json!({"jsonrpc": "2.0", "method": "notifications/claude/channel", "params": params}).to_string()
 }
 
-/// Other names are dropped by the client, without a word.
+/// The client silently drops other names.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|octet| octet.is_ascii_alphanumeric() || octet == b'_')
 }

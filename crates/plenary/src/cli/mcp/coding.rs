@@ -8,7 +8,7 @@ use crate::cli::{
     hook::{Program, kept_in, program_around, session_in},
 };
 
-/// The program, and where its hooks leave word of its session.
+/// The program, and the file in which its hooks record its session.
 #[derive(Clone)]
 pub(super) struct CodingSession {
     kept: PathBuf,
@@ -16,14 +16,14 @@ pub(super) struct CodingSession {
 }
 
 impl CodingSession {
-    /// Of the program that started this one, where it speaks as a known agent.
+    /// The session of the parent program, if that program has a known agent.
     pub(super) fn around(context: &Context) -> Option<Self> {
         let handle = context.used()?.0?.handle;
         let kept = kept_in(&context.around, &handle)?;
         Some(Self { kept, program: program_around(&context.around)? })
     }
 
-    /// The session that it is in now; a coding agent may begin another at any time.
+    /// Its current session; a coding agent may start another at any time.
     pub(super) fn session(&self) -> Option<String> {
         session_in(&self.kept, self.program.pid)
     }

@@ -28,39 +28,39 @@ use super::{
 };
 use crate::server::local_answers;
 
-/// Waits between two attempts to hear the server.
+/// The pauses between two attempts to open the server's stream.
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
-/// How often a request is sent anew because its session was lost meanwhile.
+/// Maximum number of attempts to send a message whose session is lost each time.
 const RENEWALS_MAX: usize = 3;
-/// How long a server may take for what is otherwise answered here.
+/// How long the server may take to answer before the local answer is used.
 const LOCAL_AFTER: Duration = Duration::from_millis(1_500);
 const TOOLS_LIST: &str = "tools/list";
 const TOOLS_CHANGED: &str = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
 
-/// Who speaks to the server.
+/// The client of the server, with the agent's token.
 #[derive(Clone)]
 pub(super) struct Speaker {
     pub(super) client: Client,
-    /// Who knows which session of a coding agent runs the tools.
+    /// The source of the coding session that calls the tools.
     pub(super) coding: Option<CodingSession>,
 }
 
-/// What carries messages; shared by all that are under way.
+/// The forwarder, shared by all messages in progress.
 pub(super) struct Forwarder {
     speaker: RwLock<Speaker>,
     /// `/mcp` with its query.
     pub(super) path: String,
-    /// Whether the channel is offered to the client.
+    /// Whether the client is offered the channel.
     pub(super) channel: bool,
     /// Lines for the client.
     pub(super) out: mpsc::Sender<String>,
     pub(super) session: Session,
-    /// Requests that stand alone, by the text of their ids: dropping one cancels it.
+    /// Requests without a session, by the text of their ids; aborting the task cancels the request.
     under_way: Mutex<HashMap<String, AbortHandle>>,
-    /// What is answered where no server answers.
+    /// The answers to give if no server answers.
     local: OnceLock<LocalAnswers>,
-    /// The list of tools that was made here in the session, until it is compared with the server's.
+    /// The locally listed tools of the session, until they are compared with the server's.
     listed: Mutex<Option<Value>>,
 }
 
@@ -72,7 +72,7 @@ impl Forwarder {
         Self { speaker, path, channel, out, session, under_way, local, listed }
     }
 
-    /// From now on somebody else speaks: an agent that is made only now.
+    /// Replaces the speaker, when the agent was created only now.
     pub(super) fn speak_as(&self, speaker: Speaker) {
         *self.speaker.write() = speaker;
     }
@@ -81,7 +81,7 @@ impl Forwarder {
         self.speaker.read().client.clone()
     }
 
-    /// The session of the coding agent, once its hooks have told of it.
+    /// The coding agent's session, once its hooks have recorded it.
     pub(super) fn coding_session(&self) -> Option<String> {
         let coding = self.speaker.read().coding.clone();
         coding?.session()
@@ -91,7 +91,7 @@ impl Forwarder {
         Line { client: self.client(), path: &self.path }
     }
 
-    /// The headers, and for a call of a tool the session of the coding agent that makes it.
+    /// The headers, and for a tool call also the coding session.
     fn with_coding(&self, message: &Message, mut headers: Headers) -> Headers {
         let session = if message.method == "tools/call" { self.coding_session() } else { None };
         let session = session.and_then(|session| HeaderValue::try_from(session).ok());
@@ -103,12 +103,12 @@ impl Forwarder {
         self.under_way.lock()
     }
 
-    /// Gives a line to the client. When nobody reads any more, the process is about to end.
+    /// Sends a line to the client. If nobody reads any more, the process is about to end.
     pub(super) async fn say(&self, line: String) {
         let _ended = self.out.send(line).await;
     }
 
-    /// Notes how a request that stands alone is canceled.
+    /// Records how to cancel a request without a session.
     pub(super) fn begun(&self, message: &Message, task: AbortHandle) {
         if let (Some(id), Some(_)) = (&message.id, message.stands_alone()) {
             let mut under_way = self.under_way();
@@ -117,7 +117,7 @@ impl Forwarder {
         }
     }
 
-    /// Cancels a request that stands alone; whether there was one. Over HTTP that is the end of its connection.
+    /// Cancels a request without a session; returns whether it existed. Over HTTP this closes its connection.
     pub(super) fn cancels(&self, message: &Message) -> bool {
         let Some(id) = message.cancels() else { return false };
         match self.under_way().remove(&id.to_string()) {
@@ -129,13 +129,13 @@ impl Forwarder {
         }
     }
 
-    /// Whether a request is one that a client with the channel must not have answered: a server that can do without
-    /// `initialize` is no channel to it, so it is sent back to that.
+    /// Whether a request is refused as unknown, so that a client with the channel falls back to `initialize`: such a client
+    /// uses no channel of a server that works without `initialize`.
     pub(super) fn declines(&self, message: &Message) -> bool {
         self.channel && message.is_request() && message.method == "server/discover"
     }
 
-    /// Carries one message.
+    /// Forwards one message.
     pub(super) async fn carry(&self, message: &Message) {
         let carried = match message.stands_alone() {
             Some(version) => {
@@ -152,7 +152,7 @@ impl Forwarder {
         }
     }
 
-    /// A message that needs no session.
+    /// Forwards a message without a session.
     async fn carry_with(&self, message: &Message, headers: &Headers) -> Result<(), Error> {
         let line = self.line();
         let asked = line.post(headers, &message.text, message.is_repeatable(), patience(message));
@@ -167,7 +167,7 @@ impl Forwarder {
         }
     }
 
-    /// The beginning of a session.
+    /// Forwards the beginning of a session.
     async fn begin(&self, message: &Message) -> Result<(), Error> {
         self.session.begins(message);
         let line = self.line();
@@ -189,7 +189,7 @@ impl Forwarder {
 
     async fn carry_in_session(&self, message: &Message) -> Result<(), Error> {
         self.session.notes(message);
-        // Whoever makes the session anew says it.
+        // Whoever renews the session sends this notification.
         if self.session.is_away() && message.method == "notifications/initialized" {
             return Ok(());
         }
@@ -221,7 +221,7 @@ impl Forwarder {
         Err(Error::Unreadable("the server closed the new session at once".into()))
     }
 
-    /// The server's answer; where none comes in time and every server gives the same, the one that is made here.
+    /// The server's answer; if it is late and all servers answer alike, the local one.
     async fn answer(
         &self,
         message: &Message,
@@ -261,7 +261,7 @@ impl Forwarder {
         Some(answer.to_string())
     }
 
-    /// Tells the client to list the tools again, if the server has others than were listed here.
+    /// Tells the client to list the tools again, if the server's list differs from the local one.
     async fn compare_tools(&self) {
         let Some(here) = self.listed.lock().take() else { return };
         let there = self.session.ask(&self.line(), TOOLS_LIST).await;
@@ -278,7 +278,7 @@ impl Forwarder {
         Ok(())
     }
 
-    /// Hears what the server says by itself in the session, for as long as the client is there.
+    /// Reads the server's own messages in the session, for as long as the client is connected.
     pub(super) async fn hear(self: Arc<Self>) {
         let mut backoff = Backoff::new(FIRST_WAIT, LONGEST_WAIT);
         loop {
@@ -299,7 +299,7 @@ impl Forwarder {
                 Ok(Answer::Whole(reply)) if is_lost(&reply, &headers) => {
                     let _again = self.session.renew(&self.line(), &headers, RECONNECT_CALL_MAX).await;
                 }
-                // It has nothing to say by itself.
+                // The server sends no messages of its own.
                 Ok(Answer::Whole(reply)) if reply.status == 405 => return,
                 Ok(Answer::Whole(_)) | Err(_) => {}
             }
@@ -315,7 +315,7 @@ impl Forwarder {
     }
 }
 
-/// The failure of a message that waits for its session: the server has not heard it.
+/// The failure of a message that waits for its session: the server has not received it.
 fn unsent(error: Error) -> Error {
     match error {
         Error::Network(mut fault) if matches!(fault.kind, FaultKind::Lost | FaultKind::TimedOut) => {

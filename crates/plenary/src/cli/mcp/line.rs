@@ -7,15 +7,15 @@ use plenary_client::{Error, FaultKind, RawReply};
 use plenary_mcp::server::LocalAnswers;
 use serde_json::{Map, Value, json};
 
-/// The revision that a request names for itself.
+/// The member in which a request names its protocol revision.
 const VERSION_OF_REQUEST: &str = "io.modelcontextprotocol/protocolVersion";
 pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// Names the coding agent's own session in which a tool is called, to the server's tools.
+/// The header with the coding agent's session in which a tool is called.
 pub(super) const CODING_SESSION: HeaderName = HeaderName::from_static("plenary-coding-session");
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
-/// The code of what has no code in the protocol: the server refused, or is not there.
+/// The error code for failures without a code in the protocol: the server refused, or is away.
 const REFUSED: i64 = -32_000;
 const PARSE_ERROR: i64 = -32_700;
 const METHOD_NOT_FOUND: i64 = -32_601;
@@ -25,7 +25,7 @@ pub(super) type Headers = Vec<(HeaderName, HeaderValue)>;
 /// A message of the client.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Message {
-    /// As it came, without the line break.
+    /// The line, without its line break.
     pub(super) text: String,
     /// Absent in a notification.
     pub(super) id: Option<Value>,
@@ -35,7 +35,7 @@ pub(super) struct Message {
 }
 
 impl Message {
-    /// Reads a line; an error is what the client is told.
+    /// Parses a line; an error is the reply to the client.
     pub(super) fn read(line: &str) -> Result<Self, String> {
         let wrong = |text: String| error(&Value::Null, PARSE_ERROR, &text, Value::Null);
         let value: Value = serde_json::from_str(line)
@@ -56,17 +56,17 @@ impl Message {
         self.id.is_some() && !self.method.is_empty()
     }
 
-    /// Whether the server may hear it twice: all but calls only read, or set what is set already.
+    /// Whether the server may receive it twice: every message except a call only reads, or sets a value again.
     pub(super) fn is_repeatable(&self) -> bool {
         self.method != "tools/call"
     }
 
-    /// Whether it is a request that every server of this version answers alike.
+    /// Whether every server of this version answers it alike.
     pub(super) fn is_answered_alike(&self) -> bool {
         self.is_request() && LocalAnswers::knows(&self.method)
     }
 
-    /// The revision by which it stands alone.
+    /// Its protocol revision, if it needs no session.
     pub(super) fn stands_alone(&self) -> Option<&str> {
         self.params.get("_meta")?.get(VERSION_OF_REQUEST)?.as_str()
     }
@@ -76,7 +76,7 @@ impl Message {
         (self.method == "notifications/cancelled").then(|| self.params.get("requestId"))?
     }
 
-    /// The headers of a request that stands alone: they repeat what is in it.
+    /// The headers of a request without a session, which repeat some of its members.
     pub(super) fn headers(&self, version: &str) -> Headers {
         let mut headers = vec![(VERSION, value(version)), (METHOD, value(&self.method))];
         let name = match self.method.as_str() {
@@ -90,13 +90,13 @@ impl Message {
         headers
     }
 
-    /// The answer to a method that there is not.
+    /// The answer to an unknown method.
     pub(super) fn unknown(&self) -> String {
         let text = format!("Method not found: {}", self.method);
         error(self.id.as_ref().unwrap_or(&Value::Null), METHOD_NOT_FOUND, &text, Value::Null)
     }
 
-    /// The error that answers it, when nobody else does.
+    /// The error for the client if the message was not answered.
     pub(super) fn failed(&self, failed: &Error, server: &str) -> String {
         let (text, kind) = match failed {
             Error::Network(fault) if fault.kind == FaultKind::Lost && self.method == "tools/call" => (
@@ -114,7 +114,7 @@ impl Message {
         error(self.id.as_ref().unwrap_or(&Value::Null), REFUSED, &text, data)
     }
 
-    /// What the client is told of an answer that is no stream; nothing when it asked for nothing.
+    /// The reply to the client for an answer that is not a stream; `None` for a notification.
     pub(super) fn answered(&self, reply: &RawReply) -> Option<String> {
         let id = self.id.as_ref()?;
         if let Ok(mut message) = serde_json::from_slice::<Value>(&reply.body)
@@ -138,7 +138,7 @@ impl Message {
     }
 }
 
-/// A header's value, as the revision 2026-07-28 writes text that no header can hold.
+/// A header's value, with the encoding of revision 2026-07-28 for text that is not allowed in a header.
 fn value(text: &str) -> HeaderValue {
     let is_plain = text.bytes().all(|octet| (0x20..0x7f).contains(&octet))
         && text.trim() == text

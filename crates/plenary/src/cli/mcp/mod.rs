@@ -28,16 +28,16 @@ use super::{
     lines::{self, LINES_WAITING_MAX, Lines},
 };
 
-/// How long requests may finish when the client has closed its end.
+/// How long pending requests may take to finish after the client has closed its end.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-/// How long a message waits until the agent of the directory is made.
+/// How long a message waits for the directory's agent to be created.
 const MADE_WITHIN: Duration = Duration::from_secs(2);
 /// How long closing the session may take.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Serves the Model Context Protocol on standard input and output, by the server's /mcp: sessions and single requests
-/// alike. A server that restarts is waited for, and its sessions are made anew; where none answers, a session begins all the
-/// same, and calls fail at once.
+/// Serves the Model Context Protocol on standard input and output, through the server's /mcp: sessions and single
+/// requests. Waits for a server that restarts, and renews its sessions. If no server answers, a session starts anyway,
+/// and calls fail at once.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary mcp --toolsets core,context")]
 pub(crate) struct Mcp {
@@ -49,7 +49,7 @@ pub(crate) struct Mcp {
     channel: bool,
 }
 
-/// Makes the agent of a directory in which settings of the user are at work for the first time.
+/// Creates the agent of a directory in which user settings take effect for the first time.
 async fn first_use(context: &Context) -> Result<(), Failure> {
     let named = context.around.var(CLIENT_VAR);
     let Some(coding) = named.and_then(|name| CodingAgent::named(&name)) else { return Ok(()) };
@@ -64,7 +64,7 @@ async fn first_use(context: &Context) -> Result<(), Failure> {
 pub(crate) async fn run(context: &Context, args: Mcp) -> Result<(), Failure> {
     let is_unmade = match first_use(context).await {
         Ok(()) => false,
-        // Its tools are listed all the same; the first message that finds the server has the agent made.
+        // The tools are listed anyway; the first message that reaches the server creates the agent.
         Err(Failure::Call(Error::Network(fault))) => {
             context.out.note(&format!("no agent is made for this directory yet: {fault}"));
             true
@@ -84,12 +84,12 @@ pub(crate) async fn run(context: &Context, args: Mcp) -> Result<(), Failure> {
     let writing = tokio::spawn(lines::write(waiting));
     let forwarder = Arc::new(Forwarder::new(speaker, path, args.channel, out));
     let read = read(context, forwarder, is_unmade).await;
-    // Everything that could say something is gone, so this ends.
+    // Every sender is dropped by now, so the writer ends.
     let written = writing.await.map_err(|e| Failure::local(format!("writing failed: {e}")))?;
     read.and(written)
 }
 
-/// The agent that speaks.
+/// The client for the agent.
 fn speaker(context: &Context) -> Result<Speaker, Failure> {
     let (client, missing) = context.any_client()?;
     match missing {
@@ -98,7 +98,7 @@ fn speaker(context: &Context) -> Result<Speaker, Failure> {
     }
 }
 
-/// Whether the agent that was missing is there and speaks now.
+/// Whether the missing agent exists now, and is in use.
 async fn is_made(context: &Context, forwarder: &Forwarder) -> bool {
     let made = timeout(MADE_WITHIN, first_use(context)).await;
     let speaker = matches!(made, Ok(Ok(()))).then(|| speaker(context).ok()).flatten();
@@ -107,7 +107,7 @@ async fn is_made(context: &Context, forwarder: &Forwarder) -> bool {
     is_made
 }
 
-/// Reads lines until there are no more, and lets what is under way finish. `is_unmade` where its agent is still to be made.
+/// Reads lines until the input ends, and lets pending requests finish. `is_unmade` if the agent is still to be created.
 async fn read(context: &Context, forwarder: Arc<Forwarder>, mut is_unmade: bool) -> Result<(), Failure> {
     let mut lines = Lines::new();
     let (mut carried, mut beside) = (JoinSet::new(), JoinSet::new());
@@ -124,7 +124,7 @@ async fn read(context: &Context, forwarder: Arc<Forwarder>, mut is_unmade: bool)
             Err(error) => forwarder.say(error).await,
             Ok(message) if forwarder.cancels(&message) => {}
             Ok(message) if message.method == "initialize" => forwarder.carry(&message).await,
-            // The server must know of it before it gets another message.
+            // The server must receive it before any other message.
             Ok(message) if message.method == "notifications/initialized" => {
                 forwarder.carry(&message).await;
                 beside.spawn(forwarder.clone().hear());
@@ -142,7 +142,7 @@ async fn read(context: &Context, forwarder: Arc<Forwarder>, mut is_unmade: bool)
             Ok(message) if forwarder.declines(&message) => forwarder.say(message.unknown()).await,
             Ok(message) => {
                 let (carrier, carrying) = (forwarder.clone(), message.clone());
-                // What has no end is not waited for.
+                // A request without an end is not waited for.
                 let tasks = if message.method == "subscriptions/listen" { &mut beside } else { &mut carried };
                 let task = tasks.spawn(async move { carrier.carry(&carrying).await });
                 forwarder.begun(&message, task);

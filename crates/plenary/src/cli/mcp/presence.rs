@@ -8,18 +8,18 @@ use tokio::time::{Instant, sleep};
 
 use super::forward::Forwarder;
 
-/// How often: three times before the server takes it for gone.
+/// The interval of reports: three before the server takes the session for gone.
 const TELL_EVERY: Duration = Duration::from_secs(20);
-/// How often it is looked whether hooks report the session.
+/// How often to check whether hooks report the session.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// What the client is called whose own session nobody knows.
+/// The name of a client whose own session is unknown.
 const CLIENT: &str = "mcp";
 
 fn name() -> String {
     format!("mcp-{}", std::process::id())
 }
 
-/// Says so until the process ends, the server does not want to know, or hooks tell of the session themselves.
+/// Reports until the process ends, the server declines the reports, or hooks report the session themselves.
 pub(super) async fn tell(forwarder: Arc<Forwarder>) {
     let name = name();
     let session = CodingSession { session: &name, client: CLIENT };

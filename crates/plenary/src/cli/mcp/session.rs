@@ -13,35 +13,35 @@ use tokio::time::{Instant, sleep};
 
 use super::line::{Headers, Message, SESSION, VERSION};
 
-/// How long a server that does not answer is tried again before the client is told.
+/// How long an unreachable server is retried before the client gets an error.
 const RECONNECT_MAX: Duration = Duration::from_secs(20);
-/// The same for a call, for which a model waits, and for a session that is made anew.
+/// The same for a call, for which a model waits, and for renewing a session.
 pub(super) const RECONNECT_CALL_MAX: Duration = Duration::from_millis(1_500);
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
-/// Most resources that are subscribed to again; the server takes no more.
+/// Maximum number of subscriptions that are renewed; the server's own limit.
 const SUBSCRIBED_MAX: usize = 32;
 
 /// The session.
 #[derive(Default)]
 pub(super) struct Session {
     known: Mutex<SessionState>,
-    /// One makes it anew, the others wait.
+    /// One task renews the session, the others wait.
     renewing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
 struct SessionState {
-    /// How the client began it.
+    /// The client's `initialize` message.
     begun: Option<Message>,
     id: Option<HeaderValue>,
     version: Option<HeaderValue>,
-    /// Whether the client has said that it is ready.
+    /// Whether the client has sent `notifications/initialized`.
     ready: bool,
     subscribed: BTreeSet<String>,
 }
 
-/// How the server is reached.
+/// The connection to the server.
 pub(super) struct Line<'a> {
     pub(super) client: Client,
     pub(super) path: &'a str,
@@ -52,7 +52,7 @@ impl Session {
         self.known.lock()
     }
 
-    /// The headers of a message in it.
+    /// The headers of a message in the session.
     pub(super) fn headers(&self) -> Headers {
         let known = self.known();
         let id = known.id.clone().map(|id| (SESSION, id));
@@ -60,23 +60,23 @@ impl Session {
         id.into_iter().chain(version).collect()
     }
 
-    /// Whether it is open, as far as is known.
+    /// Whether the session is open, as far as is known.
     pub(super) fn is_open(&self) -> bool {
         self.known().id.is_some()
     }
 
-    /// Whether the client has begun it and the server does not have it.
+    /// Whether the client has begun a session that the server does not have.
     pub(super) fn is_away(&self) -> bool {
         let known = self.known();
         known.begun.is_some() && known.id.is_none()
     }
 
-    /// Notes how the client begins it.
+    /// Records the client's `initialize` message.
     pub(super) fn begins(&self, message: &Message) {
         *self.known() = SessionState { begun: Some(message.clone()), ..SessionState::default() };
     }
 
-    /// Notes what the server answered to that.
+    /// Records the server's answer to it.
     pub(super) fn opened(&self, id: Option<&HeaderValue>, answer: &str) {
         let answer: Value = serde_json::from_str(answer).unwrap_or_default();
         let version = answer["result"]["protocolVersion"].as_str();
@@ -85,7 +85,7 @@ impl Session {
         known.version = version.and_then(|version| HeaderValue::from_str(version).ok());
     }
 
-    /// Notes what has to be said again when it is made anew.
+    /// Records messages that must be repeated when the session is renewed.
     pub(super) fn notes(&self, message: &Message) {
         let uri = message.params.get("uri").and_then(Value::as_str);
         let mut known = self.known();
@@ -99,8 +99,7 @@ impl Session {
         }
     }
 
-    /// Makes it anew, unless somebody has done so since it had these headers. A server that does not answer is tried again for
-    /// `longest`.
+    /// Renews the session, unless another task has done so since these headers. Retries an unreachable server for `longest`.
     pub(super) async fn renew(
         &self,
         line: &Line<'_>,
@@ -135,7 +134,7 @@ impl Session {
         Ok(())
     }
 
-    /// The answer to a request without parameters in it.
+    /// The answer to a request without parameters.
     pub(super) async fn ask(&self, line: &Line<'_>, method: &str) -> Result<Value, Error> {
         let text = json!({"jsonrpc": "2.0", "id": format!("plenary-{method}"), "method": method}).to_string();
         let (_, answer) = whole(line.post(&self.headers(), &text, true, Duration::ZERO).await?).await?;
@@ -144,8 +143,8 @@ impl Session {
 }
 
 impl Line<'_> {
-    /// Posts a message; a server that is not there is tried again for `longest`. A call that it may have heard is not said
-    /// twice.
+    /// Posts a message; retries an unreachable server for `longest`. A call that the server may have received is not
+    /// repeated.
     pub(super) async fn post(
         &self,
         headers: &[(http::HeaderName, HeaderValue)],
@@ -169,12 +168,12 @@ impl Line<'_> {
     }
 }
 
-/// How long a message waits for a server that does not answer.
+/// How long a message waits for an unreachable server.
 pub(super) fn patience(message: &Message) -> Duration {
     if message.is_repeatable() { RECONNECT_MAX } else { RECONNECT_CALL_MAX }
 }
 
-/// Whether it may be said again: the server can't have heard it, or to hear it twice is to hear it once.
+/// Whether it may be repeated: the server cannot have received it, or receiving it twice has no further effect.
 fn may_repeat(error: &Error, is_repeatable: bool) -> bool {
     match error {
         Error::Network(fault) => match fault.kind {
@@ -186,7 +185,7 @@ fn may_repeat(error: &Error, is_repeatable: bool) -> bool {
     }
 }
 
-/// Whether no server answers: nothing came, or what stands before it says so.
+/// Whether no server answers: there was no response, or a proxy says so.
 pub(super) fn is_down(answered: &Result<Answer, Error>) -> bool {
     match answered {
         Err(Error::Network(fault)) => !matches!(fault.kind, FaultKind::Tls | FaultKind::Unproved),
@@ -200,7 +199,7 @@ pub(super) fn is_lost(reply: &RawReply, headers: &Headers) -> bool {
     reply.status == 404 && headers.iter().any(|(name, _)| *name == SESSION)
 }
 
-/// The one message of an answer, with its headers.
+/// The single message of an answer, with its headers.
 async fn whole(answer: Answer) -> Result<(http::HeaderMap, String), Error> {
     match answer {
         Answer::Whole(reply) => {

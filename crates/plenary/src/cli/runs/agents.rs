@@ -9,7 +9,7 @@ use crate::{
     out::{Style, Table, clean, clean_block},
 };
 
-/// Which agent.
+/// One agent.
 #[derive(Debug, Args)]
 pub(crate) struct AgentName {
     /// The agent, as `plenary runs agents` lists it
@@ -17,7 +17,7 @@ pub(crate) struct AgentName {
     pub(super) agent: String,
 }
 
-/// What to set.
+/// The arguments of `runs configure`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary runs configure nick.helper model=small temperature=0.2")]
 pub(crate) struct Configure {

@@ -19,15 +19,15 @@ use crate::{
     out::clean,
 };
 
-/// Someone who follows a run.
+/// Follows a run at the terminal.
 pub(super) struct Follower<'a> {
     context: &'a Context,
     client: &'a Client,
     agent: &'a str,
-    /// Which run; none before the server has taken it.
+    /// The run; `None` until the server has accepted it.
     run: Option<String>,
     interrupts: Interrupts,
-    /// Whether Ctrl-C was heard.
+    /// Whether Ctrl-C was pressed.
     canceling: bool,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Follower<'a> {
         Ok(Self { context, client, agent, run: None, interrupts, canceling: false })
     }
 
-    /// Waits for work, and minds Ctrl-C meanwhile.
+    /// Waits for work, and handles Ctrl-C meanwhile.
     pub(super) async fn heed<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
         tokio::pin!(work);
         loop {
@@ -59,7 +59,7 @@ impl<'a> Follower<'a> {
         }
         self.canceling = true;
         if std::io::stderr().is_terminal() {
-            // Behind the ^C that the terminal shows.
+            // Starts a new line after the ^C that the terminal shows.
             self.context.out.note("");
         }
         self.context.out.note("canceling; press Ctrl-C again to exit at once");
@@ -70,7 +70,7 @@ impl<'a> Follower<'a> {
         let Some(run) = &self.run else { return Ok(()) };
         tokio::select! {
             canceled = self.client.cancel_run(self.agent, run) => match canceled {
-                // It is over by now; its end says how.
+                // The run is over already; its last event says how it ended.
                 Err(Error::Refused(refused)) if refused.status == 409 => Ok(()),
                 canceled => Ok(canceled.map(|_| ())?),
             },
@@ -78,7 +78,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Follows this run behind an event, to its end.
+    /// Follows the run from after an event to its end.
     pub(super) async fn follow(mut self, run: String, after: Option<u64>) -> Result<(), Failure> {
         self.run = Some(run.clone());
         if self.canceling {
@@ -92,7 +92,7 @@ impl<'a> Follower<'a> {
         loop {
             match self.heed(next(&mut stream, &mut prompt)).await?? {
                 Came::Line(None) => {
-                    // Behind the question.
+                    // Starts a new line after the question.
                     out.note("");
                     return Err(self.left_waiting(&run, &prompt.unanswered()));
                 }
@@ -100,7 +100,7 @@ impl<'a> Follower<'a> {
                     if let Some(answers) = prompt.answer(&line) {
                         let resuming = self.client.resume_run(self.agent, &run, asked, &answers);
                         match self.heed(resuming).await? {
-                            // Somebody else was faster; what came of it is told.
+                            // Somebody else answered first; the next events show the effect.
                             Err(Error::Refused(refused)) if refused.status == 409 => {
                                 out.note(&refused.message);
                             }
@@ -125,7 +125,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// Asks what the run wants to know, and ends with it.
+    /// Asks the question in an event, if it is one. Fails if nobody can answer here, or if the run failed or was canceled.
     fn went_on(&self, event: &RunEvent, prompt: &mut Prompt) -> Result<(), Failure> {
         if let EventBody::WaitForInput { request_keys } = &event.body
             && !self.canceling
@@ -163,7 +163,7 @@ async fn next(stream: &mut RunStream, prompt: &mut Prompt) -> Result<Came, Failu
     }
 }
 
-/// Says what is up with the stream; whether it is at its end.
+/// Reports a signal of the stream; returns whether the stream has ended.
 pub(super) fn said(
     context: &Context,
     (agent, run): (&str, &str),
@@ -171,7 +171,7 @@ pub(super) fn said(
 ) -> Result<bool, Failure> {
     match signal {
         None => return Ok(true),
-        // It may have been the end, or a question.
+        // The unreadable event may have been the end, or a question.
         Some(Signal::Unreadable(error)) => {
             let next = format!("the run itself continues; `plenary runs show {agent} {run}` shows its state");
             return Err(Failure::local_with(

@@ -59,7 +59,7 @@ pub(crate) async fn run_one(context: &Context, args: Run) -> Result<(), Failure>
     run::run(context, args).await
 }
 
-/// Whoever speaks here: an agent, a person, the operator.
+/// A client of the caller: an agent, a person, or the operator.
 fn client(context: &Context) -> Result<Client, Failure> {
     match context.any_client()? {
         (client, None) => Ok(client),

@@ -8,10 +8,10 @@ use tokio::sync::mpsc;
 
 use crate::out::{Out, clean};
 
-/// Lines that were typed before anybody asked; more wait in the terminal.
+/// Number of typed lines that are read ahead; further lines wait in the terminal.
 const LINES_AHEAD: usize = 1;
 
-/// What is being asked.
+/// The open questions of a run, and the answers so far.
 pub(super) struct Prompt {
     out: Out,
     lines: Option<mpsc::Receiver<String>>,
@@ -24,14 +24,14 @@ impl Prompt {
         Self { out, lines: None, open: VecDeque::new(), answers: Map::new() }
     }
 
-    /// Begins to ask for these keys.
+    /// Starts to ask for these keys.
     pub(super) fn ask(&mut self, keys: &Map<String, Value>) {
         self.answers = Map::new();
         self.open = keys.iter().map(|(key, description)| (key.clone(), described(description))).collect();
         self.question();
     }
 
-    /// Asks no more: somebody else has answered.
+    /// Drops the questions: somebody else has answered.
     pub(super) fn drop_questions(&mut self) {
         if !self.open.is_empty() {
             self.open.clear();
@@ -39,7 +39,7 @@ impl Prompt {
         }
     }
 
-    /// The keys that no answer was given for.
+    /// The keys without an answer.
     pub(super) fn unanswered(&self) -> Vec<String> {
         self.open.iter().map(|(key, _)| key.clone()).collect()
     }
@@ -58,12 +58,12 @@ impl Prompt {
         }
     }
 
-    /// The next line that is typed; `None` when the terminal was closed. May be dropped and called again.
+    /// The next typed line; `None` when the terminal is closed. May be dropped and called again.
     pub(super) async fn line(&mut self) -> Option<String> {
         self.lines.get_or_insert_with(typed).recv().await
     }
 
-    /// Takes an answer; all of them once the last question has one.
+    /// Records an answer; returns all answers once the last question has one.
     pub(super) fn answer(&mut self, line: &str) -> Option<Map<String, Value>> {
         let (key, _) = self.open.pop_front()?;
         self.answers.insert(key, line.trim_end_matches(['\n', '\r']).into());
@@ -72,7 +72,7 @@ impl Prompt {
     }
 }
 
-/// What a key is described by: a text, or whatever JSON stands there.
+/// The description of a key: its text, or any other value as JSON.
 pub(super) fn described(description: &Value) -> String {
     if description.is_null() {
         return String::new();
@@ -80,7 +80,7 @@ pub(super) fn described(description: &Value) -> String {
     description.as_str().map_or_else(|| description.to_string(), str::to_owned)
 }
 
-/// Reads lines beside the runtime: nothing can take back a reading that has begun.
+/// Reads lines on a thread of its own, because a read of the terminal cannot be canceled.
 fn typed() -> mpsc::Receiver<String> {
     let (tell, told) = mpsc::channel(LINES_AHEAD);
     std::thread::spawn(move || {

@@ -16,10 +16,10 @@ use crate::{
     out::{Table, clean},
 };
 
-/// How many of the latest runs or threads are listed.
+/// Default number of listed runs or threads.
 const LISTED_DEFAULT: u32 = 20;
 
-/// Which runs.
+/// The arguments of `runs list`.
 #[derive(Debug, Args)]
 pub(crate) struct List {
     #[command(flatten)]
@@ -39,7 +39,7 @@ pub(crate) struct OfRun {
     run: String,
 }
 
-/// One run's events.
+/// The arguments of `runs events`.
 #[derive(Debug, Args)]
 pub(crate) struct Events {
     #[command(flatten)]
@@ -49,7 +49,7 @@ pub(crate) struct Events {
     follow: bool,
 }
 
-/// Which threads.
+/// The arguments of `runs threads`.
 #[derive(Debug, Args)]
 pub(crate) struct Threads {
     #[command(flatten)]
@@ -62,7 +62,7 @@ pub(crate) struct Threads {
     before: Option<String>,
 }
 
-/// One thread.
+/// The arguments of `runs replay`.
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
     #[command(flatten)]
@@ -72,7 +72,7 @@ pub(crate) struct Replay {
     thread: String,
 }
 
-/// One artifact.
+/// The arguments of `runs artifact`.
 #[derive(Debug, Args)]
 pub(crate) struct Fetch {
     /// Id or URL of the artifact
@@ -158,7 +158,7 @@ pub(super) async fn replay(context: &Context, args: &Replay) -> Result<(), Failu
     tell(context, &client, &args.which.agent, Place::Thread(&args.thread)).await
 }
 
-/// All that lies behind, page by page.
+/// Prints all stored events, page by page.
 async fn tell(context: &Context, client: &Client, agent: &str, place: Place<'_>) -> Result<(), Failure> {
     let mut voice = Voice::new(context.out, client.base().clone());
     let mut since: Option<String> = None;

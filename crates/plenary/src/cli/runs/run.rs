@@ -25,7 +25,7 @@ for its end; a second Ctrl-C exits at once.
 
 Exit codes: 0 success, 1 the run failed, 5 it waits for input, 130 it was canceled.";
 
-/// What is asked of whom.
+/// The arguments of `plenary run`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Run {
@@ -61,7 +61,7 @@ pub(super) async fn run(context: &Context, args: Run) -> Result<(), Failure> {
     let answers = answers(&args.words)?;
     let stands = follower.heed(client.run_report(&args.agent, run)).await??.value;
     if answers.is_empty() {
-        // The question is the last event of one that waits, the end of one that is over.
+        // The last event of a waiting run is its question; that of a finished run is its end.
         let told = match stands.status {
             RunStatus::Queued | RunStatus::Running => stands.last_event_id,
             RunStatus::Waiting | RunStatus::Completed | RunStatus::Error | RunStatus::Canceled => {

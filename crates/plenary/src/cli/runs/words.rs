@@ -12,29 +12,29 @@ use crate::{
     out::{Out, clean},
 };
 
-/// Most characters of what a tool takes or gives that are shown.
+/// Maximum number of characters shown of a tool's arguments or result.
 const TOOL_CHARS_MAX: usize = 200;
 
-/// What an event comes to.
+/// The text of an event.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Words {
-    /// For standard output, as it is.
+    /// The part for standard output, unchanged.
     pub(super) said: String,
-    /// For standard error, without its line break.
+    /// The part for standard error, without its line break.
     pub(super) aside: Option<String>,
 }
 
-/// Tells a run, and keeps what was told as text in the making.
+/// Prints a run, and keeps the streamed text that was printed.
 pub(super) struct Voice {
     out: Out,
     server: BaseUrl,
-    /// The depth that the run is at: what is deeper is others' talk.
+    /// The depth of the run; events at a greater depth belong to other agents.
     depth: Option<u32>,
-    /// The text in the making, so far.
+    /// The streamed text so far.
     spoken: String,
-    /// Whether a line was begun and not ended.
+    /// Whether the current line is unfinished.
     open: bool,
-    /// Whether there was any text.
+    /// Whether any text was printed.
     has_said: bool,
 }
 
@@ -43,8 +43,8 @@ impl Voice {
         Self { out, server, depth: None, spoken: String::new(), open: false, has_said: false }
     }
 
-    /// Tells an event. Beside the runtime's thread: a reader that has stopped reading must not keep signals from being
-    /// heard.
+    /// Prints an event. Runs on a blocking thread: a reader that has stopped reading must not keep signals from being
+    /// handled.
     pub(super) async fn tell(&mut self, event: &RunEvent) -> Result<(), Failure> {
         let Words { said, aside } = if self.out.is_json() {
             Words { said: format!("{}\n", event.json()), aside: None }
@@ -93,7 +93,7 @@ impl Voice {
         }
     }
 
-    /// A whole text: what of it was not told yet, and the end of its line.
+    /// The part of a complete text that was not printed yet, and the end of its line.
     fn text(&mut self, content: &str) -> String {
         self.has_said = true;
         let spoken = std::mem::take(&mut self.spoken);
@@ -157,7 +157,7 @@ impl Voice {
     }
 }
 
-/// Text with its line breaks and tabs.
+/// The text, cleaned, with its line breaks and tabs.
 fn harmless(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for piece in text.split_inclusive(['\n', '\t']) {
@@ -168,7 +168,7 @@ fn harmless(text: &str) -> String {
     safe
 }
 
-/// One line, cut where it is long.
+/// The text as one line, cut if it is long.
 fn short(text: &str) -> String {
     let mut shown: String = text.chars().take(TOOL_CHARS_MAX).collect();
     if shown.len() < text.len() {

@@ -25,7 +25,7 @@ pub(crate) struct ContentArgs {
     rest: PartArgs,
 }
 
-/// The same where the text is an option, because other arguments stand first.
+/// The same, with the text as an option, for commands with other arguments first.
 #[derive(Debug, Default, Args)]
 pub(crate) struct MessageArgs {
     /// The first message; `-` reads it from standard input
@@ -35,7 +35,7 @@ pub(crate) struct MessageArgs {
     rest: PartArgs,
 }
 
-/// What may accompany a text.
+/// Additions to a text.
 #[derive(Debug, Default, Args)]
 struct PartArgs {
     /// Read the text from a file; one line break at its end is dropped, as it is from standard input
@@ -71,14 +71,14 @@ pub(crate) fn nothing_to_say() -> Failure {
 }
 
 impl ContentArgs {
-    /// The content and its metadata; nothing when there is neither text nor part.
+    /// The content and its metadata; `None` if there is neither text nor part.
     pub(crate) async fn read(self, client: &Client) -> Result<Option<(Content, Option<Object>)>, Failure> {
         self.rest.read(self.text.as_deref(), client).await
     }
 }
 
 impl MessageArgs {
-    /// The first message of a session, where one was given.
+    /// The first message of a session, if given.
     pub(crate) async fn read(self, client: &Client) -> Result<Option<InitialMessage>, Failure> {
         let had_metadata = self.rest.metadata.is_some();
         match self.rest.read(self.message.as_deref(), client).await? {
@@ -90,7 +90,7 @@ impl MessageArgs {
 }
 
 impl PartArgs {
-    /// Files are uploaded once everything else is as it should be.
+    /// Uploads files only after everything else is valid.
     async fn read(
         self,
         text: Option<&str>,
@@ -103,7 +103,7 @@ impl PartArgs {
         Ok(others.with(uploaded(client, &paths).await?))
     }
 
-    /// All but the files that are uploaded.
+    /// The draft without the uploaded files.
     fn others(self, text: Option<&str>, urls: Vec<String>) -> Result<MessageDraft, Failure> {
         let text = match (text, &self.file) {
             (Some("-"), _) => Some(input::standard()?),
@@ -135,7 +135,7 @@ impl PartArgs {
     }
 }
 
-/// What a message says, but for the files that are uploaded for it.
+/// A message without the files that are uploaded for it.
 struct MessageDraft {
     text: Option<String>,
     before: Vec<Part>,
@@ -144,7 +144,7 @@ struct MessageDraft {
 }
 
 impl MessageDraft {
-    /// The content and its metadata; nothing when there is neither text nor part.
+    /// The content and its metadata; `None` if there is neither text nor part.
     fn with(self, uploaded: Vec<Part>) -> Option<(Content, Option<Object>)> {
         let Self { text, before, behind, metadata } = self;
         let mut parts: Vec<Part> = before.into_iter().chain(uploaded).chain(behind).collect();

@@ -10,14 +10,14 @@ use plenary_kernel::{SessionId, limits::PAGE_EVENTS_MAX};
 
 use crate::cli::{context::Context, failure::Failure, say};
 
-/// How many events are asked for at once where nobody says.
+/// Default number of events per request.
 const PAGE_EVENTS: u32 = 200;
-/// How long following waits before it asks again.
+/// The pause between two polls.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
-/// The same while the server does not answer.
+/// The pause while the server does not answer.
 const TROUBLE_INTERVAL: Duration = Duration::from_secs(3);
 
-/// Under `--json`: one page as the server gives it; with `--follow` one event a line.
+/// Under `--json`, prints one page as the server gives it; with `--follow`, one event per line.
 #[derive(Debug, Args)]
 pub(crate) struct Events {
     /// The session, `sess_…`
@@ -46,7 +46,7 @@ pub(crate) async fn run(context: &Context, args: Events) -> Result<(), Failure> 
     if args.follow { follow(context, &client, &args, after).await } else { Ok(()) }
 }
 
-/// Prints all there is after a place, and moves the place on.
+/// Prints all events after a sequence number, and advances the number.
 async fn print_rest(
     context: &Context,
     client: &Client,
@@ -66,7 +66,7 @@ async fn print_rest(
             *after = event.sequence.unwrap_or(*after).max(*after);
         }
         match page.next_cursor {
-            // A cursor that does not move would ask for the same page for ever.
+            // A cursor that does not change would repeat the same page for ever.
             Some(next) if args.limit.is_none() && next >= *after && !page.events.is_empty() => *after = next,
             Some(_) | None => return Ok(()),
         }

@@ -18,7 +18,7 @@ use crate::{
     out::clean,
 };
 
-/// A file of a message.
+/// The arguments of `session file`.
 #[derive(Debug, Args)]
 pub(crate) struct Get {
     /// The file, `file_…`
@@ -29,7 +29,7 @@ pub(crate) struct Get {
     out: Option<PathBuf>,
 }
 
-/// Media types by how a name ends; what is not here is bytes of any kind.
+/// Media types by file extension; any other file is a byte stream.
 const TYPES: &[(&str, &str)] = &[
     ("avif", "image/avif"),
     ("csv", "text/csv"),
@@ -54,7 +54,7 @@ fn media_type(path: &Path) -> &'static str {
     TYPES.iter().find(|(known, _)| *known == ending).map_or(OPAQUE, |(_, media_type)| media_type)
 }
 
-/// Uploads files, and answers the parts that name them.
+/// Uploads files, and returns the parts that reference them.
 pub(super) async fn uploaded(client: &Client, paths: &[PathBuf]) -> Result<Vec<Part>, Failure> {
     let mut parts = Vec::with_capacity(paths.len());
     for path in paths {
@@ -77,7 +77,7 @@ pub(super) async fn uploaded(client: &Client, paths: &[PathBuf]) -> Result<Vec<P
     Ok(parts)
 }
 
-/// Gets a file: a file of that name is there whole, or not at all.
+/// Downloads a file: it appears whole, or not at all.
 pub(super) async fn get(context: &Context, args: Get) -> Result<(), Failure> {
     let mut content = context.agent_client()?.file(&args.id).await?;
     let Some(path) = args.out else {
@@ -100,7 +100,7 @@ pub(super) async fn get(context: &Context, args: Get) -> Result<(), Failure> {
             Ok(())
         }
         Err(failure) => {
-            // What is left of it is of no use to anybody.
+            // The incomplete file is useless.
             let _ = std::fs::remove_file(&part);
             Err(failure)
         }

@@ -48,7 +48,7 @@ pub(crate) enum Command {
     Events(events::Events),
 }
 
-/// Which sessions.
+/// The arguments of `session list`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct List {
     /// Only sessions older than this one
@@ -59,7 +59,7 @@ pub(crate) struct List {
     limit: Option<u32>,
 }
 
-/// Which session.
+/// One session.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Id {
     /// The session, `sess_…`

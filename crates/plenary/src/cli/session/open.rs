@@ -1,4 +1,4 @@
-//! `plenary session create` and `reopen`: both may begin with invitations and a message.
+//! `plenary session create` and `reopen`, with invitations and a first message.
 //! Must not know: the content of a message.
 
 use clap::Args;
@@ -11,7 +11,7 @@ use plenary_kernel::{AgentHandle, SessionId};
 use super::content::MessageArgs;
 use crate::cli::{context::Context, failure::Failure};
 
-/// A new session.
+/// The arguments of `session create`.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  plenary session create --invite @ana.helper --topic 'Release 2.1' --message 'Are the notes ready?'"
@@ -33,7 +33,7 @@ pub(crate) struct Create {
     key: Option<String>,
 }
 
-/// An ended session, opened again.
+/// The arguments of `session reopen`.
 #[derive(Debug, Args)]
 pub(crate) struct Reopen {
     /// The session, `sess_…`

@@ -7,13 +7,13 @@ use super::Odd;
 const BEGIN: &str = "# >>> plenary connect >>>";
 const END: &str = "# <<< plenary connect <<<";
 
-/// Whether a line below a header is one that this program writes.
+/// Whether this program writes a given line below a given header.
 pub(crate) type IsOwn<'a> = &'a dyn Fn(&str, &str) -> bool;
 
-/// The text with the block: where it stood before, else at the end.
+/// The text with the block: in its old place, else at the end.
 ///
 /// # Errors
-/// Where either text is no TOML, or what the block defines is there already.
+/// If either text is not TOML, or the text already defines a table of the block.
 pub(crate) fn with_block(before: &str, block: &str, is_own: IsOwn<'_>) -> Result<String, Odd> {
     parse(before)?;
     let wrapped = |block: &str| format!("{BEGIN}\n{}\n{END}\n", block.trim_end());
@@ -28,7 +28,7 @@ pub(crate) fn with_block(before: &str, block: &str, is_own: IsOwn<'_>) -> Result
     Ok(after)
 }
 
-/// The text without the block; what others wrote into it of something else stays.
+/// The text without the block; foreign text for other tables stays.
 pub(crate) fn without_block(text: &str) -> String {
     let Some((head, inner, tail)) = around(text) else { return text.to_owned() };
     let main = sections(inner).first().map_or("", |section| section.header);
@@ -40,7 +40,7 @@ pub(crate) fn without_block(text: &str) -> String {
     format!("{}{foreign}{tail}", head.strip_suffix('\n').unwrap_or(head))
 }
 
-/// A table's header, without brackets, and all of its text.
+/// A table's header, without brackets, and its whole text.
 struct Section<'a> {
     header: &'a str,
     text: &'a str,
@@ -84,7 +84,7 @@ fn sections(text: &str) -> Vec<Section<'_>> {
         .collect()
 }
 
-/// A new block with what others wrote of its table into the old one, and what they wrote there of something else.
+/// A new block with the foreign lines of its table from the old block, and the foreign text of other tables.
 fn merged(block: &str, old: &str, is_own: IsOwn<'_>) -> (String, String) {
     let new = sections(block);
     let main = new.first().map_or("", |section| section.header);
@@ -116,12 +116,12 @@ fn merged(block: &str, old: &str, is_own: IsOwn<'_>) -> (String, String) {
     (text, foreign)
 }
 
-/// The line break between a text and the block: an empty line, but behind a text that ended without one.
+/// The separator between a text and the block: it makes an empty line, unless the text lacks a final line break.
 const fn gap(before: &str) -> &'static str {
     if before.is_empty() { "" } else { "\n" }
 }
 
-/// What stands before the block, in it, and behind it.
+/// The text before the block, in it, and after it.
 fn around(text: &str) -> Option<(&str, &str, &str)> {
     let from = text.find(BEGIN)?;
     let inner = from + BEGIN.len();

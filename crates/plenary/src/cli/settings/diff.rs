@@ -3,10 +3,10 @@
 
 use similar::{ChangeTag, TextDiff};
 
-/// Lines shown around what changed.
+/// Number of unchanged lines shown around a change.
 const AROUND: usize = 2;
 
-/// Lines that go begin with `-`, lines that come with `+`, the rest with a blank; far from changes `…`.
+/// Removed lines begin with `-`, added lines with `+`, others with a blank; `…` replaces lines far from changes.
 pub(crate) fn diff(before: &str, after: &str) -> Vec<String> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let diff = TextDiff::from_slices(&old, &new);

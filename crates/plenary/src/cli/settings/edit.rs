@@ -9,22 +9,22 @@ use super::{
     tree::{self, Kind, Node},
 };
 
-/// One step on the way to a value.
+/// One step on the path to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step<'a> {
     /// The member of this name.
     Key(&'a str),
-    /// The element of this number.
+    /// The element at this index.
     At(usize),
 }
 
-/// A text of JSON.
+/// A JSON text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Document {
     text: String,
 }
 
-/// A part of a container that can be taken out, and its surroundings.
+/// A part of a container that can be removed, and its surroundings.
 struct Part {
     from: usize,
     to: usize,
@@ -32,7 +32,7 @@ struct Part {
 }
 
 impl Document {
-    /// Takes a text; an empty one is an empty object.
+    /// Parses a text; an empty one counts as an empty object.
     pub(crate) fn read(text: &str) -> Result<Self, Odd> {
         let text = if text.trim().is_empty() { format!("{text}{{}}\n") } else { text.to_owned() };
         tree::read(&text)?;
@@ -44,14 +44,14 @@ impl Document {
         &self.text
     }
 
-    /// What stands there.
+    /// The value at a path.
     pub(crate) fn value(&self, path: &[Step<'_>]) -> Option<Value> {
         let root = tree::read(&self.text).ok()?;
         Some(find(&root, path)?.value())
     }
 
-    /// Puts a member there, in place of another of its name; objects on the way that are missing are made. The ways to
-    /// everything that was not there before.
+    /// Sets a member, and replaces one of the same name; creates missing objects on the path. Returns the paths of everything
+    /// that was created.
     pub(crate) fn put(&mut self, path: &[&str], value: &Value) -> Result<Vec<String>, Odd> {
         let (name, parents) = path.split_last().expect("a member has a name");
         let mut made = self.ensure_objects(parents)?;
@@ -68,7 +68,7 @@ impl Document {
         Ok(made)
     }
 
-    /// Adds an element to the array there; what is missing on the way is made. As [`Document::put`].
+    /// Adds an element to the array at a path, and creates what is missing. Returns the same as [`Document::put`].
     pub(crate) fn push(&mut self, path: &[&str], value: &Value) -> Result<Vec<String>, Odd> {
         let (name, parents) = path.split_last().expect("an array has a name");
         let mut made = self.ensure_objects(parents)?;
@@ -81,7 +81,7 @@ impl Document {
         Ok(made)
     }
 
-    /// Takes out what stands there; false where nothing does.
+    /// Removes the value at a path; returns false if there is none.
     pub(crate) fn remove(&mut self, path: &[Step<'_>]) -> bool {
         let Some((last, parents)) = path.split_last() else { return false };
         let Ok(root) = tree::read(&self.text) else { return false };
@@ -92,7 +92,7 @@ impl Document {
         true
     }
 
-    /// Takes out the member there if it is an object or array with nothing in it.
+    /// Removes the member at a path if it is an empty object or array.
     pub(crate) fn remove_empty(&mut self, path: &[Step<'_>]) -> bool {
         let Ok(root) = tree::read(&self.text) else { return false };
         let is_empty = find(&root, path)
@@ -112,7 +112,7 @@ impl Document {
         Ok(made)
     }
 
-    /// Puts a member or element at the end of a container.
+    /// Appends a member or element to a container.
     fn insert(&mut self, path: &[Step<'_>], key: Option<&str>, value: &Value) -> Result<(), Odd> {
         let root = tree::read(&self.text)?;
         let container = find(&root, path).ok_or_else(|| Odd::new("it changed in the meantime"))?;
@@ -187,7 +187,7 @@ impl Document {
         }
     }
 
-    /// How long a comment is that stands behind `at` in the same line and belongs to what is before it.
+    /// The length of a comment after `at` on the same line, which belongs to the text before it.
     fn comment_len(&self, at: usize) -> usize {
         let line = self.text[at..].lines().next().unwrap_or_default();
         let bare = line.trim_start_matches([' ', '\t']);
@@ -201,20 +201,20 @@ impl Document {
         }
     }
 
-    /// What the line of `at` begins with.
+    /// The indent of the line that contains `at`.
     fn line_indent(&self, at: usize) -> String {
         let line = self.text[..at].rfind('\n').map_or(0, |at| at + 1);
         let rest = &self.text[line..at];
         rest[..rest.len() - rest.trim_start_matches([' ', '\t']).len()].to_owned()
     }
 
-    /// One step of indentation, as the first line of the root shows it.
+    /// One step of indentation, taken from the first line of the root.
     fn unit(&self, root: &Node) -> String {
         let first = children(root).first().map(|(from, _)| self.line_indent(*from));
         first.filter(|indent| !indent.is_empty()).unwrap_or_else(|| "  ".to_owned())
     }
 
-    /// Whether all of it stands in one line.
+    /// Whether the whole text is on one line.
     fn is_inline(&self, root: &Node) -> bool {
         !children(root).is_empty() && !self.text[root.from..root.to].contains('\n')
     }
@@ -254,7 +254,7 @@ fn find<'a>(root: &'a Node, path: &[Step<'_>]) -> Option<&'a Node> {
     })
 }
 
-/// Where each member or element begins and ends.
+/// The start and end of each member or element.
 fn children(container: &Node) -> Vec<(usize, usize)> {
     match &container.kind {
         Kind::Object(members) => members.iter().map(|member| (member.from, member.value.to)).collect(),

@@ -12,12 +12,12 @@ use plenary_client::frames::{Frame, now};
 
 use crate::cli::{atomic, failure::Failure};
 
-/// Settings are never larger; what is, is something else.
+/// Largest settings file that is read; a larger one is not settings.
 const OCTETS_MAX: u64 = 16 << 20;
 /// Characters of a path in the name of its copy.
 const NAME_CHARS_MAX: usize = 100;
 
-/// A file, which need not exist.
+/// A file, which may not exist.
 #[derive(Debug, Clone)]
 pub(crate) struct File {
     path: PathBuf,
@@ -29,12 +29,12 @@ impl File {
         Self { path: path.into() }
     }
 
-    /// Where it is.
+    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it holds; nothing where it is not there.
+    /// Its content; `None` if it does not exist.
     pub(crate) fn read(&self) -> Result<Option<String>, Failure> {
         match fs::metadata(&self.path) {
             Ok(metadata) if metadata.len() > OCTETS_MAX => {
@@ -51,15 +51,15 @@ impl File {
         }
     }
 
-    /// Replaces what it holds; the copy of what was there before, where there was anything. Copies lie in that directory,
-    /// away from the settings: a project is nobody's attic.
+    /// Replaces the content; returns the path of a copy of the previous content, if any. Copies go to the directory `copies`,
+    /// so that they do not clutter a project.
     pub(crate) fn write(&self, text: &str, copies: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
         let backup = self.path.exists().then(|| self.backup(copies)).transpose()?;
         self.replace(text)?;
         Ok(backup)
     }
 
-    /// The same without a copy. A link is followed, and permissions stay.
+    /// Replaces the content without a copy. Follows a link, and keeps permissions.
     pub(crate) fn replace(&self, text: &str) -> Result<(), Failure> {
         let failed = |error: std::io::Error| self.unusable(&error.to_string());
         let target = self.target();
@@ -69,7 +69,7 @@ impl File {
         atomic::replace(&target, text.as_bytes(), 0o666).map_err(failed)
     }
 
-    /// Takes the file away.
+    /// Removes the file.
     pub(crate) fn remove(&self) -> Result<(), Failure> {
         fs::remove_file(&self.path).map_err(|error| self.unusable(&error.to_string()))
     }
@@ -94,7 +94,7 @@ impl File {
         Ok(copy)
     }
 
-    /// What is said of a file that cannot be used.
+    /// The failure for an unusable file.
     pub(crate) fn unusable(&self, why: &str) -> Failure {
         Failure::local_with(
             format!("{} cannot be changed: {why}", self.path.display()),
@@ -103,7 +103,7 @@ impl File {
     }
 }
 
-/// A path as the name of a file, its end where it is long.
+/// A path as a file name; the end of a long path.
 fn flat(path: &Path) -> String {
     let flat = path.display().to_string().replace('/', "%");
     let surplus = flat.chars().count().saturating_sub(NAME_CHARS_MAX);

@@ -5,28 +5,28 @@ use serde_json::Value;
 
 use super::Odd;
 
-/// Settings are nested no deeper.
+/// Maximum nesting depth.
 const DEPTH_MAX: usize = 64;
 
 /// A value in a text.
 #[derive(Debug)]
 pub(super) struct Node {
-    /// Where it begins.
+    /// The offset of its first byte.
     pub(super) from: usize,
-    /// Where it has ended.
+    /// The offset after its last byte.
     pub(super) to: usize,
-    /// What it is.
+    /// Its kind.
     pub(super) kind: Kind,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Debug)]
 pub(super) enum Kind {
     /// An object's members.
     Object(Vec<Member>),
     /// An array's elements.
     Array(Vec<Node>),
-    /// A text, number or word.
+    /// A string, number or literal.
     Plain(Value),
 }
 
@@ -35,14 +35,14 @@ pub(super) enum Kind {
 pub(super) struct Member {
     /// Its name.
     pub(super) key: String,
-    /// Where its name begins.
+    /// The offset of its name.
     pub(super) from: usize,
     /// Its value.
     pub(super) value: Node,
 }
 
 impl Node {
-    /// The value itself; of members with one name the last.
+    /// The value itself; if several members have one name, the last counts.
     pub(super) fn value(&self) -> Value {
         match &self.kind {
             Kind::Object(members) => {
@@ -54,7 +54,7 @@ impl Node {
     }
 }
 
-/// Reads a whole text.
+/// Parses a whole text.
 pub(super) fn read(text: &str) -> Result<Node, Odd> {
     let begin = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let node = value(text, skip(text, begin)?, 0)?;
@@ -62,7 +62,7 @@ pub(super) fn read(text: &str) -> Result<Node, Odd> {
     if end < text.len() { Err(odd(text, end, "the end")) } else { Ok(node) }
 }
 
-/// Behind blanks and comments.
+/// The offset after white space and comments.
 pub(super) fn skip(text: &str, mut at: usize) -> Result<usize, Odd> {
     loop {
         let rest = &text[at..];
@@ -127,7 +127,7 @@ fn value(text: &str, at: usize, depth: usize) -> Result<Node, Odd> {
     }
 }
 
-/// What stands between brackets, each read by `one`, which says where it ended; a comma at the end is let pass.
+/// The items between brackets. `one` parses each and returns the offset of its end; a trailing comma is allowed.
 fn list(
     text: &str,
     open: usize,

@@ -24,18 +24,18 @@ use tokio::{sync::mpsc, time::interval};
 use self::model::{Act, Model, SNOOZE_MS};
 use super::{context::Context, failure::Failure, identity::Realm, requests::decider};
 
-/// Most requests that are shown.
+/// Maximum number of requests shown.
 const SHOWN_MAX: usize = 200;
-/// How often ages are counted anew.
+/// How often the ages are updated.
 const EVERY: Duration = Duration::from_secs(1);
-/// How long the keyboard is waited for before it is looked whether anybody still listens.
+/// How long a read of the keyboard waits before it checks whether the page is still open.
 const POLL: Duration = Duration::from_millis(200);
-/// How often the list is read again: the end of a snooze is no event.
+/// How often the list is read again: the end of a snooze is not an event.
 const REFRESH: Duration = Duration::from_secs(30);
-/// Keys that wait; past it typing waits.
+/// Maximum number of queued keys; beyond it, typing waits.
 const KEYS_MAX: usize = 64;
 
-/// What went wrong, in one line below the page.
+/// A failure in one line below the page.
 fn words(failure: &Failure) -> String {
     match failure {
         Failure::Call(error) | Failure::Refused { error, .. } => error.to_string(),
@@ -51,14 +51,14 @@ fn broken(error: &std::io::Error) -> Failure {
     Failure::local(format!("the terminal: {error}"))
 }
 
-/// Shows the page until it is left.
+/// Shows the page until the user leaves it.
 pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(Failure::usage("--tui needs a terminal", "plenary requests list"));
     }
     let client = context.configuring_client(Realm::Everything)?;
     let decider = decider(context).await?;
-    // What is wrong with the token or the server is said before the page.
+    // Report an error of the token or the server before the page opens.
     let mut model = Model::default();
     model.take(waiting(&client).await?);
     let query = WatchQuery { rooms: Some("requests".to_owned()), ..WatchQuery::default() };
@@ -69,7 +69,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     outcome
 }
 
-/// The requests that wait, oldest first.
+/// The waiting requests, oldest first.
 async fn waiting(client: &Client) -> Result<Vec<Value>, Failure> {
     let (mut all, mut cursor) = (Vec::new(), None::<String>);
     loop {
@@ -86,7 +86,7 @@ async fn waiting(client: &Client) -> Result<Vec<Value>, Failure> {
     }
 }
 
-/// What is typed, as long as somebody listens.
+/// The typed keys, until the receiver is dropped.
 fn keyboard() -> mpsc::Receiver<KeyEvent> {
     let (sender, receiver) = mpsc::channel(KEYS_MAX);
     tokio::task::spawn_blocking(move || {

@@ -6,66 +6,66 @@ use std::collections::BTreeSet;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Map, Value, json};
 
-/// For how long an answer may be taken back, in seconds.
+/// How long an answer can be undone, in seconds.
 pub(super) const UNDO_SECONDS: u64 = 8;
-/// For how long a request is put off, in milliseconds.
+/// How long a snooze lasts, in milliseconds.
 pub(super) const SNOOZE_MS: u64 = 3_600_000;
-/// Most characters that are typed.
+/// Maximum length of a typed text in characters.
 const TYPED_CHARS_MAX: usize = 8_000;
-/// For how many days a rule that is made here answers.
+/// The lifetime of a rule created here, in days.
 const RULE_DAYS: u64 = 7;
 
-/// What is typed, and for what.
+/// The text being typed, and its purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TextEntry {
     /// Other arguments, as JSON.
     Edit(String),
-    /// Words.
+    /// An answer in words.
     Respond(String),
-    /// The person to whom it is given.
+    /// The person to delegate to.
     Delegate(String),
 }
 
-/// The selected request has gone. No key acts on another one before a person has chosen it.
+/// The selected request is gone. No key acts on another one before the user has selected it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LostSelection {
-    /// Where it stood.
+    /// Its former index.
     at: usize,
-    /// Whether somebody was typing: then the letters that follow are words, and not commands.
+    /// Whether the user was typing: then the next letters are text, not commands.
     in_words: bool,
 }
 
-/// What is to be done.
+/// The action for a key.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Act {
     /// Nothing.
     Nothing,
-    /// Leaves.
+    /// Leave the page.
     Quit,
-    /// Answers these, each with its version.
+    /// Answer these requests, each with its version.
     Answer(Vec<(String, Value)>),
-    /// Takes these answers back.
+    /// Undo these answers.
     Undo(Vec<String>),
-    /// Puts it off.
+    /// Snooze a request.
     Snooze(String),
-    /// Gives it to another person.
+    /// Delegate a request to another person.
     Delegate(String, String),
 }
 
-/// The page.
+/// The state of the page.
 #[derive(Debug, Default)]
 pub(super) struct Model {
-    /// What waits, oldest first.
+    /// The waiting requests, oldest first.
     pub(super) requests: Vec<Value>,
     selected: Option<String>,
     lost: Option<LostSelection>,
     picked: BTreeSet<String>,
     pub(super) typing: Option<TextEntry>,
-    /// How far the detail is scrolled.
+    /// The scroll position of the detail.
     pub(super) scroll: u16,
-    /// What is said below.
+    /// The note below the page.
     pub(super) note: String,
-    /// What was answered last.
+    /// The requests answered last, which can be undone.
     undoable: Vec<String>,
     /// Whether the stream is up.
     pub(super) live: bool,
@@ -76,13 +76,13 @@ pub(super) fn id_of(request: &Value) -> &str {
 }
 
 impl Model {
-    /// Which one is looked at.
+    /// The index of the selected request.
     pub(super) fn index(&self) -> Option<usize> {
         let selected = self.selected.as_deref()?;
         self.requests.iter().position(|request| id_of(request) == selected)
     }
 
-    /// The one that is looked at.
+    /// The selected request.
     pub(super) fn current(&self) -> Option<&Value> {
         self.index().and_then(|at| self.requests.get(at))
     }
@@ -91,8 +91,8 @@ impl Model {
         self.picked.contains(id)
     }
 
-    /// Takes in what waits now. What is looked at stays in view; where it is gone, nothing is selected until a person
-    /// selects again.
+    /// Replaces the list. The selected request stays in view; if it is gone, nothing is selected until the user selects
+    /// again.
     pub(super) fn take(&mut self, requests: Vec<Value>) {
         let before = self.index();
         self.requests = requests;
@@ -110,7 +110,7 @@ impl Model {
         self.lost = Some(LostSelection { at: before.unwrap_or(0), in_words });
     }
 
-    /// Selects what stands where the lost one stood, when the key asks for it.
+    /// Selects the request at the lost one's index, if the key is for selecting.
     #[expect(clippy::wildcard_enum_match_arm, reason = "a key that means nothing does nothing")]
     fn found(&mut self, lost: LostSelection, code: KeyCode) -> Option<Act> {
         match code {
@@ -136,7 +136,7 @@ impl Model {
         self.select(at);
     }
 
-    /// What was answered just now.
+    /// Records the requests that were just answered.
     pub(super) fn answered(&mut self, ids: Vec<String>) {
         self.note =
             format!("answered {}; u takes it back for {UNDO_SECONDS} s; an arrow key goes on", ids.len());
@@ -144,7 +144,7 @@ impl Model {
         self.undoable = ids;
     }
 
-    /// What a key does.
+    /// Handles a key.
     #[expect(clippy::wildcard_enum_match_arm, reason = "a key that means nothing does nothing")]
     pub(super) fn key(&mut self, key: KeyEvent) -> Act {
         if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
@@ -205,7 +205,7 @@ impl Model {
         self.current().is_some_and(|request| request["allow"][answer] == true)
     }
 
-    /// Answers what is picked, else what is looked at.
+    /// Answers the marked requests, or else the selected one.
     fn answer(&mut self, answer: &str) -> Act {
         let wanted: Vec<&Value> = if self.picked.is_empty() {
             self.current().into_iter().collect()
@@ -232,7 +232,7 @@ impl Model {
         Act::Nothing
     }
 
-    /// Accepts what is looked at, and with a rule whatever is like it: of this agent and this tool, in this directory.
+    /// Accepts the selected request, with a rule for the same agent and tool in the same directory.
     fn accept_always(&mut self) -> Act {
         let Some(request) = self.current() else { return Act::Nothing };
         if request["allow"]["accept"] != true || !request["action"]["name"].is_string() {

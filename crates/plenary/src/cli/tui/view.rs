@@ -21,7 +21,7 @@ use crate::{
     out::{clean, span, utc},
 };
 
-/// From this width on the list and the request stand side by side.
+/// From this width, the list and the request are side by side.
 const WIDE: u16 = 90;
 const KEYS: &str = "j k move · a accept · A always · e edit · r respond · i ignore · d delegate · x pick · z snooze 1 h · u undo · q quit";
 

@@ -17,7 +17,7 @@ use crate::out::Style;
 /// A listening session.
 pub(super) struct Listener {
     stream: FrameStream,
-    /// The id of the last event; ids rise (FO-59).
+    /// The id of the last event; ids increase (FO-59).
     last: u64,
 }
 
@@ -46,7 +46,7 @@ impl Stage {
         )
     }
 
-    /// Submits a frame; it must be emitted to so many sessions (FO-56).
+    /// Submits a frame, and checks the number of sessions that receive it (FO-56).
     pub(in crate::demo) async fn submit(
         &mut self,
         agent: &'static str,

@@ -14,7 +14,7 @@ use crate::out::Style;
 const VERSION: &str = "2026-07-28";
 
 impl Stage {
-    /// Calls a tool; its structured result.
+    /// Calls a tool; returns its structured result.
     pub(in crate::demo) async fn tool(
         &mut self,
         handle: &'static str,
@@ -70,7 +70,7 @@ fn message(id: usize, tool: &str, arguments: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
-/// What the revision wants beside the body.
+/// The headers that the protocol's revision requires.
 fn headers(tool: &str) -> anyhow::Result<[(HeaderName, HeaderValue); 3]> {
     let header = |name, value: &str| Ok::<_, anyhow::Error>((HeaderName::from_static(name), value.parse()?));
     Ok([

@@ -14,12 +14,12 @@ use super::{STEP, Stage, story};
 use crate::out::Style;
 
 impl Stage {
-    /// The client of a player, for what is no JSON.
+    /// A player's client, for requests whose reply is not JSON.
     pub(in crate::demo) fn client(&mut self, handle: &'static str) -> anyhow::Result<Client> {
         Ok(self.player(handle)?.client.clone())
     }
 
-    /// Asks an agent for something and follows what it does.
+    /// Starts a run of an agent, and follows it.
     pub(in crate::demo) async fn ask(
         &mut self,
         handle: &'static str,
@@ -51,7 +51,7 @@ impl Stage {
         Ok((run, stream))
     }
 
-    /// Waits for the next event of a run that is stored; it must be of this type.
+    /// Waits for the next stored event of a run, and checks its type.
     pub(in crate::demo) async fn run_event(
         &mut self,
         handle: &'static str,

@@ -1,5 +1,5 @@
-//! Whether the NATS servers of a cluster flush each write before they acknowledge it, where they can be asked: on their
-//! monitoring addresses.
+//! Checks at the NATS servers' monitoring addresses, if known, whether each server flushes a write before it
+//! acknowledges it.
 //! Must not know: the journals.
 
 use std::time::Duration;
@@ -11,15 +11,15 @@ use plenary_outward::{Pool, client_config, within};
 use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
-/// How long a server is asked.
+/// The time limit of a request to a server.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
-/// How long a server may take to start, and how often it is asked meanwhile.
+/// How long a starting server is retried.
 const START_MAX: Duration = Duration::from_secs(20);
 const AGAIN: Duration = Duration::from_millis(250);
-/// Most bytes of its answer.
+/// Largest answer, in bytes.
 const OCTETS_MAX: usize = 1 << 20;
 
-/// Refuses servers that do not flush; one that does not answer is passed over, as it may be the one that is down.
+/// Rejects servers that do not flush. Skips a server that does not answer: it may be the one that is down.
 pub(crate) async fn check(monitors: &[String]) -> anyhow::Result<()> {
     for monitor in monitors {
         match started(monitor).await {
@@ -30,7 +30,7 @@ pub(crate) async fn check(monitors: &[String]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a server says of itself; one that is starting says nothing of its streams at first.
+/// The state that a server reports. A starting server reports no streams at first.
 async fn started(monitor: &str) -> anyhow::Result<Value> {
     let until = Instant::now() + START_MAX;
     loop {

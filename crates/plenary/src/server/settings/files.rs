@@ -7,17 +7,17 @@ use serde::Deserialize;
 
 use crate::serve::parse_duration;
 
-/// The table; what is absent has its default.
+/// The table; an absent value has its default.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct FilesTable {
-    /// Bytes of one file [default: 64 MiB]
+    /// Maximum size of a file in bytes [default: 64 MiB]
     bytes_max: Option<u64>,
-    /// How long a file stays that no message names [default: 720h]
+    /// How long a file is kept that no message references [default: 720h]
     unnamed_max: Option<String>,
 }
 
-/// What holds for files.
+/// The limits of files.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Files {
     pub(super) bytes_max: u64,

@@ -20,44 +20,44 @@ use crate::{secrets, serve::parse_duration};
 
 /// Longest name of an issuer, in characters.
 const NAME_CHARS_MAX: usize = 32;
-/// What a client asks every issuer for.
+/// The scopes that a client requests from every issuer.
 const SCOPES: &str = "openid email profile";
 
-/// The issuers as they are configured.
+/// The configured issuers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ConfiguredIssuers {
-    /// Each with the certificate authorities of its own, where it has some.
+    /// Each issuer, with its own certificate authorities if it has some.
     pub(crate) all: Vec<(IssuerSettings, Option<PathBuf>)>,
-    /// The name of the one that gives access tokens in place of this server.
+    /// The name of the issuer that gives access tokens in place of this server.
     pub(crate) authorization: Option<String>,
 }
 
-/// One table.
+/// The table of one issuer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct IssuerTable {
     /// Its URL, as its tokens name it
     url: String,
-    /// What people read on the button [default: the name]
+    /// Label of its sign-in button [default: the name]
     title: Option<String>,
-    /// Whether addresses that are not public are reached, and `http` is spoken [default: false]
+    /// Whether private addresses and `http` are allowed [default: false]
     #[serde(default)]
     private_addresses: bool,
-    /// Certificate authorities in place of the system's
+    /// Certificate authorities instead of the system's
     ca_file: Option<PathBuf>,
-    /// What this server is there, for people who sign in
+    /// This server's client id at the issuer, for people who sign in
     client_id: Option<String>,
-    /// Its secret, in place of `PLENARY_ISSUER_NAME_SECRET` [default: a public client]
+    /// File with the client's secret, instead of `PLENARY_ISSUER_NAME_SECRET` [default: a public client]
     client_secret_file: Option<PathBuf>,
-    /// Scopes that are asked for beside `openid email profile`
+    /// Scopes to request in addition to `openid email profile`
     #[serde(default)]
     scopes: Vec<String>,
-    /// For whom tokens are that agents bring [default: the public URL, and its `/mcp`]
+    /// Accepted audiences of agents' tokens [default: the public URL, and its `/mcp`]
     audience: Option<Vec<String>>,
-    /// Who comes in at the console
+    /// Rules for people who sign in to the console
     #[serde(default)]
     people: Vec<PersonTable>,
-    /// Who speaks as an agent
+    /// Rules for programs that act as an agent
     #[serde(default)]
     agents: Vec<AgentTable>,
 }
@@ -89,7 +89,7 @@ impl ConfiguredIssuers {
         self.all.iter().find(|(settings, _)| named(settings)).map(|(settings, _)| settings.url.as_str())
     }
 
-    /// What the tables say, checked. `authorization` is `[oauth] issuer`.
+    /// Reads and checks the tables. `authorization` is `[oauth] issuer`.
     pub(super) fn read(
         tables: BTreeMap<String, IssuerTable>,
         authorization: Option<String>,
@@ -163,7 +163,7 @@ impl IssuerTable {
             agents.is_empty() || !audiences.is_empty(),
             "agents need `audience`, or `public_url`: for whom their tokens are"
         );
-        // What signs a person in must not open what a program's token opens.
+        // A token that signs a person in must not be valid where a program's token is.
         if let Some(client) = &client {
             ensure!(!audiences.contains(&client.id), "`audience` must not be the `client_id`");
         }
@@ -190,7 +190,7 @@ fn check_url(url: &str, plain_too: bool) -> anyhow::Result<()> {
     }
 }
 
-/// The secret of the client, from its file or the environment.
+/// The client's secret, from its file or the environment.
 fn secret(name: &str, file: Option<&Path>) -> anyhow::Result<Option<String>> {
     let variable = format!("PLENARY_ISSUER_{}_SECRET", name.to_ascii_uppercase().replace('-', "_"));
     if let Some(text) = secrets::variable(&variable).filter(|text| !text.is_empty()) {

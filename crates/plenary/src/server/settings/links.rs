@@ -1,5 +1,5 @@
-//! `[links]` in `plenary.toml`: how other networks are asked.
-//! Must not know: which.
+//! `[links]` in `plenary.toml`: how this server connects to other networks.
+//! Must not know: the other networks.
 
 use std::path::PathBuf;
 
@@ -8,18 +8,18 @@ use serde::Deserialize;
 
 use super::source::Source;
 
-/// The table; what is absent has its default.
+/// The table; an absent value has its default.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct LinksTable {
-    /// Whether networks at addresses that are not public are asked too, and over `http` [default: false]
+    /// Whether networks at private addresses and over `http` are allowed [default: false]
     private_addresses: bool,
-    /// Certificate authorities in place of the system's
+    /// Certificate authorities instead of the system's
     ca_file: Option<PathBuf>,
 }
 
 impl LinksTable {
-    /// A relative path in it is meant from where the file lies.
+    /// Resolves a relative path from the directory of the file.
     pub(super) fn config(self, source: &Source) -> Config {
         let ca_file = self.ca_file.map(|path| source.resolve(path));
         Config { private_addresses: self.private_addresses, ca_file }

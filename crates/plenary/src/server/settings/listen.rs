@@ -48,7 +48,7 @@ impl<'de> Deserialize<'de> for Listen {
     }
 }
 
-/// What named the address.
+/// The source of the address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ListenSource {
     /// `--listen`.
@@ -57,7 +57,7 @@ pub(crate) enum ListenSource {
     Environment,
     /// The configuration file.
     File(PathBuf),
-    /// Nothing.
+    /// The default: no setting names an address.
     Default,
 }
 

@@ -9,26 +9,26 @@ use serde::Deserialize;
 
 use crate::{secrets, serve::parse_duration};
 
-/// In place of `smtp_url`, which has a password in it.
+/// The variable that replaces `smtp_url`, because the URL contains a password.
 const SMTP_URL: &str = "PLENARY_SMTP_URL";
 
-/// The table; what is absent has its default.
+/// The table; an absent value has its default.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct NotifyTable {
-    /// Whether addresses that are not public are reached too [default: false]
+    /// Whether private addresses are allowed [default: false]
     private_addresses: bool,
-    /// The pause after the first attempt; each next one is twice as long [default: 5s]
+    /// The pause after the first attempt; it doubles each time [default: 5s]
     retry_first: Option<String>,
-    /// How long is tried [default: 24h]
+    /// How long delivery is retried [default: 24h]
     retry_for: Option<String>,
-    /// The server that takes mail [default: none]
+    /// The SMTP server for mail [default: none]
     smtp_url: Option<String>,
-    /// From whom mail is
+    /// Sender address of mail
     smtp_from: Option<String>,
-    /// Whom push services write to: `mailto:…` or `https://…` [default: the public URL]
+    /// Contact for push services: `mailto:…` or `https://…` [default: the public URL]
     contact: Option<String>,
-    /// Certificate authorities in place of the system's
+    /// Certificate authorities instead of the system's
     ca_file: Option<PathBuf>,
 }
 

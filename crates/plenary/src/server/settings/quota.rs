@@ -7,40 +7,40 @@ use plenary_edge::config::PAGE_RESERVED_BYTES;
 use plenary_log::UsageMax;
 use serde::Deserialize;
 
-/// Bytes that an owner may store, unless it is set.
+/// The default limit of stored bytes per owner.
 const STORED_BYTES_MAX: u64 = 10 << 30;
-/// Events that an owner may store, unless it is set.
+/// The default limit of stored events per owner.
 const STORED_EVENTS_MAX: u64 = 10_000_000;
 
-/// The table; what is absent has its default.
+/// The table; an absent value has its default.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Quota {
-    /// Bytes of events and contents that one owner's agents have stored [default: 10 GiB]
+    /// Maximum bytes of events and blobs stored by one owner's agents [default: 10 GiB]
     pub(crate) stored_bytes_max: Option<u64>,
-    /// Events that one owner's agents have stored [default: 10000000]
+    /// Maximum number of events stored by one owner's agents [default: 10000000]
     pub(crate) stored_events_max: Option<u64>,
-    /// Live streams of one owner at the same time, WebSockets and Server-Sent Events [default: 12000]
+    /// Maximum number of live streams of one owner, WebSockets and Server-Sent Events [default: 12000]
     pub(crate) streams_per_owner_max: Option<usize>,
-    /// Bytes of large answers that are being made or read, of all owners [default: 128 MiB]
+    /// Maximum bytes of large answers in progress, of all owners together [default: 128 MiB]
     pub(crate) answer_bytes_max: Option<usize>,
-    /// The same of one owner [default: 48 MiB]
+    /// The same for one owner [default: 48 MiB]
     pub(crate) answer_bytes_per_owner_max: Option<usize>,
-    /// Invitations of one owner's agents that wait for an answer of an agent that does not list them [default: 1000]
+    /// Maximum number of pending invitations from one owner's agents to an agent that does not list them [default: 1000]
     pub(crate) invitations_unanswered_max: Option<usize>,
-    /// Searches of one owner at once, of agents and messages together, and of context [default: 4]
+    /// Maximum number of concurrent searches of one owner: agents and messages together, and context [default: 4]
     pub(crate) searches_per_owner_max: Option<usize>,
-    /// Uploads of one owner's agents at once [default: 4]
+    /// Maximum number of concurrent uploads of one owner's agents [default: 4]
     pub(crate) uploads_per_owner_max: Option<usize>,
-    /// Exports of one owner at once [default: 4]
+    /// Maximum number of concurrent exports of one owner [default: 4]
     pub(crate) exports_per_owner_max: Option<usize>,
-    /// Sessions of the Model Context Protocol that one owner and its agents have open; past it the one that was silent
-    /// longest is closed [default: 1024]
+    /// Maximum number of open sessions of the Model Context Protocol of one owner and its agents; beyond it the least
+    /// recently used is closed [default: 1024]
     pub(crate) mcp_sessions_per_owner_max: Option<usize>,
 }
 
 impl Quota {
-    /// The same, where it can be kept.
+    /// The same values, once they are checked.
     pub(super) fn checked(self) -> anyhow::Result<Self> {
         let least = PAGE_RESERVED_BYTES;
         if [self.answer_bytes_max, self.answer_bytes_per_owner_max]
@@ -59,7 +59,7 @@ impl Quota {
         Ok(self)
     }
 
-    /// What an owner may store.
+    /// The storage limits of an owner.
     pub(crate) fn stored(&self) -> UsageMax {
         UsageMax {
             bytes: self.stored_bytes_max.unwrap_or(STORED_BYTES_MAX),
@@ -67,12 +67,12 @@ impl Quota {
         }
     }
 
-    /// Sessions of the Model Context Protocol of one owner.
+    /// The maximum number of sessions of the Model Context Protocol per owner.
     pub(crate) fn mcp_sessions_per_owner_max(&self) -> usize {
         self.mcp_sessions_per_owner_max.unwrap_or(plenary_mcp::server::SESSIONS_PER_OWNER_MAX)
     }
 
-    /// What the room of context counts.
+    /// The limits of the context room.
     pub(super) fn context(&self) -> Quotas {
         let default = Quotas::default();
         Quotas {
@@ -81,7 +81,7 @@ impl Quota {
         }
     }
 
-    /// Sets the limits of the edge.
+    /// Sets the limits of the HTTP edge.
     pub(super) fn limit(&self, config: &mut plenary_edge::Config) {
         let Self { streams_per_owner_max, answer_bytes_max, answer_bytes_per_owner_max, .. } = *self;
         config.streams_max = config.streams_max.min(config.connections_max);
@@ -94,17 +94,17 @@ impl Quota {
         }
     }
 
-    /// Searches of one owner at once, for agents and messages.
+    /// The maximum number of concurrent searches of one owner, for agents and messages.
     pub(crate) fn searches_per_owner_max(&self) -> usize {
         self.searches_per_owner_max.unwrap_or(plenary_accounts::limits::SEARCHES_PER_OWNER_MAX)
     }
 
-    /// Uploads of one owner's agents at once.
+    /// The maximum number of concurrent uploads of one owner's agents.
     pub(crate) fn uploads_per_owner_max(&self) -> usize {
         self.uploads_per_owner_max.unwrap_or(plenary_sessions::files::UPLOADS_PER_OWNER_MAX)
     }
 
-    /// Unanswered invitations of one owner at one agent.
+    /// The maximum number of unanswered invitations from one owner to one agent.
     pub(crate) fn invitations_unanswered_max(&self) -> usize {
         self.invitations_unanswered_max.unwrap_or(plenary_sessions::INVITATIONS_UNANSWERED_MAX)
     }

@@ -14,14 +14,14 @@ const FILE: &str = "plenary.toml";
 /// A configuration file that was read.
 #[derive(Debug, Default)]
 pub(super) struct Source {
-    /// What is in it.
+    /// Its text.
     pub(super) text: String,
-    /// Where it is, as an absolute path; absent where there is none.
+    /// Its absolute path; `None` if there is no file.
     pub(super) path: Option<PathBuf>,
 }
 
 impl Source {
-    /// The named file, which must be there, else the user's own where there is one.
+    /// Reads the named file, which must exist, or else the user's own if it exists.
     pub(super) fn read(named: Option<&Path>, var: Lookup<'_>) -> anyhow::Result<Self> {
         let own = || paths::config_dir(var).map(|directory| directory.join(FILE));
         let Some(path) = named.map(Path::to_owned).or_else(own) else { return Ok(Self::default()) };
@@ -46,7 +46,7 @@ impl Source {
         }
     }
 
-    /// A remark about a file in a directory that looks like a configuration and is not read.
+    /// A notice that a file in a directory looks like a configuration but is not read.
     pub(super) fn ignored_in(&self, directory: &Path) -> Option<String> {
         let there = directory.join(FILE);
         let real = |path: &Path| path.canonicalize().ok();

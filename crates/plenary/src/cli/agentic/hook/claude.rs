@@ -11,11 +11,11 @@ use crate::cli::{
     settings::{Document, File, Odd, Step},
 };
 
-/// When the hook runs.
+/// The event that runs the hook.
 const EVENT: &str = "Stop";
-/// A comment of the shell at the end of our command, by which it is found again.
+/// A shell comment at the end of our command, which identifies it.
 const MARK: &str = "# plenary context";
-/// Longest run of the hook, in seconds; the deposit gives up before.
+/// Maximum run time of the hook, in seconds; the deposit gives up earlier.
 const TIMEOUT_S: u64 = 20;
 
 pub(super) fn install(context: &Context, directory: &Path, command: &str, yes: bool) -> Result<(), Failure> {
@@ -67,7 +67,7 @@ fn file(directory: &Path) -> File {
     File::at(directory.join(".claude/settings.json"))
 }
 
-/// Settings with our hook once.
+/// The settings with our hook exactly once.
 fn with_hook(text: &str, command: &str) -> Result<String, Odd> {
     let entry = json!({"type": "command", "command": format!("{command} {MARK}"), "timeout": TIMEOUT_S});
     let there: Vec<Value> = ours(&Document::read(text)?).into_iter().map(|(_, hook)| hook).collect();
@@ -79,7 +79,7 @@ fn with_hook(text: &str, command: &str) -> Result<String, Odd> {
     Ok(document.text().to_owned())
 }
 
-/// Settings without our hooks, and without what is empty then.
+/// The settings without our hooks, and without members that are empty then.
 fn without_hook(text: &str) -> Result<String, Odd> {
     if text.trim().is_empty() {
         return Ok(text.to_owned());
@@ -103,7 +103,7 @@ fn without_hook(text: &str) -> Result<String, Odd> {
     Ok(document.text().to_owned())
 }
 
-/// Our hooks, each with the numbers of its group and of itself.
+/// Our hooks, each with the index of its group and its own.
 fn ours(document: &Document) -> Vec<((usize, usize), Value)> {
     let groups = document.value(&[Step::Key("hooks"), Step::Key(EVENT)]).unwrap_or_default();
     let mut found = Vec::new();

@@ -73,10 +73,10 @@ fn read(path: &Path) -> Result<String, Failure> {
     }
 }
 
-/// Replaced whole or not at all; it may be run from then on, by whoever might run it before.
+/// Replaces the file atomically and makes it executable; an existing file keeps its other permission bits.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let failed = |error: std::io::Error| unusable(path, &error.to_string());
-    // Where a hook is a link, what it leads to is changed.
+    // If the hook is a link, the target is changed.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory).map_err(failed)?;
@@ -93,7 +93,7 @@ fn is_shell(shebang: &str) -> bool {
     words.into_iter().any(|word| matches!(word, "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash"))
 }
 
-/// The hook with our block: where it stood before, else at the end, but before a last line that would not let it run.
+/// The hook with our block: in its old place, else at the end, but before a last line that would prevent it from running.
 fn with_block(before: &str, command: &str) -> String {
     let block = format!("{BEGIN}\n{command} </dev/null || :\n{END}\n");
     if let Some((head, tail)) = around(before) {
@@ -114,7 +114,7 @@ fn without_block(before: &str) -> String {
     around(before).map_or(before.to_owned(), |(head, tail)| format!("{head}{tail}"))
 }
 
-/// What stands before and behind our block.
+/// The text before and after our block.
 fn around(text: &str) -> Option<(&str, &str)> {
     let from = text.find(BEGIN)?;
     let to = from + text[from..].find(END)? + END.len();

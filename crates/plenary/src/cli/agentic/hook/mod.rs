@@ -23,7 +23,7 @@ pub(crate) enum Command {
     Remove(Remove),
 }
 
-/// Which hook.
+/// The kinds of hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum HookKind {
     /// After each commit in this Git repository
@@ -32,7 +32,7 @@ enum HookKind {
     Claude,
 }
 
-/// What to install.
+/// The arguments of `hook install`.
 #[derive(Debug, Args)]
 pub(crate) struct Install {
     /// `git`: after each commit; `claude`: when Claude Code stops in this directory
@@ -43,7 +43,7 @@ pub(crate) struct Install {
     yes: bool,
 }
 
-/// What to take out.
+/// The arguments of `hook remove`.
 #[derive(Debug, Args)]
 pub(crate) struct Remove {
     /// The hook to remove: `git` or `claude`
@@ -69,10 +69,10 @@ pub(super) fn run(context: &Context, place: &PlaceArgs, command: &Command) -> Re
     }
 }
 
-/// The line a hook runs in `from`. It finds what this command finds now: whatever only this terminal or a directory
-/// further down says is written into it, but never a token.
+/// The command line of a hook in the directory `from`. It contains every setting that only this terminal or a
+/// subdirectory has, so that it finds the same project; but never a token.
 fn deposit_command(context: &Context, args: &PlaceArgs, from: &Path) -> Result<String, Failure> {
-    // What cannot be deposited from here is said now, and not at every commit.
+    // An impossible deposit fails here, not at every commit.
     let project = Place::of(context, args)?.project()?.to_owned();
     let is_found = |file: &Path| file.parent().is_some_and(|directory| from.starts_with(directory));
     let executable = std::env::current_exe()
@@ -95,7 +95,7 @@ fn deposit_command(context: &Context, args: &PlaceArgs, from: &Path) -> Result<S
     Ok(words.iter().map(|word| crate::cli::shell::quoted(word)).collect::<Vec<_>>().join(" "))
 }
 
-/// A token that only this terminal has does not reach a hook.
+/// Warns if only this terminal has the token: it does not reach a hook.
 fn warn(context: &Context) -> Result<(), Failure> {
     if context.token_flag().is_some() || context.given_token()?.is_some() {
         context.out.note(

@@ -1,7 +1,7 @@
 //! Front matter: `key: value` lines, lists as `[a, b]` or on separate lines, between two lines of `---`.
 //! Must not know: the rest of YAML; unknown syntax is text.
 
-/// What a note's front matter says.
+/// The values of a note's front matter.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in super::super) struct Front {
     /// `title`
@@ -26,11 +26,11 @@ pub(in super::super) struct Front {
     pub(in super::super) tags: Vec<String>,
     /// `deliverables`
     pub(in super::super) deliverables: Vec<String>,
-    /// Keys that mean nothing here.
+    /// Unknown keys.
     pub(in super::super) unknown: Vec<String>,
 }
 
-/// The front matter and what is behind it; all is behind it where there is none.
+/// The front matter and the text after it; without front matter, all is text.
 pub(super) fn split(text: &str) -> (Front, &str) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
@@ -107,7 +107,7 @@ fn listed(value: &str) -> Vec<String> {
     parts.iter().filter_map(|part| plain(part)).collect()
 }
 
-/// A value without its quotes; an empty one is none.
+/// A value without its quotes; `None` if it is empty.
 fn plain(value: &str) -> Option<String> {
     let value = value.trim();
     let quoted = |mark| value.strip_prefix(mark).and_then(|rest: &str| rest.strip_suffix(mark));

@@ -4,20 +4,20 @@
 /// A line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Line<'a> {
-    /// As it was written, without its line break.
+    /// The text as written, without its line break.
     pub(super) text: &'a str,
-    /// What it is.
+    /// Its kind.
     pub(super) kind: Kind<'a>,
 }
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind<'a> {
     /// `## text`
     Heading {
-        /// How many `#`.
+        /// The number of `#`.
         level: usize,
-        /// Without them.
+        /// The text after them.
         text: &'a str,
     },
     /// `- text`, `* text`, `+ text`, `1. text`, `1) text`, with or without a box.
@@ -77,7 +77,7 @@ fn item(text: &str) -> Option<&str> {
     Some(unboxed.unwrap_or(item).trim())
 }
 
-/// What a section lists: its items with the lines that go on with them, and its other paragraphs.
+/// The entries of a section: its items with their continuation lines, and its other paragraphs.
 pub(super) fn items(lines: &[Line<'_>]) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
     let mut open = false;

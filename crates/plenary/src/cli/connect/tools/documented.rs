@@ -1,4 +1,4 @@
-//! Coding agents by their documentation; no test runs them. Pure.
+//! Coding agents described from their documentation; no test runs them. Pure.
 //! Must not know: how settings are changed.
 
 use super::super::{
@@ -79,7 +79,7 @@ pub(super) const ANTIGRAVITY: Tool = Tool {
     }),
     hooks: Hooks::Settings(Settings {
         list: &["plenary"],
-        // It asks before each request to its model.
+        // This event comes before each request to the model.
         renamed: &[("PreInvocation", "PostToolUse")],
         ..hooks(
             files(".agents/hooks.json", ".gemini/antigravity-cli/hooks.json"),
@@ -180,7 +180,7 @@ pub(super) const CURSOR: Tool = Tool {
     servers: Some(Servers { http: ("url", ENV), ..servers(at(".cursor/mcp.json")) }),
     hooks: Hooks::Settings(Settings {
         besides: &[("version", FixedValue::Number(1))],
-        // Before a prompt it takes no text.
+        // Its hook before a prompt takes no text.
         ..hooks(
             at(".cursor/hooks.json"),
             HookShape::Flat,

@@ -14,7 +14,7 @@ const OPENCODE_SETTINGS: Place =
 const KILO_SETTINGS: Place = moved(files("kilo.json", ".config/kilo/kilo.json"), XDG, "kilo/kilo.json");
 const AMP_SETTINGS: Place = files(".amp/settings.json", ".config/amp/settings.json");
 
-/// Servers of OpenCode, and of Kilo, which began as it.
+/// The servers of OpenCode, and of Kilo, which is a fork of it.
 const fn opencode(place: Place) -> Servers {
     Servers {
         place,
@@ -27,7 +27,8 @@ const fn opencode(place: Place) -> Servers {
     }
 }
 
-/// The module of both, where a directory of theirs would have them install packages into it.
+/// The module of both. In a project, a plugin directory of theirs would make them install packages into it, so `project` is
+/// another path.
 const fn opencode_module(project: &'static str, named: &'static str, user: Place) -> Module {
     Module {
         place: Place { project: Some(project), ..user },

@@ -30,7 +30,7 @@ pub(super) const CLAUDE: Tool = Tool {
         types: (Some("stdio"), Some("http")),
         ..servers(files(".mcp.json", ".claude.json"))
     }),
-    // Not `settings.json`, which others of the project share.
+    // Not `settings.json`, which is shared with the other users of the project.
     hooks: Hooks::Settings(hooks(
         files(".claude/settings.local.json", ".claude/settings.json"),
         SECONDS,
@@ -55,7 +55,7 @@ pub(super) const CODEX: Tool = Tool {
     servers: Some(Servers {
         list: &["mcp_servers"],
         shape: ServerShape::Toml,
-        // It gives a call up after 60 s unless it is told otherwise; a tool waits for 110 s at most.
+        // Its default time limit of a call is 60 s; our tools wait for at most 110 s.
         more: &[("tool_timeout_sec", More::Number(120))],
         ..servers(moved(at(".codex/config.toml"), CODEX_HOME, "config.toml"))
     }),
@@ -143,7 +143,7 @@ pub(super) const KIMI: Tool = Tool {
     title: "Kimi Code",
     program: "kimi",
     servers: Some(Servers { more: &[("toolTimeoutMs", More::Number(120_000))], ..servers(KIMI_SETTINGS) }),
-    // Its hooks are the user's, in every directory.
+    // It has hooks only for the user, in every directory.
     hooks: Hooks::Settings(hooks(
         Place { project: None, user: ".kimi-code/config.toml", moved: Some((KIMI_HOME, "config.toml")) },
         HookShape::Toml,

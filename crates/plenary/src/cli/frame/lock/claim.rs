@@ -18,15 +18,15 @@ use crate::cli::{
     },
 };
 
-/// How long giving up may take; the command is over, and its claim ends by itself anyway.
+/// How long the release may take; the command is over, and the claim expires anyway.
 const RELEASE_MAX: Duration = Duration::from_secs(5);
-/// How much of the server's memory may pass before the claim is announced anew for those who come late. Extensions
-/// do not say what they extend.
+/// The share of the retention after which the claim is announced again for new listeners. An extension does not
+/// repeat what it extends.
 const ANNOUNCE_SHARE: u32 = 2;
-/// Where the server does not say how long it remembers.
+/// The retention if the server does not report it.
 const REMEMBERED: Duration = Duration::from_secs(300);
 
-/// A claim.
+/// A claim of this session.
 pub(super) struct Claim<'a> {
     pub(super) context: &'a Context,
     pub(super) speaker: Speaker,
@@ -42,7 +42,7 @@ impl Claim<'_> {
         self.frame.send(self.context, &self.speaker, payload).await
     }
 
-    /// Says that the resource is claimed.
+    /// Announces the claim.
     pub(super) async fn announce(&self) -> Result<Reply<FrameReceipt>, Failure> {
         let request = LockRequest {
             resource: self.resource.clone(),
@@ -58,8 +58,8 @@ impl Claim<'_> {
         self.send(&Payload::LeaseExtend(extend)).await
     }
 
-    /// Prolongs the claim for ever, by a lease once in a lease, begun so early that most of one is always left. Trouble
-    /// is told once, and is no reason to stop what is going on under the claim.
+    /// Extends the claim for ever, early enough that most of a lease always remains. An error is reported once, and does
+    /// not stop the work under the claim.
     pub(super) async fn keep(&self) {
         let remembered = match self.speaker.client.retention(&self.speaker.handle).await {
             Ok(kept) => Duration::from_millis(kept.max_age_ms),
@@ -72,7 +72,7 @@ impl Claim<'_> {
             sleep_until(due).await;
             let said = if Instant::now() >= announce {
                 announce = Instant::now() + remembered / ANNOUNCE_SHARE;
-                // The new announcement comes before the extension, which would be lost on whoever is new.
+                // Announce before extending: a new listener would ignore the extension.
                 match self.announce().await {
                     Ok(_) => self.extend().await,
                     Err(failure) => Err(failure),
@@ -96,7 +96,7 @@ impl Claim<'_> {
         }
     }
 
-    /// Gives the claim up.
+    /// Releases the claim.
     pub(super) async fn release(&self) {
         let release = LockRelease { lease_id: self.lease_id.clone(), resource: Some(self.resource.clone()) };
         let payload = Payload::LockRelease(release);
@@ -108,7 +108,7 @@ impl Claim<'_> {
         self.note(&format!("the claim was not released ({trouble}); it expires by itself"));
     }
 
-    /// A remark beside the command's own output.
+    /// Prints a note beside the command's own output.
     pub(super) fn note(&self, text: &str) {
         self.context.out.note(&format!("plenary: {text}"));
     }

@@ -13,13 +13,13 @@ use tokio::{
 use super::{claim::Claim, looking};
 use crate::cli::failure::{Exit, Failure};
 
-/// What the shell says of a command that cannot be run, and of one that is not there.
+/// The shell's exit code for a command that cannot be run; the next one is for a command that does not exist.
 const CANNOT_RUN: u8 = 126;
 const NOT_FOUND: u8 = 127;
-/// Above it stands the number of the signal that ended a command.
+/// The shell adds this to the number of the signal that ended a command.
 const BY_SIGNAL: i32 = 128;
 
-/// Claims, runs, gives up.
+/// Claims, runs the command, and releases.
 pub(super) async fn run(
     claim: &Claim<'_>,
     wait: Option<Duration>,
@@ -48,7 +48,7 @@ pub(super) async fn run(
     }
 }
 
-/// Starts the command, or says why it could not be and with which exit code that is told.
+/// Starts the command; on failure reports why, and returns the exit code.
 fn start(claim: &Claim<'_>, command: &[String]) -> Result<Child, u8> {
     let Some((program, arguments)) = command.split_first() else { return Err(CANNOT_RUN) };
     let started = Command::new(program).args(arguments).env("PLENARY_LEASE", claim.lease_id.as_str()).spawn();
@@ -58,7 +58,7 @@ fn start(claim: &Claim<'_>, command: &[String]) -> Result<Child, u8> {
     })
 }
 
-/// Waits for the command's end, passing on what it is told.
+/// Waits for the command to end, and forwards signals to it.
 async fn attend(child: &mut Child, signals: &mut Signals) -> Result<u8, Failure> {
     loop {
         tokio::select! {
@@ -71,17 +71,17 @@ async fn attend(child: &mut Child, signals: &mut Signals) -> Result<u8, Failure>
 }
 
 fn pass_on(child: &Child, told: Signal) {
-    // The terminal tells its whole foreground group at once; telling the command twice could mean more to it.
+    // The terminal signals its whole foreground group; a second signal could mean more to the command.
     if matches!(told, Signal::INT | Signal::QUIT) && in_foreground() {
         return;
     }
     if let Some(pid) = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw) {
-        // It may be over already.
+        // The command may have ended already.
         let _over = kill_process(pid, told);
     }
 }
 
-/// Whether this process stands in the foreground of its terminal, where Ctrl-C reaches the command by itself.
+/// Whether this process is in the terminal's foreground group, where Ctrl-C reaches the command directly.
 fn in_foreground() -> bool {
     File::open("/dev/tty")
         .is_ok_and(|tty| rustix::termios::tcgetpgrp(tty).is_ok_and(|group| group == getpgrp()))
@@ -99,7 +99,7 @@ fn by_signal(number: i32) -> u8 {
     u8::try_from(BY_SIGNAL + number).unwrap_or(u8::MAX)
 }
 
-/// What we may be told to do.
+/// The signals that are forwarded.
 struct Signals {
     hangup: unix::Signal,
     interrupt: unix::Signal,

@@ -17,20 +17,19 @@ use crate::cli::{
     frame::{query::opened, words},
 };
 
-/// How long the claim itself may take to come back on the stream; where the scope leaves this session out it never
-/// does.
+/// How long the claim may take to come back on the stream. It never does if the scope excludes this session.
 const LOOK_MAX: Duration = Duration::from_secs(3);
 
-/// A claim that was announced, and what is known of others.
+/// An announced claim, and the claims of others.
 pub(super) struct AnnouncedClaim {
     pub(super) reply: Reply<FrameReceipt>,
     stream: FrameStream,
     leases: Leases,
-    /// The claim came back on the stream that was opened here to look.
+    /// Whether the claim came back on the stream that this command opened.
     came_back: bool,
 }
 
-/// Announces the claim, warns of those that came before it, and waits for them where that was asked for.
+/// Announces the claim, warns of earlier claims, and waits for them if requested.
 pub(super) async fn claim(claim: &Claim<'_>, wait: Option<Duration>) -> Result<AnnouncedClaim, Failure> {
     let seat = claim.speaker.aside("lock");
     let subscription = Subscription { seat, retained: true, ..claim.speaker.subscription() };
@@ -72,7 +71,7 @@ impl AnnouncedClaim {
         Ok(())
     }
 
-    /// How many sessions the claim reached beside the look at it.
+    /// The number of sessions that the claim reached, not counting this command's own stream.
     pub(super) fn others(&self) -> u64 {
         self.reply.delivered_count.saturating_sub(u64::from(self.came_back))
     }
@@ -89,7 +88,7 @@ impl AnnouncedClaim {
         ahead.into_iter().cloned().collect()
     }
 
-    /// Waits until nobody is ahead, prolonging the claim, which keeps its place.
+    /// Waits until no earlier claim is left; extends this claim meanwhile, so that it keeps its place.
     async fn wait(&mut self, claim: &Claim<'_>, until: Instant) -> Result<(), Failure> {
         let waited = tokio::select! {
             waited = self.free(claim, until) => waited,

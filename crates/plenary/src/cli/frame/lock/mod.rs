@@ -23,11 +23,11 @@ use crate::{
 };
 use claim::Claim;
 
-/// The longest lease there is (FO-26): one hour.
+/// Maximum lease (FO-26): one hour.
 const LEASE_MAX: Duration = Duration::from_secs(3_600);
-/// A claim without a command.
+/// The lease of a claim without a command.
 const LONE_LEASE: Duration = Duration::from_secs(300);
-/// A claim that its command's run prolongs: so long after a crash it is over by itself.
+/// The lease of a claim that is extended while its command runs: after a crash the claim expires this soon.
 const KEPT_LEASE: Duration = Duration::from_secs(60);
 
 /// Shown under `--help`.
@@ -38,7 +38,7 @@ of the signal that ended it, or 126 or 127 if it could not be run. PLENARY_LEASE
 Without a command: claims the resource and prints the lease's id for `plenary frame unlock` and `extend`.
 A claim is advisory: it informs others and blocks nobody. The server keeps no table of claims.";
 
-/// A claim, and what to do under it.
+/// The arguments of `frame lock`.
 #[derive(Debug, Args)]
 #[command(after_help = LOCK_HELP)]
 pub(crate) struct Lock {
@@ -65,7 +65,7 @@ pub(crate) struct Lock {
     command: Vec<String>,
 }
 
-/// Which claim to give up.
+/// The arguments of `frame unlock`.
 #[derive(Debug, Args)]
 pub(crate) struct Unlock {
     /// The lease's id, or the claimed resource
@@ -76,7 +76,7 @@ pub(crate) struct Unlock {
     seat: SeatArgs,
 }
 
-/// Which claim to prolong.
+/// The arguments of `frame extend`.
 #[derive(Debug, Args)]
 pub(crate) struct Extend {
     /// The lease's id, or the claimed resource
@@ -140,7 +140,7 @@ pub(super) async fn extend(context: &Context, args: Extend) -> Result<(), Failur
     report(context, &args.frame.send(context, &speaker, &payload).await?)
 }
 
-/// A lease by its id; or by what was claimed, where this agent's claim is among what the server still has.
+/// Finds a lease by its id, or by the claimed resource among this agent's claims that the server still holds.
 async fn known(
     context: &Context,
     speaker: &Speaker,

@@ -5,20 +5,20 @@ use std::path::Path;
 
 use crate::cli::context::Context;
 
-/// A path that exists on this machine, or whose directory does, is made absolute, without links; any other name stays
-/// as it is.
+/// The name of a resource. A path is made absolute, with links resolved, if it or its directory exists on this machine;
+/// any other name stays unchanged.
 pub(super) fn named(context: &Context, text: &str) -> String {
     context.around.directory().map_or_else(|| text.to_owned(), |directory| within(directory, text))
 }
 
 fn within(directory: &Path, text: &str) -> String {
     if text.is_empty() {
-        // The server says what is wrong with it.
+        // The server reports the error.
         return String::new();
     }
     let path = directory.join(text);
     let absolute = path.canonicalize().or_else(|absent| match (path.parent(), path.file_name()) {
-        // A bare name may be anything; with a directory before it, it is a file to be made there.
+        // A bare name may be anything; with an existing directory before it, it is a new file there.
         (Some(parent), Some(name)) if text.contains('/') => Ok(parent.canonicalize()?.join(name)),
         _ => Err(absent),
     });

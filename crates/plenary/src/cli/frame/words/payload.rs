@@ -7,7 +7,7 @@ use crate::out::span;
 
 type Wording = (String, Vec<String>);
 
-/// The main text, which may have several lines, and one-line remarks.
+/// The main text, which may have several lines, and additional single lines.
 pub(super) fn said(payload: &Payload) -> Wording {
     match payload {
         Payload::Advisory(it) => (
