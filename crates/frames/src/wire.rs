@@ -74,7 +74,7 @@ pub struct RosterEntry {
     pub started_at: String,
 }
 
-/// A subscription as one process tells another.
+/// A subscription in an answer to another process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RemoteSubscription {
     #[serde(rename = "a")]
