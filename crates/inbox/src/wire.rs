@@ -180,16 +180,16 @@ pub struct AckRequest {
     cut: Vec<CutText>,
 }
 
-/// What is acknowledged.
+/// The target of an acknowledgement.
 pub(crate) enum AckTarget {
-    /// A page of the inbox, and what it was asked for behind.
+    /// A page of the inbox, with the `after` of its read.
     Page { cursor: String, after: Option<String>, state: AckState, cut: Vec<CutItem> },
     /// Events of a session.
     Session(SessionId, Run),
 }
 
 impl AckRequest {
-    /// Which of the two it names.
+    /// The target that the request names.
     pub(crate) fn named(self) -> Result<AckTarget, Rejection> {
         match (self.cursor, self.session_id, self.sequence) {
             (Some(cursor), None, None) => {
@@ -285,7 +285,7 @@ pub struct AttentionRequest {
 }
 
 impl AttentionRequest {
-    /// What is to hold, where it can be meant.
+    /// The change, if it is valid.
     pub(crate) fn change(&self, now: TimestampMs) -> Result<AttentionChange, Rejection> {
         let change = AttentionChange { level: self.attention, until: self.attention_until.map(TimestampMs) };
         let wrong = || invalid("`attention_until` must lie ahead, by at most 366 days, and `open` has none.");
@@ -318,7 +318,7 @@ pub struct AddressRequest {
     pub(crate) session_id: SessionId,
 }
 
-/// Whose moment it is.
+/// The source and event of a report.
 pub(crate) struct CodingEvent {
     pub(crate) session: String,
     pub(crate) client: String,
@@ -326,19 +326,20 @@ pub(crate) struct CodingEvent {
     pub(crate) spoke_in: Option<SessionId>,
 }
 
-/// What a session was shown: the moment, the page's cursor, its items, and what it left out.
+/// The parsed body of `POST /inbox/shown`: the event, the page's cursor, its items, and those it left
+/// out.
 pub(crate) struct ToldShown {
     pub(crate) told: CodingEvent,
     pub(crate) cursor: String,
     pub(crate) spots: Vec<Spot>,
     pub(crate) held: Vec<Spot>,
     pub(crate) cut: Vec<CutItem>,
-    /// Whether it was told of what had waited.
+    /// Whether the session got the digest of waiting items.
     pub(crate) digest: bool,
 }
 
 impl MomentRequest {
-    /// What it says, where it says it as it must.
+    /// The validated request.
     pub(crate) fn check(self) -> Result<CodingEvent, Rejection> {
         let Self { session, client, event, session_id: spoke_in } = self;
         if spoke_in.is_some() != (event == Moment::Spoke) {
@@ -353,7 +354,7 @@ impl MomentRequest {
 }
 
 impl ShownRequest {
-    /// What it says, where it says it as it must.
+    /// The validated request.
     pub(crate) fn check(self) -> Result<ToldShown, Rejection> {
         let Self { session, client, event, cursor, items, held, cut, attention: digest } = self;
         let told = MomentRequest { session, client, event, session_id: None }.check()?;
@@ -375,7 +376,7 @@ impl ShownRequest {
     }
 }
 
-/// What was cut, where it is said as it must be.
+/// The cut items, if they are valid.
 fn cut_items(cut: &[CutText]) -> Result<Vec<CutItem>, Rejection> {
     let wrong = || {
         invalid("`cut` has at most 100 ids of the page, each with `shown_characters` below its `characters`.")
