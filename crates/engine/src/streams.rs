@@ -246,7 +246,8 @@ impl<R: Room> Streams<R> {
         attempted(ended, Ok(decision.reply))
     }
 
-    /// Appends what was decided on a locked state, which evolves with it. It is the same for every command of a room.
+    /// Appends a decision on a locked state, which evolves with it. Compiled once for all commands of a
+    /// room.
     async fn submit(
         &self,
         (slot, entry, mut guard): (Slot, &Entry<R::State>, Guard<'_, R>),
@@ -307,7 +308,7 @@ impl<R: Room> Streams<R> {
         }
     }
 
-    /// The state behind the lock, loaded when it is absent or stale.
+    /// The locked state, loaded if it is absent or stale.
     async fn load<'g>(
         &self,
         entry: &Entry<R::State>,
@@ -319,14 +320,14 @@ impl<R: Room> Streams<R> {
         guard.as_mut().ok_or_else(gone)
     }
 
-    /// The state as the store has it now, in place of the one that was in memory.
+    /// Loads the current state of the store, in place of the one in memory.
     fn loaded<'a>(
         &'a self,
         entry: &'a Entry<R::State>,
         had: Option<LoadedState<R::State>>,
     ) -> Sealed<'a, Result<LoadedState<R::State>, Fault>> {
         seal(async move {
-            // What is on disk as it stands is only gone on with; what ran ahead is begun again.
+            // A state that is fully on disk is continued; one that ran ahead is restarted.
             let ran_ahead = had.as_ref().is_some_and(|loaded| !is_sound(loaded));
             let newest = entry.observed();
             let from =
@@ -351,7 +352,7 @@ impl<R: Room> Streams<R> {
         Ok(LoadedState::on_disk(stream, state, version))
     }
 
-    /// Folds what stands on the stream behind a state.
+    /// Folds the events of the stream after a state.
     async fn fold(
         &self,
         stream: &StreamName,
@@ -377,17 +378,17 @@ impl<R: Room> Streams<R> {
     }
 }
 
-/// The lock, where it becomes free within a few tries: nobody holds it for long.
+/// The lock, if it becomes free within a few tries: it is never held for long.
 fn spin<T>(lock: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     (0..SPINS).find_map(|_| lock.try_lock().ok())
 }
 
-/// What cannot be.
+/// An impossible fault.
 fn gone() -> Fault {
     Fault::Corrupt("a state that was just loaded is gone".into())
 }
 
-/// Whether all of a state is known to be on disk.
+/// Whether the whole state is known to be on disk.
 fn is_sound<S>(loaded: &LoadedState<S>) -> bool {
     !loaded.chain.is_broken() && !loaded.is_ahead()
 }
@@ -407,7 +408,7 @@ fn must_load<S>(entry: &Entry<S>, loaded: Option<&LoadedState<S>>) -> bool {
     entry.is_stale() || loaded.is_none_or(|loaded| loaded.chain.is_broken())
 }
 
-/// Folds the decided events in place; gives the state back when a snapshot of it is due.
+/// Folds the decided events in place; returns the state if a snapshot of it is due.
 pub(crate) fn evolve<R: Room>(
     loaded: &mut LoadedState<R::State>,
     events: &[R::Event],
@@ -432,12 +433,13 @@ pub(crate) fn replayed<T: DeserializeOwned>(outcome: &[u8]) -> Result<Executed<T
     Ok(Executed { reply, replayed: true, position: None::<Position> })
 }
 
-/// The first retries are at once, for a store may keep the turn for them. Later on every second one gives the other writer
-/// room, each for a time of its own, so that those who lost together don't come back together.
+/// The first retries are immediate, because a store may keep the turn for them. Later, every second
+/// retry waits a random time to let other writers through, so that writers that lost together don't
+/// return together.
 async fn back_off(attempt: usize) {
     if attempt >= 2 && attempt.is_multiple_of(2) {
         let most_us = 1_000_u64 << attempt.min(5);
-        // Without randomness the whole time is waited.
+        // Without randomness it waits the whole time.
         let us = getrandom::u64().map_or(most_us, |random| random % most_us);
         tokio::time::sleep(Duration::from_micros(us)).await;
     }
