@@ -1,5 +1,5 @@
 //! The automation of this repository: one subcommand, one module with `Args` and `run`.
-//! Must not know: how a subcommand does its work. To add one: its `mod`, its variant, its arm.
+//! Must not know: how a subcommand works. To add one: its `mod`, its variant, its arm.
 
 use std::process::ExitCode;
 

@@ -1,5 +1,6 @@
-//! The soak command: coding agents with every known fault against the real binary, for as long as it is told.
-//! Must not know: which faults there are.
+//! The soak command: coding agents with every known fault against the real binary, for a chosen number
+//! of messages.
+//! Must not know: the faults.
 
 use std::path::PathBuf;
 
@@ -7,10 +8,10 @@ use anyhow::{Context, Result};
 
 use crate::{console, process, workspace};
 
-/// The test that it is.
+/// The test that it runs.
 const TEST: &str = "hook::soak";
 
-/// How long.
+/// The options of the command.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// How many messages are sent to the coding agents; the suite sends about 300

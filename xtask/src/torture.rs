@@ -1,5 +1,6 @@
-//! The torture command: three nodes with three NATS servers in network namespaces, of which everything breaks in turn.
-//! Must not know: what breaks, and what must hold.
+//! The torture command: three nodes with three NATS servers in network namespaces, with injected faults
+//! of every kind.
+//! Must not know: the faults, and the invariants.
 
 use std::path::PathBuf;
 
@@ -11,10 +12,10 @@ use crate::{
     process, workspace,
 };
 
-/// The test that it is.
+/// The test that it runs.
 const TEST: &str = "nodes::nodes_lose_nothing";
 
-/// How long.
+/// The options of the command.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// How many rounds; in each something else breaks
@@ -28,7 +29,8 @@ pub(crate) struct Args {
     figures: Option<PathBuf>,
 }
 
-/// Builds the binary and the suite, and runs the test. It needs the right to make network namespaces.
+/// Builds the binary and the suite, and runs the test. It requires the permission to create network
+/// namespaces.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
     nats::ensure()?;
