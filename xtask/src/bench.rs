@@ -13,19 +13,19 @@ use crate::{console, needs, process, workspace};
 /// The document that a full benchmark writes.
 const DOCUMENT: &str = "docs/benchmarks.md";
 
-/// How much to measure.
+/// The options of the command.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Small sizes and short windows: does everything work?
+    /// Use small sizes and short windows, to check that everything works
     #[arg(long)]
     quick: bool,
-    /// Ten million events, not one, for the cost as the log grows; takes several minutes more
+    /// Use ten million events, not one million, for the cost as the log grows; takes several minutes more
     #[arg(long)]
     full: bool,
     /// Only these figures, e.g. P1,P4
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
     only: Vec<String>,
-    /// Show the table and leave the document alone, as `--quick` and `--only` do
+    /// Show the table without writing the document, as `--quick` and `--only` do
     #[arg(long)]
     dry: bool,
 }

@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// The first node's port; the others follow, then the NATS servers
     #[arg(long, default_value_t = 7_420)]
     port: u16,
-    /// Directory of all data; kept, so that the next run goes on [default: `cluster` in the target directory]
+    /// Directory of all data, kept for the next run [default: `cluster` in the target directory]
     #[arg(long)]
     data: Option<std::path::PathBuf>,
 }

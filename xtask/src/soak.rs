@@ -14,13 +14,13 @@ const TEST: &str = "hook::soak";
 /// The options of the command.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many messages are sent to the coding agents; the suite sends about 300
+    /// Number of messages to the coding agents; the suite sends about 300
     #[arg(long, default_value_t = 20_000)]
     sends: u32,
     /// The seed that a failing run printed
     #[arg(long)]
     seed: Option<u64>,
-    /// The binary to soak [default: one is built in the profile of the tests]
+    /// The binary to test [default: one is built in the profile of the tests]
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
 }

@@ -18,13 +18,13 @@ const TEST: &str = "nodes::nodes_lose_nothing";
 /// The options of the command.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many rounds; in each something else breaks
+    /// Number of rounds, each with another fault
     #[arg(long, default_value_t = 200)]
     rounds: u32,
-    /// The number of the first round, to go on behind one that failed
+    /// Number of the first round, to continue after a failed one
     #[arg(long, default_value_t = 0)]
     first: u32,
-    /// File for the figures of each round, one JSON object a line
+    /// File for the figures of each round, one JSON object per line
     #[arg(long)]
     figures: Option<PathBuf>,
 }

@@ -61,7 +61,7 @@ pub struct Listener {
     origin: Option<Arc<Origin>>,
 }
 
-/// What every connection of a listener shares.
+/// The state that all connections of a listener share.
 struct ListenerState {
     ground: Ground,
     admission: Arc<Admission>,

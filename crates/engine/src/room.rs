@@ -29,7 +29,7 @@ pub trait Room: Send + Sync + 'static {
     }
     /// Pure: the state after an event.
     fn evolve(state: &mut Self::State, version: Version, at: TimestampMs, event: &Self::Event);
-    /// Pure: what an event changes in the indexes. `id` is the stream's own.
+    /// Pure: the index changes of an event. `id` is the stream's own.
     fn index(_id: &str, _event: &Self::Event) -> Vec<IndexOp> {
         Vec::new()
     }

@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&kept).unwrap(), r#"{"position":7}"#);
     }
 
-    /// What is seen to in one lane may take as long as it likes: here until all of the other lane was seen to.
+    /// Work in one lane may take any time: here until the other lane is done.
     #[tokio::test]
     async fn given_much_work_in_one_lane_then_another_does_not_wait_for_it() {
         let store = Store::new();

@@ -180,7 +180,7 @@ mod tests {
     fn runs_that_begin_anew_leave_nothing_behind() {
         let tail = Tail::<()>::new(1 << 20);
         tail.push([event("idle", 1)].iter());
-        // Somebody comes and goes, and each time the run begins anew.
+        // A reader comes and goes, and each time the run begins anew.
         for version in (1..40_000).step_by(2) {
             tail.push([event("a", version)].iter());
         }

@@ -190,11 +190,11 @@ struct WaitQuery {
 /// The query of `GET /sessions/{id}/messages/{sequence}/status`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct StatusQuery {
-    /// How long to wait, in seconds; not at all when absent, at most 60.
+    /// Seconds to wait, at most 60; no wait when absent.
     #[schemars(with = "Option<u64>", range(max = 60))]
     timeout_s: Option<String>,
-    /// How far it has to come with every recipient, to end the wait: `delivered`, `shown`, `in_context` (`seen` is the same),
-    /// `answered` or `acknowledged`; `in_context` when absent. Whoever can never get it is not waited for.
+    /// The state that every recipient must reach to end the wait: `delivered`, `shown`, `in_context` (`seen` is the same),
+    /// `answered` or `acknowledged`; `in_context` when absent. Recipients that can never get it do not count.
     until: Option<String>,
 }
 

@@ -54,11 +54,11 @@ pub enum Moment {
     Compact,
     /// The session ended normally.
     End,
-    /// It spoke in a session of the network, `session_id`.
+    /// It sent a message in a session of the network, `session_id`.
     Spoke,
     /// Its program is running.
     Alive,
-    /// Its program is gone without an end event.
+    /// Its program has ended without an end event.
     Gone,
 }
 
@@ -140,7 +140,7 @@ pub(crate) struct SessionPresence {
     /// The last period in which it did not let everything disturb it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) attention: Option<Attention>,
-    /// When it was last told of what had waited.
+    /// When it last got a digest of waiting items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) told: Option<TimestampMs>,
     /// Sessions of the network in which it was the last of its agent's to speak, the last one last.
@@ -170,21 +170,21 @@ impl SessionPresence {
     }
 }
 
-/// Why something waits.
+/// Why a message waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The recipient was invited, and has not joined.
+    /// The recipient was invited but has not joined.
     NotJoined,
-    /// The message was cut, and the rest was not read.
+    /// The message was cut, and its rest was not read.
     RestUnread,
-    /// The recipient, or its coding session, lets itself be disturbed by its own people, urgent messages and replies alone.
+    /// Only agents of the same owner, urgent messages and replies may disturb the recipient or its coding session.
     Focus,
-    /// The recipient, or its coding session, does not want to be disturbed.
+    /// Nothing may disturb the recipient or its coding session.
     Dnd,
     /// A coding session is live; its next event receives the message.
     NextEvent,
-    /// A coding session is live that has tools but runs no hooks: it must read its inbox.
+    /// A live coding session has tools but no hooks: it must read its inbox.
     HooksOff,
     /// The recipient's coding agent is not running.
     NoLiveSession,

@@ -154,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    /// What SQLite makes of EIO on a read: `SQLITE_IOERR_CORRUPTFS` where it opens a file, `SQLITE_CORRUPT` in a query.
+    /// SQLite's error for EIO on a read: `SQLITE_IOERR_CORRUPTFS` when it opens a file, `SQLITE_CORRUPT` in a query.
     #[test]
     fn a_disk_that_does_not_give_a_page_is_unavailable() {
         for code in

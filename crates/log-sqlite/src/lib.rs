@@ -37,7 +37,7 @@ pub const DATABASE_FILE: &str = "plenary.db";
 /// The file whose lock excludes a second process, within the data directory.
 pub const LOCK_FILE: &str = "plenary.lock";
 
-/// How a store is opened.
+/// The options of opening a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// The number of read-only connections: that many reads run at once, the others wait.

@@ -16,7 +16,7 @@ use crate::{gathered::IndexBuffer, recent::Recent};
 /// Keys of one scope are adjacent in the index: its order begins with this many bits of the scope.
 const SCOPE_BITS: u32 = 24;
 
-/// What the writer shares with the readers.
+/// The state that the writer shares with the readers.
 #[derive(Debug)]
 pub(crate) struct SharedTail {
     head: AtomicI64,

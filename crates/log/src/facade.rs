@@ -313,7 +313,7 @@ impl Log {
     /// counted whatever the limits.
     ///
     /// # Errors
-    /// The store could not be asked.
+    /// The store could not be read.
     pub async fn pledge(
         &self,
         charge: &Charge,
@@ -329,14 +329,14 @@ impl Log {
     /// Reads the use of an account, so that [`Log::pledge`] need not wait for the store.
     ///
     /// # Errors
-    /// The store could not be asked.
+    /// The store could not be read.
     pub async fn look_up(&self, account: &str) -> Result<(), Fault> {
         self.ledger.look_up(&*self.reads, self.shared, account).await
     }
     /// How many more bytes an account may store; `None` without a limit.
     ///
     /// # Errors
-    /// The store could not be asked.
+    /// The store could not be read.
     pub async fn bytes_left(&self, account: &str) -> Result<Option<u64>, Fault> {
         self.ledger.bytes_left(&*self.reads, self.shared, account).await
     }

@@ -30,7 +30,7 @@ pub struct Process {
     pub rigging: FaultControl,
 }
 
-/// What the writer does with the next batch.
+/// The behaviour of the writer with the next batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InjectedFault {
     /// Writes nothing and answers with this fault.

@@ -403,7 +403,7 @@ mod tests {
         log.pledge(&charge(1), false).await.unwrap().unwrap_err();
         first.settle(&Ok(Outcome::KeyReused));
         let second = log.pledge(&charge(100), false).await.unwrap().unwrap();
-        // Whether it was written nobody knows: it counts until the store is asked again.
+        // It is unknown whether it was written: it counts until the store is read again.
         second.settle(&Err(Fault::OutcomeUnknown("test".to_owned())));
         log.pledge(&charge(1), false).await.unwrap().unwrap_err();
     }

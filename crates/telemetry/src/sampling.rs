@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn a_ratio_takes_about_its_part() {
         let half = SamplingRule { parent_based: true, ratio: 0.5 };
-        // Spread evenly over what the sampler looks at, the low 64 bits.
+        // Spread evenly over the low 64 bits, which the sampler reads.
         let traces =
             (0..1_000_u128).map(|n| TraceId::from((1 << 100) | (n * (u128::from(u64::MAX) / 1_000))));
         let taken = traces.filter(|trace| half.takes(*trace, None)).count();

@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(parent.trace_id().to_string(), "4bf92f3577b34da6a3ce929d0e0e4736");
         assert_eq!(parent.state(), "vendor=1,other=b:2");
         assert!(!TraceParent::parse(&GOOD.replace("-01", "-00"), "").unwrap().is_sampled());
-        // A later version may say more behind what is known; flags nobody knows are not handed on.
+        // A later version may have further fields after the known ones; unknown flags are not passed on.
         for later in
             [GOOD.replace("00-4", "cc-4") + "-more", GOOD.replace("00-4", "cc-4"), GOOD.replace("-01", "-ff")]
         {

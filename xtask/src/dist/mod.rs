@@ -38,23 +38,23 @@ pub(crate) struct Args {
     /// The binary to pack [default: one is built in the profile `dist`]
     #[arg(long, value_name = "FILE")]
     pub(crate) binary: Option<PathBuf>,
-    /// Build a static binary with musl, which the image requires, and try the image; this installs what is missing
+    /// Build a static binary with musl, which the image requires, and test the image; installs missing tools
     #[arg(long, conflicts_with = "binary")]
     pub(crate) musl: bool,
-    /// Where the packages go; what is there is removed [default: `packages` in the target directory]
+    /// Directory for the packages, emptied first [default: `packages` in the target directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Where the files will be published, for the installer and the formula
+    /// URL at which the files will be published, for the installer and the formula
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// Who answers for the Debian package
+    /// Maintainer of the Debian package
     #[arg(
         long,
         value_name = "NAME <ADDRESS>",
         default_value = "The maintainers of Plenary <maintainers@plenary.invalid>"
     )]
     pub(crate) maintainer: String,
-    /// How hard to compress, 0 to 9
+    /// Compression level, 0 to 9
     #[arg(long, value_name = "LEVEL", default_value_t = 9, value_parser = clap::value_parser!(u32).range(0..=9))]
     pub(crate) level: u32,
 }

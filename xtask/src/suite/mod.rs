@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// The inner loop: no servers, no installs, short black-box runs
     #[arg(long)]
     quick: bool,
-    /// How long the description is held against the server with made-up requests; never with --quick
+    /// Minutes of generated requests that check the server against its description; none with --quick
     #[arg(long, value_name = "MINUTES", default_value_t = 2)]
     fuzz_minutes: u32,
     /// Build the binary and run this stage alone

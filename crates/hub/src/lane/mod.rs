@@ -64,7 +64,7 @@ pub enum SubscribeError {
     Closed,
 }
 
-/// What the lane holds now.
+/// The current content of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LaneSize {
     /// Keys with subscriptions or messages.

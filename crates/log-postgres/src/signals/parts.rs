@@ -176,7 +176,7 @@ mod tests {
         OutgoingSignal { publication, question: Some(u64::MAX) }
     }
 
-    /// What the store makes of the parts, when the counters give their own places from `first` on.
+    /// The parts after the store has inserted the numbers, which begin at `first`.
     fn notifications(parts: &[Part], first: u64) -> Vec<String> {
         let told = |part: &Part| {
             let numbers: Vec<_> = part.counters.clone().map(|nth| (first + nth as u64).to_string()).collect();
