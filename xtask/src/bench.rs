@@ -1,5 +1,5 @@
-//! The bench command: builds the server and the measurement in release, starts PostgreSQL, and runs it.
-//! Must not know: what is measured, or how.
+//! The bench command: builds the server and the benchmark in release, starts PostgreSQL, and runs it.
+//! Must not know: the figures, or how they are measured.
 
 use std::{
     path::PathBuf,
@@ -10,28 +10,28 @@ use anyhow::{Context, Result, bail};
 
 use crate::{console, needs, process, workspace};
 
-/// The document that the whole measurement writes.
+/// The document that a full benchmark writes.
 const DOCUMENT: &str = "docs/benchmarks.md";
 
-/// How much to measure.
+/// The options of the command.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Small sizes and short windows: does everything work?
+    /// Use small sizes and short windows, to check that everything works
     #[arg(long)]
     quick: bool,
-    /// Ten million events, not one, for the cost as the log grows; takes several minutes more
+    /// Use ten million events, not one million, for the cost as the log grows; takes several minutes more
     #[arg(long)]
     full: bool,
     /// Only these figures, e.g. P1,P4
     #[arg(long, value_delimiter = ',', value_name = "IDS")]
     only: Vec<String>,
-    /// Show the table and leave the document alone, as `--quick` and `--only` do
+    /// Show the table without writing the document, as `--quick` and `--only` do
     #[arg(long)]
     dry: bool,
 }
 
 impl Args {
-    /// As it was typed.
+    /// The command as the user typed it.
     fn command(&self) -> String {
         let mut command = "cargo xtask bench".to_owned();
         for (on, flag) in [(self.quick, " --quick"), (self.full, " --full"), (self.dry, " --dry")] {
@@ -44,12 +44,12 @@ impl Args {
         command
     }
 
-    /// Only a whole measurement is worth keeping.
+    /// Only a full benchmark updates the document.
     fn is_whole(&self) -> bool {
         !self.quick && !self.dry && self.only.is_empty()
     }
 
-    /// Whether a figure is among them.
+    /// Whether a figure is selected.
     fn has(&self, figure: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|id| id == figure)
     }
@@ -59,7 +59,7 @@ impl Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
     let watch = console::begin("release build");
-    // Each alone: together they would agree on features that the server by itself does not have.
+    // Built separately: a joint build would unify features that the server alone does not have.
     for package in ["plenary", "plenary-bench"] {
         process::run(&mut process::cargo(root, &["build", "--release", "--package", package]))?;
     }

@@ -1,5 +1,6 @@
-//! The cluster command: three nodes with three NATS servers on this machine, for a look at one network on many nodes.
-//! Must not know: what goes on in a node.
+//! The cluster command: three nodes with three NATS servers on this machine, for trials of one network
+//! on several nodes.
+//! Must not know: the work of a node.
 
 use std::{
     fs::File,
@@ -14,34 +15,34 @@ use crate::{console, needs::nats, process, workspace};
 
 /// The operator's token of every node, for trials on this machine.
 const OPERATOR: &str = "plo_trial00000000000000000000000000000000000000000000000000000";
-/// So many of each.
+/// The number of nodes, and of NATS servers.
 const NODES: u16 = 3;
 
-/// Where.
+/// The ports and the data directory.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The first node's port; the others follow, then the NATS servers
     #[arg(long, default_value_t = 7_420)]
     port: u16,
-    /// Directory of all data; kept, so that the next run goes on [default: `cluster` in the target directory]
+    /// Directory of all data, kept for the next run [default: `cluster` in the target directory]
     #[arg(long)]
     data: Option<std::path::PathBuf>,
 }
 
-/// What was started, ended when dropped.
+/// The started processes, killed on drop.
 struct Started(Vec<Child>);
 
 impl Drop for Started {
     fn drop(&mut self) {
         for child in self.0.iter_mut().rev() {
-            // It may be over already: Ctrl-C reaches all of them.
+            // It may have ended already: Ctrl-C reaches all of them.
             let _over = child.kill();
             let _reaped = child.wait();
         }
     }
 }
 
-/// Builds, starts, and waits until somebody ends it.
+/// Builds, starts, and waits until the user stops it.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
     nats::ensure()?;
@@ -101,7 +102,7 @@ fn node(plenary: &Path, data: &Path, port: u16, nth: u16, urls: &str, started: &
         bail!("node {nth} did not start:\n{log}");
     }
     console::say(&format!("    node {nth}: {}", first.trim()));
-    // What it says later must not fill the pipe.
+    // Later output must not fill the pipe.
     std::thread::spawn(move || said.read_to_end(&mut Vec::new()));
     Ok(())
 }

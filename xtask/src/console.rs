@@ -1,5 +1,5 @@
-//! What the automation says to the person in front of it: plain lines on standard error.
-//! Must not know: what is being run.
+//! The messages of the automation to its user: plain lines on standard error.
+//! Must not know: the work that is running.
 
 use std::{
     io::Write,
@@ -11,7 +11,7 @@ pub(crate) fn say(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
-/// A duration as people read it: `820 ms`, `12.3 s`, `4 min 05 s`.
+/// A duration for people: `820 ms`, `12.3 s`, `4 min 05 s`.
 pub(crate) fn human(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
@@ -21,7 +21,7 @@ pub(crate) fn human(time: Duration) -> String {
     }
 }
 
-/// Says what begins, and gives the watch to time it with.
+/// Announces a step, and returns its start time.
 pub(crate) fn begin(what: &str) -> Instant {
     say(&format!("\n==> {what}"));
     Instant::now()

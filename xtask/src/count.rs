@@ -14,7 +14,7 @@ use crate::{
     workspace,
 };
 
-/// No choices: the whole workspace is counted.
+/// No options: the whole workspace is counted.
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 

@@ -1,5 +1,5 @@
 //! The automation of this repository: one subcommand, one module with `Args` and `run`.
-//! Must not know: how a subcommand does its work. To add one: its `mod`, its variant, its arm.
+//! Must not know: how a subcommand works. To add one: its `mod`, its variant, its arm.
 
 use std::process::ExitCode;
 
@@ -28,7 +28,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Measure speed and size against bare limits, and write docs/benchmarks.md
+    /// Measure speed and size against baselines, and write docs/benchmarks.md
     Bench(bench::Args),
     /// Run three nodes with three NATS servers on this machine, until Ctrl-C
     Cluster(cluster::Args),
@@ -36,13 +36,13 @@ enum Task {
     Count(count::Args),
     /// Make the packages of a release from one binary
     Dist(dist::Args),
-    /// Run coding agents with every known fault for long
+    /// Run coding agents with every known fault for a long time
     Soak(soak::Args),
-    /// Run every check and test; installs what is missing
+    /// Run every check and test; installs missing tools
     Test(suite::Args),
-    /// Check the rules that the compiler does not know
+    /// Check the project rules that the compiler does not check
     Tidy(tidy::Args),
-    /// Break three nodes and three NATS servers in every way, for long
+    /// Run three nodes and three NATS servers with every kind of fault, for a long time
     Torture(torture::Args),
 }
 

@@ -1,5 +1,5 @@
-//! Programs that the automation starts: shown before they run, an error when they fail.
-//! Must not know: which programs those are.
+//! Programs that the automation starts: shown before they run, with an error if they fail.
+//! Must not know: which programs.
 
 use std::{
     io::{BufRead, BufReader},
@@ -15,8 +15,8 @@ use crate::console;
 pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root).args(args);
-    // What Cargo tells this task of its own package is an input of some build scripts: they, and all that depends on them,
-    // would be built again whenever a build is started by hand and by this task in turn.
+    // Cargo's variables about this task's package are an input of some build scripts: they, and all that
+    // depends on them, would be rebuilt whenever builds by hand and by this task alternate.
     for (name, _) in std::env::vars_os() {
         if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|start| name.to_string_lossy().starts_with(start)) {
             command.env_remove(name);
@@ -25,7 +25,7 @@ pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
     command
 }
 
-/// Runs with the terminal's own streams; anything but success is an error.
+/// Runs with the terminal's streams; anything but success is an error.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let shown = show(command);
     console::say(&format!("    $ {shown}"));
@@ -36,7 +36,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Runs and hands over each line of its standard output as it comes; its standard error is the terminal's.
+/// Runs and passes on each line of its standard output; its standard error is the terminal's.
 pub(crate) fn follow(command: &mut Command, mut line: impl FnMut(&str)) -> Result<()> {
     let shown = show(command);
     console::say(&format!("    $ {shown}"));
@@ -56,7 +56,7 @@ pub(crate) fn follow(command: &mut Command, mut line: impl FnMut(&str)) -> Resul
     Ok(())
 }
 
-/// Runs quietly and gives its standard output; the error carries what it wrote to standard error.
+/// Runs quietly and returns its standard output; the error contains its standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let shown = show(command);
     let output =
@@ -68,7 +68,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("`{shown}` did not print UTF-8"))
 }
 
-/// Whether the command starts and succeeds; nothing of it is shown.
+/// Whether the command starts and succeeds; its output is hidden.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -78,7 +78,7 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// The command as one would type it, with the program's directory left out.
+/// The command as a user would type it, without the program's directory.
 fn show(command: &Command) -> String {
     let program = Path::new(command.get_program());
     let name = program.file_name().unwrap_or(command.get_program());

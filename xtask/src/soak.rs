@@ -1,5 +1,6 @@
-//! The soak command: coding agents with every known fault against the real binary, for as long as it is told.
-//! Must not know: which faults there are.
+//! The soak command: coding agents with every known fault against the real binary, for a chosen number
+//! of messages.
+//! Must not know: the faults.
 
 use std::path::PathBuf;
 
@@ -7,19 +8,19 @@ use anyhow::{Context, Result};
 
 use crate::{console, process, workspace};
 
-/// The test that it is.
+/// The test that it runs.
 const TEST: &str = "hook::soak";
 
-/// How long.
+/// The options of the command.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many messages are sent to the coding agents; the suite sends about 300
+    /// Number of messages to the coding agents; the suite sends about 300
     #[arg(long, default_value_t = 20_000)]
     sends: u32,
     /// The seed that a failing run printed
     #[arg(long)]
     seed: Option<u64>,
-    /// The binary to soak [default: one is built in the profile of the tests]
+    /// The binary to test [default: one is built in the profile of the tests]
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
 }

@@ -1,5 +1,6 @@
-//! The torture command: three nodes with three NATS servers in network namespaces, of which everything breaks in turn.
-//! Must not know: what breaks, and what must hold.
+//! The torture command: three nodes with three NATS servers in network namespaces, with injected faults
+//! of every kind.
+//! Must not know: the faults, and the invariants.
 
 use std::path::PathBuf;
 
@@ -11,24 +12,25 @@ use crate::{
     process, workspace,
 };
 
-/// The test that it is.
+/// The test that it runs.
 const TEST: &str = "nodes::nodes_lose_nothing";
 
-/// How long.
+/// The options of the command.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// How many rounds; in each something else breaks
+    /// Number of rounds, each with another fault
     #[arg(long, default_value_t = 200)]
     rounds: u32,
-    /// The number of the first round, to go on behind one that failed
+    /// Number of the first round, to continue after a failed one
     #[arg(long, default_value_t = 0)]
     first: u32,
-    /// File for the figures of each round, one JSON object a line
+    /// File for the figures of each round, one JSON object per line
     #[arg(long)]
     figures: Option<PathBuf>,
 }
 
-/// Builds the binary and the suite, and runs the test. It needs the right to make network namespaces.
+/// Builds the binary and the suite, and runs the test. It requires the permission to create network
+/// namespaces.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let root = workspace::root();
     nats::ensure()?;

@@ -1,4 +1,4 @@
-//! Where the workspace stands and what Cargo says of it.
+//! The location of the workspace, and Cargo's metadata.
 //! Must not know: rules or stages.
 
 use std::path::{Path, PathBuf};
@@ -17,9 +17,9 @@ pub(crate) fn root() -> &'static Path {
 /// The part of `cargo metadata` that the automation reads.
 #[derive(Deserialize)]
 pub(crate) struct Metadata {
-    /// Where Cargo builds to.
+    /// Cargo's target directory.
     pub(crate) target_directory: PathBuf,
-    /// Every package, with the features that are on; absent when dependencies were left out.
+    /// Every package with its enabled features; absent if dependencies were left out.
     pub(crate) resolve: Option<Resolve>,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Resolve {
 pub(crate) struct Node {
     /// A package id: `registry+https://…#serde_json@1.0.154`.
     pub(crate) id: String,
-    /// The features that are on, in any build of the workspace.
+    /// The enabled features, in any build of the workspace.
     pub(crate) features: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn metadata(root: &Path) -> Result<Metadata> {
     read(root, &["metadata", "--format-version", "1", "--no-deps"])
 }
 
-/// The workspace with the packages that a build for this machine uses; needs no network once it was built.
+/// The workspace with the packages of a build for this machine; needs no network after the first build.
 pub(crate) fn metadata_with_dependencies(root: &Path) -> Result<Metadata> {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let version = process::output(std::process::Command::new(rustc).arg("-vV"))?;

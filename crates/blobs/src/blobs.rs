@@ -22,67 +22,68 @@ use crate::{
     writing::BlobWriter,
 };
 
-/// Bytes that are written at once where nothing else is prescribed.
+/// The part size if the store prescribes none, in bytes.
 pub(crate) const PART_OCTETS: usize = 256 << 10;
 
-/// Contents by their SHA-256. Cheap to clone.
+/// A store of blobs by their SHA-256. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Blobs {
     store: Arc<dyn ObjectStore>,
-    /// What every name begins with; may be empty.
+    /// The prefix of every name; may be empty.
     prefix: String,
     part_octets: usize,
-    /// One for each put that may be under way.
+    /// One permit for each concurrent put.
     turns: Arc<Semaphore>,
     put_wait: Duration,
     marks: Marks,
 }
 
-/// A content, or a part of it, on its way out.
+/// A blob, or a part of it, as a stream.
 pub struct Content {
-    /// How large the whole is.
+    /// The size of the whole blob.
     pub octets: u64,
-    /// Which bytes these are.
+    /// The range of bytes in the stream.
     pub range: Range<u64>,
-    /// They themselves. An error means that what came before it must not be believed.
+    /// The bytes. After an error the bytes before it must not be trusted.
     pub stream: BoxStream<'static, Result<Bytes, Fault>>,
 }
 
-/// A content that was read whole and is what its name says, and is not kept yet. Nothing is left of it when it is dropped.
+/// A blob that was read to its end and verified, but not stored yet. Dropping it removes it.
 pub struct StagedBlob {
     writing: BlobWriter,
     _turn: OwnedSemaphorePermit,
 }
 
 impl StagedBlob {
-    /// How many bytes it has.
+    /// Its size in bytes.
     #[must_use]
     pub fn octets(&self) -> u64 {
         self.writing.octets()
     }
 
-    /// Stores it whole and on disk, and returns its size in bytes.
+    /// Stores it durably, whole or not at all, and returns its size in bytes.
     ///
     /// # Errors
-    /// When the place fails.
+    /// When the store fails.
     pub async fn keep(self) -> Result<u64, Fault> {
         self.writing.finish().await
     }
 
-    /// Leaves nothing of it.
+    /// Removes it.
     pub async fn abort(self) {
         self.writing.abort().await;
     }
 }
 
 impl Blobs {
-    /// Contents in memory, which are gone with the last clone.
+    /// A store in memory, which is lost with its last clone.
     #[must_use]
     pub fn in_memory() -> Self {
         Self::over(Arc::new(InMemory::new()), String::new(), PART_OCTETS)
     }
 
-    /// Contents at a place. `variable` reads the secret ones of the environment's variables, wherever they came.
+    /// Opens the store at a place. `variable` reads the secret environment variables, wherever they are
+    /// kept.
     ///
     /// # Errors
     /// When a directory can't be made, or a bucket's address or keys are missing.
@@ -111,7 +112,7 @@ impl Blobs {
             tracing::info!(files = swept, "removed the remains of interrupted uploads");
         }
         let store = LocalFileSystem::new_with_prefix(path).map_err(|error| bad(error.to_string()))?;
-        // What is acknowledged is on disk.
+        // An acknowledged blob is on disk.
         Ok(Self::over(Arc::new(store.with_fsync(true)), String::new(), PART_OCTETS))
     }
 
@@ -120,7 +121,7 @@ impl Blobs {
         Self { store, prefix, part_octets, turns, put_wait: PUT_WAIT, marks: Marks::default() }
     }
 
-    /// The same, with another time that a put waits for its turn.
+    /// The same with another limit on the wait of a put.
     #[cfg(test)]
     pub(crate) fn waiting(self, put_wait: Duration) -> Self {
         Self { put_wait, ..self }
@@ -132,12 +133,12 @@ impl Blobs {
         self.shelves().join(shelf).join(rest)
     }
 
-    /// What every content stands below that is named by its SHA-256.
+    /// The directory of all blobs that are named by their SHA-256.
     pub(crate) fn shelves(&self) -> Key {
         self.below("sha256")
     }
 
-    /// A directory of the place.
+    /// A directory below the prefix.
     pub(crate) fn below(&self, directory: &str) -> Key {
         Key::from_iter(self.prefix.split('/').filter(|part| !part.is_empty()).chain([directory]))
     }
@@ -153,8 +154,9 @@ impl Blobs {
         }
     }
 
-    /// Keeps a content under its name; how many bytes it has. It is there whole and on disk, or not at all, also when
-    /// this is dropped before its end. Putting it again is no error, and mends it where it was damaged.
+    /// Stores a blob under its hash; returns its size in bytes. It is stored whole and on disk, or not
+    /// at all, even if the future is dropped. Putting a blob again is not an error, and repairs it if it
+    /// was damaged.
     ///
     /// # Errors
     /// [`PutError`]; nothing is kept then.
@@ -165,7 +167,7 @@ impl Blobs {
         Ok(self.stage(id, content, octets_max).await?.keep().await?)
     }
 
-    /// Reads a content to its end, without its being kept yet.
+    /// Reads and verifies a blob without storing it yet.
     ///
     /// # Errors
     /// [`PutError`]; nothing is left of it then.
@@ -188,7 +190,7 @@ impl Blobs {
         Ok(StagedBlob { writing, _turn: turn })
     }
 
-    /// A content that was read to its end, and still has to be given its name.
+    /// Reads a blob to its end; it still needs its name.
     pub(crate) async fn written<S, E>(
         &self,
         key: Key,
@@ -211,10 +213,10 @@ impl Blobs {
         Ok(writing)
     }
 
-    /// How large a content is; `None` where there is none.
+    /// The size of a blob; `None` if it does not exist.
     ///
     /// # Errors
-    /// When the place fails.
+    /// When the store fails.
     pub async fn head(&self, id: &BlobId) -> Result<Option<u64>, Fault> {
         match self.store.head(&self.key(id)).await {
             Ok(found) => Ok(Some(found.size)),
@@ -223,17 +225,18 @@ impl Blobs {
         }
     }
 
-    /// A content, or a range of it, which ends where the content ends; `None` where there is none. A small content is
-    /// verified before it is given out; a large one while it is. What a range is taken of is verified first, unless this
-    /// process has done that since it was last written there.
+    /// A blob, or a range of it, which ends at the blob's end at the latest; `None` if it does not
+    /// exist. A small blob is verified before its first byte is returned, a large one during the
+    /// transfer. For a range of a large blob the whole blob is verified first, unless this process has
+    /// done that since it was last written.
     ///
     /// # Errors
-    /// When the place fails, or the content is damaged.
+    /// When the store fails, or the blob is damaged.
     pub async fn get(&self, id: &BlobId, range: Option<Range<u64>>) -> Result<Option<Content>, Fault> {
         self.get_at(self.key(id), id, range).await
     }
 
-    /// The same of the content at a key.
+    /// The same for a blob at a key.
     pub(crate) async fn get_at(
         &self,
         key: Key,
@@ -264,7 +267,8 @@ impl Blobs {
             let stream = VerifiedStream::new(whole, *id).into_stream().boxed();
             return Ok(Some(Content { octets, range, stream }));
         }
-        // A part says nothing of the whole, which its name is the digest of: that is verified once as it stands there.
+        // A part does not suffice to check the hash, so the whole blob is verified once in its current
+        // state.
         if !self.marks.has(&key, &meta) {
             let _one = self.marks.verifying.lock().await;
             if !self.marks.has(&key, &meta) {

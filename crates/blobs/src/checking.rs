@@ -6,22 +6,22 @@ use object_store::{local::LocalFileSystem, path::Path as Key};
 
 use crate::{BlobId, Blobs, Fault, OpenFault, OwnName, Place, blobs::PART_OCTETS, verified::verify};
 
-/// What was looked at, and what is wrong with it.
+/// The counts and findings of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BlobCheck {
-    /// Contents that were read.
+    /// Blobs that were read.
     pub contents: u64,
-    /// Bytes of them.
+    /// Their bytes.
     pub bytes: u64,
-    /// Those that are not what their names say, and those that can't be read.
+    /// The blobs that do not match their names, and those that can't be read.
     pub damaged: Vec<String>,
 }
 
 impl Blobs {
-    /// Contents at a place to be looked at: nothing is made there, and nothing is swept.
+    /// Opens a place for a check only: nothing is created, and no leftovers are removed.
     ///
     /// # Errors
-    /// When the place can't be opened; a directory that is not there has no contents, and is `None`.
+    /// When the place can't be opened; `None` if the directory does not exist.
     pub fn look_at(
         place: &Place,
         variable: impl Fn(&str) -> Option<String>,
@@ -38,10 +38,10 @@ impl Blobs {
         }
     }
 
-    /// Reads every content to its end.
+    /// Reads every blob to its end.
     ///
     /// # Errors
-    /// When the place fails altogether.
+    /// When the store as a whole fails.
     pub async fn check(&self) -> Result<BlobCheck, Fault> {
         let mut checked = BlobCheck::default();
         let below = self.shelves();
@@ -57,11 +57,11 @@ impl Blobs {
         Ok(checked)
     }
 
-    /// Reads a content with a name of its own to its end; what is wrong with it, if something is. One that is not there is
-    /// wrong only if it `must_be` there: somebody may be removing it.
+    /// Reads a blob with a separate name to its end; returns a description of its damage, if any. A
+    /// missing blob counts as damage only if it `must_be` there: another process may be removing it.
     ///
     /// # Errors
-    /// When the place fails.
+    /// When the store fails.
     pub async fn check_own(
         &self,
         name: &OwnName,
@@ -91,14 +91,14 @@ impl Blobs {
     async fn whole(&self, key: &Key, id: &BlobId) -> Result<(), Fault> {
         let content = self.store().get_opts(key, object_store::GetOptions::default()).await?;
         if content.meta.size == 0 {
-            // Nothing passes by that could be verified.
+            // The stream has no bytes that it could verify.
             return if BlobId::of(b"") == *id { Ok(()) } else { Err(Fault::Damaged(*id)) };
         }
         verify(Box::pin(content.into_stream().map_err(Fault::from)), id).await
     }
 }
 
-/// The content that a key is of: `sha256/ab/cdef…`, below the prefix.
+/// The blob of a key: `sha256/ab/cdef…`, below the prefix.
 fn named(key: &Key, below: &Key) -> Option<BlobId> {
     let rest: Vec<_> = key.prefix_match(below)?.collect();
     let [shelf, rest] = rest.as_slice() else { return None };

@@ -5,44 +5,45 @@ use std::io::ErrorKind;
 
 use crate::BlobId;
 
-/// The place of the contents can't be used.
+/// The storage location can't be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct OpenFault(pub(crate) String);
 
-/// A content can't be read or written.
+/// A blob can't be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// The place did not do what it was asked; whether it was done is not known.
+    /// The store failed; it is unknown whether the operation was carried out.
     #[error("the blob store failed: {0}")]
     Unavailable(String),
-    /// The place is full; nothing was kept.
+    /// The store is full; nothing was stored.
     #[error("the blob store is full")]
     Full,
-    /// What is kept is not what its name says. It is given out to nobody; putting it again mends it.
+    /// The stored bytes do not match the hash. They are never returned; putting the blob again repairs
+    /// it.
     #[error("the content {0} does not match its hash")]
     Damaged(BlobId),
 }
 
-/// A content was not kept. Nothing is left of it.
+/// The blob was not stored. Nothing of it remains.
 #[derive(Debug, thiserror::Error)]
 pub enum PutError<E> {
-    /// It is another content than its name says; this is its own name.
+    /// The bytes have another hash, which is this.
     #[error("the content is {0}")]
     Mismatch(BlobId),
-    /// It is larger than it may be.
+    /// It is larger than the limit.
     #[error("the content is larger than {octets_max} bytes")]
     TooLarge {
         /// The limit.
         octets_max: u64,
     },
-    /// Too many contents are being put.
+    /// Too many uploads are in progress.
     #[error("too many uploads at the same time")]
     Busy,
-    /// It did not come to its end.
+    /// The upload was interrupted.
     #[error("the content was interrupted")]
     Content(E),
-    /// The place failed.
+    /// The store failed.
     #[error(transparent)]
     Fault(#[from] Fault),
 }

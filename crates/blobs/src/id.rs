@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 
 use sha2::{Digest, Sha256};
 
-/// The SHA-256 of a content, written as 64 lower-case hex digits.
+/// The SHA-256 of a blob, written as 64 lower-case hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BlobId([u8; 32]);
 
@@ -15,7 +15,7 @@ pub struct BlobId([u8; 32]);
 pub struct NotABlobId;
 
 impl BlobId {
-    /// The name of bytes that are in hand.
+    /// The hash of these bytes.
     #[must_use]
     pub fn of(content: &[u8]) -> Self {
         Self::finished(Sha256::new_with_prefix(content))

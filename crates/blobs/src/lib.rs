@@ -25,12 +25,12 @@ pub use own::{NotAName, OwnName};
 pub use place::{NotAPlace, Place};
 pub use staging::STAGING_AGE_MIN;
 
-/// Largest content unless it is said otherwise; past it a put is refused.
+/// Largest blob by default; beyond it a put is refused.
 pub const BLOB_OCTETS_MAX: u64 = 64 << 20;
-/// Largest content that is read whole and verified before its first byte is given out. A larger one is verified while
-/// it is given out: its last bytes come only if they are right.
+/// Largest blob that is read whole and verified before its first byte is returned. A larger one is
+/// verified during the transfer: its last bytes follow only if the hash is right.
 pub const WHOLE_OCTETS_MAX: u64 = 1 << 20;
-/// Bytes of all contents that are being put which may be in memory; past it the next put waits.
+/// Most bytes of all current uploads in memory; beyond it the next put waits.
 pub const PUT_BUFFER_OCTETS_MAX: usize = 128 << 20;
-/// How long a put waits for its turn; past it it is refused as busy.
+/// How long a put waits for its turn; beyond it it is refused as busy.
 pub const PUT_WAIT: std::time::Duration = std::time::Duration::from_secs(5);

@@ -11,18 +11,18 @@ use sha2::{Digest, Sha256};
 
 use crate::{BlobId, Blobs, Content, Fault, PutError};
 
-/// The directory of contents with a name of their own.
+/// The directory of blobs with a separate name.
 pub(crate) const DIRECTORY: &str = "files";
 /// Longest name, in bytes.
 const NAME_BYTES_MAX: usize = 128;
-/// How many bytes of a name, the last ones, name its shelf.
+/// The number of bytes at the end of a name that choose its subdirectory.
 const SHELF_BYTES: usize = 2;
 
-/// A name of a content's own: 3 to 128 ASCII letters, digits, `_` and `-`.
+/// A separate name of a blob: 3 to 128 ASCII letters, digits, `_` and `-`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct OwnName(String);
 
-/// The text is no name of a content.
+/// The text is not a valid name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a content's own name is 3 to 128 ASCII letters, digits, `_` and `-`")]
 pub struct NotAName;
@@ -42,16 +42,16 @@ impl fmt::Display for OwnName {
     }
 }
 
-/// Whether a byte may stand in a name.
+/// Whether a name may contain the byte.
 pub(crate) fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 impl BlobId {
-    /// The SHA-256 of a content that is kept nowhere, and how many bytes it has.
+    /// The SHA-256 and size of a stream that is not stored.
     ///
     /// # Errors
-    /// `TooLarge`, and `Content` where it does not come to its end.
+    /// `TooLarge`, or `Content` if the stream is interrupted.
     pub async fn of_pieces<S, E>(content: S, bytes_max: u64) -> Result<(Self, u64), PutError<E>>
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
@@ -75,11 +75,11 @@ impl Blobs {
         self.below(DIRECTORY).join(shelf).join(name.0.as_str())
     }
 
-    /// Keeps a content under a name of its own; its SHA-256, and how many bytes it has. It is there whole and on disk, or
-    /// not at all, also when this is dropped before its end.
+    /// Stores a blob under a separate name; returns its SHA-256 and size. It is stored whole and on
+    /// disk, or not at all, even if the future is dropped.
     ///
     /// # Errors
-    /// [`PutError`], but for `Mismatch`; nothing is kept then.
+    /// [`PutError`] except `Mismatch`; nothing is stored then.
     pub async fn write<S, E>(
         &self,
         name: &OwnName,
@@ -95,10 +95,10 @@ impl Blobs {
         Ok((id, writing.finish().await?))
     }
 
-    /// The content of a name, or a range of it, as [`Blobs::get`] gives it; `id` is what it was when it was written.
+    /// The blob of a name, or a range of it, as in [`Blobs::get`]; `id` is its hash when it was written.
     ///
     /// # Errors
-    /// When the place fails, or the content is damaged.
+    /// When the store fails, or the blob is damaged.
     pub async fn read(
         &self,
         name: &OwnName,
@@ -108,10 +108,10 @@ impl Blobs {
         self.get_at(self.own_key(name), id, range).await
     }
 
-    /// Removes the content of a name; it is no error where there is none.
+    /// Removes the blob of a name; a missing one is not an error.
     ///
     /// # Errors
-    /// When the place fails.
+    /// When the store fails.
     pub async fn remove(&self, name: &OwnName) -> Result<(), Fault> {
         match self.store().delete(&self.own_key(name)).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),

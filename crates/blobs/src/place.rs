@@ -3,25 +3,26 @@
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
-/// Where contents are kept.
+/// Where blobs are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// Nowhere but in memory.
+    /// In memory only.
     Memory,
-    /// In a directory that no other process writes to, which is made where it is absent.
+    /// In a directory that no other process writes to; created if absent.
     Own(PathBuf),
-    /// In a directory that other processes may write to as well, which is made where it is absent.
+    /// In a directory that other processes may write to as well; created if absent.
     Directory(PathBuf),
-    /// In a bucket that speaks S3, under a prefix that may be empty. Its address and keys are in the `AWS_…` variables.
+    /// In a bucket with the S3 protocol, under a prefix that may be empty. Its address and keys are in
+    /// the `AWS_…` variables.
     Bucket {
         /// The bucket.
         bucket: String,
-        /// What every name in it begins with.
+        /// The prefix of every name in it.
         prefix: String,
     },
 }
 
-/// The text names no place.
+/// The text is not a valid place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the place of blobs must be file:///directory or s3://bucket/prefix")]
 pub struct NotAPlace;

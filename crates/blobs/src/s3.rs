@@ -19,16 +19,16 @@ use tokio::time::timeout;
 
 use crate::OpenFault;
 
-/// The least that a part may have which is not the last.
+/// The minimal size of every part except the last.
 pub(crate) const PART_OCTETS: usize = 5 << 20;
-/// How long a bucket may take to begin its answer.
+/// How long a bucket may take to begin its response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long one operation is tried again.
+/// The total time for retries of one operation.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often one operation is tried again.
+/// Most retries of one operation.
 const RETRIES_MAX: usize = 3;
 
-/// The bucket of a name.
+/// Opens a bucket by name.
 pub(crate) fn bucket(
     name: &str,
     variable: impl Fn(&str) -> Option<String>,
@@ -36,7 +36,7 @@ pub(crate) fn bucket(
     let retry =
         RetryConfig { max_retries: RETRIES_MAX, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
     let mut builder = AmazonS3Builder::from_env();
-    // These two may not stand in the environment any more.
+    // The environment may no longer contain these two.
     if let Some(key) = variable("AWS_SECRET_ACCESS_KEY") {
         builder = builder.with_secret_access_key(key);
     }
@@ -60,7 +60,7 @@ impl HttpConnector for Connector {
         let failed = |source| object_store::Error::Generic { store: "S3", source };
         let tls = client_config(true, None, "in SSL_CERT_FILE").or_else(|_| client_config(false, None, ""));
         let tls = tls.map_err(|fault| failed(Box::new(fault)))?;
-        // Whether plain HTTP is allowed is decided where the address is: `AWS_ALLOW_HTTP`.
+        // The store checks the address for plain HTTP (`AWS_ALLOW_HTTP`).
         Ok(HttpClient::new(Wire(Pool::new(tls))))
     }
 }

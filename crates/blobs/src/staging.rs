@@ -11,12 +11,12 @@ use std::{
 
 use crate::own::{self, OwnName};
 
-/// How old a part is before it counts as left behind in a directory that other processes write to as well; no put takes
-/// nearly as long.
+/// The minimal age of a leftover part in a directory that other processes write to as well; no upload
+/// takes nearly as long.
 pub const STAGING_AGE_MIN: Duration = Duration::from_secs(3_600);
 
-/// Removes what was left behind; how many files it was. Where this process alone writes, everything that is there when
-/// it starts was left behind; elsewhere what is older than `age_min`.
+/// Removes leftover parts; returns their number. If only this process writes there, every part that
+/// exists at its start is a leftover; otherwise those older than `age_min`.
 pub(crate) fn sweep(directory: &Path, age_min: Option<Duration>) -> io::Result<u64> {
     Ok(sweep_shelves(&directory.join("sha256"), age_min)?
         + sweep_shelves(&directory.join(own::DIRECTORY), age_min)?)
@@ -39,7 +39,7 @@ fn sweep_shelves(shelves: &Path, age_min: Option<Duration>) -> io::Result<u64> {
             if is_staged(&entry)? && age_min.is_none_or(|age_min| is_older(&entry, age_min)) {
                 match fs::remove_file(entry.path()) {
                     Ok(()) => removed += 1,
-                    // Another process has swept too.
+                    // Another process has removed it already.
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                     Err(error) => return Err(error),
                 }
@@ -49,7 +49,7 @@ fn sweep_shelves(shelves: &Path, age_min: Option<Duration>) -> io::Result<u64> {
     Ok(removed)
 }
 
-/// Whether it is a part: the name that its content is to have, `#`, and a number.
+/// Whether it is a part: the final name of its blob, `#`, and a number.
 fn is_staged(entry: &DirEntry) -> io::Result<bool> {
     let name = entry.file_name();
     let parts = name.to_str().and_then(|name| name.split_once('#'));
@@ -63,7 +63,7 @@ fn is_staged(entry: &DirEntry) -> io::Result<bool> {
     Ok(is_named && entry.file_type()?.is_file())
 }
 
-/// Whether it was last written so long ago; not where that is not known.
+/// Whether the last write is at least that long ago; false if unknown.
 fn is_older(entry: &DirEntry, age_min: Duration) -> bool {
     let modified = entry.metadata().and_then(|metadata| metadata.modified());
     modified.ok().and_then(|modified| modified.elapsed().ok()).is_some_and(|age| age >= age_min)

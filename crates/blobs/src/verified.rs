@@ -9,7 +9,7 @@ use crate::{BlobId, Fault};
 
 type Octets = BoxStream<'static, Result<Bytes, Fault>>;
 
-/// A content on its way out.
+/// A blob during its transfer.
 pub(crate) struct VerifiedStream {
     content: Octets,
     id: BlobId,
@@ -22,7 +22,7 @@ impl VerifiedStream {
         Self { content, id, hasher: Sha256::new(), held: None }
     }
 
-    /// The next piece; `None` at the end of a content that is right.
+    /// The next piece; `None` at the end of a blob that is right.
     async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         while let Some(piece) = self.content.next().await {
             let piece = piece?;
@@ -34,7 +34,7 @@ impl VerifiedStream {
                 return Ok(Some(before));
             }
         }
-        // Once everything has passed, only what is held is left.
+        // At the end only the held-back bytes are left.
         let Some(last) = self.held.take() else { return Ok(None) };
         if BlobId::finished(self.hasher.clone()) == self.id {
             Ok(Some(last))
@@ -43,13 +43,13 @@ impl VerifiedStream {
         }
     }
 
-    /// The pieces; after an error there is nothing more.
+    /// The pieces; the stream ends after an error.
     pub(crate) fn into_stream(self) -> impl Stream<Item = Result<Bytes, Fault>> + Send {
         stream::try_unfold(self, |mut this| async move { Ok(this.next().await?.map(|piece| (piece, this))) })
     }
 }
 
-/// Reads a content to its end, and keeps none of it.
+/// Reads a blob to its end and keeps none of it.
 pub(crate) async fn verify(content: Octets, id: &BlobId) -> Result<(), Fault> {
     let mut pieces = VerifiedStream::new(content, *id);
     while pieces.next().await?.is_some() {}

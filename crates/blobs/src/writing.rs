@@ -9,20 +9,20 @@ use sha2::{Digest, Sha256};
 
 use crate::{BlobId, Fault};
 
-/// A content that is being put.
+/// A blob during an upload.
 pub(crate) struct BlobWriter {
     store: Arc<dyn ObjectStore>,
     key: Key,
     part_octets: usize,
     hasher: Sha256,
     octets: u64,
-    /// What waits to be a part.
+    /// The bytes of the next part.
     pieces: Vec<Bytes>,
     waiting: usize,
     upload: Upload,
 }
 
-/// The parts that were written; taken back when nothing comes of them.
+/// The written parts; they are removed if the upload fails.
 #[derive(Default)]
 struct Upload(Option<Box<dyn MultipartUpload>>);
 
@@ -47,17 +47,17 @@ impl BlobWriter {
         Self { store, key, part_octets, hasher, octets: 0, pieces: Vec::new(), waiting: 0, upload }
     }
 
-    /// How many bytes there are so far.
+    /// The number of bytes so far.
     pub(crate) const fn octets(&self) -> u64 {
         self.octets
     }
 
-    /// The name of what there is so far.
+    /// The hash of the bytes so far.
     pub(crate) fn id(&self) -> BlobId {
         BlobId::finished(self.hasher.clone())
     }
 
-    /// Takes the next bytes.
+    /// Adds the next bytes.
     pub(crate) async fn write(&mut self, mut piece: Bytes) -> Result<(), Fault> {
         self.hasher.update(&piece);
         self.octets += piece.len() as u64;
@@ -80,7 +80,7 @@ impl BlobWriter {
         std::mem::take(&mut self.pieces).into_iter().collect()
     }
 
-    /// Writes what waits as a part.
+    /// Writes the waiting bytes as a part.
     async fn send(&mut self) -> Result<(), Fault> {
         let part = self.part();
         if self.upload.0.is_none() {
@@ -92,7 +92,7 @@ impl BlobWriter {
         Ok(())
     }
 
-    /// Makes it a content; how many bytes it has.
+    /// Gives the blob its final name; returns its size in bytes.
     pub(crate) async fn finish(mut self) -> Result<u64, Fault> {
         if self.upload.0.is_none() {
             let whole = self.part();
@@ -107,7 +107,7 @@ impl BlobWriter {
         Ok(self.octets)
     }
 
-    /// Leaves nothing of it.
+    /// Removes the parts.
     pub(crate) async fn abort(mut self) {
         if let Some(mut upload) = self.upload.0.take() {
             given_up(&mut *upload).await;

@@ -46,7 +46,7 @@ impl Admission {
         })
     }
 
-    /// A place for one more connection from there, or `None` past a limit.
+    /// Admits another connection from an address; `None` beyond a limit.
     pub(crate) fn admit(self: &Arc<Self>, from: IpAddr) -> Option<Permit> {
         let is_counted = self.count_loopback || !from.to_canonical().is_loopback();
         self.take(is_counted.then(|| network_block(from)))
@@ -61,7 +61,7 @@ impl Admission {
             }
             *count += 1;
         }
-        // From here on dropping the permit gives back what was taken.
+        // From here on, dropping the permit releases what was counted.
         let permit = Permit { admission: self.clone(), address };
         self.gauge.inc();
         (self.open.fetch_add(1, Ordering::AcqRel) < self.connections_max).then_some(permit)
@@ -71,7 +71,7 @@ impl Admission {
         self.open.load(Ordering::Acquire)
     }
 
-    /// Until no connection is open.
+    /// Waits until no connection is open.
     pub(crate) async fn empty(&self) {
         loop {
             let gone = self.gone.notified();
@@ -88,20 +88,20 @@ impl Admission {
 }
 
 impl Permit {
-    /// Where more are, for requests that one connection carries beside each other.
+    /// Further places for concurrent requests on this connection.
     pub(crate) fn places(&self) -> Places {
         Places { admission: self.admission.clone(), address: self.address }
     }
 }
 
-/// Places for more of one peer.
+/// Further places of one peer.
 pub(crate) struct Places {
     admission: Arc<Admission>,
     address: Option<IpAddr>,
 }
 
 impl Places {
-    /// One more, or `None` past a limit.
+    /// Takes one; `None` beyond a limit.
     pub(crate) fn take(&self) -> Option<Permit> {
         self.admission.take(self.address)
     }

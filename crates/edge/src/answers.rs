@@ -30,13 +30,13 @@ use crate::{
     stalled::StalledReaders,
 };
 
-/// Whose share of the budget an answer is on.
+/// The share of the budget that an answer counts towards.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Payer {
     Owner(Arc<str>),
     Operator,
     Address(IpAddr),
-    /// Nobody who is known: no token, and no address but the loopback's or a proxy's.
+    /// An unknown client: without a token, from the loopback or a proxy.
     Anyone,
 }
 
@@ -46,23 +46,24 @@ impl Payer {
     }
 }
 
-/// Who asks, as far as the budget of answers needs to know.
+/// The caller, as far as the budget of answers distinguishes callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asker<'a> {
     /// An owner, or an agent of it.
     Owner(&'a str),
     /// The operator.
     Operator,
-    /// Somebody without a token.
+    /// A caller without a token.
     Nobody,
 }
 
-/// An answer whose body all requests share, so that it costs nobody anything: a response extension.
+/// Marks an answer whose body all requests share, so that it counts towards no share: a response
+/// extension.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SharedAnswer;
 
-/// An answer that stays open as long as there is something to tell, in a form that its media type does not show: a response
-/// extension. It takes a place among the live streams, as Server-Sent Events do.
+/// Marks an answer that stays open for further events, in a form that its media type does not show: a
+/// response extension. It counts as a live stream, like Server-Sent Events.
 #[derive(Debug, Clone, Copy)]
 pub struct LiveStream;
 
@@ -76,14 +77,14 @@ pub(crate) struct AnswerBudget {
     pub(crate) stalled: StalledReaders,
 }
 
-/// What one connection's answers may take. Handlers find it in the extensions of their request.
+/// The budget of one connection's answers. Handlers find it in the extensions of their request.
 #[derive(Clone)]
 pub struct Allowance(Arc<Inner>);
 
 struct Inner {
     budget: Arc<AnswerBudget>,
     state: Mutex<State>,
-    /// Bytes of answers that are held for this connection.
+    /// Bytes of answers that this connection holds.
     holding: Arc<AtomicUsize>,
     is_cut: AtomicBool,
     waker: Mutex<Option<Waker>>,
@@ -91,9 +92,9 @@ struct Inner {
 
 struct State {
     payer: Payer,
-    /// Where the request under way came from.
+    /// The address of the current request.
     address: Option<IpAddr>,
-    /// What the operation under way may need at most; nothing where its answers are small.
+    /// The most that the current operation may need; 0 if its answers are small.
     expected: usize,
     reserved: Option<BudgetShare>,
     is_overloaded: bool,
@@ -101,14 +102,14 @@ struct State {
 
 /// A part of the budget, until it is dropped.
 pub(crate) struct BudgetShare {
-    /// Always there until the drop.
+    /// Present until the drop.
     share: Option<Share<Payer>>,
     amount: usize,
     budget: Arc<AnswerBudget>,
     holding: Arc<AtomicUsize>,
 }
 
-/// Bytes that hold their part of the budget for as long as anybody has some of them.
+/// Bytes that keep their part of the budget as long as a part of them is in use.
 struct BudgetedBytes {
     bytes: Bytes,
     _held: Arc<BudgetShare>,
@@ -147,7 +148,7 @@ impl BudgetShare {
         Ok(Self { share: Some(share), amount, budget, holding })
     }
 
-    /// Gives back what is not needed.
+    /// Returns the unused part.
     fn shrink(&mut self, amount: usize) {
         if amount < self.amount
             && let Some(share) = &mut self.share
@@ -199,8 +200,8 @@ impl Allowance {
         &self.0.budget
     }
 
-    /// A request begins. Until a handler says more, it is on the share of this address, or of whoever asked before it on
-    /// the connection.
+    /// Begins a request. Until a handler names a payer, it counts towards this address, or the earlier
+    /// payer on this connection.
     pub(crate) fn begin(&self, address: Option<IpAddr>) {
         let mut state = self.state();
         state.address = address;
@@ -210,12 +211,12 @@ impl Allowance {
         (state.expected, state.reserved, state.is_overloaded) = (0, None, false);
     }
 
-    /// The operation under way may answer with as much as this.
+    /// Sets the most that the current operation may answer with.
     pub(crate) fn expects(&self, bytes: usize) {
         self.state().expected = bytes;
     }
 
-    /// The allowance of a request within this one, which is answered by itself.
+    /// A separate allowance for an inner request.
     #[must_use]
     pub fn within(&self) -> Self {
         let inner = Self::new(self.0.budget.clone());
@@ -230,11 +231,11 @@ impl Allowance {
         inner
     }
 
-    /// Puts the answer on the share of whoever asks. Where the operation may answer with a lot, that much is reserved
-    /// first: the request waits for it for a short while.
+    /// Counts the answer towards the caller's share. If the operation may have a large answer, its size
+    /// is reserved first: the request waits a short while for it.
     ///
     /// # Errors
-    /// 429 or 503 `overloaded` when there is no room for the answer.
+    /// 429 or 503 `overloaded` if the budget has no space for the answer.
     pub async fn admit(&self, asker: Asker<'_>) -> Result<(), Refusal> {
         let (payer, expected) = {
             let mut state = self.state();
@@ -279,7 +280,7 @@ impl Allowance {
                 Err(full) => full,
             };
             budget.stalled.relieve((full == SharesFull::Key).then_some(payer));
-            // A reader that stalls now may be cut a little later.
+            // A reader that stalls only now may be cut a little later.
             let next = (Instant::now() + STALLED_BEFORE_CUT).min(until);
             if timeout_at(next, released).await.is_err() && next == until {
                 return Err(full);
@@ -287,7 +288,7 @@ impl Allowance {
         }
     }
 
-    /// Takes the part of the budget that this answer needs; an answer for which there is no room becomes 503.
+    /// Takes the budget for this answer; without space the answer becomes 503.
     pub(crate) fn settle(&self, response: &mut Response) -> Option<Arc<BudgetShare>> {
         let (reserved, payer, is_overloaded) = {
             let mut state = self.state();
@@ -308,7 +309,7 @@ impl Allowance {
         if needed <= SMALL_ANSWER_BYTES_MAX {
             return None;
         }
-        // A body of known length may come in pieces too; only so much of it is in memory at a time.
+        // Even a body of known length may be streamed; only this much of it is in memory at a time.
         if let Some(mut held) = reserved {
             held.shrink(needed);
             return Some(Arc::new(held));
@@ -324,7 +325,8 @@ impl Allowance {
         }
     }
 
-    /// A live stream's place among those of its payer, where the answer begins one; without a place it becomes a refusal.
+    /// The live stream's slot of its payer, if the answer begins a stream; without a free slot it
+    /// becomes a refusal.
     pub(crate) fn stream(&self, response: &mut Response) -> Option<Share<Payer>> {
         if response.status() != StatusCode::SWITCHING_PROTOCOLS && !is_event_stream(response) {
             return None;
@@ -342,7 +344,8 @@ impl Allowance {
         }
     }
 
-    /// A large piece of a stream, which takes its part of the budget along; `None` when there is no room for it.
+    /// A large piece of a stream, which holds its part of the budget; `None` if there is no space for
+    /// it.
     pub(crate) fn piece(&self, bytes: Bytes, held: Option<&Arc<BudgetShare>>) -> Option<Bytes> {
         let held = match held {
             Some(held) if bytes.len() <= held.amount => held.clone(),
@@ -360,12 +363,12 @@ impl Allowance {
         Some(Bytes::from_owner(BudgetedBytes { bytes, _held: held }))
     }
 
-    /// Whether anything is held for this connection on the share of this payer, or of any.
+    /// Whether this connection holds budget, of this payer or of any.
     pub(crate) fn holds(&self, payer: Option<&Payer>) -> bool {
         self.0.holding.load(Ordering::Relaxed) > 0 && payer.is_none_or(|payer| self.state().payer == *payer)
     }
 
-    /// Ends the connection: others need the room.
+    /// Ends the connection, because others need its budget.
     pub(crate) fn cut(&self) {
         self.0.is_cut.store(true, Ordering::Release);
         let waker = self.0.waker.lock().take();
@@ -378,13 +381,13 @@ impl Allowance {
         self.0.is_cut.load(Ordering::Acquire)
     }
 
-    /// Remembers the task of the connection.
+    /// Sets the waker of the connection's task.
     pub(crate) fn wakes(&self, waker: &Waker) {
         *self.0.waker.lock() = Some(waker.clone());
     }
 }
 
-/// Counts as somebody who waits for room.
+/// Counts as a waiting request.
 struct Waiter<'a>(&'a AtomicUsize);
 
 impl<'a> Waiter<'a> {

@@ -22,7 +22,7 @@ use crate::{guard::Fault, objects, strict::Strict};
 pub struct StrictJson(Bytes);
 
 impl StrictJson {
-    /// Checks bytes that are in hand already. White space alone counts as empty.
+    /// Checks bytes in memory. White space alone counts as empty.
     ///
     /// # Errors
     /// 400 `invalid_json`.
@@ -44,16 +44,16 @@ impl StrictJson {
         self.0.is_empty()
     }
 
-    /// The bytes as received; empty when there was no body.
+    /// The bytes as received; empty if there was no body.
     #[must_use]
     pub const fn bytes(&self) -> &Bytes {
         &self.0
     }
 
-    /// Reads the body as `T`.
+    /// Parses the body as `T`.
     ///
     /// # Errors
-    /// 400 `invalid_json` when there is no body, 400 `invalid_body` when it is not a `T`.
+    /// 400 `invalid_json` if there is no body, 400 `invalid_body` if it is not a `T`.
     pub fn parse<'a, T: serde::Deserialize<'a>>(&'a self) -> Result<T, Refusal> {
         if self.is_empty() {
             return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object."));
@@ -62,10 +62,10 @@ impl StrictJson {
             .map_err(|fault| Refusal::malformed("invalid_body", format!("The body does not fit: {fault}.")))
     }
 
-    /// Reads the body as `T`, an absent one as `{}`: for routes whose body may be left out.
+    /// Parses the body as `T`, an absent one as `{}`: for routes with an optional body.
     ///
     /// # Errors
-    /// 400 `invalid_body` when it is not a `T`.
+    /// 400 `invalid_body` if it is not a `T`.
     pub fn parse_or_empty<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
         if self.is_empty() { Self(Bytes::from_static(b"{}")).parse() } else { self.parse() }
     }
@@ -74,16 +74,16 @@ impl StrictJson {
 /// Reads a body of at most `octets_max` and checks it.
 ///
 /// # Errors
-/// 413 `body_too_large`, as soon as the length is known to be over; 415 for a compressed body; 400 `invalid_json`;
-/// 408 for one that came too slowly; 400 for broken framing.
+/// 413 `body_too_large`, as soon as the length is known to exceed the limit; 415 for a compressed body;
+/// 400 `invalid_json`; 408 for one that came too slowly; 400 for broken framing.
 pub async fn read_json(headers: &HeaderMap, body: Body, octets_max: usize) -> Result<StrictJson, Refusal> {
     StrictJson::check(read_bytes(headers, body, octets_max).await?)
 }
 
-/// Reads a body of at most `octets_max`, whatever it is.
+/// Reads a body of at most `octets_max` without checks.
 ///
 /// # Errors
-/// As [`read_json`], but for `invalid_json`.
+/// As [`read_json`], except `invalid_json`.
 pub async fn read_bytes(headers: &HeaderMap, mut body: Body, octets_max: usize) -> Result<Bytes, Refusal> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
@@ -100,7 +100,7 @@ pub async fn read_bytes(headers: &HeaderMap, mut body: Body, octets_max: usize) 
         if read.len() + joined.len() + data.len() > octets_max {
             return Err(too_large(octets_max));
         }
-        // Nearly every body comes in one piece, which is not copied.
+        // Nearly every body arrives in one piece, which is not copied.
         if joined.is_empty() && read.is_empty() {
             read = data;
             continue;
@@ -114,11 +114,11 @@ pub async fn read_bytes(headers: &HeaderMap, mut body: Body, octets_max: usize) 
     Ok(if joined.is_empty() { read } else { joined.freeze() })
 }
 
-/// A body of at most `octets_max`, whatever it is, piece by piece as it comes. The limit is held to what is announced;
-/// who reads the pieces counts them.
+/// A body without checks, piece by piece. The limit applies only to the announced length; the reader
+/// must count the pieces.
 ///
 /// # Errors
-/// As [`read_bytes`], of the pieces too.
+/// As [`read_bytes`], also for the pieces.
 pub fn read_stream(
     headers: &HeaderMap,
     body: Body,
@@ -131,7 +131,7 @@ pub fn read_stream(
     Ok(TryStreamExt::map_err(body.into_data_stream(), |error| broken(&error)))
 }
 
-/// Refuses a body that is compressed.
+/// Refuses a compressed body.
 pub(crate) fn check_coding(headers: &HeaderMap) -> Result<(), Refusal> {
     if headers.get(header::CONTENT_ENCODING).is_none_or(|coding| coding == "identity") {
         return Ok(());
@@ -154,8 +154,8 @@ pub(crate) fn broken(error: &axum::Error) -> Refusal {
     }
 }
 
-/// Extracts the body of a request, or why it was refused; the handler says "no" in its room's form, after the
-/// checks that come before the body.
+/// Extracts the body of a request, or the reason of its refusal; the handler refuses in its room's form,
+/// after the checks that precede the body.
 #[derive(Debug)]
 pub struct JsonBody(pub Result<StrictJson, Refusal>);
 

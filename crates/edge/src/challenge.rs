@@ -1,5 +1,6 @@
-//! The challenge of a 403: the scope that would have been enough (RFC 6750, 3.1), whatever form the refusal has.
-//! Must not know: what a scope admits.
+//! The challenge of a 403: the scope that would have been sufficient (RFC 6750, 3.1), whatever the form
+//! of the refusal.
+//! Must not know: the permissions of a scope.
 
 use std::sync::Arc;
 
@@ -7,17 +8,18 @@ use axum::response::Response;
 use http::{HeaderValue, StatusCode, header};
 use parking_lot::Mutex;
 
-/// Where whoever checks the scope of a token says which one is missing; an extension of every request to an operation.
+/// Where the check of a token's scope reports the missing scope; an extension of every request to an
+/// operation.
 #[derive(Debug, Clone, Default)]
 pub struct ScopeChallenge(Arc<Mutex<Option<String>>>);
 
 impl ScopeChallenge {
-    /// This scope would have been enough.
+    /// Reports the scope that would have been sufficient.
     pub fn misses(&self, scope: &str) {
         *self.0.lock() = Some(scope.to_owned());
     }
 
-    /// Puts the challenge on a 403 that has none with a scope.
+    /// Adds the challenge to a 403 that has none with a scope.
     pub(crate) fn put(&self, response: &mut Response) {
         if response.status() != StatusCode::FORBIDDEN {
             return;

@@ -1,116 +1,119 @@
-//! The limits of the edge: how much, how many and how long, each with its effect.
-//! Must not know: where the values come from.
+//! The limits of the edge: sizes, numbers and times, each with its effect.
+//! Must not know: the source of the values.
 
 use std::{sync::Arc, time::Duration};
 
 use plenary_kernel::limits::PAGE_BYTES_MAX;
 
-/// Largest head (request line and headers); past it 431 and the connection closes.
+/// Largest head (request line and headers); beyond it 431 and the connection closes.
 pub const HEAD_OCTETS_MAX: usize = 16 << 10;
-/// Most headers of a request; past it 431 and the connection closes.
+/// Most headers of a request; beyond it 431 and the connection closes.
 pub const HEADERS_MAX: usize = 100;
-/// Longest line that gives a chunk's size, extensions included; past it 400 and the connection closes.
+/// Longest line that gives a chunk's size, extensions included; beyond it 400 and the connection closes.
 pub const CHUNK_LINE_OCTETS_MAX: usize = 256;
-/// Largest trailer section of a chunked body; past it 431 and the connection closes.
+/// Largest trailer section of a chunked body; beyond it 431 and the connection closes.
 pub const TRAILER_OCTETS_MAX: usize = 4 << 10;
-/// Largest buffer of a connection, for reading and for writing; past it the peer is made to wait.
+/// Largest buffer of a connection, for reading and for writing; beyond it the peer must wait.
 pub const CONNECTION_BUFFER_OCTETS_MAX: usize = 64 << 10;
-/// Connections that the kernel keeps until they are accepted; past it new ones wait for their SYN to be answered.
+/// Connections that the kernel keeps until they are accepted; beyond it new ones wait for the answer to
+/// their SYN.
 pub const LISTEN_BACKLOG: i32 = 4096;
-/// How long a closed connection is drained of input that would turn the close into a reset.
+/// How long input is drained after a connection is closed, as it would turn the close into a reset.
 pub const LINGER: Duration = Duration::from_secs(2);
-/// How much input is drained at most; past it the connection is reset.
+/// Most input that is drained; beyond it the connection is reset.
 pub const LINGER_OCTETS_MAX: usize = 4 << 20;
 /// Refused connections that get a response at the same time; beyond it they are closed without one.
 pub const TURNED_AWAY_MAX: usize = 64;
-/// The same of one address.
+/// The same for one address.
 pub const TURNED_AWAY_PER_ADDRESS_MAX: usize = 8;
-/// Pause after the system had no file or memory for another connection.
+/// The pause after the system had no file descriptor or memory for another connection.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Answers, or pieces of a streamed one, of at most this many bytes are never held back: the memory of a connection has
-/// room for them.
+/// Answers, or pieces of a streamed one, of at most this many bytes are never delayed: they fit into the
+/// memory of a connection.
 pub const SMALL_ANSWER_BYTES_MAX: usize = 64 << 10;
-/// Reserved before a page is made: what was read, what is written from it, and the answer.
+/// Reserved before a page is made: for the rows, their encoding, and the answer.
 pub const PAGE_RESERVED_BYTES: usize = 3 * PAGE_BYTES_MAX;
-/// Reserved before a single large thing is made, which is no larger than a body may be.
+/// Reserved before a single large object is made, which is no larger than a body may be.
 pub const ITEM_RESERVED_BYTES: usize = 3 << 20;
-/// What a streamed answer holds of the budget, whatever its length.
+/// The budget of a streamed answer, whatever its length.
 pub const STREAMED_ANSWER_BYTES: usize = 1 << 20;
-/// How long a request waits for the room that its answer needs; past it 429 or 503 `overloaded`.
+/// How long a request waits for budget for its answer; beyond it 429 or 503 `overloaded`.
 pub const ANSWER_WAIT: Duration = Duration::from_secs(5);
-/// Requests that wait for room at the same time; past it 503 `overloaded` at once.
+/// Most requests that wait for budget at the same time; beyond it 503 `overloaded` at once.
 pub const ANSWERS_WAITING_MAX: usize = 4_096;
-/// Requests of one owner or address that wait for room; past it 429 `overloaded` at once.
+/// Most requests of one owner or address that wait for budget; beyond it 429 `overloaded` at once.
 pub const ANSWERS_WAITING_PER_PAYER_MAX: usize = 256;
-/// How long a peer must have stalled before others may take its room.
+/// How long a peer must have stalled before others may take its budget.
 pub const STALLED_BEFORE_CUT: Duration = Duration::from_secs(1);
-/// How long a peer must have kept up before its next stall is a new one.
+/// How long a peer must have kept up before its next stall counts as a new one.
 pub const STALL_FORGOTTEN: Duration = Duration::from_secs(1);
-/// What is read of a body that no handler wanted, so that the connection can go on; past it the connection closes.
+/// Most bytes that are read of a body without a reader, so that the connection can continue; beyond it
+/// the connection closes.
 pub const UNREAD_BODY_BYTES_MAX: u64 = 64 << 10;
-/// How long such a body is waited for; past it the connection closes.
+/// How long such a body is awaited; beyond it the connection closes.
 pub const UNREAD_BODY_WAIT: Duration = Duration::from_secs(1);
 
-/// Requests at the same time on a connection of HTTP/2; past it a client waits, or is refused (`REFUSED_STREAM`). Each one beside
-/// another counts as an open connection.
+/// Most concurrent requests on an HTTP/2 connection; beyond it a client waits, or is refused
+/// (`REFUSED_STREAM`). Each further one counts as an open connection.
 pub const HTTP2_REQUESTS_MAX: u32 = 100;
-/// Requests of a connection of HTTP/2 that its client takes back within [`HTTP2_LOOK`], before they are answered; past it further
-/// ones get 429, and the connection closes.
+/// Most requests of an HTTP/2 connection that its client cancels within [`HTTP2_LOOK`] before they are
+/// answered; beyond it further ones get 429, and the connection closes.
 pub const HTTP2_ABANDONED_MAX: u32 = 200;
-/// What a client may send of one body before it is read.
+/// Most bytes that a client may send of one body before they are read.
 pub const HTTP2_STREAM_WINDOW_BYTES: u32 = 64 << 10;
-/// What a client may send of all bodies of a connection before they are read.
+/// Most bytes that a client may send of all bodies of a connection before they are read.
 pub const HTTP2_CONNECTION_WINDOW_BYTES: u32 = 1 << 20;
-/// After how long without a sign of life a client of HTTP/2 is asked for one.
+/// How long an HTTP/2 client may be silent before it gets a ping.
 pub const HTTP2_PING: Duration = Duration::from_secs(20);
-/// How long it has to answer; past it a close.
+/// How long it has to answer the ping; beyond it a close.
 pub const HTTP2_PING_WAIT: Duration = Duration::from_secs(20);
-/// How often a connection of HTTP/2 is looked at for what its client owes.
+/// How often the deadlines of an HTTP/2 connection are checked.
 pub const HTTP2_LOOK: Duration = Duration::from_secs(1);
 
-/// How the edge treats connections.
+/// The limits of connections.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Open connections, WebSockets included; past it 503 and a close.
+    /// Open connections, WebSockets included; beyond it 503 and a close.
     pub connections_max: usize,
-    /// Open connections of one IPv4 address or IPv6 /64; past it 503 and a close.
+    /// Open connections of one IPv4 address or IPv6 /64; beyond it 503 and a close.
     pub connections_per_address_max: usize,
     /// Whether loopback counts for `connections_per_address_max`; by default not, since a proxy or many agents of
     /// one machine come from there.
     pub count_loopback: bool,
-    /// `SO_SNDBUF` of each connection, in bytes: what the kernel keeps for a peer that does not read.
+    /// `SO_SNDBUF` of each connection, in bytes: the kernel's buffer for a peer that does not read.
     pub send_buffer_octets: usize,
-    /// From the first byte of a head to its last, and from the accept to the first; past it 408 or a close.
+    /// The time from the first byte of a head to its last, and from the accept to the first byte; beyond
+    /// it 408 or a close.
     pub head_deadline: Duration,
-    /// How long a body may come at any speed.
+    /// How long a body may arrive at any speed.
     pub body_grace: Duration,
-    /// The speed a body must keep on average after the grace; below it 408 and a close.
+    /// The minimal average speed of a body after the grace period; below it 408 and a close.
     pub body_octets_per_s_min: u32,
-    /// The longest a body may take at any speed; past it 408 and a close.
+    /// The longest that a body may take at any speed; beyond it 408 and a close.
     pub body_deadline: Duration,
-    /// How long a connection may stand between two requests; past it a close.
+    /// How long a connection may be idle between two requests; beyond it a close.
     pub idle_deadline: Duration,
-    /// How long a peer may leave a reply unread without taking any of it; past it a close.
+    /// How long a peer may read nothing of a waiting reply; beyond it a close.
     pub write_deadline: Duration,
-    /// How long a peer that stalls may read at any speed.
+    /// How long a stalled peer may read at any speed.
     pub write_grace: Duration,
-    /// The speed at which a peer that stalls must read on average after the grace; below it a close.
+    /// The minimal average speed of a stalled peer after the grace period; below it a close.
     pub write_bytes_per_s_min: u32,
-    /// Connections that stall at the same time; past it the one that has stalled longest is closed.
+    /// Most stalled connections; beyond it the one that has stalled longest is closed.
     pub stalled_max: usize,
-    /// Bytes of large answers that are being made or read; past it a request waits, then 503 `overloaded`.
+    /// Most bytes of large answers in progress; beyond it a request waits, then 503 `overloaded`.
     pub answer_bytes_max: usize,
-    /// The same of one owner, or of one address without a token; past it 429 `overloaded`.
+    /// The same for one owner, or for one address without a token; beyond it 429 `overloaded`.
     pub answer_bytes_per_payer_max: usize,
-    /// Live streams, which are WebSockets and Server-Sent Events, at the same time; past it 503 `too_many_streams`. The
-    /// other connections are for requests.
+    /// Most concurrent live streams, which are WebSockets and Server-Sent Events; beyond it 503
+    /// `too_many_streams`. The other connections are for requests.
     pub streams_max: usize,
-    /// The same of one owner, or of one address without a token; past it 429 `too_many_streams`.
+    /// The same for one owner, or for one address without a token; beyond it 429 `too_many_streams`.
     pub streams_per_payer_max: usize,
-    /// How long a TLS handshake may take; past it a close.
+    /// How long a TLS handshake may take; beyond it a close.
     pub handshake_deadline: Duration,
-    /// How long requests may finish after a stop; past it they are cut.
+    /// How long requests may continue after a stop; beyond it they are cut.
     pub drain_deadline: Duration,
     /// TLS, see [`crate::tls_config`]; plain HTTP when absent.
     pub tls: Option<Arc<rustls::ServerConfig>>,

@@ -1,4 +1,5 @@
-//! One connection from its first byte to its last: which HTTP it speaks, and hyper above the guard, with deadlines.
+//! One connection from its first byte to its last: detects the version of HTTP, and runs hyper on the
+//! guard, with deadlines.
 //! Must not know: routes; the meaning of a request.
 
 use std::{
@@ -33,7 +34,7 @@ use crate::{
     socket::{Alpn, Socket},
 };
 
-/// How far the server is on its way to its end; every connection watches it.
+/// The stage of the server's shutdown; every connection watches it.
 #[derive(Default)]
 pub(crate) struct Stage {
     now: AtomicU8,
@@ -48,7 +49,7 @@ impl Stage {
         self.now.load(Ordering::Acquire)
     }
 
-    /// Until no connection may begin anything.
+    /// Waits until no connection may begin a request.
     async fn drained(&self) {
         loop {
             let changed = self.changed.notified();
@@ -59,12 +60,12 @@ impl Stage {
         }
     }
 
-    /// Connections finish the request they are at.
+    /// Lets connections finish their current request.
     pub(crate) fn drain(&self) {
         self.advance(Self::DRAINING);
     }
 
-    /// Connections end at once.
+    /// Ends connections at once.
     pub(crate) fn cut(&self) {
         self.advance(Self::CUT);
     }
@@ -75,21 +76,21 @@ impl Stage {
     }
 }
 
-/// Bytes that are read at once to see which HTTP is spoken: a head, mostly.
+/// Bytes of the first read, which detects the version of HTTP: usually a head.
 const FIRST_READ_BYTES: usize = 2048;
 
-/// A socket that counts as an open connection for as long as anyone has it, also after an upgrade.
+/// A socket that counts as an open connection until its last owner drops it, even after an upgrade.
 struct CountedSocket {
     socket: Socket,
-    /// What was read of it already.
+    /// Bytes that were already read.
     first: Vec<u8>,
-    /// Told of what is written, where no guard above tells it.
+    /// Receives the progress of writes, if no guard above does.
     wire: Option<Arc<Wire>>,
     permit: Permit,
 }
 
 impl CountedSocket {
-    /// Reads as much as it takes to see that HTTP/2 is spoken, or is not.
+    /// Reads enough bytes to detect HTTP/2.
     async fn speaks_http2(&mut self) -> std::io::Result<bool> {
         match self.socket.alpn() {
             Alpn::Http2 => return Ok(true),
@@ -171,7 +172,7 @@ impl AsyncWrite for CountedSocket {
     }
 }
 
-/// What all connections of a server stand on.
+/// The state that all connections of a server share.
 pub(crate) struct Ground {
     pub(crate) router: axum::Router,
     pub(crate) config: Arc<Config>,
@@ -188,7 +189,7 @@ impl Ground {
     }
 }
 
-/// Serves one connection until it ends, is handed over to a WebSocket, or the server stops.
+/// Serves one connection until it ends, becomes a WebSocket, or the server stops.
 pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, ground: &Ground) {
     let begun = Instant::now();
     let mut socket = CountedSocket { socket, first: Vec::new(), wire: None, permit };
@@ -204,7 +205,7 @@ pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, grou
             Box::pin(http2::serve(socket, &wire, places, peer, ground)).await;
         }
         Ok(Ok(false)) => serve_http1(socket, begun, peer, ground).await,
-        // Half a head is answered, as any that comes too slowly.
+        // An incomplete head gets an answer, like every request that arrives too slowly.
         Err(_) if !socket.first.is_empty() => serve_http1(socket, begun, peer, ground).await,
         Ok(Err(_)) | Err(_) => {}
     }
@@ -218,7 +219,7 @@ async fn serve_http1(socket: CountedSocket, begun: Instant, peer: SocketAddr, gr
     let serving =
         ServedConnection { door: ground.door(peer), wire: wire.clone(), allowance: allowance.clone() };
     let connection = http1::Builder::new()
-        // The guard and the deadlines below do this without a timer per request.
+        // The guard and the deadlines below replace this, without a timer per request.
         .header_read_timeout(None)
         .max_buf_size(CONNECTION_BUFFER_OCTETS_MAX)
         .serve_connection(io, serving)
@@ -231,7 +232,7 @@ async fn serve_http1(socket: CountedSocket, begun: Instant, peer: SocketAddr, gr
 
     std::future::poll_fn(|cx| {
         loop {
-            // Polled once only: the task stays the same, so its waker does. First listen, then look.
+            // Polled only once: the task stays the same, so its waker does. First listen, then look.
             while !listening {
                 listening = changed.as_mut().poll(cx).is_pending();
                 if !listening {

@@ -12,7 +12,7 @@ use crate::{
     reader::{ReadDebt, Reader},
 };
 
-/// Whose deadline has passed.
+/// The kind of deadline that has passed.
 pub(crate) enum Overdue {
     /// The peer owes the rest of a request.
     Input,
@@ -22,7 +22,7 @@ pub(crate) enum Overdue {
     Output,
 }
 
-/// When the peer must have done what it owes.
+/// The deadlines of the peer.
 pub(crate) struct Deadlines<'a> {
     config: &'a Config,
     waiting: GuardState,
@@ -47,12 +47,12 @@ impl<'a> Deadlines<'a> {
         }
     }
 
-    /// The first deadline: a new connection must begin to speak.
+    /// The first deadline: a new connection must begin to send.
     pub(crate) fn first(&self) -> Instant {
         self.since + self.config.head_deadline
     }
 
-    /// Which deadline has passed; when none has, the task is woken at the next one.
+    /// The deadline that has passed; if none, the task is woken at the next one.
     pub(crate) fn poll(
         &mut self,
         wire: &Wire,
@@ -70,7 +70,7 @@ impl<'a> Deadlines<'a> {
                 output.map(|ReadDebt { by, again }| again.map_or(by, |at| at.min(by))),
             ];
             let next = next.into_iter().flatten().min()?;
-            // An alarm that comes too early is cheaper than one that is moved with every request.
+            // An early alarm costs less than moving it with every request.
             if next < alarm.deadline() {
                 alarm.as_mut().reset(next);
             }
@@ -94,7 +94,7 @@ impl<'a> Deadlines<'a> {
 
     fn input(&mut self, wire: &Wire) -> Option<(Instant, GuardState)> {
         let (waiting, heads) = (wire.waiting(), wire.heads());
-        // What was told once is not told again, unless the peer moves on.
+        // A deadline is reported once, unless the peer makes progress.
         if waiting == GuardState::Ours || wire.is_overdue() || self.idle_told {
             return None;
         }

@@ -1,11 +1,11 @@
-//! The answer that sends a browser elsewhere after what it sent.
-//! Must not know: why, or where to.
+//! The answer that redirects a browser after a request.
+//! Must not know: the reason, or the target.
 
 use axum::{body::Body, response::Response};
 use http::{HeaderValue, StatusCode, header};
 
-/// 303 to a URL: nobody keeps it, and the place to which it leads does not learn where the browser comes from. `None` where the text
-/// cannot stand in a header.
+/// A 303 to a URL, which is not cached and sends no referrer. `None` if the text is not valid in a
+/// header.
 #[must_use]
 pub fn see_other(url: &str) -> Option<Response> {
     let location = HeaderValue::try_from(url).ok()?;

@@ -29,7 +29,7 @@ pub struct ErrorDetail<'a> {
     pub message: &'a str,
 }
 
-/// The status and the headers that belong to a class of refusal, around a JSON body of any form.
+/// A response with the status and headers of a class of refusal, and a JSON body of any form.
 #[must_use]
 pub fn refused(class: Class, json: impl Into<Body>) -> Response {
     let mut response = Response::new(json.into());
@@ -43,7 +43,7 @@ pub fn refused(class: Class, json: impl Into<Body>) -> Response {
     response
 }
 
-/// A success with a document that is the same for everybody; its body costs no request anything.
+/// A success with a document that all requests share; its body counts towards no budget.
 #[must_use]
 pub fn shared_answer(content_type: &'static str, body: Bytes) -> Response {
     let mut response = Response::new(body.into());
@@ -52,14 +52,14 @@ pub fn shared_answer(content_type: &'static str, body: Bytes) -> Response {
     response
 }
 
-/// The answer to a request whose handler panicked; the panic hook has said what and where.
+/// The answer to a request whose handler panicked; the panic hook has logged the panic.
 pub(crate) fn bug_response() -> Response {
     tracing::error!("a handler panicked; the request was answered with 500");
     let message = "The server failed to answer this request; please report it.";
     refusal_response(&Refusal::new(Class::Internal, "internal", message))
 }
 
-/// The refusal in the house form.
+/// The refusal in the common form.
 #[must_use]
 pub fn refusal_response(refusal: &Refusal) -> Response {
     let body = ErrorBody { error: ErrorDetail { code: refusal.code, message: &refusal.message } };

@@ -6,66 +6,66 @@ use serde_json::Value;
 
 use crate::operation::{OperationDoc, SchemaOf};
 
-/// How an operation stands among the tools that models get.
+/// How an operation is exposed as a tool for models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolExposure {
     /// A tool of its own: `session.send` is `session_send`.
     Tool {
-        /// The set of tools that has it.
+        /// The set of tools that contains it.
         set: &'static str,
     },
     /// An action of a tool that several operations share: `session.join` is the action `join`.
     Action {
-        /// The set of tools that has it.
+        /// The set of tools that contains it.
         set: &'static str,
         /// The tool.
         tool: &'static str,
     },
     /// No tool.
     Nowhere {
-        /// Why not.
+        /// The reason.
         reason: &'static str,
     },
 }
 
-/// What an operation takes and gives, each as a schema that refers to nothing.
+/// The input and output of an operation, each as a self-contained schema.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Schemas {
     /// The parameters of the path, in its order.
     pub path: Vec<(&'static str, Value)>,
     /// The object whose members are the parameters of the query.
     pub query: Option<Value>,
-    /// The body that it wants or takes.
+    /// The required or optional body.
     pub request: Option<Value>,
-    /// Whether it wants one.
+    /// Whether the body is required.
     pub request_required: bool,
-    /// The body of its success; a string where it is not JSON.
+    /// The body of its success; a string if it is not JSON.
     pub reply: Option<Value>,
 }
 
 impl OperationDoc {
-    /// Offers it to models as a tool of its own, in this set.
+    /// Exposes it to models as a separate tool, in this set.
     #[must_use]
     pub const fn tool(mut self, set: &'static str) -> Self {
         self.exposed = Some(ToolExposure::Tool { set });
         self
     }
 
-    /// Offers it to models as an action of a tool, in this set.
+    /// Exposes it to models as an action of a tool, in this set.
     #[must_use]
     pub const fn action(mut self, set: &'static str, tool: &'static str) -> Self {
         self.exposed = Some(ToolExposure::Action { set, tool });
         self
     }
 
-    /// Keeps it from models, for this reason.
+    /// Does not expose it to models, for this reason.
     #[must_use]
     pub const fn no_tool(mut self, reason: &'static str) -> Self {
         self.exposed = Some(ToolExposure::Nowhere { reason });
         self
     }
 
-    /// How it stands among the tools; `None` where nobody has said.
+    /// How it is exposed; `None` if this was not decided.
     #[must_use]
     pub const fn exposed(&self) -> Option<ToolExposure> {
         self.exposed
@@ -77,7 +77,7 @@ impl OperationDoc {
         self.reply_type == "text/event-stream"
     }
 
-    /// What it takes and gives.
+    /// Its input and output.
     #[must_use]
     pub fn schemas(&self) -> Schemas {
         let settings = || {

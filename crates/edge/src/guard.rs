@@ -1,6 +1,7 @@
-//! The head guard: a byte stream under hyper that lets only well-framed requests through (RFC 9112).
-//! hyper never sees half a head, and never sees what stands behind a fault; a fault reaches the server as a
-//! request of our own method, so that it is answered in its turn. Must not know: routes, or the answer's form.
+//! The head guard: a byte stream below hyper that passes only well-framed requests (RFC 9112). hyper
+//! never sees a partial head, or bytes after a fault; a fault reaches the server as a request with an
+//! internal method, so that it is answered in its turn.
+//! Must not know: routes, or the answer's form.
 
 mod chunked;
 mod fault;
@@ -30,28 +31,28 @@ use crate::linger::Linger;
 /// Bytes read at once while a head is incomplete.
 const HOLD_READ_OCTETS: usize = 2048;
 
-/// What the guard does with what it reads.
+/// How the guard treats its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// Frames requests.
     Framed,
-    /// A WebSocket handshake is being answered; nothing is read.
+    /// A WebSocket handshake is pending; nothing is read.
     Upgrading,
     /// Passes everything on.
     Open,
-    /// A fault was handed on; nothing more is read.
+    /// A fault was passed on; nothing more is read.
     Refused,
     /// A body was refused; the next read fails.
     Broken(Fault),
 }
 
-/// A byte stream that hands on well-framed requests only, and after a WebSocket handshake everything.
+/// A byte stream that passes only well-framed requests, and after a WebSocket handshake everything.
 pub(crate) struct Guard<IO> {
     io: IO,
     wire: Arc<Wire>,
     mode: Mode,
     framing: RequestScanner,
-    /// Bytes read and not yet handed on; the first `ready` of them are good.
+    /// Bytes that were read and not yet passed on; the first `ready` of them are checked.
     held: Vec<u8>,
     ready: usize,
     linger: Linger,
@@ -67,7 +68,7 @@ impl<IO> Guard<IO> {
         self.wire.report(waiting, self.framing.heads(), self.framing.body_octets());
     }
 
-    /// Hands on what is ready of the held bytes.
+    /// Passes on the checked bytes.
     fn hand_on(&mut self, buf: &mut ReadBuf<'_>) {
         let length = self.ready.min(buf.remaining());
         buf.put_slice(&self.held[..length]);
@@ -79,7 +80,7 @@ impl<IO> Guard<IO> {
         }
     }
 
-    /// Scans what is held, which begins where the framing wants it.
+    /// Scans the held bytes, which begin where the scanner has stopped.
     fn scan_held(&mut self) {
         let scanned = self.framing.scan(&self.held);
         self.ready = scanned.passed;
@@ -95,7 +96,7 @@ impl<IO> Guard<IO> {
         }
     }
 
-    /// Puts a request of our own in the place of the head that is refused; it is answered with the fault.
+    /// Replaces the refused head by an internal request, which is answered with the fault.
     fn refuse_head(&mut self, fault: Fault) {
         self.wire.set_head_fault(fault);
         self.held.truncate(self.ready);
@@ -112,7 +113,7 @@ impl<IO> Guard<IO> {
         self.linger.expect_input();
     }
 
-    /// The deadline passed: a head gets its answer, a body fails.
+    /// Handles a missed deadline: a head gets its answer, a body fails.
     fn overdue(&mut self) {
         if self.framing.in_body() {
             self.refuse_body(Fault::BodyTooSlow);
@@ -144,7 +145,8 @@ impl<IO> Guard<IO> {
 }
 
 impl<IO: AsyncRead + Unpin> Guard<IO> {
-    /// Reads into hyper's own buffer and takes out of it what must not be seen yet. Whether the read is over.
+    /// Reads into hyper's own buffer and removes the bytes that it must not see yet. Returns whether the
+    /// read is complete.
     fn poll_direct(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.io).poll_read(cx, buf))?;
@@ -161,7 +163,7 @@ impl<IO: AsyncRead + Unpin> Guard<IO> {
         Poll::Ready(Ok(passed > 0))
     }
 
-    /// Reads more of a head that is held. Whether the peer has closed instead.
+    /// Reads more of a held head. Returns whether the peer has closed instead.
     fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
         let mut space = [0; HOLD_READ_OCTETS];
         let mut more = ReadBuf::new(&mut space);
@@ -185,7 +187,7 @@ impl<IO: AsyncRead + Unpin> Guard<IO> {
                 Mode::Open => return Pin::new(&mut self.io).poll_read(cx, buf),
                 Mode::Refused => return Poll::Pending,
                 Mode::Broken(fault) => {
-                    // Only now is it the request that is being served, and not one before it.
+                    // Only now is this the current request, and not an earlier one.
                     self.wire.set_body_fault(fault);
                     return Poll::Ready(Err(io::Error::other(fault)));
                 }

@@ -1,6 +1,6 @@
-//! One connection of HTTP/2, for clients that speak nothing else: requests beside each other, each with an allowance of its
-//! own.
-//! Must not know: routes; what a request means.
+//! One connection of HTTP/2, for clients that support only that: concurrent requests, each with its own
+//! allowance.
+//! Must not know: routes; the meaning of a request.
 
 mod bodies;
 mod exchanges;
@@ -41,8 +41,8 @@ use crate::{
 /// The first bytes of a connection of HTTP/2 (RFC 9113 section 3.4).
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Serves one connection until it ends or the server stops. `wire` tells what is written to it, `places` are for requests
-/// beside each other.
+/// Serves one connection until it ends or the server stops. `wire` reports the progress of writes,
+/// `places` are for concurrent requests.
 pub(crate) async fn serve<IO>(io: IO, wire: &Wire, places: Places, peer: SocketAddr, ground: &Ground)
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -56,7 +56,7 @@ where
         exchanges: exchanges.clone(),
     };
     let mut connection = pin!(builder().serve_connection(TokioIo::new(io), serving));
-    // Of all that is written, whichever request it answers.
+    // The reader of everything that is written, whichever request it answers.
     let mut reader = Reader::new(Allowance::new(answers.clone()));
     let mut look = interval(HTTP2_LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -91,7 +91,7 @@ where
                             ends_since = Some(now);
                             connection.as_mut().graceful_shutdown();
                         }
-                        // It was told to go, and has not gone.
+                        // It was asked to close, and has not closed.
                         Some(since) if now >= since + HTTP2_PING_WAIT => return,
                         Some(_) => {}
                     },
@@ -110,7 +110,7 @@ fn builder() -> Builder<TokioExecutor> {
         .initial_connection_window_size(HTTP2_CONNECTION_WINDOW_BYTES)
         .max_send_buf_size(CONNECTION_BUFFER_OCTETS_MAX)
         .max_header_list_size(u32::try_from(HEAD_OCTETS_MAX).unwrap_or(u32::MAX))
-        // A peer that is gone does not answer it.
+        // A dead peer does not answer the ping.
         .keep_alive_interval(HTTP2_PING)
         .keep_alive_timeout(HTTP2_PING_WAIT);
     builder
@@ -155,7 +155,7 @@ impl hyper::service::Service<http::Request<Incoming>> for Http2Connection {
     }
 }
 
-/// The answer on its share of the budget, and in its place among live streams.
+/// Counts the answer towards its share of the budget and the live streams.
 fn answer(
     mut response: Response,
     allowance: Allowance,
@@ -169,7 +169,7 @@ fn answer(
     response.map(|body| WatchedReply::new(Reply::new(body, None, allowance, held, stream), exchange))
 }
 
-/// The request as HTTP/1.1 has it: the authority in `Host`, and path and query alone in the target.
+/// The request in the form of HTTP/1.1: the authority in `Host`, and only path and query in the target.
 fn as_of_http1(mut request: http::Request<Body>) -> Result<http::Request<Body>, Fault> {
     if request.headers().len() > HEADERS_MAX {
         return Err(Fault::HeadersTooMany);

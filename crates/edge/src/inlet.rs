@@ -1,4 +1,4 @@
-//! A request's body on its way to the handler, and the draining of unread bodies: an answer before the end of the
+//! A request's body for the handler, and the draining of unread bodies: an answer before the end of the
 //! body must not lose the next request of the connection.
 //! Must not know: the request, or the answer.
 
@@ -17,7 +17,7 @@ use crate::{
     guard::Wire,
 };
 
-/// A body that comes back to the connection when it is dropped before its end.
+/// A body that returns to the connection if it is dropped before its end.
 pub(crate) struct Inlet {
     body: Option<Incoming>,
     wire: Arc<Wire>,
@@ -40,7 +40,8 @@ impl HttpBody for Inlet {
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let Some(body) = &mut self.body else { return Poll::Ready(None) };
         let polled = Pin::new(&mut *body).poll_frame(cx);
-        // Of an announced length the end is known with the last byte, of a chunked body only behind it.
+        // The end of a body with an announced length is known with its last byte, that of a chunked body
+        // only after it.
         if matches!(polled, Poll::Ready(None)) || body.is_end_stream() {
             self.wire.set_body_open(false);
         }
@@ -64,7 +65,7 @@ impl Drop for Inlet {
     }
 }
 
-/// The rest of a body that nobody wants, read for the sake of the connection.
+/// The unread rest of a body, which is read to keep the connection.
 pub(crate) struct BodyDrain {
     body: Incoming,
     read: u64,
@@ -72,14 +73,14 @@ pub(crate) struct BodyDrain {
 }
 
 impl BodyDrain {
-    /// `None` where it is more than is read, or where the peer waits to be asked for it.
+    /// `None` if the rest is too large, or the peer waits for a request to send it.
     pub(crate) fn new(body: Incoming, waits_to_be_asked: bool) -> Option<Self> {
         let is_worth_it = !waits_to_be_asked && body.size_hint().lower() <= UNREAD_BODY_BYTES_MAX;
         let until = || Box::pin(sleep_until(Instant::now() + UNREAD_BODY_WAIT));
         is_worth_it.then(|| Self { body, read: 0, until: until() })
     }
 
-    /// Whether its end came within the limits.
+    /// Reads on; returns whether the end came within the limits.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         loop {
             match Pin::new(&mut self.body).poll_frame(cx) {

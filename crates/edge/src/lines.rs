@@ -14,7 +14,7 @@ use crate::body::{broken, check_coding};
 pub enum Line {
     /// Its bytes, without the line feed and a carriage return before it.
     Octets(Bytes),
-    /// It is over the limit, and was passed over.
+    /// A line over the limit, which was skipped.
     TooLong,
 }
 
@@ -23,10 +23,10 @@ pub enum Line {
 pub struct Lines {
     body: Body,
     held: BytesMut,
-    /// Bytes of `held` that have no line feed.
+    /// Bytes of `held` that were searched and have no line feed.
     looked: usize,
     octets_max: usize,
-    /// Whether the rest of the line is passed over.
+    /// Whether the rest of the line is skipped.
     skips: bool,
     is_over: bool,
 }
@@ -42,7 +42,7 @@ impl Lines {
         Ok(Self { body, held, looked: 0, octets_max, skips: false, is_over: false })
     }
 
-    /// The next line; `None` behind the last. May be dropped and called again without losing anything.
+    /// The next line; `None` after the last. Cancel-safe.
     ///
     /// # Errors
     /// 408 for a body that came too slowly; 400 for broken framing or one that ended too early.

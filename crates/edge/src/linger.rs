@@ -14,7 +14,8 @@ use tokio::{
 
 use crate::config::{LINGER, LINGER_OCTETS_MAX};
 
-/// Closes a stream: says so, and then, where input is still expected, reads and drops some of it.
+/// Closes a stream: shuts down the output, and then, if input is still expected, reads and drops some of
+/// it.
 #[derive(Default)]
 pub(crate) struct Linger {
     input_expected: bool,
@@ -24,7 +25,8 @@ pub(crate) struct Linger {
 }
 
 impl Linger {
-    /// The peer has not sent all it wants to; closing right away would reset the connection under the answer.
+    /// Notes that the peer has more to send; closing at once would reset the connection before the
+    /// answer is read.
     pub(crate) fn expect_input(&mut self) {
         self.input_expected = true;
     }

@@ -30,7 +30,7 @@ use crate::{
     socket::Socket,
 };
 
-/// Told to a connection past a limit.
+/// The answer to a connection beyond a limit.
 const TURNED_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n\
     content-length: 75\r\nretry-after: 1\r\nconnection: close\r\n\r\n\
     {\"error\":{\"code\":\"too_many_connections\",\"message\":\"Too many connections.\"}}";
@@ -39,13 +39,13 @@ const TURNED_AWAY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: a
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on {address}")]
 pub struct ListenFault {
-    /// Where.
+    /// The address.
     pub address: SocketAddr,
-    /// Why not.
+    /// The cause.
     pub source: io::Error,
 }
 
-/// How a stop went.
+/// The result of a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StopReport {
     /// Connections that were still open when the deadline passed.
@@ -61,7 +61,7 @@ pub struct Listener {
     origin: Option<Arc<Origin>>,
 }
 
-/// What every connection of a listener shares.
+/// The state that all connections of a listener share.
 struct ListenerState {
     ground: Ground,
     admission: Arc<Admission>,
@@ -83,21 +83,21 @@ impl Listener {
         Ok(Self { bound, address, config: Arc::new(config), origin: None })
     }
 
-    /// Where it listens.
+    /// The bound address.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Answers only what is meant for this server and was not sent by a page of another site, see [`Origin::admits`].
+    /// Accepts only requests for this server that no page of another site sent, see [`Origin::admits`].
     #[must_use]
     pub fn known_as(mut self, origin: Origin) -> Self {
         self.origin = Some(Arc::new(origin));
         self
     }
 
-    /// Serves the router until `stop` is cancelled; then accepts nothing more, lets requests and WebSockets finish
-    /// until the drain deadline, and cuts the rest.
+    /// Serves the router until `stop` is cancelled; then accepts no more connections, lets requests and
+    /// WebSockets finish until the drain deadline, and cuts the rest.
     pub async fn serve(self, router: axum::Router, metrics: &Metrics, stop: CancellationToken) -> StopReport {
         let Self { bound, address, config, origin } = self;
         let shared = Arc::new(ListenerState {
@@ -189,7 +189,7 @@ async fn start(stream: TcpStream, permit: Permit, peer: SocketAddr, shared: Arc<
     connection::serve(socket, permit, peer, &shared.ground).await;
 }
 
-/// Tells a connection past a limit so, when it speaks plain HTTP and not too many are being told.
+/// Answers a connection beyond a limit, if it speaks plain HTTP and there are not too many of them.
 fn turn_away(mut stream: TcpStream, peer: SocketAddr, shared: &ListenerState) {
     let Ok(told) = shared.turned_away.take(network_block(peer.ip()), 1) else { return };
     if shared.tls.is_some() {

@@ -27,7 +27,7 @@ pub(crate) struct MeasuredHandler<H> {
     handler: H,
     metrics: Arc<OperationMetrics>,
     reserves: usize,
-    /// What its body may hold, for strict handling.
+    /// The known members of its body, for strict handling.
     shape: Option<Arc<Shape>>,
 }
 
@@ -36,13 +36,13 @@ impl<H> MeasuredHandler<H> {
         Self { handler, metrics, reserves: 0, shape: None }
     }
 
-    /// Its answers may need this number of bytes.
+    /// Sets the bytes that its answers may need.
     pub(crate) fn reserving(mut self, bytes: usize) -> Self {
         self.reserves = bytes;
         self
     }
 
-    /// Where a body has a known shape, a request may ask to be held to it.
+    /// Sets the shape of its body, which a request may ask to be checked against.
     pub(crate) fn of_shape(self, shape: Option<Arc<Shape>>) -> Self {
         Self { shape, ..self }
     }
@@ -77,7 +77,7 @@ where
 }
 
 pin_project! {
-    /// A request that is being handled.
+    /// A request in progress.
     pub(crate) struct MeasuredRequest<F> {
         #[pin]
         handling: F,
@@ -96,7 +96,7 @@ impl<F: Future<Output = Response>> Future for MeasuredRequest<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Response> {
         let measuring = self.project();
         let entered = measuring.traced.as_ref().map(|traced| (traced.log.enter(), traced.scope.enter()));
-        // Caught here, so that a bug is counted where it is; the future is never polled again.
+        // Caught here, so that a panic is counted for its operation; the future is never polled again.
         let polled = catch_unwind(AssertUnwindSafe(|| measuring.handling.poll(cx)));
         let mut response = ready!(polled.unwrap_or_else(|_| Poll::Ready(bug_response())));
         drop(entered);

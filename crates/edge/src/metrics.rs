@@ -61,13 +61,13 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// An own registry, with the metrics of the edge in it; no spans are recorded.
+    /// A new registry with the metrics of the edge; no spans are recorded.
     #[must_use]
     pub fn new() -> Self {
         Self::with_spans(Spans::off())
     }
 
-    /// The same, and each request of an operation is recorded as a span too.
+    /// The same; each request of an operation is also recorded as a span.
     #[must_use]
     pub fn with_spans(spans: Spans) -> Self {
         let inner = Inner {
@@ -111,7 +111,7 @@ impl Metrics {
     #[must_use]
     pub fn render(&self) -> String {
         let mut text = String::new();
-        // Writing to a String cannot fail; a metric that cannot encode itself leaves the rest readable.
+        // Writing to a String cannot fail; if a metric cannot be encoded, the rest stays readable.
         let _ = self.registry(|registry| text::encode(&mut text, registry));
         text
     }
@@ -124,8 +124,8 @@ impl Metrics {
         self.0.refused.inc();
     }
 
-    /// The counters of one operation, looked up once, so that a request only adds to them; `route` is where it is
-    /// served, for its spans.
+    /// The counters of one operation, looked up once, so that a request only increments them; `route` is
+    /// its path, for its spans.
     pub(crate) fn operation(
         &self,
         operation: &'static str,
@@ -139,7 +139,7 @@ impl Metrics {
     }
 }
 
-/// What is counted and recorded of one operation.
+/// The metrics and spans of one operation.
 pub(crate) struct OperationMetrics {
     answered: [Counter; 5],
     duration: Histogram,

@@ -13,7 +13,7 @@ use serde::{
 /// Reads `T` from bytes.
 ///
 /// # Errors
-/// As `serde_json`; an array in the place of a structure is one too.
+/// As `serde_json`; also for an array in place of a structure.
 pub(crate) fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> serde_json::Result<T> {
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let read = T::deserialize(Objects(&mut reader))?;
@@ -21,7 +21,7 @@ pub(crate) fn read<'de, T: Deserialize<'de>>(bytes: &'de [u8]) -> serde_json::Re
     Ok(read)
 }
 
-/// A deserializer, a visitor, an access or a seed, under which structures are objects.
+/// Wraps a deserializer, visitor, access or seed so that structures must be objects.
 struct Objects<T>(T);
 
 /// The visitor of a structure.

@@ -11,18 +11,18 @@ use serde_json::{Map, Value, json};
 use self::{answers::Answers, schemas::Schemas};
 use crate::operation::{Auth, OperationDoc};
 
-/// What stands at the head of the description.
+/// The head of the description.
 #[derive(Debug, Clone, Copy)]
 pub struct ApiInfo<'a> {
     /// The name of the server.
     pub title: &'a str,
     /// Its version.
     pub version: &'a str,
-    /// What it is, for people.
+    /// A description for people.
     pub description: &'a str,
-    /// Where clients reach it: a URL, or a path relative to this document.
+    /// The URL for clients, or a path relative to this document.
     pub server_url: &'a str,
-    /// The rooms that operations belong to, by [`OperationDoc::room`], and what each is for.
+    /// The rooms of the operations, by [`OperationDoc::room`], with their purposes.
     pub rooms: &'a [(&'a str, &'a str)],
 }
 
@@ -111,7 +111,8 @@ fn path_parameters(doc: &OperationDoc, schemas: &mut Schemas) -> Vec<Value> {
     parameters
 }
 
-/// The members of the query type, one parameter each. A query has no null: a parameter is there or left out.
+/// The members of the query type, one parameter each. A query has no null: a parameter is present or
+/// absent.
 fn query_parameters(doc: &OperationDoc, schemas: &mut Schemas) -> Vec<Value> {
     let Some(query) = doc.query else { return Vec::new() };
     let schema = schemas.taken(query);

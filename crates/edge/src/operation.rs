@@ -21,7 +21,7 @@ use crate::{
     strict::Shape,
 };
 
-/// Makes the schema of one type, with what it refers to in the generator.
+/// Generates the schema of one type, with the types that it refers to in the generator.
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// Who may call an operation; the room's own code enforces it.
@@ -31,7 +31,7 @@ pub enum Auth {
     None,
     /// An agent, as itself.
     Agent,
-    /// An owner, of its own agents, or the operator.
+    /// An owner, for its own agents, or the operator.
     Owner,
     /// The operator only.
     Operator,
@@ -40,7 +40,7 @@ pub enum Auth {
 }
 
 impl Auth {
-    /// The stable name, as it stands in the description.
+    /// The stable name, as in the description.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -80,11 +80,11 @@ pub struct OperationDoc {
     pub(crate) description: &'static str,
     pub(crate) auth: Auth,
     pub(crate) success: StatusCode,
-    /// Other successes, which have the same body.
+    /// Other successes with the same body.
     pub(crate) other_successes: Vec<StatusCode>,
-    /// Other answers that are no refusals, which have no body.
+    /// Other answers without a body that are not refusals.
     pub(crate) empty_successes: Vec<StatusCode>,
-    /// Refusals in the room's form that no class of refusal has.
+    /// Refusals in the room's form with a status that no class has.
     pub(crate) other_refusals: Vec<StatusCode>,
     pub(crate) request: Option<SchemaOf>,
     pub(crate) request_required: bool,
@@ -92,7 +92,7 @@ pub struct OperationDoc {
     pub(crate) example: Option<fn() -> Value>,
     pub(crate) reply: Option<SchemaOf>,
     pub(crate) reply_type: &'static str,
-    /// Other forms of the success, which are text.
+    /// Other forms of the success, as text.
     pub(crate) other_reply_types: Vec<&'static str>,
     pub(crate) query: Option<SchemaOf>,
     pub(crate) path_parameters: Vec<PathParameter>,
@@ -102,17 +102,17 @@ pub struct OperationDoc {
     pub(crate) error_body: SchemaOf,
     pub(crate) exposed: Option<ToolExposure>,
     pub(crate) room: &'static str,
-    /// Bytes that an answer may need; none where answers are small.
+    /// Bytes that an answer may need; 0 for small answers.
     pub(crate) reserves: usize,
-    /// Whether it changes something although its method is safe.
+    /// Whether it has an effect although its method is safe.
     pub(crate) acts: bool,
-    /// Whether a page of any site may ask for it.
+    /// Whether a page of any site may call it.
     pub(crate) for_pages: bool,
 }
 
 impl OperationDoc {
-    /// An operation `room.verb` at a path in axum's syntax, `/sessions/{id}`; success is 200 unless said otherwise. One that
-    /// writes takes an `Idempotency-Key` unless said otherwise; the room's own code sees to it.
+    /// An operation `room.verb` at a path in axum's syntax, `/sessions/{id}`; success is 200 by default.
+    /// A writing one takes an `Idempotency-Key` by default; the room's own code implements this.
     #[must_use]
     pub fn new(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> Self {
         let takes_key = !method.is_safe();
@@ -147,14 +147,14 @@ impl OperationDoc {
         }
     }
 
-    /// What there is to know beyond the summary.
+    /// Details beyond the summary.
     #[must_use]
     pub fn description(mut self, description: &'static str) -> Self {
         self.description = description;
         self
     }
 
-    /// Who may call it; an agent unless said otherwise.
+    /// Who may call it; an agent by default.
     #[must_use]
     pub fn auth(mut self, auth: Auth) -> Self {
         self.auth = auth;
@@ -168,28 +168,28 @@ impl OperationDoc {
         self
     }
 
-    /// The status of another answer with the body of success.
+    /// The status of another success with the same body.
     #[must_use]
     pub fn or_status(mut self, status: StatusCode) -> Self {
         self.other_successes.push(status);
         self
     }
 
-    /// The status of another answer that is no refusal, which has no body.
+    /// The status of another answer without a body that is not a refusal.
     #[must_use]
     pub fn or_empty(mut self, status: StatusCode) -> Self {
         self.empty_successes.push(status);
         self
     }
 
-    /// A refusal in the room's form whose status no class has.
+    /// A refusal in the room's form with a status that no class has.
     #[must_use]
     pub fn or_refusal(mut self, status: StatusCode) -> Self {
         self.other_refusals.push(status);
         self
     }
 
-    /// The body it wants.
+    /// The required body.
     #[must_use]
     pub fn request<T: JsonSchema>(mut self) -> Self {
         self.request = Some(|generator| generator.subschema_for::<T>());
@@ -197,7 +197,7 @@ impl OperationDoc {
         self.errors(Class::Malformed, &["unknown_member"])
     }
 
-    /// The body it takes, or none.
+    /// The optional body.
     #[must_use]
     pub fn optional_request<T: JsonSchema>(mut self) -> Self {
         self = self.request::<T>();
@@ -205,7 +205,7 @@ impl OperationDoc {
         self
     }
 
-    /// The body it takes where that is not JSON; it may be empty.
+    /// The media type of a body that is not JSON; it may be empty.
     #[must_use]
     pub fn request_type(mut self, media_type: &'static str) -> Self {
         self.request_type = media_type;
@@ -213,7 +213,7 @@ impl OperationDoc {
         self
     }
 
-    /// A body that it takes, as one would send it.
+    /// An example of its body.
     #[must_use]
     pub fn example(mut self, example: fn() -> Value) -> Self {
         self.example = Some(example);
@@ -227,7 +227,7 @@ impl OperationDoc {
         self
     }
 
-    /// The body of its success where that is not JSON.
+    /// The media type of its success if it is not JSON.
     #[must_use]
     pub fn reply_type(mut self, media_type: &'static str) -> Self {
         self.reply_type = media_type;
@@ -235,7 +235,7 @@ impl OperationDoc {
         self
     }
 
-    /// Another form that the body of its success has on demand; it is text.
+    /// Another form of the success that clients may request; it is text.
     #[must_use]
     pub fn or_reply_type(mut self, media_type: &'static str) -> Self {
         self.other_reply_types.push(media_type);
@@ -249,7 +249,7 @@ impl OperationDoc {
         self
     }
 
-    /// A parameter of the path by its name there; one that is not told about is text.
+    /// A parameter of the path by its name; one without a description is text.
     #[must_use]
     pub fn path_parameter<T: JsonSchema>(mut self, name: &'static str, description: &'static str) -> Self {
         let schema: SchemaOf = |generator| generator.subschema_for::<T>();
@@ -257,13 +257,13 @@ impl OperationDoc {
         self
     }
 
-    /// Its answer is a page of a list, or a stream of as much: room for it is reserved before it is made.
+    /// Its answer is a page of a list, or a stream of that size: budget is reserved before it is made.
     #[must_use]
     pub fn answers_page(self) -> Self {
         self.reserving(PAGE_RESERVED_BYTES)
     }
 
-    /// Its answer may be one large thing: room for it is reserved before it is made.
+    /// Its answer may be one large object: budget is reserved before it is made.
     #[must_use]
     pub fn answers_item(self) -> Self {
         self.reserving(ITEM_RESERVED_BYTES)
@@ -274,42 +274,42 @@ impl OperationDoc {
         self.errors(Class::TooMany, &["overloaded"]).errors(Class::Unavailable, &["overloaded"])
     }
 
-    /// Refusals of one class that it may answer with, by their codes.
+    /// Its possible refusals of one class, by their codes.
     #[must_use]
     pub fn errors(mut self, class: Class, codes: &[&'static str]) -> Self {
         self.errors.extend(codes.iter().map(|code| ErrorDoc { class, code }));
         self
     }
 
-    /// It passes an `Idempotency-Key` over: every call counts, or repeating one changes nothing.
+    /// It ignores an `Idempotency-Key`: every call counts, or a repeated one changes nothing.
     #[must_use]
     pub fn without_key(mut self) -> Self {
         self.takes_key = false;
         self
     }
 
-    /// It takes the caller's place somewhere, or changes something, although its method is safe.
+    /// It has an effect although its method is safe.
     #[must_use]
     pub fn acts(mut self) -> Self {
         self.acts = true;
         self
     }
 
-    /// A page of any site may ask for it (CORS): nothing in it comes of a cookie. It is the only operation at its path.
+    /// A page of any site may call it (CORS): it uses no cookie. It is the only operation at its path.
     #[must_use]
     pub fn for_pages(mut self) -> Self {
         self.for_pages = true;
         self
     }
 
-    /// The form in which this room says "no"; the house form unless said otherwise.
+    /// The form of this room's refusals; the common form by default.
     #[must_use]
     pub fn error_body<T: JsonSchema>(mut self) -> Self {
         self.error_body = |generator| generator.subschema_for::<T>();
         self
     }
 
-    /// The room it belongs to, its tag in the description; the first part of its id unless said otherwise.
+    /// The room that it belongs to, its tag in the description; by default the first part of its id.
     #[must_use]
     pub fn room(mut self, room: &'static str) -> Self {
         self.room = room;
@@ -358,8 +358,8 @@ impl OperationDoc {
         self.auth
     }
 
-    /// The refusals it may answer with, each code once. That a key cannot be one may have the status that the room gives to
-    /// what it cannot read.
+    /// Its possible refusals, each code once. For an invalid key, the room may use the status of its
+    /// malformed requests.
     pub(crate) fn documented_errors(&self) -> Vec<ErrorDoc> {
         let mut errors = self.errors.clone();
         let of_the_key =
@@ -384,7 +384,7 @@ impl OperationDoc {
 type Mount<S> =
     Box<dyn FnOnce(MethodFilter, Arc<OperationMetrics>, Option<Arc<Shape>>) -> MethodRouter<S> + Send>;
 
-/// An operation and what answers it.
+/// An operation and its handler.
 pub struct Operation<S> {
     pub(crate) doc: OperationDoc,
     pub(crate) mount: Mount<S>,

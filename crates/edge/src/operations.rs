@@ -12,7 +12,7 @@ use tower::ServiceExt as _;
 
 use crate::{Allowance, CallerSpan, OperationDoc, Origin, OwnPage, Peer};
 
-/// What the rooms offer, and their router.
+/// The operations of the rooms, and their router.
 #[derive(Clone)]
 pub struct Operations {
     router: Router,
@@ -20,14 +20,15 @@ pub struct Operations {
     origin: Option<Arc<Origin>>,
 }
 
-/// In whose name an operation is asked: the headers that say so, and what the listener noted of the connection.
+/// The identity under which an operation is called: the headers, and the listener's notes about the
+/// connection.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
     headers: HeaderMap,
     extensions: Extensions,
 }
 
-/// What an operation answered.
+/// The response of an operation.
 #[derive(Debug)]
 pub struct Reply {
     /// The status.
@@ -38,7 +39,7 @@ pub struct Reply {
     pub body: Bytes,
 }
 
-/// The body of an answer broke off.
+/// The body of a response was interrupted.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer of {path} broke off: {source}")]
 pub struct BrokenOff {
@@ -46,7 +47,7 @@ pub struct BrokenOff {
     source: axum::Error,
 }
 
-/// Headers about one request, not about the caller.
+/// Headers of one request, which do not describe the caller.
 const OF_THE_REQUEST: [header::HeaderName; 9] = [
     header::CONTENT_LENGTH,
     header::CONTENT_TYPE,
@@ -60,21 +61,20 @@ const OF_THE_REQUEST: [header::HeaderName; 9] = [
 ];
 
 impl Operations {
-    /// The operations of a router; `docs` describe what it serves.
+    /// The operations of a router; `docs` describe them.
     #[must_use]
     pub fn new(router: Router, docs: Vec<OperationDoc>) -> Self {
         Self { router, docs: docs.into(), origin: None }
     }
 
-    /// The same with the URL by which clients reach the server.
+    /// The same with the server's URL for clients.
     #[must_use]
     pub fn at(mut self, origin: Origin) -> Self {
         self.origin = Some(Arc::new(origin));
         self
     }
 
-    /// The base URL for this caller, without a slash at its end; empty where nobody has said how clients reach the
-    /// server.
+    /// The base URL for this caller, without a slash at its end; empty if it was not set.
     #[must_use]
     pub fn base_url(&self, caller: &Caller) -> String {
         let nobody = Peer(SocketAddr::from(([0; 4], 0)));
@@ -88,10 +88,10 @@ impl Operations {
         &self.docs
     }
 
-    /// Asks one: `path` with its query, percent-encoded; `body` as JSON.
+    /// Calls one: `path` with its query, percent-encoded; `body` as JSON.
     ///
     /// # Errors
-    /// When the body of the answer breaks off.
+    /// When the body of the response is interrupted.
     pub async fn ask(
         &self,
         caller: &Caller,
@@ -105,7 +105,8 @@ impl Operations {
         Ok(Reply { status: parts.status, headers: parts.headers, body })
     }
 
-    /// Asks one as [`Operations::ask`], and hands out the answer as it begins: for streams, which have no end.
+    /// Calls one as [`Operations::ask`], and returns the response when it begins: for streams, which
+    /// have no end.
     pub async fn open(
         &self,
         caller: &Caller,
@@ -119,7 +120,7 @@ impl Operations {
         *request.uri_mut() = path.parse().unwrap_or_default();
         *request.headers_mut() = caller.headers.clone();
         *request.extensions_mut() = caller.extensions.clone();
-        // Its answer is not the caller's, and is let go of by itself.
+        // Its response is not the caller's, and has an allowance of its own.
         let allowance = caller.extensions.get::<Allowance>().map(Allowance::within);
         if let Some(allowance) = &allowance {
             request.extensions_mut().insert(allowance.clone());
@@ -136,19 +137,20 @@ impl Operations {
 }
 
 impl Caller {
-    /// Whoever sent this request.
+    /// The caller of this request.
     #[must_use]
     pub fn of(parts: &http::request::Parts) -> Self {
         let mut headers = parts.headers.clone();
         for name in OF_THE_REQUEST {
             headers.remove(name);
         }
-        // What is asked on the way belongs to the span of the request.
+        // Inner calls belong to the span of the request.
         let own = plenary_telemetry::current().and_then(|own| own.to_string().parse().ok());
         if let Some(own) = own {
             headers.insert("traceparent", own);
         }
-        // What the listener noted of the connection; what the router noted of the request's path is not of this one.
+        // The listener's notes about the connection; the router's notes about the request's path do not
+        // apply to another request.
         let mut extensions = Extensions::new();
         copy::<Peer>(&parts.extensions, &mut extensions);
         copy::<OwnPage>(&parts.extensions, &mut extensions);
@@ -157,7 +159,7 @@ impl Caller {
         Self { headers, extensions }
     }
 
-    /// The same caller with one header more, such as an `Idempotency-Key`.
+    /// The same caller with another header, such as an `Idempotency-Key`.
     #[must_use]
     pub fn with(mut self, name: http::HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
@@ -170,7 +172,7 @@ impl Caller {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// A caller that the listener knows by this, for those inside the process.
+    /// The caller with a note, as the listener would add it; for callers within the process.
     #[must_use]
     pub fn known_as<T: Clone + Send + Sync + 'static>(mut self, what: T) -> Self {
         self.extensions.insert(what);
@@ -185,7 +187,7 @@ fn copy<T: Clone + Send + Sync + 'static>(from: &Extensions, to: &mut Extensions
 }
 
 impl Reply {
-    /// The body as JSON; text where it is none.
+    /// The body as JSON; as text if it is not JSON.
     #[must_use]
     pub fn value(&self) -> Value {
         serde_json::from_slice(&self.body)

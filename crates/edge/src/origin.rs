@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use http::{HeaderMap, HeaderValue};
 
-/// Longest host or prefix that a proxy may tell, in bytes; a longer one is not believed.
+/// Longest host or prefix from a proxy, in bytes; a longer one is ignored.
 const TOLD_OCTETS_MAX: usize = 255;
 
-/// A network whose hosts are believed what they say about their clients: `10.0.0.0/8`, or one address.
+/// A network whose hosts are trusted to describe their clients: `10.0.0.0/8`, or one address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrustedNet {
     address: IpAddr,
@@ -44,26 +44,27 @@ impl TrustedNet {
     }
 }
 
-/// Where the server is, as its clients see it.
+/// The address of the server, as its clients see it.
 #[derive(Debug, Clone)]
 pub struct Origin {
     listening: String,
     public: Option<String>,
     trusted: Vec<TrustedNet>,
-    /// The paths of operations that pages of any site may ask.
+    /// The paths of operations that pages of any site may call.
     pub(crate) open: Vec<&'static str>,
 }
 
 impl Origin {
-    /// `listening` is the URL of the listener. `public`, where it is set, is always the answer.
+    /// `listening` is the URL of the listener. `public`, if set, always has precedence.
     #[must_use]
     pub fn new(listening: &str, public: Option<&str>, trusted: Vec<TrustedNet>) -> Self {
         let plain = |url: &str| url.trim_end_matches('/').to_owned();
         Self { listening: plain(listening), public: public.map(plain), trusted, open: Vec::new() }
     }
 
-    /// The base URL for the sender of this request, without a slash at its end. `Forwarded` and `X-Forwarded-*` count
-    /// only from a trusted proxy, and only where they are the plain host, scheme and prefix that they should be.
+    /// The base URL for the sender of this request, without a slash at its end. `Forwarded` and
+    /// `X-Forwarded-*` count only from a trusted proxy, and only if they are a plain host, scheme and
+    /// prefix.
     #[must_use]
     pub fn base_url(&self, peer: SocketAddr, headers: &HeaderMap) -> String {
         if let Some(public) = &self.public {
@@ -75,9 +76,9 @@ impl Origin {
         forwarded(headers).unwrap_or_else(|| self.listening.clone())
     }
 
-    /// The address whose budget a request is on: the peer's, or what a trusted proxy says of its client. None where
-    /// that is the loopback or the proxy itself: many clients come from there, and nobody's budget is theirs. One
-    /// IPv6 host is its whole /64.
+    /// The address whose budget a request uses: the peer's, or the client's according to a trusted
+    /// proxy. `None` for the loopback or the proxy itself, which many clients share. An IPv6 host counts
+    /// as its whole /64.
     #[must_use]
     pub fn client_address(&self, peer: SocketAddr, headers: &HeaderMap) -> Option<IpAddr> {
         let address = if self.trusts(peer) { self.forwarded_for(headers)? } else { peer.ip() };
@@ -85,7 +86,8 @@ impl Origin {
         (!address.is_loopback() && !address.is_unspecified()).then_some(address)
     }
 
-    /// The last address in the chain that is none of the trusted proxies: what stands before it was said by a client.
+    /// The last address in the chain that is not a trusted proxy: a client may have forged the earlier
+    /// ones.
     fn forwarded_for(&self, headers: &HeaderMap) -> Option<IpAddr> {
         let forwarded = list(headers, "forwarded").into_iter().map(|element| {
             element.split(';').find_map(|pair| {
@@ -106,8 +108,8 @@ impl Origin {
         None
     }
 
-    /// Where clients reach the server as far as is known without a request: the public URL, or that of the listener;
-    /// `/`, relative to whatever was asked, where the listener takes any address.
+    /// The URL for clients as far as known without a request: the public URL, or that of the listener;
+    /// `/`, relative to the requested URL, if the listener accepts any address.
     #[must_use]
     pub fn stated_url(&self) -> &str {
         let is_any = |host: &str| host.starts_with("0.0.0.0") || host.starts_with("[::]");
@@ -118,7 +120,7 @@ impl Origin {
         }
     }
 
-    /// How clients reach the server, where no proxy has said otherwise.
+    /// The URL for clients, unless a proxy reports another one.
     pub(crate) fn known(&self) -> &str {
         self.public.as_deref().unwrap_or(&self.listening)
     }
@@ -128,18 +130,19 @@ impl Origin {
         &self.listening
     }
 
-    /// Whether the operator has said how clients reach the server.
+    /// Whether the operator has set the URL for clients.
     pub(crate) const fn is_public_known(&self) -> bool {
         self.public.is_some()
     }
 
-    /// Whether this peer is believed what it says about its clients.
+    /// Whether this peer is trusted to describe its clients.
     pub(crate) fn trusts(&self, peer: SocketAddr) -> bool {
         self.trusted.iter().any(|net| net.contains(peer.ip()))
     }
 }
 
-/// What the proxy tells. The first element is the one nearest to the client, and the scheme is `http` unless told.
+/// The URL that the proxy reports. The first element is the one nearest to the client, and the default
+/// scheme is `http`.
 fn forwarded(headers: &HeaderMap) -> Option<String> {
     let (mut host, mut scheme) = (None, None);
     if let Some(first) = first(headers, "forwarded") {
@@ -166,7 +169,7 @@ fn forwarded(headers: &HeaderMap) -> Option<String> {
     (host_is_plain && prefix_is_plain && scheme_is_known).then(|| format!("{scheme}://{host}{prefix}"))
 }
 
-/// What counts as one address: an IPv4 address, or the /64 that one IPv6 host has all of.
+/// The unit of an address: an IPv4 address, or the /64 of an IPv6 host.
 pub(crate) fn network_block(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),

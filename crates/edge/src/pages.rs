@@ -1,6 +1,6 @@
-//! Operations that a page of any site may ask (CORS): a client in a browser needs them before it has a token. A cookie counts in
-//! none of them, and the browser is told to send none.
-//! Must not know: which operations these are.
+//! Operations that a page of any site may call (CORS): a client in a browser needs them before it has a
+//! token. None of them uses cookies, and the browser is told to send none.
+//! Must not know: the list of these operations.
 
 use axum::{
     middleware::map_response,
@@ -11,11 +11,11 @@ use http::{HeaderValue, StatusCode, header};
 
 use crate::{OperationDoc, Origin, measured::MeasuredHandler, metrics::Metrics};
 
-/// How long a browser remembers what it may ask, in seconds.
+/// How long a browser caches the permission, in seconds.
 const REMEMBERED_S: &str = "600";
 
 impl Origin {
-    /// The same, with the paths of those operations that pages of any site may ask.
+    /// The same with the paths of the operations that pages of any site may call.
     #[must_use]
     pub fn opened_to_pages<'a>(mut self, docs: impl IntoIterator<Item = &'a OperationDoc>) -> Self {
         self.open = docs.into_iter().filter(|doc| doc.for_pages).map(|doc| doc.path).collect();
@@ -23,7 +23,7 @@ impl Origin {
     }
 }
 
-/// The route of such an operation: its answers may be read by any page, and a browser learns so in advance.
+/// The route of such an operation: any page may read its responses, and a preflight request is answered.
 pub(crate) fn opened<S>(route: MethodRouter<S>, metrics: &Metrics) -> MethodRouter<S>
 where
     S: Clone + Send + Sync + 'static,
@@ -40,7 +40,7 @@ async fn readable(mut answer: Response) -> Response {
 async fn preflight() -> impl IntoResponse {
     let told = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
-        // The star covers every header but this one.
+        // The asterisk covers every header except this one.
         (header::ACCESS_CONTROL_ALLOW_HEADERS, "*, Authorization"),
         (header::ACCESS_CONTROL_MAX_AGE, REMEMBERED_S),
     ];

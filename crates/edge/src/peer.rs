@@ -6,11 +6,11 @@ use std::{convert::Infallible, net::SocketAddr};
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 
-/// The address a request came from; unspecified (`0.0.0.0:0`) where there was no connection.
+/// The address of a request's sender; unspecified (`0.0.0.0:0`) without a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
 
-/// A page of this very server sent the request, by its `Origin`: a request extension.
+/// A page of this server sent the request, by its `Origin`: a request extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OwnPage;
 

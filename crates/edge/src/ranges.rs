@@ -1,27 +1,27 @@
-//! The requested range of a content, and whether the client already has it.
+//! The requested range of a resource, and whether the client already has it.
 //! Must not know: the content, or where it is stored.
 
 use std::ops::Range;
 
 use http::{HeaderMap, HeaderName, header};
 
-/// What a range asks for (RFC 9110, 14.1.2).
+/// The effect of a range header (RFC 9110, 14.1.2).
 #[derive(Debug, PartialEq, Eq)]
 pub enum ByteRange {
     /// Everything.
     Whole,
     /// These bytes.
     Part(Range<u64>),
-    /// Nothing that is there.
+    /// No existing byte.
     Nothing,
 }
 
-/// The range that is requested of a content with this tag and size. Several ranges, other units and invalid ranges
-/// are ignored: the response is then the whole content.
+/// The requested range of a resource with this tag and size. Several ranges, other units and invalid
+/// ranges are ignored: the response is then the whole resource.
 #[must_use]
 pub fn asked(headers: &HeaderMap, etag: &str, octets: u64) -> ByteRange {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    // A range of another content is of no use to whoever has the beginning of this one.
+    // A range of another version is useless to a client that has the beginning of this one.
     if text(header::IF_RANGE).is_some_and(|tag| tag != etag) {
         return ByteRange::Whole;
     }
@@ -38,7 +38,8 @@ pub fn asked(headers: &HeaderMap, etag: &str, octets: u64) -> ByteRange {
     if part.start < part.end { ByteRange::Part(part) } else { ByteRange::Nothing }
 }
 
-/// Whether the client has what this tag is of (`If-None-Match`, RFC 9110, 13.1.2, compared weakly).
+/// Whether the client has the version with this tag (`If-None-Match`, RFC 9110, 13.1.2, compared
+/// weakly).
 #[must_use]
 pub fn is_known(sent: &HeaderMap, etag: &str) -> bool {
     let is_it = |tag: &str| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag;

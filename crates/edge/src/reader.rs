@@ -1,5 +1,5 @@
-//! A peer as the reader of what is written to it: it must take something now and then, and enough of it on average.
-//! Must not know: what is written, or the effect of a missed deadline.
+//! A peer as the reader of its answers: it must read something now and then, and fast enough on average.
+//! Must not know: the content of answers, or the effect of a missed deadline.
 
 use std::{
     task::{Context, Waker},
@@ -14,15 +14,16 @@ use crate::{
     stalled::Place,
 };
 
-/// What was written so far.
+/// The progress of writes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct WriteProgress {
     pub(crate) bytes: u64,
-    /// Whether the last of it waits for the peer.
+    /// Whether the last bytes wait for the peer.
     pub(crate) is_stalled: bool,
 }
 
-/// Until when a peer that stalls must have read more, and when its place among those who stall is looked at again.
+/// The time by which a stalled peer must have read more, and the next check of its entry among the
+/// stalled ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadDebt {
     pub(crate) by: Instant,
@@ -35,15 +36,15 @@ pub(crate) struct Reader {
     stall: Option<Stall>,
 }
 
-/// A time in which the peer has not kept up with what is written to it.
+/// A period in which the peer has not kept up.
 struct Stall {
     place: Place,
     /// Bytes written before it.
     written_before: u64,
     written: u64,
-    /// When the peer last took something.
+    /// When the peer last read something.
     moved: Instant,
-    /// Since when nothing waits for the peer.
+    /// Since when no bytes wait for the peer.
     clear: Option<Instant>,
 }
 
@@ -52,19 +53,19 @@ impl Reader {
         Self { allowance, stall: None }
     }
 
-    /// Whether others need the room that its answers take.
+    /// Whether others need its budget.
     pub(crate) fn is_cut(&self) -> bool {
         self.allowance.is_cut()
     }
 
-    /// Whether it is cut, or is past its deadline, for those that look now and then.
+    /// Whether it is cut or past its deadline, for callers that poll now and then.
     pub(crate) fn is_overdue(&mut self, config: &Config, written: WriteProgress) -> bool {
         let debt = self.debt(config, written, &Context::from_waker(Waker::noop()));
         self.is_cut() || debt.is_some_and(|debt| debt.by <= Instant::now())
     }
 
-    /// When the peer must have read more. A peer that reads a little, lets everything be written, and stalls again is one
-    /// that stalls all the time.
+    /// When the peer must have read more. A peer that reads just enough to accept all waiting bytes, and
+    /// then stalls again, counts as stalled all the time.
     pub(crate) fn debt(
         &mut self,
         config: &Config,

@@ -9,7 +9,7 @@ use plenary_kernel::{Class, Refusal};
 
 use crate::Origin;
 
-/// Why a request is not answered.
+/// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Foreign {
     /// `Host` names another server.
@@ -21,7 +21,7 @@ pub enum Foreign {
 }
 
 impl Foreign {
-    /// As a normal "no".
+    /// The refusal for the client.
     #[must_use]
     pub fn refusal(self) -> Refusal {
         let code = match self {
@@ -33,14 +33,16 @@ impl Foreign {
 }
 
 impl Origin {
-    /// Checks `Host` and `Origin` against the names of this server: the URL that its operator gave it, where it
-    /// listens, the loopback, and any address, which no name server can turn. A server that listens on a network and
-    /// was given no URL has names that it cannot know, so `Host` is free there.
+    /// Checks `Host` and `Origin` against the names of this server: the URL that its operator
+    /// configured, the listener's address, the loopback, and any IP address, which DNS can't redirect. A
+    /// server that listens on a network without a configured URL has unknown names, so it accepts any
+    /// `Host`.
     ///
-    /// A request without `Host` is no browser's, and passes. Some paths are open to pages of any `Origin`.
+    /// A request without `Host` does not come from a browser, and passes. Some paths accept pages of any
+    /// `Origin`.
     ///
     /// # Errors
-    /// Which of the two is foreign.
+    /// The foreign one of the two.
     pub fn admits(&self, peer: SocketAddr, uri: &Uri, headers: &HeaderMap) -> Result<(), Foreign> {
         let is_trusted = self.trusts(peer);
         let told = (is_trusted && !self.is_public_known()).then(|| self.base_url(peer, headers));
@@ -77,8 +79,9 @@ impl Origin {
 }
 
 impl Origin {
-    /// Whether a page of this very server sent the request: its one `Origin` is the server's URL, or names the host and
-    /// port that the request was sent to. Unlike [`Origin::admits`] another port of the same machine is somebody else.
+    /// Whether a page of this server sent the request: its single `Origin` is the server's URL, or has
+    /// the host and port that the request was sent to. Unlike [`Origin::admits`], another port of the
+    /// same machine does not count.
     pub(crate) fn is_own(&self, peer: SocketAddr, uri: &Uri, headers: &HeaderMap) -> bool {
         let told = (self.trusts(peer) && !self.is_public_known()).then(|| self.base_url(peer, headers));
         let base = Site::parse(told.as_deref().unwrap_or_else(|| self.known()));
@@ -120,7 +123,7 @@ impl<'a> Site<'a> {
     }
 }
 
-/// The port of a scheme that is spoken here; `None` of any other.
+/// The port of a supported scheme; `None` for any other.
 fn port_of(scheme: &str) -> Option<u16> {
     match scheme {
         _ if scheme.eq_ignore_ascii_case("http") => Some(80),
@@ -129,7 +132,7 @@ fn port_of(scheme: &str) -> Option<u16> {
     }
 }
 
-/// What the request says whom it is for, where it says so.
+/// The host that the request names, if it names one.
 fn host<'a>(uri: &'a Uri, headers: &'a HeaderMap) -> Result<Option<(&'a str, Option<u16>)>, Foreign> {
     let authority = match (uri.authority(), headers.get(header::HOST)) {
         (Some(authority), _) => authority.as_str(),

@@ -57,7 +57,7 @@ where
     Ok(router)
 }
 
-/// Whether the operations of all rooms together name each thing once.
+/// Checks that all operations together are consistent: ids and routes are unique.
 ///
 /// # Errors
 /// The first contradiction.
@@ -79,7 +79,8 @@ pub fn consistent<'a>(docs: impl Iterator<Item = &'a OperationDoc>) -> Result<()
     Ok(())
 }
 
-/// The whole router with an answer in the house form for what no operation serves: 404, and 405 with `Allow`.
+/// The whole router with an answer in the common form for unknown paths and methods: 404, and 405 with
+/// `Allow`.
 pub fn with_fallbacks<S>(router: Router<S>, metrics: &Metrics) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
@@ -90,7 +91,7 @@ where
         .fallback(MeasuredHandler::new(not_found, unmatched))
 }
 
-/// The routes of one room that tells in a form of its own that a path of it does not take a method.
+/// The routes of a room with its own form of refusal for an unsupported method.
 pub fn with_method_refusals<S>(
     router: Router<S>,
     metrics: &Metrics,
@@ -104,8 +105,7 @@ where
     router.method_not_allowed_fallback(MeasuredHandler::new(refuse, unmatched))
 }
 
-/// The routes of one room that tells in a form of its own that there is nothing at these paths, where no operation of
-/// it is.
+/// The routes of a room with its own form of refusal for these paths, if no operation has them.
 pub fn with_path_refusals<S>(
     router: Router<S>,
     metrics: &Metrics,

@@ -34,34 +34,34 @@ use crate::{
     peer::{OwnPage, Peer},
 };
 
-/// The answer broke off: nobody has room for the next piece of it.
+/// A streamed answer is interrupted: there is no budget for its next piece.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no room for the next piece of a streamed answer")]
 struct NoRoom;
 
-/// What stands before the router, whatever version of HTTP a request came in.
+/// The checks before the router, for every version of HTTP.
 #[derive(Clone)]
 pub(crate) struct Door {
     pub(crate) router: Router,
     pub(crate) peer: Peer,
-    /// What is counted of requests that are refused before any operation is known.
+    /// The metrics of requests that are refused before their operation is known.
     pub(crate) refused: Arc<OperationMetrics>,
-    /// Which names and pages are the server's own; everything passes where nobody has said.
+    /// The names and pages of this server; without it every request passes.
     pub(crate) origin: Option<Arc<Origin>>,
 }
 
 impl Door {
-    /// The answer to a request that no operation gets to see.
+    /// The answer to a request that reaches no operation.
     pub(crate) fn refuse(&self, refusal: &Refusal) -> Response {
         let response = refusal_response(refusal);
         self.refused.answered(response.status(), Duration::ZERO);
         response
     }
 
-    /// Hands a request to the router.
+    /// Passes a request to the router.
     ///
     /// # Errors
-    /// The answer to one that a page of another site sent, or that is meant for another server.
+    /// The answer to a request from a page of another site, or for another server.
     pub(crate) fn enter(
         &self,
         mut request: Request,
@@ -130,11 +130,11 @@ fn is_websocket(value: &HeaderValue) -> bool {
     value.as_bytes().eq_ignore_ascii_case(b"websocket")
 }
 
-/// Where the answer comes from.
+/// The source of the answer.
 enum AnswerSource {
     Called(CatchUnwind<AssertUnwindSafe<RouteFuture<Infallible>>>),
     Answered(Option<Response>),
-    /// It is there, and the rest of the request's body is read before it is given.
+    /// The answer is ready; the rest of the request's body is read before it is sent.
     Behind(Option<Response>, BodyDrain),
 }
 
@@ -148,7 +148,7 @@ pub(crate) struct AnswerFuture {
 }
 
 impl AnswerFuture {
-    /// Gives the answer, or first sees to the rest of a body that the handler has left.
+    /// Returns the answer, or first drains the rest of a body that the handler has left.
     fn answer(&mut self, response: Response, cx: &mut Context<'_>) -> Poll<http::Response<Reply>> {
         if !self.wire.is_body_open() || self.wire.body_fault().is_some() {
             let closes = self.wire.body_fault().is_some();
@@ -184,7 +184,7 @@ impl AnswerFuture {
         }
         let is_shared = response.extensions().get::<SharedAnswer>().is_some();
         let (wire, allowance) = (self.wire.clone(), (!is_shared).then(|| self.allowance.clone()));
-        // A WebSocket goes on when the reply is over, for as long as anybody has the connection.
+        // A WebSocket continues after the reply, as long as its connection exists.
         let stream = if response.status() == StatusCode::SWITCHING_PROTOCOLS {
             wire.keep_stream(stream);
             None
@@ -214,11 +214,11 @@ impl Future for AnswerFuture {
     }
 }
 
-/// The body of a reply; a connection of HTTP/1.1 is ours until it is dropped.
+/// The body of a reply; on HTTP/1.1 the connection is busy until it is dropped.
 pub(crate) struct Reply {
     body: Body,
     wire: Option<Arc<Wire>>,
-    /// None where the body is shared by all.
+    /// `None` if all requests share the body.
     allowance: Option<Allowance>,
     held: Option<Arc<BudgetShare>>,
     _stream: Option<Share<Payer>>,
@@ -251,7 +251,7 @@ impl HttpBody for Reply {
             return Poll::Ready(frame);
         }
         let data = frame.and_then(Result::ok).and_then(|frame| frame.into_data().ok()).unwrap_or_default();
-        // What is large stays counted until the last byte of it is written, not only until hyper has it.
+        // A large piece counts until its last byte is written, not only until hyper has it.
         let piece = allowance.piece(data, reply.held.as_ref()).map(Frame::data);
         Poll::Ready(Some(piece.ok_or_else(|| axum::Error::new(NoRoom))))
     }

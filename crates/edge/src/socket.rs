@@ -19,11 +19,11 @@ pub(crate) enum Socket {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// What TLS has agreed to speak.
+/// The protocol that TLS has negotiated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Alpn {
     Http2,
-    /// HTTP/1.1, or nothing that was named.
+    /// HTTP/1.1, or none was named.
     Other,
     /// There is no TLS.
     Unknown,

@@ -15,10 +15,10 @@ use crate::{
     config::STALLED_BEFORE_CUT,
 };
 
-/// Since when it stalls, and a number that tells it from others.
+/// The start of the stall, and a unique number.
 pub(crate) type Place = (Instant, u64);
 
-/// All of them.
+/// All stalled connections.
 pub(crate) struct StalledReaders {
     max: usize,
     numbers: AtomicU64,
@@ -44,7 +44,8 @@ impl StalledReaders {
         self.readers().remove(&place);
     }
 
-    /// Cuts those that stall longest, down to the limit. Whether there are too many still, who have not stalled for long.
+    /// Cuts those that have stalled longest, down to the limit. Returns whether there are still too
+    /// many, which have not stalled for long.
     pub(crate) fn trim(&self) -> bool {
         let now = Instant::now();
         let mut readers = self.readers();
@@ -57,7 +58,7 @@ impl StalledReaders {
         false
     }
 
-    /// Cuts the one that stalls longest of those who hold room: of one payer, or of all.
+    /// Cuts the longest-stalled connection that holds budget: of one payer, or of all.
     pub(crate) fn relieve(&self, payer: Option<&Payer>) {
         let now = Instant::now();
         let mut readers = self.readers();

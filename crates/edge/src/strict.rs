@@ -11,13 +11,13 @@ use serde_json::{Map, Value};
 
 use crate::operation::SchemaOf;
 
-/// Where a client says what it prefers (RFC 7240).
+/// The header with a client's preferences (RFC 7240).
 const PREFER: HeaderName = HeaderName::from_static("prefer");
-/// Where it is told that it was followed.
+/// The header that reports an applied preference.
 pub(crate) const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
-/// What it is told.
+/// Its value.
 pub(crate) const HANDLING_STRICT: HeaderValue = HeaderValue::from_static("handling=strict");
-/// Where schemas stand that others refer to.
+/// The path of referenced schemas.
 const DEFINITIONS: &str = "#/$defs/";
 
 /// The members that an operation's request may have.
@@ -27,7 +27,7 @@ pub(crate) struct Shape {
     definitions: Map<String, Value>,
 }
 
-/// Beside a request that asks for strict handling: what its body is held to.
+/// A request extension for strict handling: the shape to check its body against.
 #[derive(Debug, Clone)]
 pub(crate) struct Strict(pub(crate) Arc<Shape>);
 
@@ -36,7 +36,7 @@ pub(crate) struct Strict(pub(crate) Arc<Shape>);
 pub(crate) enum StrictRequest {
     /// By its query.
     Query,
-    /// As a preference, which is answered.
+    /// By a preference, which the response confirms.
     Preference,
 }
 
@@ -52,16 +52,16 @@ pub(crate) fn asked(uri: &Uri, headers: &HeaderMap) -> Option<StrictRequest> {
 }
 
 impl Shape {
-    /// Of the request that this schema describes.
+    /// The shape of the request that this schema describes.
     pub(crate) fn of(request: SchemaOf) -> Self {
         let mut generator = SchemaSettings::draft2020_12().into_generator();
         let root = request(&mut generator).to_value();
         Self { root, definitions: generator.take_definitions(true) }
     }
 
-    /// Refuses a body for the first member that is not among those of its operation.
+    /// Refuses a body for its first unknown member.
     pub(crate) fn check(&self, body: &[u8]) -> Result<(), Refusal> {
-        // A body that is none is refused by whoever reads it.
+        // The reader of the body refuses invalid JSON.
         let Ok(body) = serde_json::from_slice::<Value>(body) else { return Ok(()) };
         match self.unknown(&[&self.root], &body) {
             None => Ok(()),
@@ -72,7 +72,7 @@ impl Shape {
         }
     }
 
-    /// The path of a member of `value` that none of these schemas, any of which may hold, knows.
+    /// The path of a member of `value` that none of these alternative schemas has.
     fn unknown(&self, schemas: &[&Value], value: &Value) -> Option<String> {
         let variants = self.variants(schemas);
         match value {
@@ -104,7 +104,7 @@ impl Shape {
         }
     }
 
-    /// These schemas and all that they are made of.
+    /// These schemas with all that they consist of.
     fn variants<'a>(&'a self, schemas: &[&'a Value]) -> Vec<&'a Value> {
         let mut found: Vec<&Value> = Vec::new();
         let mut left = schemas.to_vec();

@@ -18,19 +18,19 @@ pub enum TlsFault {
     /// The certificate file holds no certificate.
     #[error("the certificate file contains no certificate")]
     NoCertificate,
-    /// The key file cannot be read, is not PEM, or holds no private key.
+    /// The key file cannot be read, is not PEM, or contains no private key.
     #[error("the key file cannot be read: {0}")]
     Key(#[source] pem::Error),
-    /// Certificate and key do not go together, or are of a kind that is not supported.
+    /// Certificate and key do not match, or have an unsupported kind.
     #[error("the certificate and the key cannot be used: {0}")]
     Pair(#[source] rustls::Error),
 }
 
-/// TLS 1.2 and 1.3 with the chain in `certificate` and the key in `key`, both PEM. A client that speaks HTTP/1.1 gets that; HTTP/2
-/// is for those that speak nothing else, as gRPC.
+/// TLS 1.2 and 1.3 with the chain in `certificate` and the key in `key`, both PEM. A client that
+/// supports HTTP/1.1 gets it; HTTP/2 is for clients that support nothing else, such as gRPC.
 ///
 /// # Errors
-/// What is wrong with which file.
+/// The file and its defect.
 pub fn tls_config(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, TlsFault> {
     let chain = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)

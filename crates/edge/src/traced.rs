@@ -8,7 +8,7 @@ use http::{Method, StatusCode, request::Parts};
 use plenary_telemetry::{FinishedSpan, Kind, OpenSpan, SpanScope, Spans, Status, TraceParent};
 use std::convert::Infallible;
 
-/// The span that a request belongs to, as its `traceparent` says; `None` when it says nothing, and when no spans are
+/// The parent span of a request, from its `traceparent`; `None` without one, and when no spans are
 /// recorded.
 #[derive(Debug, Clone, Default)]
 pub struct CallerSpan(pub Option<TraceParent>);
@@ -21,31 +21,31 @@ impl<S: Sync> FromRequestParts<S> for CallerSpan {
     }
 }
 
-/// What the spans of one operation have in common.
+/// The common parts of one operation's spans.
 pub(crate) struct TracedOperation {
     spans: Spans,
     id: &'static str,
     route: Option<&'static str>,
 }
 
-/// A request that is being answered under a span.
+/// A request with an open span.
 pub(crate) struct TracedRequest {
     begun: OpenSpan,
     method: &'static str,
-    /// What the handler runs under, and notes of it.
+    /// The scope that the handler runs under, with its notes.
     pub(crate) scope: Arc<SpanScope>,
-    /// Log lines written while the handler runs carry the trace.
+    /// Log lines of the handler carry the trace.
     pub(crate) log: tracing::Span,
 }
 
 impl TracedOperation {
-    /// `route` in axum's syntax; none for what no operation serves.
+    /// `route` is in axum's syntax; `None` for requests without an operation.
     pub(crate) fn new(spans: Spans, id: &'static str, route: Option<&'static str>) -> Self {
         Self { spans, id, route }
     }
 
-    /// Begins the span of a request and leaves its caller's where [`CallerSpan`] finds it. Nothing is looked at when
-    /// no spans are recorded.
+    /// Begins the span of a request and stores its parent for [`CallerSpan`]. Reads nothing if no spans
+    /// are recorded.
     pub(crate) fn begin(&self, request: &mut Request, now: Instant) -> Option<Box<TracedRequest>> {
         if !self.spans.is_on() {
             return None;
@@ -53,13 +53,13 @@ impl TracedOperation {
         let caller = TraceParent::from_headers(request.headers());
         let begun = self.spans.begin(caller.clone(), now)?;
         request.extensions_mut().insert(CallerSpan(caller));
-        // At the level of errors, so that no filter that lets a line through takes its trace away.
+        // At the level of errors, so that no filter that passes a line removes its trace.
         let log = tracing::error_span!("request", operation = self.id, trace_id = %begun.own.trace_id());
         let scope = SpanScope::new(begun.own.clone());
         Some(Box::new(TracedRequest { begun, method: known(request.method()), scope, log }))
     }
 
-    /// Ends the span with the head of the reply, as the metrics do.
+    /// Ends the span with the head of the reply, like the metrics.
     pub(crate) fn end(&self, traced: TracedRequest, status: StatusCode) {
         let mut attributes = vec![
             ("http.request.method", traced.method.into()),
@@ -84,7 +84,7 @@ impl TracedOperation {
     }
 }
 
-/// The method, if it is a known one: the labels of requests must not grow with what strangers send.
+/// The method, if it is a known one: the number of labels must not depend on clients.
 fn known(method: &Method) -> &'static str {
     const KNOWN: [&str; 9] = ["GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"];
     KNOWN.into_iter().find(|name| *name == method.as_str()).unwrap_or("_OTHER")

@@ -7,7 +7,7 @@ use plenary_log::{Batch, Charge, Fault, KeyClaim, NewEvent, StreamName, Usage};
 
 use crate::{Command, Decision, KeyUse, Room, SideEvents};
 
-/// What an event costs its payer, with what follows from it. `own` is its size.
+/// The storage use of an event, including the events that follow from it. `own` is its own size.
 pub(crate) fn usage<R: Room>(event: &R::Event, own: Usage, follows: &[(StreamName, NewEvent)]) -> Usage {
     R::fixed_usage(event).unwrap_or_else(|| {
         let content = Usage { bytes: R::content_bytes(event), events: 0 };
@@ -15,14 +15,14 @@ pub(crate) fn usage<R: Room>(event: &R::Event, own: Usage, follows: &[(StreamNam
     })
 }
 
-/// What a command decided, as far as its batch is made of it.
+/// The parts of a decision that its batch needs.
 pub(crate) struct Decided<'a, E> {
     pub(crate) events: &'a [E],
     pub(crate) beside: SideEvents,
     pub(crate) claim: Option<KeyClaim>,
 }
 
-/// What a command decided on an event's room, without the types of the command itself.
+/// Encodes a decision, without the types of the command.
 pub(crate) fn decided<'a, R: Room, C: Command<R>>(
     command: &C,
     key: Option<&KeyUse>,
@@ -84,14 +84,14 @@ pub(crate) fn of<R: Room>(
         charge.usage = charge.usage.plus(Usage::of_key(claim));
     }
     batch.key = claim;
-    // What is pledged comes first.
+    // The pledged charge comes first.
     if let Some(charge) = charge {
         batch.charges.insert(0, charge);
     }
     batch
 }
 
-/// What its owner uses less.
+/// The charge for freed bytes of an owner.
 pub(crate) fn freed(owner: &OwnerName, bytes: u64) -> Charge {
     let freed = Usage { bytes, events: 0 };
     Charge { account: owner.to_string(), usage: Usage::default(), freed }

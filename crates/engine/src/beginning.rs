@@ -13,9 +13,9 @@ use crate::{
 };
 
 impl<R: Room> Streams<R> {
-    /// Carries out a command on the stream `id` as [`Streams::execute`] does, and answers the same. Where nothing is in
-    /// memory of the stream, the store is not read first: for commands on ids that are usually new. Where there is such a
-    /// stream after all, an append is lost before it is read.
+    /// Carries out a command on the stream `id` with the same result as [`Streams::execute`], but
+    /// without reading the store first if nothing of the stream is in memory: for commands on ids that
+    /// are usually new. If the stream exists after all, one append fails before the stream is read.
     pub async fn begin<C: Command<R>>(
         &self,
         id: &str,
@@ -32,13 +32,14 @@ impl<R: Room> Streams<R> {
         self.carry_out(id, command, key).await
     }
 
-    /// Whether nothing is in memory of a stream, and nobody is about to read it.
+    /// Whether nothing of a stream is in memory, and no task is about to read it.
     fn is_unknown(&self, id: &str) -> bool {
         let is_empty = |entry: &Entry<R::State>| entry.loaded.try_lock().is_ok_and(|loaded| loaded.is_none());
         self.cache.peek(id).is_none_or(|entry| is_empty(&entry))
     }
 
-    /// Carries it out if the stream is new; `None` when it is not, or when what came of it would rest on that alone.
+    /// Carries it out if the stream is new. `None` if the stream exists, or if the result would rest on
+    /// that assumption alone.
     async fn begun<C: Command<R>>(
         &self,
         id: &str,
@@ -46,13 +47,13 @@ impl<R: Room> Streams<R> {
         key: Option<&KeyUse>,
     ) -> Result<Option<Executed<C::Reply>>, ExecuteError<C::Rejection>> {
         let slot = self.log().reserve().await?;
-        // There before the append, so that no event of the stream goes unobserved from then on.
+        // Created before the append, so that every event of the stream is observed from then on.
         let entry = self.entry(id);
         let state = R::State::default();
         let Facts { value: facts, mut conditions } = command.facts(&state).await?;
         conditions.push(Condition::at(entry.stream.clone(), Version::ZERO));
         let stamp = self.clock().stamp();
-        // Nothing would hold a refusal to what it rests on.
+        // Without an append, no condition would verify the basis of a refusal.
         let Ok(decision) = command.decide(&state, Version::ZERO, &facts, &stamp) else { return Ok(None) };
         let place = (id, Version::ZERO);
         let decided = batch::decided(command, key, &decision, &stamp)?;
@@ -64,7 +65,8 @@ impl<R: Room> Streams<R> {
         } else {
             slot
         };
-        // A refusal rests on the stream being new, and on the key being unused: it is decided again with both looked up.
+        // A refusal assumes a new stream and an unused key: `None` makes the caller decide again with
+        // both looked up.
         let Ok(pledged) = quota::pledge(self.log(), &batch, command.exceeds_quota()).await? else {
             return Ok(None);
         };
@@ -84,14 +86,14 @@ impl<R: Room> Streams<R> {
         }
     }
 
-    /// Keeps the state that a stream began with, now that it is on disk, unless somebody has read the stream meanwhile
-    /// or is about to: then it is as it was read, or further.
+    /// Keeps the state of the new stream, now that it is on disk, unless another task has read the
+    /// stream meanwhile or is about to: then its state is at least as new.
     fn keep(&self, entry: &Entry<R::State>, state: R::State, events: &[R::Event], stamp: &Stamp) {
         let Ok(mut guard) = entry.loaded.try_lock() else { return };
         let mut loaded = LoadedState::on_disk(&entry.stream, state, Version::ZERO);
         let snapshot = evolve::<R>(&mut loaded, events, stamp);
         let version = loaded.version;
-        // What this process committed behind that, it decided on a state that it had read.
+        // Later events of this process were decided on a state that it had read.
         if guard.is_some() || entry.ahead() >= version {
             return;
         }

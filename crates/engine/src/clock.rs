@@ -31,7 +31,7 @@ thread_local! {
 }
 
 impl Entropy {
-    /// The next ten bytes; they are given away once.
+    /// The next ten bytes, each used once.
     fn take(&mut self) -> [u8; 10] {
         if self.left == 0 {
             getrandom::fill(self.block.as_flattened_mut()).expect("the operating system gives random bytes");

@@ -13,37 +13,38 @@ use tokio::sync::Mutex;
 
 use crate::SNAPSHOT_EVERY;
 
-/// A state, and what it took to know it.
+/// A state with its version and its basis.
 #[derive(Debug)]
 pub struct LookedUp<S> {
     /// The state.
     pub state: Arc<S>,
     /// Its version.
     pub version: Version,
-    /// What it was decided in, where it may not be on disk.
+    /// The chain that it was decided in, if it may not be on disk.
     pub upon: Option<Chain>,
-    /// Whether the store had to be asked.
+    /// Whether the store was read.
     pub asked: bool,
 }
 
-/// A state and the version it is the fold of.
+/// A state with the version that it folds.
 #[derive(Debug)]
 pub(crate) struct LoadedState<S> {
     pub(crate) state: Arc<S>,
     pub(crate) version: Version,
     /// The version of the last snapshot.
     pub(crate) snapshot: Version,
-    /// Every batch that was decided on this state or on what became of it.
+    /// The chain of all batches that were decided on this state or its successors.
     pub(crate) chain: Chain,
-    /// The newest version of this chain that is known to be on disk. What is on disk at a version of another chain
-    /// says nothing of this one.
+    /// The newest version of this chain that is known to be on disk. A version of another chain says
+    /// nothing about this one.
     pub(crate) confirmed: Arc<AtomicU64>,
-    /// What it is begun again from when it has to be.
+    /// The state to restart from after the chain breaks.
     base: Option<Base<S>>,
 }
 
-/// What was on disk when a state was loaded over a broken chain. Who lost once to a writer elsewhere may lose again, and
-/// then reads only what is new since: to read a long stream from its snapshot takes so long that it would lose always.
+/// The state on disk at a load after a broken chain. A process that has lost to another writer may lose
+/// again, and then reads only the newer events: reading a long stream from its snapshot takes so long
+/// that it would lose every time.
 #[derive(Debug)]
 struct Base<S> {
     state: Arc<S>,
@@ -60,23 +61,23 @@ impl<S> LoadedState<S> {
         let confirmed = Arc::new(AtomicU64::new(version.0));
         Self { state, version, snapshot, chain: Chain::new(stream.clone()), confirmed, base: None }
     }
-    /// Begun again from what was on disk, where that was kept, unless it is so far behind the `newest` version that was
-    /// observed that a snapshot is nearer.
+    /// The kept base state, if there is one, unless it is so far behind the `newest` observed version
+    /// that a snapshot is nearer.
     pub(crate) fn again(self, stream: &StreamName, newest: Version) -> Option<Self> {
         let newest = newest.0.max(self.confirmed.load(Ordering::Acquire));
         let base = self.base.filter(|base| newest.saturating_sub(base.version.0) < SNAPSHOT_EVERY);
         base.map(|base| Self::begun(stream, base))
     }
-    /// Keeps what is on disk now, to be begun again from.
+    /// Keeps the current state, which is on disk, as the base for a restart.
     pub(crate) fn keep_base(&mut self) {
         let (state, version, snapshot) = (self.state.clone(), self.version, self.snapshot);
         self.base = Some(Base { state, version, snapshot });
     }
-    /// It is on disk up to this version.
+    /// Notes that the state is on disk up to this version.
     pub(crate) fn confirm(&self, version: Version) {
         self.confirmed.fetch_max(version.0, Ordering::AcqRel);
     }
-    /// Whether there is something in the state that is not known to be on disk.
+    /// Whether part of the state is not known to be on disk.
     pub(crate) fn is_ahead(&self) -> bool {
         self.version.0 > self.confirmed.load(Ordering::Acquire)
     }
@@ -86,9 +87,9 @@ impl<S> LoadedState<S> {
 pub(crate) struct Entry<S> {
     pub(crate) stream: StreamName,
     pub(crate) loaded: Mutex<Option<LoadedState<S>>>,
-    /// The newest version that was observed, or found at a load.
+    /// The newest version that was observed, or found by a load.
     observed: AtomicU64,
-    /// The version of the state in memory; of one that was let go, its last.
+    /// The version of the state in memory; after it was dropped, its last version.
     ahead: AtomicU64,
 }
 
@@ -101,7 +102,7 @@ impl<S> Entry<S> {
             ahead: AtomicU64::new(0),
         })
     }
-    /// Whether an event was observed that the state in memory lacks: somebody else wrote it.
+    /// Whether the state in memory lacks an observed event: another process wrote it.
     pub(crate) fn is_stale(&self) -> bool {
         self.observed().0 > self.ahead().0
     }
@@ -111,7 +112,7 @@ impl<S> Entry<S> {
     pub(crate) fn mark_ahead(&self, version: Version) {
         self.ahead.store(version.0, Ordering::Release);
     }
-    /// An event of this version is committed.
+    /// Notes that an event of this version is committed.
     pub(crate) fn observe(&self, version: Version) {
         self.observed.fetch_max(version.0, Ordering::AcqRel);
     }

@@ -27,10 +27,11 @@ pub use room::{Command, Decision, ExecuteError, Executed, Facts, KeyUse, NoFacts
 pub use sealed::{Sealed, seal};
 pub use streams::Streams;
 
-/// Most times that a command is decided again because somebody else wrote first; past it the command is
-/// refused as overloaded, with nothing written.
+/// Most attempts to decide a command while other writers win; then it is refused as overloaded, with
+/// nothing written.
 pub const ATTEMPTS_MAX: usize = 32;
-/// Most streams whose state is kept in memory; past it the one that was idle longest is loaded again when needed.
+/// Most streams whose state is kept in memory; beyond it the least recently used one is dropped and
+/// loaded again if needed.
 pub const STATES_CACHED_MAX: usize = 65_536;
-/// How many events are folded since the last snapshot before a new one is kept.
+/// The number of events after which a new snapshot is stored.
 pub const SNAPSHOT_EVERY: u64 = 1_024;

@@ -19,18 +19,18 @@ tokio::task_local! {
 pub struct IdempotentRequest {
     request: KeyUse,
     secret: Option<[u8; 32]>,
-    /// How many commands of each kind it has asked for, and how many secrets.
+    /// The number of commands of each kind, and of secrets, that it has used so far.
     asked: Mutex<HashMap<String, u32>>,
 }
 
 impl IdempotentRequest {
-    /// A request under a key. `secret` is what only whoever sends it knows, where there is such a thing.
+    /// A request under a key. `secret` is a value that only the sender knows, if there is one.
     #[must_use]
     pub fn new(request: KeyUse, secret: Option<[u8; 32]>) -> Self {
         Self { request, secret, asked: Mutex::default() }
     }
 
-    /// Runs what the request asks for. Commands without a key of their own get one.
+    /// Runs the work of the request. Commands without a key of their own get a derived one.
     pub async fn carry_out<F: Future>(self, future: F) -> F::Output {
         REQUEST.scope(Arc::new(self), future).await
     }
@@ -48,7 +48,7 @@ impl IdempotentRequest {
     }
 }
 
-/// A future that is carried out elsewhere, for the request that is being carried out here.
+/// Makes a future that runs elsewhere part of the current request.
 pub fn of_request<F: Future>(future: F) -> impl Future<Output = F::Output> {
     let request = REQUEST.try_with(Arc::clone).ok();
     async move {
@@ -59,13 +59,13 @@ pub fn of_request<F: Future>(future: F) -> impl Future<Output = F::Output> {
     }
 }
 
-/// The key of the next command of this kind, where the request that is being carried out has one.
+/// The key of the next command of this kind, if the current request has one.
 pub(crate) fn step<R: Room, C: Command<R>>() -> Option<KeyUse> {
     REQUEST.try_with(|request| request.step(&format!("{}-{}", R::CATEGORY, C::NAME))).ok()
 }
 
-/// The 32 bytes of a new secret, derived from the sender's token, so that a repeated request gets the same secret.
-/// `None` outside such a request.
+/// The 32 bytes of a new secret, derived from the sender's secret, so that a repeated request gets the
+/// same one. `None` outside such a request.
 #[must_use]
 pub fn secret_of_request() -> Option<[u8; 32]> {
     REQUEST
@@ -75,7 +75,7 @@ pub fn secret_of_request() -> Option<[u8; 32]> {
             let nth = request.nth("secret");
             let said = format!("{}:{scope}{}:{key}{nth}", scope.len(), key.len());
             let outer = digest(&[said.as_bytes(), of].concat());
-            // Two digests of 32 bytes: nothing can be appended to what is hashed.
+            // Both inputs are digests of 32 bytes, so the hashed text can't be extended.
             Some(digest(&[inner, outer].concat()))
         })
         .ok()

@@ -4,12 +4,12 @@
 use plenary_kernel::{Class, Refusal};
 use plenary_log::{Batch, ExceededQuota, Fault, Log, Outcome, Pledge};
 
-/// What a batch was counted for while it is under way.
+/// The use that is counted for a batch in progress.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct QuotaPledge(Option<Pledge>);
 
-/// Counts what a batch stores, if its owner may store so much more.
+/// Counts the storage of a batch, if its owner's quota allows it.
 pub(crate) async fn pledge(
     log: &Log,
     batch: &Batch,
@@ -21,8 +21,8 @@ pub(crate) async fn pledge(
     }
 }
 
-/// Asks the store how much the payer of a batch uses, where that is not known. To be called without a
-/// lock or a slot of the writer, which others would wait for.
+/// Reads the use of a batch's payer from the store, if it is not known. Call it without a lock or a slot
+/// of the writer, so that it blocks no other task.
 pub(crate) async fn look_up(log: &Log, batch: &Batch) -> Result<(), Fault> {
     match batch.charges.first() {
         Some(charge) => log.look_up(&charge.account).await,
@@ -30,13 +30,13 @@ pub(crate) async fn look_up(log: &Log, batch: &Batch) -> Result<(), Fault> {
     }
 }
 
-/// Whether [`pledge`] would wait for the store.
+/// Whether [`pledge`] would have to read the store.
 pub(crate) fn must_look_up(log: &Log, batch: &Batch) -> bool {
     batch.charges.first().is_some_and(|charge| log.must_look_up(&charge.account))
 }
 
 impl QuotaPledge {
-    /// What became of the batch.
+    /// Settles the pledge by the outcome of the batch.
     pub(crate) fn settle(self, outcome: Result<Outcome, Fault>) -> Result<Outcome, Fault> {
         if let Some(pledge) = self.0 {
             pledge.settle(&outcome);
@@ -45,7 +45,7 @@ impl QuotaPledge {
     }
 }
 
-/// The refusal that the caller gets.
+/// The refusal for the caller.
 #[must_use]
 pub fn refusal(exceeded: ExceededQuota) -> Refusal {
     let (rule, what, used, max) = match exceeded {

@@ -10,13 +10,14 @@ use crate::{
     batch::{freed, usage},
 };
 
-/// What an event costs that comes to stand at `version` of the stream `id`, with what follows from it.
+/// The storage use of an event at `version` of the stream `id`, including the events that follow from
+/// it.
 pub fn usage_of<R: Room>(id: &str, version: Version, event: &R::Event) -> Usage {
     usage::<R>(event, Usage::of(&R::encode(event)), &R::follow(id, version, event))
 }
 
-/// The payer of an event and what it costs, with what followed from it, or what it frees; `None` where it is not of the
-/// room `R`. `state` is the state from which the room names the payer.
+/// The payer of an event, with the use that it and its follow-ups add, or the use that it frees; `None`
+/// for an event of another room. `state` is the state from which the room names the payer.
 ///
 /// # Errors
 /// The event can't be read.

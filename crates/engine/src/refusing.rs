@@ -1,12 +1,12 @@
-//! A refusal is answered only where it would be answered by whoever decides last: what it was decided on is on disk, and the
-//! key has no answer yet.
+//! The check before a refusal is answered: the state that it was decided on must be on disk and current,
+//! and the key must have no answer yet.
 //! Must not know: the command, or its room.
 
 use plenary_log::{Batch, Chain, Condition, Fault, Log, Outcome, Slot};
 
 use crate::{KeyUse, Sealed, seal, streams::Ended};
 
-/// An error in place of a batch, unless the key has an answer or what it was seen on does not hold.
+/// Confirms a refusal, unless the key has an answer or the basis of the refusal no longer holds.
 pub(crate) fn refused<'a>(
     log: &'a Log,
     slot: Slot,
@@ -18,8 +18,8 @@ pub(crate) fn refused<'a>(
         if let Some(earlier) = earlier_answer(log, key).await? {
             return Ok(earlier);
         }
-        // What was seen must be on disk, and nobody elsewhere may have changed it meanwhile. The first
-        // use of the key may be among what waits.
+        // The basis must be on disk, and no other process may have changed it meanwhile. The first use
+        // of the key may still be in the queue.
         if ahead || log.shared() || key.is_some() {
             let holds = holds(slot, conditions, chain).await?;
             if let Some(earlier) = earlier_answer(log, key).await? {
@@ -33,7 +33,7 @@ pub(crate) fn refused<'a>(
     })
 }
 
-/// The answer to an earlier use of the key, in whatever state things are now.
+/// The answer to an earlier use of the key, whatever the current state.
 async fn earlier_answer(log: &Log, key: Option<&KeyUse>) -> Result<Option<Ended>, Fault> {
     let Some(key) = key else { return Ok(None) };
     Ok(match log.read_key(&key.scope, &key.key).await? {

@@ -12,7 +12,7 @@ use serde::{Serialize, de::DeserializeOwned};
 pub trait Room: Send + Sync + 'static {
     /// The fold of a stream. Serialisable, so that a snapshot can be kept.
     type State: Default + Clone + Serialize + DeserializeOwned + Send + Sync + 'static;
-    /// What can stand on the stream.
+    /// An event of the stream.
     type Event: Send + Sync + 'static;
     /// `<room>.<kind>`: the streams are `<room>.<kind>/<id>`.
     const CATEGORY: &'static str;
@@ -29,29 +29,29 @@ pub trait Room: Send + Sync + 'static {
     }
     /// Pure: the state after an event.
     fn evolve(state: &mut Self::State, version: Version, at: TimestampMs, event: &Self::Event);
-    /// Pure: what an event changes in the indexes. `id` is the stream's own.
+    /// Pure: the index changes of an event. `id` is the stream's own.
     fn index(_id: &str, _event: &Self::Event) -> Vec<IndexOp> {
         Vec::new()
     }
-    /// Pure: what goes onto other streams because of an event, in the same append and behind all its events. The event
-    /// stands at `version`.
+    /// Pure: the events that an event causes on other streams, in the same append and after all its
+    /// events. The event has `version`.
     fn follow(_id: &str, _version: Version, _event: &Self::Event) -> Vec<(StreamName, NewEvent)> {
         Vec::new()
     }
-    /// Pure: the owner whose use of the store an event counts towards, with what follows from it; none for what ends or
-    /// removes something, and for what the server writes for itself. `id` is the stream's own; the state is the one before
-    /// the command.
+    /// Pure: the owner whose storage use an event counts towards, including its follow-ups; `None` for
+    /// an event that ends or removes something, and for events of the server itself. `id` is the
+    /// stream's own; the state is the one before the command.
     fn payer(id: &str, state: &Self::State, event: &Self::Event) -> Option<OwnerName>;
-    /// Pure: what an event counts in place of its size, with what follows from it, where the size would tell its payer
-    /// what it may not know.
+    /// Pure: a fixed use in place of the size of an event and its follow-ups, if the size would reveal
+    /// to its payer what it may not know.
     fn fixed_usage(_event: &Self::Event) -> Option<Usage> {
         None
     }
-    /// Pure: bytes that are kept elsewhere for an event, and count with it.
+    /// Pure: the size of blobs that are stored for an event, and count with it.
     fn content_bytes(_event: &Self::Event) -> u64 {
         0
     }
-    /// Pure: bytes that are not kept any more because of an event, and the owner whose use they counted towards.
+    /// Pure: the bytes that an event frees, and the owner whose use they counted towards.
     fn frees(_event: &Self::Event) -> Option<(OwnerName, u64)> {
         None
     }
@@ -61,12 +61,12 @@ pub trait Room: Send + Sync + 'static {
     }
 }
 
-/// What a decider answers when it does not refuse.
+/// The result of a decider that does not refuse.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision<E, R> {
     /// Events for the stream itself, in order; none when nothing changes.
     pub events: Vec<E>,
-    /// What the caller gets, once the events are on disk.
+    /// The reply to the caller, once the events are on disk.
     pub reply: R,
 }
 
@@ -75,19 +75,19 @@ impl<E, R> Decision<E, R> {
     pub fn new(events: Vec<E>, reply: R) -> Self {
         Self { events, reply }
     }
-    /// Nothing changes.
+    /// A reply without events.
     pub fn unchanged(reply: R) -> Self {
         Self { events: Vec::new(), reply }
     }
 }
 
-/// What lives on other streams: the values, the versions they were read at, and events that go onto other
-/// streams in the same append.
+/// The facts of a decision: values from other streams, with the versions at which they were read as
+/// conditions.
 #[derive(Debug, Clone)]
 pub struct Facts<F> {
-    /// What the decider sees.
+    /// The value for the decider.
     pub value: F,
-    /// Conditions of the append.
+    /// The conditions of the append.
     pub conditions: Vec<Condition>,
 }
 
@@ -104,18 +104,18 @@ impl NoFacts {
 
 /// A command on one kind of stream.
 pub trait Command<R: Room>: Send + Sync {
-    /// Its name within the room. Frozen: the keys of commands that a request asks for are made of it.
+    /// Its name within the room. Frozen: the keys of a request's commands are derived from it.
     const NAME: &'static str;
-    /// The answer; stored with the idempotency key, so that a retry gets it again.
+    /// The reply; stored with the idempotency key, so that a retry gets it again.
     type Reply: Serialize + DeserializeOwned + Send + Sync;
     /// A normal "no".
     type Rejection: Send;
-    /// What it needs to know of other streams.
+    /// The facts from other streams that it needs.
     type Facts: Send + Sync;
 
     /// Fetches the facts. Called again for every attempt.
     fn facts(&self, state: &R::State) -> impl Future<Output = Result<Facts<Self::Facts>, Fault>> + Send;
-    /// Pure: decides. The stream is at version `at`: the first event of the decision stands at `at.next()`.
+    /// Pure: decides. The stream is at version `at`; the first event of the decision gets `at.next()`.
     fn decide(
         &self,
         state: &R::State,
@@ -123,11 +123,11 @@ pub trait Command<R: Room>: Send + Sync {
         facts: &Self::Facts,
         stamp: &Stamp,
     ) -> Result<Decision<R::Event, Self::Reply>, Self::Rejection>;
-    /// Whether it is carried out although its owner has used up what it may store: what it writes is counted all the same.
+    /// Whether it is carried out even beyond its owner's quota; its use is counted all the same.
     fn exceeds_quota(&self) -> bool {
         false
     }
-    /// Events that go onto other streams in the same append, with their index changes. They count for nobody.
+    /// Side events, with their index changes, in the same append. They count towards no quota.
     fn beside(&self, _decided: &Decision<R::Event, Self::Reply>, _stamp: &Stamp) -> SideEvents {
         SideEvents::default()
     }
@@ -138,16 +138,16 @@ pub trait Command<R: Room>: Send + Sync {
 pub struct SideEvents {
     /// The events, in order.
     pub events: Vec<(StreamName, NewEvent)>,
-    /// What they change in the indexes.
+    /// Their index changes.
     pub index: Vec<IndexOp>,
-    /// Rows that change with them.
+    /// Row changes of the same append.
     pub rows: Vec<RowOp>,
 }
 
 /// A use of an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyUse {
-    /// Within what the key is unique.
+    /// The scope in which the key is unique.
     pub scope: String,
     /// The client's key.
     pub key: String,
@@ -155,14 +155,14 @@ pub struct KeyUse {
     pub digest: [u8; 32],
 }
 
-/// A command that was carried out.
+/// The result of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Executed<T> {
     /// The answer.
     pub reply: T,
-    /// Whether it is the answer of an earlier, equal request.
+    /// Whether it is the reply of an earlier, equal request.
     pub replayed: bool,
-    /// The position of its last event; `None` when nothing was written.
+    /// The position of its last event; `None` if nothing was written.
     pub position: Option<Position>,
 }
 
@@ -175,7 +175,7 @@ pub enum ExecuteError<J> {
     /// The idempotency key was used by another request.
     #[error("the idempotency key was used by another request")]
     KeyReused,
-    /// Its owner may not store so much more.
+    /// The owner's quota does not allow it.
     #[error("the owner's quota is exceeded")]
     OverQuota(ExceededQuota),
     /// The store failed.

@@ -1,13 +1,14 @@
-//! Asynchronous functions that are compiled once.
-//! Must not know: what they do.
+//! Async functions that are compiled once.
+//! Must not know: their purpose.
 
 use std::{future::Future, pin::Pin};
 
-/// A future whose code stands in the crate that makes it. The code of an `async fn` is compiled again in every crate that
-/// awaits it, with all that it awaits itself: what many rooms call is sealed, for one small allocation a call.
+/// A boxed future, compiled in the crate that creates it. The code of an `async fn` is compiled again in
+/// every crate that awaits it, including all that it awaits itself. Functions that many rooms call are
+/// therefore sealed, at the cost of one small allocation per call.
 pub type Sealed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Seals a future, in the function that is called.
+/// Boxes a future inside the called function.
 pub fn seal<'a, T>(future: impl Future<Output = T> + Send + 'a) -> Sealed<'a, T> {
     Box::pin(future)
 }

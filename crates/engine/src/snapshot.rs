@@ -50,14 +50,14 @@ fn found<'a>(log: &'a Log, stream: &'a StreamName) -> Sealed<'a, Result<Option<B
     })
 }
 
-/// Keeps a snapshot of a committed state, in a task of its own. Best effort.
+/// Stores a snapshot of a committed state, in a separate task. Best effort.
 pub(crate) fn keep<R: Room>(log: &Log, stream: &StreamName, state: Arc<R::State>, version: Version) {
     let write =
         move || serde_json::to_vec(&StoredSnapshot { form: R::SNAPSHOT_FORM, version, state: &*state }).ok();
     spawn(log.clone(), row(stream), Box::new(write));
 }
 
-/// A snapshot, once it is written out.
+/// The serialization of a snapshot.
 type Written = Box<dyn FnOnce() -> Option<Vec<u8>> + Send>;
 
 fn spawn(log: Log, name: String, write: Written) {

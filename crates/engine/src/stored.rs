@@ -1,11 +1,12 @@
-//! How rooms store their events: a kind, form 1, a JSON envelope, and optionally the bytes that a peer sent. Pure.
+//! The stored form of events: a kind, form 1, a JSON envelope, and optionally the bytes from a peer.
+//! Pure.
 //! Must not know: any one event.
 
 use bytes::Bytes;
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
-/// The one form there is so far.
+/// The only form so far.
 const FORM: u16 = 1;
 
 /// The stored form of an event without a payload.
@@ -40,7 +41,7 @@ pub fn unknown<T>(stored: &StoredEvent) -> Result<T, Fault> {
     Err(corrupt(stored, "unknown kind"))
 }
 
-/// The fault of an event that cannot be read, with its place.
+/// The fault of an event that cannot be read; names its stream and version.
 #[must_use]
 pub fn corrupt(stored: &StoredEvent, why: &str) -> Fault {
     Fault::Corrupt(format!("{} at {} of {}: {why}", stored.kind, stored.version, stored.stream))

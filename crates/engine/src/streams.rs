@@ -31,21 +31,21 @@ pub struct Streams<R: Room> {
     pub(crate) cache: Cache<Arc<str>, Arc<Entry<R::State>>>,
 }
 
-/// How often a lock is tried before one waits for it.
+/// How often a lock is tried before the task waits for it.
 const SPINS: usize = 32;
 
 type Guard<'a, R> = MutexGuard<'a, Option<LoadedState<<R as Room>::State>>>;
 
-/// What one attempt came to.
+/// The result of one attempt.
 enum Attempt<T, J> {
     Done(Executed<T>),
     Error(ExecuteError<J>),
     Again,
 }
 
-/// The same, before it is told in the terms of the command.
+/// The same, without the types of the command.
 pub(crate) enum Ended {
-    /// The decision or the refusal stands, with the position of what was written last.
+    /// The decision or refusal is final, with the position of the last written event.
     Stands(Option<Position>),
     /// The key has this answer.
     Earlier(Bytes),
@@ -54,7 +54,7 @@ pub(crate) enum Ended {
     Again,
 }
 
-/// What an attempt came to in which a command was decided like this.
+/// Combines the end of an attempt with the decision of its command.
 fn attempted<T: DeserializeOwned, J>(ended: Ended, decided: Result<T, J>) -> Result<Attempt<T, J>, Fault> {
     Ok(match (ended, decided) {
         (Ended::Stands(position), Ok(reply)) => Attempt::Done(Executed { reply, replayed: false, position }),
@@ -73,7 +73,7 @@ impl<R: Room> Streams<R> {
         Self { log, clock, cache: Cache::new(STATES_CACHED_MAX) }
     }
 
-    /// The log they stand in.
+    /// The log of the streams.
     #[must_use]
     pub fn log(&self) -> &Log {
         &self.log
@@ -92,7 +92,7 @@ impl<R: Room> Streams<R> {
         Ok((state, version))
     }
 
-    /// The same, with what a decision on another stream is held to it by, and whether the store had to be asked.
+    /// The same, with the chain for conditions of other streams, and whether the store was read.
     pub async fn look_up(&self, id: &str) -> Result<LookedUp<R::State>, Fault> {
         let entry = self.entry(id);
         let mut guard = entry.loaded.lock().await;
@@ -102,8 +102,8 @@ impl<R: Room> Streams<R> {
         Ok(LookedUp { state: loaded.state.clone(), version: loaded.version, upon, asked })
     }
 
-    /// Asks the store what it is asked for a state that is not in memory, and forgets the answer: so that an
-    /// answer which must not tell whether there is such a stream does not tell by its work either.
+    /// Makes the same reads as for a state that is not in memory, and drops the result: so that the
+    /// response time does not reveal whether the stream exists.
     pub async fn ask_in_vain(&self, id: &str, known: Version) -> Result<(), Fault> {
         let stream = R::stream(id);
         snapshot::load::<R>(&self.log, &stream).await?;
@@ -111,14 +111,14 @@ impl<R: Room> Streams<R> {
         Ok(())
     }
 
-    /// What readers are shown: the state with nothing in it that is not on disk, and on a store that several
-    /// processes share also everything that others have committed.
+    /// The state for readers: it includes only events on disk, and on a store with several processes
+    /// also everything that the others have committed.
     pub async fn fresh(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
         if self.log.shared() {
             let entry = self.entry(id);
             let known = entry.loaded.lock().await.as_ref().map(|loaded| loaded.version);
             if let Some(known) = known {
-                // What this process has written meanwhile is not news.
+                // Events that this process has written meanwhile are not news.
                 self.log
                     .read_stream(&entry.stream, known, 1)
                     .await?
@@ -129,7 +129,7 @@ impl<R: Room> Streams<R> {
         self.on_disk(id).await
     }
 
-    /// The state once all that it was decided on is written. What is not written is not in it.
+    /// The state after everything that it was decided on is written. Unwritten events are not in it.
     async fn on_disk(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
         let mut fault = Fault::Overloaded;
         for _ in 0..ATTEMPTS_MAX {
@@ -154,12 +154,12 @@ impl<R: Room> Streams<R> {
         Err(fault)
     }
 
-    /// The state, which may be ahead of the disk, and the newest version that was observed, or was on disk when the
-    /// state was loaded. What is committed beyond it will be observed: who reads up to here need not ask the store
-    /// for what is just being handed out.
+    /// The state, which may be ahead of the disk, and the newest version that was observed, or was on
+    /// disk when the state was loaded. Later events will be observed, so a reader up to this version
+    /// need not read the store for events that are just being dispatched.
     pub async fn observed(&self, id: &str) -> Result<(Arc<R::State>, Version), Fault> {
         let entry = self.entry(id);
-        // Many readers ask at once, and nobody holds the lock for long.
+        // Many readers call this at once, and the lock is never held for long.
         let mut guard = match spin(&entry.loaded) {
             Some(guard) => guard,
             None => entry.loaded.lock().await,
@@ -168,8 +168,8 @@ impl<R: Room> Streams<R> {
         Ok((state, entry.observed()))
     }
 
-    /// Takes note of a committed event. One that another process wrote is folded into the state in memory where it
-    /// follows on it, so that the store is not read for what is at hand; elsewhere it makes the state stale.
+    /// Notes a committed event. An event of another process is folded into the state in memory if it is
+    /// the next one, which saves a read of the store; otherwise it makes the state stale.
     pub fn observe(&self, event: &StoredEvent) {
         let Some(entry) = self.cache.peek(event.stream.id()) else { return };
         if event.version > entry.ahead()
@@ -185,8 +185,8 @@ impl<R: Room> Streams<R> {
         entry.observe(event.version);
     }
 
-    /// Carries out a command on the stream `id`. Without a key it has the one that follows from its request's, if that
-    /// has one.
+    /// Carries out a command on the stream `id`. Without `key` it uses the key derived from the current
+    /// request, if that has one.
     pub async fn execute<C: Command<R>>(
         &self,
         id: &str,
@@ -246,7 +246,8 @@ impl<R: Room> Streams<R> {
         attempted(ended, Ok(decision.reply))
     }
 
-    /// Appends what was decided on a locked state, which evolves with it. It is the same for every command of a room.
+    /// Appends a decision on a locked state, which evolves with it. Compiled once for all commands of a
+    /// room.
     async fn submit(
         &self,
         (slot, entry, mut guard): (Slot, &Entry<R::State>, Guard<'_, R>),
@@ -307,7 +308,7 @@ impl<R: Room> Streams<R> {
         }
     }
 
-    /// The state behind the lock, loaded when it is absent or stale.
+    /// The locked state, loaded if it is absent or stale.
     async fn load<'g>(
         &self,
         entry: &Entry<R::State>,
@@ -319,14 +320,14 @@ impl<R: Room> Streams<R> {
         guard.as_mut().ok_or_else(gone)
     }
 
-    /// The state as the store has it now, in place of the one that was in memory.
+    /// Loads the current state of the store, in place of the one in memory.
     fn loaded<'a>(
         &'a self,
         entry: &'a Entry<R::State>,
         had: Option<LoadedState<R::State>>,
     ) -> Sealed<'a, Result<LoadedState<R::State>, Fault>> {
         seal(async move {
-            // What is on disk as it stands is only gone on with; what ran ahead is begun again.
+            // A state that is fully on disk is continued; one that ran ahead is restarted.
             let ran_ahead = had.as_ref().is_some_and(|loaded| !is_sound(loaded));
             let newest = entry.observed();
             let from =
@@ -351,7 +352,7 @@ impl<R: Room> Streams<R> {
         Ok(LoadedState::on_disk(stream, state, version))
     }
 
-    /// Folds what stands on the stream behind a state.
+    /// Folds the events of the stream after a state.
     async fn fold(
         &self,
         stream: &StreamName,
@@ -377,17 +378,17 @@ impl<R: Room> Streams<R> {
     }
 }
 
-/// The lock, where it becomes free within a few tries: nobody holds it for long.
+/// The lock, if it becomes free within a few tries: it is never held for long.
 fn spin<T>(lock: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     (0..SPINS).find_map(|_| lock.try_lock().ok())
 }
 
-/// What cannot be.
+/// An impossible fault.
 fn gone() -> Fault {
     Fault::Corrupt("a state that was just loaded is gone".into())
 }
 
-/// Whether all of a state is known to be on disk.
+/// Whether the whole state is known to be on disk.
 fn is_sound<S>(loaded: &LoadedState<S>) -> bool {
     !loaded.chain.is_broken() && !loaded.is_ahead()
 }
@@ -407,7 +408,7 @@ fn must_load<S>(entry: &Entry<S>, loaded: Option<&LoadedState<S>>) -> bool {
     entry.is_stale() || loaded.is_none_or(|loaded| loaded.chain.is_broken())
 }
 
-/// Folds the decided events in place; gives the state back when a snapshot of it is due.
+/// Folds the decided events in place; returns the state if a snapshot of it is due.
 pub(crate) fn evolve<R: Room>(
     loaded: &mut LoadedState<R::State>,
     events: &[R::Event],
@@ -432,12 +433,13 @@ pub(crate) fn replayed<T: DeserializeOwned>(outcome: &[u8]) -> Result<Executed<T
     Ok(Executed { reply, replayed: true, position: None::<Position> })
 }
 
-/// The first retries are at once, for a store may keep the turn for them. Later on every second one gives the other writer
-/// room, each for a time of its own, so that those who lost together don't come back together.
+/// The first retries are immediate, because a store may keep the turn for them. Later, every second
+/// retry waits a random time to let other writers through, so that writers that lost together don't
+/// return together.
 async fn back_off(attempt: usize) {
     if attempt >= 2 && attempt.is_multiple_of(2) {
         let most_us = 1_000_u64 << attempt.min(5);
-        // Without randomness the whole time is waited.
+        // Without randomness it waits the whole time.
         let us = getrandom::u64().map_or(most_us, |random| random % most_us);
         tokio::time::sleep(Duration::from_micros(us)).await;
     }

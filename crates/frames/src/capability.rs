@@ -1,6 +1,6 @@
-//! What alter-runtime needs beside the specification: a capability in place of a token, and frames in a signed wrapper.
-//! A capability is a statement of this server, which stores nothing: whose token it stands for, and until when. It ends
-//! with that token, and does what that token may.
+//! The extensions for alter-runtime: a capability in place of a token, and frames in a signed wrapper. A
+//! capability is a signed statement of this server, which is not stored: the token that it stands for,
+//! and its expiry. It is valid as long as that token, with the same permissions.
 //! Must not know: HTTP, or the subscriptions.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -17,7 +17,7 @@ use crate::{limits::CAPABILITY_MS, signing::FrameKey};
 
 const PREFIX: &str = "plf_";
 
-/// What a capability states.
+/// The content of a capability.
 #[derive(Debug, Serialize, Deserialize)]
 struct Statement {
     agent: AgentHandle,
@@ -25,7 +25,7 @@ struct Statement {
     until: TimestampMs,
 }
 
-/// A capability for the bearer of a token, and when it ends.
+/// A capability for the bearer of a token, and its expiry.
 pub(crate) fn capability(key: &FrameKey, caller: AgentCaller, now: TimestampMs) -> (String, TimestampMs) {
     let until = TimestampMs(now.0 + CAPABILITY_MS);
     let statement = Statement { agent: caller.handle, token: caller.token, until };
@@ -35,13 +35,13 @@ pub(crate) fn capability(key: &FrameKey, caller: AgentCaller, now: TimestampMs) 
     (format!("{text}.{signature}"), until)
 }
 
-/// Whether a bearer's word is a capability, and no token.
+/// Whether a bearer credential is a capability rather than a token.
 pub(crate) fn is_capability(word: &str) -> bool {
     word.starts_with(PREFIX)
 }
 
-/// Whom a capability stands for; `None` if this server did not make it, or it has ended. Whether the token still counts is
-/// for the caller to check.
+/// The principal of a capability; `None` if this server did not sign it, or it has expired. The caller
+/// must check that the token is still valid.
 pub(crate) fn bearer(key: &FrameKey, capability: &str, now: TimestampMs) -> Option<Principal> {
     let (text, signature) = capability.split_once('.')?;
     if !key.signed(text.as_bytes(), signature) {
@@ -52,7 +52,8 @@ pub(crate) fn bearer(key: &FrameKey, capability: &str, now: TimestampMs) -> Opti
     (now < until).then_some(Principal { who: TokenOwner::Agent(agent), token })
 }
 
-/// A frame as alter-runtime reads it: wrapped, canonical, and signed over everything but the signature.
+/// A frame in the form of alter-runtime: wrapped, canonical, and signed over everything but the
+/// signature.
 pub(crate) fn wrapped(key: &FrameKey, handle: &SovereignHandle, number: u64, line: &[u8]) -> Option<Bytes> {
     let frame: Value = serde_json::from_slice(line).ok()?;
     let mut wrapper = json!({

@@ -12,19 +12,19 @@ use crate::{
     shape::{Field, Form, PROSE, REFERENCE, REFERENCES, Rule, Shape, bounds, optional, required},
 };
 
-/// The one version of the wire contract that is spoken here.
+/// The only supported version of the wire contract.
 pub const ENVELOPE_VERSION: &str = "1.0";
 
-/// A kind of frame: its name, what it is for, and the one shape of its payload.
+/// A kind of frame: its name, its purpose, and the shape of its payload.
 #[derive(Debug)]
 pub struct KindDef {
     /// Its name on the wire.
     pub name: &'static str,
-    /// What it is for.
+    /// Its purpose.
     pub says: &'static str,
     /// The shape of its payload.
     pub shape: Shape,
-    /// Where the payload says how long the frame may be remembered.
+    /// The member of the payload that limits how long the frame is retained.
     pub decay: Option<Decay>,
 }
 
@@ -48,7 +48,7 @@ impl Kind {
         Self::all().find(|kind| kind.0.name == name)
     }
 
-    /// All fifteen.
+    /// All fifteen kinds.
     pub fn all() -> impl Iterator<Item = Self> {
         STATED.iter().chain(RECONSTRUCTED).map(Self)
     }

@@ -1,5 +1,6 @@
-//! Frames under an accord (section 6 of the memo, `accord:`): one leaves for a network of another operator, or comes from one. Who
-//! sends is called `@OWNER-at-PEER.NAME` here, and reaches agents whose allowlists name it.
+//! Frames under an accord (section 6 of the memo, `accord:`): to and from networks of other operators. A
+//! foreign sender is called `@OWNER-at-PEER.NAME` here, and reaches agents whose allowlists contain that
+//! name.
 //! Must not know: how networks are linked, or what was granted.
 
 use std::{collections::BTreeSet, future::Future, pin::Pin, sync::Arc, time::Duration};
@@ -24,14 +25,14 @@ use crate::{
     wire::Submitted,
 };
 
-/// A frame that leaves.
+/// A frame to another network.
 #[derive(Debug, Clone, Copy)]
 pub struct LeavingFrame<'a> {
     /// The peer, by its name here.
     pub peer: &'a OwnerName,
-    /// The grant of the peer that it is under.
+    /// The peer's grant that covers it.
     pub grant: &'a str,
-    /// The agent that submits it.
+    /// The submitting agent.
     pub sender: &'a AgentHandle,
     /// The class of tools of its session.
     pub tool: &'a str,
@@ -39,37 +40,37 @@ pub struct LeavingFrame<'a> {
     pub line: &'a Bytes,
 }
 
-/// Why a frame did not leave.
+/// Why a frame was not sent.
 #[derive(Debug)]
 pub enum NotCarried {
-    /// There is no such accord or grant for the sender, or nobody there admits it.
+    /// There is no such accord or grant for the sender, or no agent there admits it.
     Unauthorised,
-    /// The peer, or this server for it, takes no more now.
+    /// The peer, or this server on its behalf, accepts no more frames now.
     TooMany {
-        /// After how long it may be tried again.
+        /// The pause before the next attempt.
         retry_after: Duration,
     },
-    /// The peer cannot be reached, or did not take it.
+    /// The peer can't be reached, or did not accept the frame.
     Unreachable,
     /// The store failed.
     Fault(Fault),
 }
 
-/// What a carrier answers: to how many sessions the peer gave the frame.
+/// The result of a carrier: the number of sessions that received the frame at the peer.
 pub type Carried<'a> = Pin<Box<dyn Future<Output = Result<u64, NotCarried>> + Send + 'a>>;
 
-/// Takes frames to networks of other operators.
+/// Sends frames to networks of other operators.
 pub trait AccordCarrier: Send + Sync {
-    /// Takes a frame to a peer; once, whatever becomes of it.
+    /// Sends a frame to a peer, at most once.
     fn carry<'a>(&'a self, frame: LeavingFrame<'a>) -> Carried<'a>;
 }
 
-/// A frame that comes from a peer.
+/// A frame from a peer.
 #[derive(Debug, Clone, Copy)]
 pub struct ArrivingFrame<'a> {
     /// The peer, by its name here.
     pub peer: &'a OwnerName,
-    /// The agent that submitted it, as it is called there.
+    /// The submitting agent, by its name there.
     pub agent: &'a AgentHandle,
     /// The class of tools of its session.
     pub tool: &'a str,
@@ -77,14 +78,14 @@ pub struct ArrivingFrame<'a> {
     pub text: &'a Bytes,
 }
 
-/// Why a frame of a peer is not handed out.
+/// Why a frame of a peer is not delivered.
 #[derive(Debug)]
 pub enum NotReceived {
-    /// It is not what the memo says, or not its sender's own.
+    /// It violates the memo, or its sender is not its own principal.
     Malformed,
-    /// Nobody admits the sender.
+    /// No agent admits the sender.
     Unauthorised,
-    /// The store failed, or the processes of this network could not be told.
+    /// The store failed, or a process of this network could not be reached.
     Failed,
 }
 
@@ -100,12 +101,13 @@ impl From<NotCarried> for FrameRefusal {
 }
 
 impl Frames {
-    /// Says who takes frames to other networks. The first call counts; until then accord scopes are not implemented.
+    /// Sets the carrier to other networks. Only the first call counts; until then accord scopes are not
+    /// implemented.
     pub fn set_accords(&self, accords: Arc<dyn AccordCarrier>) {
         let _first = self.0.accords.set(accords);
     }
 
-    /// Hands a frame to a peer, and numbers it as every other that a handle gets here.
+    /// Sends a frame to a peer, and numbers it like every other frame to a handle here.
     pub(crate) async fn submit_across(
         &self,
         session: &Session,
@@ -121,7 +123,8 @@ impl Frames {
         if frame.sender != frame.recipient {
             counters.push(counter(&frame.sender));
         }
-        // The number of the recipient's handle rises, and nobody here gets the frame; the sender's people see it.
+        // The number of the recipient's handle rises, but no session here receives the frame; the
+        // sender's owner sees it.
         let told = FrameSignal::Frame(Box::new(Envelope {
             traits: Traits { kind: frame.kind, sender: frame.sender, tool: session.tool.clone(), org: None },
             to: Vec::new(),
@@ -135,10 +138,11 @@ impl Frames {
         Ok(Submitted { frame_id: frame.id, event_id, delivered_count: count, recipient_count: count })
     }
 
-    /// Hands out a frame of a peer to sessions of these owners, whose agents admit its sender; to how many.
+    /// Delivers a frame of a peer to sessions of these owners, whose agents admit its sender; returns
+    /// their number.
     ///
     /// # Errors
-    /// [`NotReceived`]; some may have got it if the processes of this network could not all be told.
+    /// [`NotReceived`]; some sessions may have received it if not all processes could be reached.
     pub fn receive<'a>(
         &'a self,
         arriving: &'a ArrivingFrame<'a>,
@@ -151,7 +155,8 @@ impl Frames {
             let sender = elsewhere(arriving.agent, arriving.peer).ok_or(NotReceived::Malformed)?;
             let tool: ToolClass = arriving.tool.parse().map_err(|_| NotReceived::Malformed)?;
             self.accounts().hear_others().await.map_err(|_| NotReceived::Failed)?;
-            // An owner of this network has that name since before names with `-at-` were refused: nobody else speaks under it.
+            // An owner of this network may have the name from before names with `-at-` were refused: no
+            // foreign sender may use it.
             let namesake =
                 self.accounts().owner(&sender.owner_name()).await.map_err(|_| NotReceived::Failed)?;
             if namesake.state.exists() {
@@ -185,7 +190,7 @@ impl Frames {
     }
 }
 
-/// A frame of a peer that is what the memo says, and its sender's own.
+/// A valid frame of a peer, from its own principal.
 fn checked(arriving: &ArrivingFrame<'_>) -> Option<Frame> {
     json::check(arriving.text).ok()?;
     let frame = Frame::read(arriving.text).ok()?;
@@ -194,14 +199,14 @@ fn checked(arriving: &ArrivingFrame<'_>) -> Option<Frame> {
     is_own.then_some(frame)
 }
 
-/// What an agent of a peer is called here; nothing where its own network says it is from another one.
+/// The local name of a peer's agent; `None` if its own network already names it as another network's.
 fn elsewhere(agent: &AgentHandle, peer: &OwnerName) -> Option<AgentHandle> {
     let owner = Some(agent.owner_name()).filter(|owner| !owner.is_elsewhere())?;
     let owner = OwnerName::elsewhere(&owner, peer)?;
     format!("@{owner}.{}", agent.name()).parse().ok()
 }
 
-/// The frame in the names of this network.
+/// The frame with the names of this network.
 fn renamed(frame: &Frame, sender: &AgentHandle, recipient: &SovereignHandle) -> Option<Frame> {
     let mut value: Value = serde_json::from_slice(&frame.line).ok()?;
     let own = format!("~{}", sender.owner());

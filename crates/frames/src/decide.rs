@@ -22,7 +22,7 @@ use crate::{
 /// The agents of a principal that a frame may reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Agents {
-    /// Every one: sender and recipient have one owner.
+    /// Every one: sender and recipient have the same owner.
     #[serde(rename = "every")]
     Every,
     /// Those whose trust and the sender's admit each other, in order.
@@ -33,14 +33,14 @@ pub enum Agents {
 /// The audience of a frame on one principal's stream. It travels with the frame, so it also holds on resumption.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audience {
-    /// Which sessions.
+    /// The sessions.
     pub sessions: Sessions,
-    /// Of which agents.
+    /// Their agents.
     pub agents: Agents,
 }
 
 impl Audience {
-    /// Whether a session is in it.
+    /// Whether a session is in the audience.
     #[must_use]
     pub fn admits(&self, session: &Session) -> bool {
         let agent = match &self.agents {
@@ -51,23 +51,23 @@ impl Audience {
     }
 }
 
-/// What has to be known before a scope can be judged.
+/// The facts that are needed to judge a scope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// The sender's own principal: nothing.
+    /// The sender's own principal: none.
     Own(Sessions),
-    /// Another principal: which of its agents the sender may reach.
+    /// Another principal: the agents there that the sender may contact.
     Other(OwnerName, Sessions),
-    /// An organisation: its members, and which of their agents the sender may reach.
+    /// An organisation: its members, and the agents of them that the sender may contact.
     Members(OwnerName, Option<Role>),
-    /// A peer, under a grant: whether there is such an accord.
+    /// A peer, under a grant: whether the accord exists.
     Peer(OwnerName, Arc<str>),
 }
 
-/// The agent that submits the frame, if the frame is its principal's own.
+/// The submitting agent, if the frame is from its own principal.
 ///
 /// # Errors
-/// `SenderIdentityMismatch`, for a token that is no agent's as well.
+/// `SenderIdentityMismatch`, also for a token that does not belong to an agent.
 pub fn identity(frame: &Frame, who: &TokenOwner) -> Result<AgentHandle, Rejection> {
     let mismatch = |field: &str| Rejection::SenderIdentityMismatch { field: field.to_owned() };
     let TokenOwner::Agent(agent) = who else { return Err(mismatch("sender_handle")) };
@@ -80,7 +80,7 @@ pub fn identity(frame: &Frame, who: &TokenOwner) -> Result<AgentHandle, Rejectio
     }
 }
 
-/// Whether a frame's time is near enough to ours.
+/// Checks that a frame's time is close enough to ours.
 ///
 /// # Errors
 /// `field-invalid` with the field `created_at`.
@@ -94,10 +94,10 @@ pub fn timely(frame: &Frame, now: TimestampMs, skew_max: Option<Duration>) -> Re
     Err(FrameFault::of(Code::FieldInvalid, "created_at", message))
 }
 
-/// What a scope is aimed at, if it fits the recipient.
+/// The target of a scope, if it fits the recipient.
 ///
 /// # Errors
-/// `ScopeUnauthorised` for a scope of somebody who is not the recipient (FO-48).
+/// `ScopeUnauthorised` if the scope names another principal than the recipient (FO-48).
 pub fn target(frame: &Frame, scope: &Scope) -> Result<Target, Rejection> {
     let (named, target) = match scope {
         Scope::Accord(peer, grant) => (peer.as_str(), Target::Peer(peer.clone(), grant.clone())),
@@ -112,8 +112,8 @@ pub fn target(frame: &Frame, scope: &Scope) -> Result<Target, Rejection> {
     if frame.recipient.owner() == named { Ok(target) } else { Err(Rejection::ScopeUnauthorised) }
 }
 
-/// The audience at another principal. If the sender may reach no session there, the result is the same as without
-/// sessions.
+/// The audience at another principal. If the sender may contact no agent there, the result is the same
+/// as without sessions.
 ///
 /// # Errors
 /// `ScopeUnauthorised`.
@@ -124,10 +124,10 @@ pub fn reached(sessions: Sessions, reachable: Arc<[AgentHandle]>) -> Result<Audi
     Ok(Audience { sessions, agents: Agents::Only(reachable) })
 }
 
-/// The members of an organisation that a frame of one of them is for.
+/// The members of an organisation that receive a frame of one of them.
 ///
 /// # Errors
-/// `ScopeUnauthorised` when the sender is no member, or there is no such organisation (FO-49).
+/// `ScopeUnauthorised` if the sender is not a member, or the organisation does not exist (FO-49).
 pub fn members(
     org: &OrgState,
     sender: &SovereignHandle,
@@ -141,13 +141,13 @@ pub fn members(
     Ok(members.map(|(member, _)| member.clone()).collect())
 }
 
-/// A count that does not tell how many there are: 0, 1, 10, 100 … (FO-85).
+/// A rounded count, which hides the exact number: 0, 1, 10, 100 … (FO-85).
 #[must_use]
 pub fn coarse(count: u64) -> u64 {
     count.checked_ilog10().map_or(0, |digits| 10_u64.pow(digits))
 }
 
-/// The owner behind a handle.
+/// The owner of a handle.
 #[must_use]
 pub fn owner_of(handle: &SovereignHandle) -> OwnerName {
     handle.owner().parse().expect("a handle is `~` and an owner")

@@ -19,13 +19,13 @@ pub struct Filter(Vec<Clause>);
 enum Clause {
     Kind(Kind),
     Sender(SovereignHandle),
-    /// No payload of version 1.0 has a content type, so it admits nothing (FO-67).
+    /// No payload of version 1.0 has a content type, so this clause admits nothing (FO-67).
     ContentType,
     Tool(ToolClass),
     Org(OwnerName),
 }
 
-/// What a filter looks at.
+/// The properties of a frame that filters compare.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Traits {
     /// The frame's kind.
@@ -34,15 +34,16 @@ pub struct Traits {
     pub sender: SovereignHandle,
     /// The class of tools of the session that sent it.
     pub tool: ToolClass,
-    /// The organisation that it was scoped to.
+    /// The organisation of its scope.
     pub org: Option<OwnerName>,
 }
 
 impl Filter {
-    /// Reads `axis:value,axis:value…`.
+    /// Parses `axis:value,axis:value…`.
     ///
     /// # Errors
-    /// `filter-axis-unknown` for an unknown axis, an empty clause and one without a colon; `filter-value-invalid`.
+    /// `filter-axis-unknown` for an unknown axis, an empty clause or one without a colon;
+    /// `filter-value-invalid`.
     pub fn parse(text: &str) -> Result<Self, FrameFault> {
         if text.is_empty() {
             return Ok(Self::default());

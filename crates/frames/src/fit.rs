@@ -12,7 +12,7 @@ use crate::{
     shape::{Bounds, Field, Form, Rule, Shape},
 };
 
-/// Where one is, from the outermost object inwards.
+/// A location in a frame, from the outermost object inwards.
 #[derive(Clone, Copy)]
 pub(crate) struct Path<'a> {
     outer: Option<&'a Path<'a>>,
@@ -39,7 +39,7 @@ impl<'a> Path<'a> {
         Self { outer: Some(self), step: Step::Item(nth) }
     }
 
-    /// `payload.question.options[1].label`, cut off where it is longer than a refusal may be.
+    /// `payload.question.options[1].label`, truncated to the longest path of a refusal.
     fn render(&self) -> String {
         let mut text = self.outer.map(Path::render).unwrap_or_default();
         match self.step {
@@ -56,7 +56,7 @@ impl<'a> Path<'a> {
         text
     }
 
-    /// A fault here.
+    /// A fault at this location.
     pub(crate) fn fault(&self, code: Code, what: &str) -> FrameFault {
         let field = self.render();
         let message = format!("`{field}` {what}.");
@@ -64,8 +64,8 @@ impl<'a> Path<'a> {
     }
 }
 
-/// Whether an object has exactly the members of a shape, each as it must be. Selectors and the payload pass: they
-/// are looked at where the kind is known.
+/// Checks that an object has exactly the members of a shape, each with a valid value. Selectors and the
+/// payload pass: they are checked once the kind is known.
 pub(crate) fn fit(shape: &Shape, object: &Map<String, Value>, at: &Path<'_>) -> Result<(), FrameFault> {
     if let Some(name) = object.keys().find(|name| shape.field(name).is_none()) {
         return Err(at.member(name).fault(Code::FieldUnknown, "is not a field of this object"));
@@ -136,7 +136,7 @@ fn all_texts(octets: Bounds, texts: &[Value], form: &Form, at: &Path<'_>) -> Res
     }
 }
 
-/// Whether a text is what its form says.
+/// Whether a text matches its form.
 fn fits_text(form: &Form, text: &str) -> bool {
     let length = text.len() as u64;
     match form {

@@ -1,4 +1,4 @@
-//! A valid frame, and the text for its recipients: the sender's own, on one line.
+//! A valid frame, and its text for the recipients: the sender's own, on one line.
 //! Must not know: the sender, or the recipients.
 
 use bytes::Bytes;
@@ -20,15 +20,16 @@ pub struct Frame {
     pub id: String,
     /// Its kind.
     pub kind: Kind,
-    /// The principal that it says it is from.
+    /// The principal that it names as its sender.
     pub sender: SovereignHandle,
-    /// The principal that it is for.
+    /// The principal that it addresses.
     pub recipient: SovereignHandle,
     /// When its sender emitted it, in milliseconds since the epoch.
     pub created_at_ms: i64,
-    /// Whom it says it is sent on behalf of: the field and the handle, wherever one stands.
+    /// The principals on whose behalf it claims to be sent: each field with its handle.
     pub principals: Vec<(String, SovereignHandle)>,
-    /// When retained copies must be forgotten, in milliseconds since the epoch, where it says so (FO-89).
+    /// When retained copies must be forgotten, in milliseconds since the epoch, if it sets a limit
+    /// (FO-89).
     pub forget_at_ms: Option<i64>,
     /// Its JSON as submitted, without line breaks.
     pub line: Bytes,
@@ -73,7 +74,7 @@ impl Frame {
     }
 }
 
-/// A version that is not spoken here is no reason to look any further (FO-6).
+/// Checks the version first: other fields of an unsupported version are not examined (FO-6).
 fn version(frame: &Map<String, Value>) -> Result<(), FrameFault> {
     let at = Path::TOP;
     let at = at.member("envelope_version");
@@ -96,8 +97,8 @@ fn kind(frame: &Map<String, Value>) -> Result<Kind, FrameFault> {
     named.ok_or_else(|| at.fault(Code::KindUnknown, "is not one of the fifteen kinds"))
 }
 
-/// The payload of a frame whose envelope fits. One that is not of its kind at all is told so as a whole: no object,
-/// of another kind's shape, or without any member of its own.
+/// The payload of a frame whose envelope fits. It is refused as a whole if it does not belong to the
+/// kind at all: if it is not an object, has another kind's shape, or none of its own members.
 fn payload(frame: &Map<String, Value>, kind: Kind) -> Result<&Map<String, Value>, FrameFault> {
     let at = Path::TOP;
     let at = at.member("payload");
@@ -136,7 +137,8 @@ fn handle_of(frame: &Map<String, Value>, name: &str) -> SovereignHandle {
     text_of(frame, name).parse().expect("the envelope fits, so it is a handle")
 }
 
-/// The same JSON on one line: a line break can only stand between tokens, where it means nothing.
+/// The same JSON on one line: strict JSON has line breaks only between tokens, where they have no
+/// meaning.
 fn one_line(text: &Bytes) -> Bytes {
     if text.iter().any(|octet| matches!(octet, b'\n' | b'\r')) {
         text.iter().copied().filter(|octet| !matches!(octet, b'\n' | b'\r')).collect()

@@ -32,20 +32,20 @@ use crate::{
 /// The topic of this room's signals.
 pub(crate) const TOPIC: &str = "frames";
 
-/// What an operator may set.
+/// The operator's settings.
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
-    /// How fast one sender may send.
+    /// The rate limit of each sender.
     pub rate: Rate,
     /// Most events of one handle that are kept for resumption.
     pub max_events: usize,
     /// How long they are kept.
     pub max_age: Duration,
-    /// How far a frame's `created_at` may be from our time; any when absent.
+    /// How far a frame's `created_at` may be from our time; unlimited when absent.
     pub max_skew: Option<Duration>,
-    /// Whether a submission gets only the magnitude of a count (FO-85).
+    /// Whether a submission returns only a rounded count (FO-85).
     pub coarse_counts: bool,
-    /// Most subscriptions that the scope of one frame may reach in one process, filters aside; past it 403 (FO-79).
+    /// Most subscriptions that the scope of one frame may reach in one process, filters aside; beyond it 403 (FO-79).
     pub expansion_max: usize,
 }
 
@@ -74,9 +74,9 @@ pub(crate) struct Inner {
     /// By handle.
     pub(crate) lane: Lane<Subscriber, Arc<Event>>,
     pub(crate) config: Config,
-    /// Who wants to know that a frame came for a principal.
+    /// Callbacks for frames that arrive for a principal.
     pub(crate) listeners: RwLock<Vec<Listener>>,
-    /// Who takes frames to other networks.
+    /// The carrier to other networks.
     pub(crate) accords: OnceLock<Arc<dyn AccordCarrier>>,
     log: Log,
     key: OnceCell<Arc<FrameKey>>,
@@ -84,10 +84,10 @@ pub(crate) struct Inner {
     started: Instant,
 }
 
-/// Told that a frame came for a principal; must not wait.
+/// Called when a frame arrives for a principal; must not wait.
 pub(crate) type Listener = Box<dyn Fn(&SovereignHandle) + Send + Sync>;
 
-/// What is known of a subscription.
+/// The facts of a subscription.
 #[derive(Debug)]
 pub(crate) struct Subscriber {
     pub(crate) session: Session,
@@ -102,11 +102,11 @@ pub(crate) struct Subscriber {
 pub(crate) struct Event {
     pub(crate) number: u64,
     pub(crate) line: Bytes,
-    /// Who submitted it, and when it came here.
+    /// The submitting agent, and the time of arrival.
     pub(crate) by: Option<AgentHandle>,
     pub(crate) at: TimestampMs,
-    /// Written out once for all who get it. A frame for several handles is not: its line is kept once for all of them,
-    /// and would be kept again for each.
+    /// The encoded event, shared by all recipients. `None` for a frame to several handles: they share
+    /// its line, and an encoding for each would store it again.
     written: Option<OnceLock<Bytes>>,
 }
 
@@ -132,7 +132,7 @@ impl Event {
 pub(crate) type FrameSubscription = Subscription<Subscriber, Arc<Event>>;
 
 impl Frames {
-    /// The frames of a server that is one of those that exchange these signals.
+    /// The frames of one of the servers that exchange these signals.
     #[must_use]
     pub fn new(
         log: Log,
@@ -143,7 +143,8 @@ impl Frames {
     ) -> Self {
         let limits =
             LaneLimits { entries_max: config.max_events, age_max: config.max_age, ..LaneLimits::default() };
-        // What a handle is promised, of frames as large as they may be; never more than half of the room of all.
+        // The guaranteed retention of a handle for frames of maximal size; never more than half of the
+        // total limit.
         let promised = config.max_events.saturating_mul(FRAME_OCTETS_MAX + ENTRY_OCTETS);
         let limits = LaneLimits { key_octets_max: promised.min(limits.octets_max / 2), ..limits };
         Self(Arc::new(Inner {
@@ -162,8 +163,8 @@ impl Frames {
         }))
     }
 
-    /// Hands out what this and other processes publish, until the log is closed; to be spawned before anything is
-    /// submitted.
+    /// Delivers the signals of this and other processes, until the log is closed; to be spawned before
+    /// the first submission.
     pub fn running(&self) -> impl Future<Output = ()> + Send + 'static {
         let (frames, mut signals) = (self.clone(), self.0.signals.subscribe(TOPIC));
         let sweeping = self.0.lane.sweeping();
@@ -180,7 +181,7 @@ impl Frames {
         }
     }
 
-    /// Ends every stream, and takes no more: the server goes down.
+    /// Ends every stream and refuses new ones: the server shuts down.
     pub fn close(&self) {
         self.0.lane.close();
     }
@@ -199,17 +200,17 @@ impl Frames {
         self.0.buckets.lock()
     }
 
-    /// Takes one frame out of a sender's bucket; otherwise says when to come again.
+    /// Takes one frame out of a sender's bucket; the error is the time until the next one.
     pub(crate) fn admit(&self, sender: &AgentHandle) -> Result<(), Duration> {
         self.buckets().take(sender, self.0.started.elapsed())
     }
 
-    /// How many sessions are subscribed to a handle here.
+    /// The number of sessions that are subscribed to a handle here.
     pub(crate) fn subscriptions(&self, handle: &SovereignHandle) -> usize {
         self.0.lane.count(handle.as_str())
     }
 
-    /// How many of them an audience admits, filters aside.
+    /// The number of them that an audience admits, without filters.
     pub(crate) fn subscribed(&self, handle: &SovereignHandle, audience: &Audience) -> usize {
         let admitted = self.0.lane.roster(handle.as_str(), |subscriber| audience.admits(&subscriber.session));
         admitted.into_iter().filter(|admitted| *admitted).count()
@@ -237,7 +238,8 @@ impl Frames {
         }
     }
 
-    /// Puts a frame on the stream of each principal that it is for; how many subscriptions get it.
+    /// Puts a frame on the stream of each principal that it addresses; returns the number of
+    /// subscriptions that get it.
     fn emit(&self, envelope: Envelope, number: impl Fn(&SovereignHandle) -> Option<u64>) -> usize {
         let Envelope { traits, to, except, forget_at_ms, by, line } = envelope;
         let forget_at = forget_at_ms.and_then(|at| self.instant(at));
@@ -270,7 +272,7 @@ impl Frames {
             if is_own { &mut own } else { &mut others }.push((handle, emission));
         }
         let mut told: Vec<_> = own.iter().chain(&others).map(|(handle, _)| handle.clone()).collect();
-        // No stream of the sender's owner has it: the owner's people see it as what its agents sent.
+        // No stream of the sender's owner has it: it is listed for the owner as sent by its agents.
         let sender = &shared.0.sender;
         if let Some(number) = number(sender).filter(|_| own.is_empty()) {
             let event = Event { number, line: line.clone(), by, at: self.0.clock.now(), written: None };
@@ -281,7 +283,7 @@ impl Frames {
         }
         let own = own.into_iter().map(|(handle, emission)| self.0.lane.emit(handle.as_str(), emission));
         let mut count: usize = own.sum();
-        // What an owner puts into the rooms of others has a share of its own.
+        // The messages of an owner in the rings of others have a share of their own.
         if !others.is_empty() {
             let others = others.into_iter().map(|(handle, emission)| (handle.to_string(), emission));
             count += self.0.lane.emit_from(shared.0.sender.as_str(), others.collect());
@@ -292,14 +294,15 @@ impl Frames {
         count
     }
 
-    /// The moment of a time of the wall clock; none where it is too far away to matter.
+    /// The moment of a wall-clock time; `None` if it is too far away to matter.
     fn instant(&self, at_ms: i64) -> Option<Instant> {
         let now_ms = i64::try_from(self.0.clock.now().0).unwrap_or(i64::MAX);
         let ahead = u64::try_from(at_ms.saturating_sub(now_ms)).unwrap_or(0);
         Instant::now().checked_add(Duration::from_millis(ahead))
     }
 
-    /// Who is subscribed here, as an answer to another process: the oldest, as many as one answer may name.
+    /// The subscriptions here, as an answer to another process: the oldest, up to the limit of one
+    /// answer.
     fn seen(&self, handle: &SovereignHandle) -> Bytes {
         let mut seen = self.0.lane.roster(handle.as_str(), |subscriber| RemoteSubscription {
             agent: subscriber.session.agent.name().to_owned(),
@@ -313,7 +316,7 @@ impl Frames {
         Bytes::from(serde_json::to_vec(&seen).expect("names and numbers can be written"))
     }
 
-    /// What processes have answered, as one roster.
+    /// Merges the answers of processes into one roster.
     pub(crate) fn entries(handle: &SovereignHandle, answers: &[Bytes]) -> Vec<RosterEntry> {
         let mut seen: Vec<RemoteSubscription> = answers
             .iter()
@@ -324,7 +327,7 @@ impl Frames {
         seen.into_iter().filter_map(|seen| seen.entry(handle)).collect()
     }
 
-    /// Ends the streams of an agent that were opened with a token that is no longer valid.
+    /// Ends an agent's streams whose token is no longer valid.
     pub(crate) async fn recheck(&self, agent: &AgentHandle) {
         let valid = match self.0.accounts.agent(agent).await {
             Ok(known) => known.state,
@@ -352,7 +355,7 @@ impl Observer for Frames {
     }
 }
 
-/// The ring of what an owner's agents sent to others alone. Nobody subscribes to it.
+/// The key of the ring of frames that an owner's agents sent only to others. It has no subscriptions.
 pub(crate) fn sent_by(sender: &SovereignHandle) -> String {
     format!("sent/{sender}")
 }

@@ -6,39 +6,39 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", code.as_str())]
 pub struct FrameFault {
-    /// Which of the codes.
+    /// The code.
     pub code: Code,
-    /// Where, as a path: `payload.question.options[1].label`; absent where no field is concerned.
+    /// The field as a path: `payload.question.options[1].label`; absent if no field is concerned.
     pub field: Option<String>,
-    /// For people.
+    /// A text for people.
     pub message: String,
 }
 
-/// What is wrong with the form.
+/// The kind of fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
-    /// The `envelope_version` is not spoken here.
+    /// The `envelope_version` is not supported.
     EnvelopeVersionUnsupported,
     /// The kind is outside the catalogue.
     KindUnknown,
-    /// The payload is not of its kind at all.
+    /// The payload does not belong to its kind at all.
     PayloadKindMismatch,
     /// A required field is absent.
     FieldMissing,
-    /// A field's value is outside its constraints, or the text is no acceptable JSON.
+    /// A field's value violates its constraints, or the text is not acceptable JSON.
     FieldInvalid,
-    /// A field that the shape does not have.
+    /// The shape has no such field.
     FieldUnknown,
-    /// The frame, or the body around it, is larger than it may be.
+    /// The frame, or the body around it, exceeds its limit.
     TooLarge,
-    /// A filter names an axis that there is not.
+    /// A filter names an unknown axis.
     FilterAxisUnknown,
-    /// A filter's value is none of its axis.
+    /// A filter's value is invalid for its axis.
     FilterValueInvalid,
 }
 
 impl Code {
-    /// The stable text. That a frame is too large has no code of its own: it is an invalid field.
+    /// The stable text. `TooLarge` has no code of its own: it is an invalid field.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -60,17 +60,17 @@ impl FrameFault {
         Self { code, field: Some(field.into()), message: message.into() }
     }
 
-    /// A fault of the whole.
+    /// A fault of the whole frame.
     pub fn whole(code: Code, message: impl Into<String>) -> Self {
         Self { code, field: None, message: message.into() }
     }
 
-    /// A parameter that the operation does not have: it would be passed over, and do what nobody asked for.
+    /// An unknown parameter: ignoring it would carry out another request than intended.
     pub fn no_parameter(code: Code, name: &str, known: &[&str]) -> Self {
         Self::of(code, name, format!("There is no such parameter; the parameters are {}.", known.join(", ")))
     }
 
-    /// An invalid value of something beside the frame: a parameter or a header.
+    /// An invalid value outside the frame: of a parameter or a header.
     pub fn parameter(name: &str, expected: &str) -> Self {
         Self::of(Code::FieldInvalid, name, format!("`{name}` must be {expected}."))
     }

@@ -15,14 +15,14 @@ use crate::{
 /// The session id under which an inbox reads; a scope can name it.
 const READER: &str = "inbox";
 
-/// A frame that is retained.
+/// A retained frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetainedFrame {
     /// Its number on the stream of the agent's principal.
     pub number: u64,
     /// The agent that submitted it.
     pub from: AgentHandle,
-    /// When it came here.
+    /// When it arrived here.
     pub at: TimestampMs,
     /// Its id.
     pub frame_id: String,
@@ -33,13 +33,13 @@ pub struct RetainedFrame {
 }
 
 impl Frames {
-    /// Calls this for each frame that arrives for a principal, from now on; it must not wait.
+    /// Adds a callback for each frame that arrives for a principal; it must not wait.
     pub fn add_listener(&self, listener: impl Fn(&SovereignHandle) + Send + Sync + 'static) {
         self.0.listeners.write().push(Box::new(listener));
     }
 
-    /// The retained frames behind a number that are for an agent by their scope and the sender's trust, and not its own.
-    /// What retention has let go of is gone.
+    /// The retained frames after a number that an agent may receive by their scope and the sender's
+    /// trust, without its own. Frames beyond the retention are gone.
     #[must_use]
     pub fn retained(&self, me: &AgentHandle, after: u64) -> Vec<RetainedFrame> {
         let instrument = Instrument::of(me);

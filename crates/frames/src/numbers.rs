@@ -1,6 +1,7 @@
-//! The first event number of this process: above all earlier numbers, whatever the clock (wire.md D.5). Numbers begin
-//! with the time, so the log stores a time ahead of the clock that no number reaches; after a restart numbers begin
-//! there at the earliest. One append per half hour in which frames are sent.
+//! The first event number of this process: above all earlier numbers, whatever the clock (wire.md D.5).
+//! Numbers begin with the time, so the log stores a time ahead of the clock that no number reaches;
+//! after a restart numbers begin there at the earliest. It takes one append per half hour in which
+//! frames are sent.
 //! Must not know: the subscriptions, or the content of a frame.
 
 use std::sync::Arc;
@@ -14,17 +15,17 @@ use plenary_kernel::{Clock, OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, Log, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
-/// How far ahead of the clock times are kept, in milliseconds.
+/// How far ahead of the clock the stored time is, in milliseconds.
 const AHEAD_MS: u64 = 3_600_000;
-/// With less than this left, more are kept.
+/// With less than this left, a later time is stored.
 const LEFT_MS: u64 = AHEAD_MS / 2;
-/// How long it takes until a failed append is tried again, in milliseconds.
+/// The pause after a failed append, in milliseconds.
 const AGAIN_MS: u64 = 1_000;
-/// The one stream.
+/// The id of the only stream.
 const ID: &str = "all";
 const KIND: &str = "NumbersKept";
 
-/// No number reaches this time.
+/// A time that no number reaches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct StoredNumber {
     until: TimestampMs,
@@ -54,13 +55,13 @@ impl Room for NumbersRoom {
     }
 }
 
-/// Keeps more times.
+/// Stores a later time.
 struct KeepMore {
-    /// The present as the process counts it.
+    /// The current time of the process.
     at: TimestampMs,
 }
 
-/// The times that are kept for this process, and those that follow.
+/// The stored range of times for this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Range {
     from: TimestampMs,
@@ -90,7 +91,7 @@ impl Command<NumbersRoom> for KeepMore {
     }
 }
 
-/// The times with which this process's numbers begin.
+/// The range of times for this process's numbers.
 pub(crate) struct Numbers {
     streams: Streams<NumbersRoom>,
     range: Mutex<Option<Range>>,
@@ -103,8 +104,8 @@ impl Numbers {
         Self { streams, range: Mutex::default(), keeping: tokio::sync::Mutex::default() }
     }
 
-    /// The time with which a number that is given now begins: the present, or later where an earlier process may have
-    /// given such numbers already. A store that several processes share counts by itself.
+    /// The time with which the next number begins: now, or later if an earlier process may have given
+    /// such numbers already. A store with several processes counts by itself.
     pub(crate) async fn at(&self) -> TimestampMs {
         let now = self.streams.clock().now();
         if self.streams.log().shared() {
@@ -137,7 +138,7 @@ impl Numbers {
         *self.range.lock()
     }
 
-    /// The time, where enough is kept.
+    /// The time, if the stored range contains it.
     fn within(&self, now: TimestampMs) -> Option<TimestampMs> {
         let range = self.range()?;
         let at = range.from.max(now);

@@ -1,6 +1,6 @@
-//! The frames that `/watch` reports to an owner: those on the stream of its handle, which are for its agents, and those that its
-//! agents send to others.
-//! Must not know: how they are sent.
+//! The frames that `/watch` reports to an owner: those on the stream of its handle, which are for its
+//! agents, and those that its agents send to others.
+//! Must not know: the transport of the report.
 
 use plenary_kernel::{OwnerName, SovereignHandle};
 use plenary_room::{EphemeralEvent, EphemeralSource, OnlookerEvent, excerpt};
@@ -20,7 +20,7 @@ impl EphemeralSource for Frames {
         let Ok(handle) = format!("~{owner}").parse::<SovereignHandle>() else { return Vec::new() };
         let kept = |key: &str| self.0.lane.retained_by_anyone(key, after);
         let mut kept = [kept(handle.as_str()), kept(&sent_by(&handle))].concat();
-        // One counter, that of the handle, numbers both.
+        // The handle's counter numbers both.
         kept.sort_by_key(|(number, _)| *number);
         kept.into_iter().filter_map(|(_, event)| reported(handle.as_str(), &event)).collect()
     }
@@ -30,8 +30,8 @@ impl EphemeralSource for Frames {
     }
 }
 
-/// What a list needs of a frame. An agent of the owner may get it or sent it, so the owner may know of it; an agent reads its
-/// own stream.
+/// The parts of a frame for a list. An agent of the owner may receive it or has sent it, so the owner
+/// may see it; an agent reads its own stream.
 fn reported(handle: &str, event: &Event) -> Option<EphemeralEvent> {
     let frame: Value = serde_json::from_slice(&event.line).ok()?;
     let member = |name: &str| frame.get(name).and_then(Value::as_str).unwrap_or_default();

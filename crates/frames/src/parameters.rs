@@ -8,7 +8,7 @@ use http::{HeaderMap, request::Parts};
 
 use crate::malformed::{Code, FrameFault};
 
-/// The query of a request; `None` when it can't be read.
+/// The query of a request; `None` if it is invalid.
 pub(crate) struct Parameters(Option<Vec<(String, String)>>);
 
 impl<S: Sync> FromRequestParts<S> for Parameters {
@@ -20,7 +20,7 @@ impl<S: Sync> FromRequestParts<S> for Parameters {
 }
 
 impl Parameters {
-    /// The name of a parameter that is none of these.
+    /// The name of a parameter that is not in `known`.
     pub(crate) fn unknown(&self, known: &[&str]) -> Option<&str> {
         let mut names = self.0.iter().flatten().map(|(name, _)| name.as_str());
         names.find(|name| !known.contains(name))
@@ -29,7 +29,7 @@ impl Parameters {
     /// The parameter of a name.
     ///
     /// # Errors
-    /// `field-invalid` when it stands twice, or the query can't be read.
+    /// `field-invalid` if it appears twice, or the query is invalid.
     pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, FrameFault> {
         let Some(pairs) = &self.0 else {
             return Err(FrameFault::whole(Code::FieldInvalid, "The query cannot be read."));
@@ -43,10 +43,10 @@ impl Parameters {
     }
 }
 
-/// The header of a name, as the parameter that it stands for.
+/// The header of a name, as a parameter.
 ///
 /// # Errors
-/// `field-invalid` when it stands twice or is no text.
+/// `field-invalid` if it appears twice or is not text.
 pub(crate) fn header<'a>(
     headers: &'a HeaderMap,
     name: &str,

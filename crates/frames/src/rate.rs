@@ -5,16 +5,16 @@ use std::{collections::HashMap, time::Duration};
 
 use plenary_kernel::AgentHandle;
 
-/// Most senders whose buckets are remembered; past it those that are full again are forgotten, which changes nothing
-/// for them.
+/// Most senders whose buckets are kept; beyond it full buckets are dropped, which changes nothing for
+/// their senders.
 pub(crate) const SENDERS_MAX: usize = 65_536;
 
-/// How fast one sender may send.
+/// The rate limit of one sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rate {
-    /// Frames a second, in the long run; 0 is no limit.
+    /// Frames per second on average; 0 means no limit.
     pub per_s: u32,
-    /// Frames at once.
+    /// Frames in a burst.
     pub burst: u32,
 }
 
@@ -24,7 +24,7 @@ impl Default for Rate {
     }
 }
 
-/// The buckets of all senders, as so many milli-frames at a time since the start.
+/// The buckets of all senders.
 #[derive(Debug)]
 pub(crate) struct Buckets {
     rate: Rate,
@@ -33,7 +33,7 @@ pub(crate) struct Buckets {
 
 #[derive(Debug, Clone, Copy)]
 struct Bucket {
-    /// Millionths of a frame.
+    /// The content in millionths of a frame.
     level: u64,
     since: Duration,
 }
@@ -41,16 +41,16 @@ struct Bucket {
 const ONE: u64 = 1_000_000;
 
 impl Buckets {
-    /// Full buckets.
+    /// All buckets full.
     #[must_use]
     pub(crate) fn new(rate: Rate) -> Self {
         Self { rate, senders: HashMap::new() }
     }
 
-    /// Takes one frame out of a sender's bucket. `now` is a time that never goes back.
+    /// Takes one frame out of a sender's bucket. `now` must be monotonic.
     ///
     /// # Errors
-    /// After how long there is one, when there is none.
+    /// The time until the bucket has a frame again.
     pub(crate) fn take(&mut self, sender: &AgentHandle, now: Duration) -> Result<(), Duration> {
         let rate = self.rate;
         if rate.per_s == 0 {

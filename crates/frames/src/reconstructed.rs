@@ -17,7 +17,7 @@ pub(crate) static RECONSTRUCTED: &[KindDef] = &[
         shape: Shape {
             fields: &[
                 required("lease_id", Form::Uuid, "The lease."),
-                // An existing client sends it empty.
+                // An existing client sends an empty one.
                 optional("resource", Form::Text(bounds(0, REFERENCE_OCTETS_MAX)), "The claimed resource."),
             ],
             rules: &[],

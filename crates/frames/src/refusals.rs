@@ -16,7 +16,7 @@ use crate::{
     wire::FrameError,
 };
 
-/// A refusal on its way out.
+/// The refusal of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FrameRefusal {
     class: Class,
@@ -112,7 +112,7 @@ impl From<Rejection> for FrameRefusal {
     }
 }
 
-/// What the house refuses: credentials, bodies, faults.
+/// Refusals that all rooms share: credentials, bodies, faults.
 impl From<Refusal> for FrameRefusal {
     fn from(refusal: Refusal) -> Self {
         let Refusal { class, code, message } = refusal;

@@ -9,32 +9,32 @@ pub enum Rejection {
     /// A handle in the frame is not the submitter's own principal (FO-9, FO-77).
     #[error("`{field}` is not the principal that the token belongs to")]
     SenderIdentityMismatch {
-        /// Which field says so.
+        /// The field.
         field: String,
     },
-    /// The submitter may not address the scope, or the reader not read there. One and the same answer whether the
-    /// thing exists (FO-47, wire.md D.5).
+    /// The submitter may not address the scope, or the reader may not read it. The answer is the same
+    /// whether or not it exists (FO-47, wire.md D.5).
     #[error("not authorised")]
     ScopeUnauthorised,
-    /// The scope's form is not done where no networks are linked (FO-52).
+    /// Accord scopes are not implemented without linked networks (FO-52).
     #[error("accord scopes are not implemented")]
     ScopeUnimplemented,
-    /// The network of the peer did not take the frame.
+    /// The peer's network did not accept the frame.
     #[error("the peer cannot be reached")]
     PeerUnreachable,
-    /// The scope would reach more sessions than one frame may (FO-79).
+    /// The scope would reach more sessions than the limit of one frame (FO-79).
     #[error("the scope reaches too many sessions")]
     ScopeTooBroad,
     /// The sender has sent too many frames (FO-78).
     #[error("too many frames")]
     RateLimited {
-        /// After how long the next one is taken.
+        /// The time until the next frame is accepted.
         retry_after: Duration,
     },
-    /// The agent has as many streams open as it may.
+    /// The agent has the maximal number of open streams.
     #[error("too many streams")]
     TooManyStreams,
-    /// The server is going down.
+    /// The server shuts down.
     #[error("the server is shutting down")]
     ShuttingDown,
 }

@@ -196,7 +196,7 @@ fn of_alter() -> [Operation<Frames>; 2] {
 /// The holder of the request's token, of any kind.
 struct Bearer(Principal);
 
-/// The same for the stream, which a ticket opens as well.
+/// The same for the stream, which also accepts a ticket.
 struct StreamBearer(Principal);
 
 impl FromRequestParts<Frames> for Bearer {
@@ -242,7 +242,7 @@ fn handle(text: &str) -> Result<SovereignHandle, FrameRefusal> {
     text.parse().map_err(|_| FrameFault::parameter("handle", "a canonical handle, ~owner").into())
 }
 
-/// The holder of a capability, or of what opens a stream otherwise.
+/// The holder of a capability, or of another credential for the stream.
 struct CapabilityBearer(Principal);
 
 impl FromRequestParts<Frames> for CapabilityBearer {
@@ -255,7 +255,7 @@ impl FromRequestParts<Frames> for CapabilityBearer {
         };
         let ended = || Refusal::new(Class::Unauthenticated, "unauthenticated", "The capability has ended.");
         let principal = bearer(&*frames.key().await?, word, frames.0.clock.now()).ok_or_else(ended)?;
-        // Nobody has looked at the token itself, which may be revoked since.
+        // The token itself was not checked, and may have been revoked since.
         if !frames.accounts().is_valid(&principal).await? {
             return Err(ended().into());
         }
@@ -265,7 +265,7 @@ impl FromRequestParts<Frames> for CapabilityBearer {
 
 async fn make_capability(State(frames): State<Frames>, Bearer(principal): Bearer) -> Answer<CapabilityMade> {
     let TokenOwner::Agent(handle) = principal.who else { return Err(Rejection::ScopeUnauthorised.into()) };
-    // Whoever streams is on the roster: that is the agent, and not who looks on.
+    // The roster lists the agents that stream, so a person who observes is refused.
     if principal.token.is_person() {
         return Err(Rejection::ScopeUnauthorised.into());
     }
@@ -308,7 +308,7 @@ async fn open(
 ) -> Result<Response, FrameRefusal> {
     let handle = handle(path)?;
     let TokenOwner::Agent(agent) = principal.who else { return Err(Rejection::ScopeUnauthorised.into()) };
-    // Whoever streams is on the roster: that is the agent, and not who looks on.
+    // The roster lists the agents that stream, so a person who observes is refused.
     if agent.owner() != handle.owner() || principal.token.is_person() {
         return Err(Rejection::ScopeUnauthorised.into());
     }
@@ -342,7 +342,7 @@ async fn open(
             SubscribeError::TooMany | SubscribeError::TooManyKeys => Rejection::TooManyStreams,
             SubscribeError::Closed => Rejection::ShuttingDown,
         })?;
-    // The token may have died before the stream was there to be ended with it.
+    // The token may have been revoked before the stream existed.
     frames.recheck(&caller.handle).await;
 
     let mut response = sse::response(Body::new(EventStream::new(reading, retained, form)));
@@ -356,7 +356,8 @@ async fn open(
     Ok(response)
 }
 
-/// The event behind which the peer goes on; anything but a number of ours means: from now (1.5 row 9).
+/// The event after which the client resumes; anything but a number of ours means: from now on (1.5 row
+/// 9).
 fn last_event(headers: &HeaderMap) -> Option<u64> {
     let text = headers.get("last-event-id")?.to_str().ok()?;
     text.parse().ok().filter(|_| text.bytes().all(|octet| octet.is_ascii_digit()))

@@ -12,7 +12,8 @@ use crate::{
     shape::{Field, Form, Rule, Shape},
 };
 
-/// A frame, in a description. Lengths in the schema are characters, which are never more than the bytes that count.
+/// A frame in the API description. Lengths in the schema are in characters, which never exceed the bytes
+/// that the limits count.
 #[derive(Debug)]
 pub struct AnyFrame;
 
@@ -29,7 +30,7 @@ impl JsonSchema for AnyFrame {
     }
 }
 
-/// The body of a submission, in a description: the bare frame, or the scope and the frame.
+/// The body of a submission in the API description: the bare frame, or the scope and the frame.
 #[derive(Debug)]
 pub struct AnySubmission;
 
@@ -50,7 +51,7 @@ impl JsonSchema for AnySubmission {
     }
 }
 
-/// What the kind adds to the envelope: its name and its payload.
+/// The parts that a kind adds to the envelope: its name and its payload.
 fn of_kind(kind: Kind) -> Value {
     let def = kind.def();
     json!({
@@ -79,7 +80,7 @@ fn object(shape: &Shape) -> Map<String, Value> {
     object.insert("additionalProperties".into(), false.into());
     for rule in shape.rules {
         match rule {
-            // A schema can't compare a number with a length; the description says it.
+            // A schema can't compare a number with a length; the description states the rule.
             Rule::Index { .. } => {}
             Rule::OneIsTrue(flags) => {
                 let closed: Map<String, Value> =

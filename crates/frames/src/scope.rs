@@ -18,28 +18,29 @@ use crate::{
 pub enum Scope {
     /// `~handle…`: sessions of one principal.
     Handle(SovereignHandle, Sessions),
-    /// `org:<org>/members/…`: sessions of an organisation's members, perhaps only of those with a role.
+    /// `org:<org>/members/…`: sessions of an organisation's members, optionally only of those with a
+    /// role.
     Org(OwnerName, Option<Role>),
     /// `accord:<peer>/grant:<scope>`: sessions of a peer organisation, under a grant.
     Accord(OwnerName, Arc<str>),
 }
 
-/// Which sessions of a principal.
+/// A set of a principal's sessions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Sessions {
     /// All of them.
     #[serde(rename = "all")]
     All,
-    /// Those whose instrument begins so (FO-45).
+    /// Those whose instrument has this prefix (FO-45).
     #[serde(rename = "prefix")]
     Prefix(String),
-    /// One by its instrument and its own id (FO-46).
+    /// The one with this instrument and id (FO-46).
     #[serde(rename = "one")]
     One(Instrument, SessionName),
 }
 
 impl Sessions {
-    /// Whether a session is among them.
+    /// Whether the set contains a session.
     #[must_use]
     pub fn contain(&self, session: &Session) -> bool {
         match self {
@@ -50,7 +51,7 @@ impl Sessions {
     }
 }
 
-/// Not one of the forms of section 6.
+/// The text has none of the forms of section 6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a recipient scope")]
 pub struct NoScope;
@@ -97,7 +98,7 @@ fn sessions(text: &str) -> Option<Sessions> {
     is_prefix(prefix).then(|| Sessions::Prefix(prefix.to_owned()))
 }
 
-/// Whether an instrument can begin so: it may end in the middle of one, at `-` or `_`.
+/// Whether the text is a valid prefix of an instrument: it may end anywhere, even with `-` or `_`.
 fn is_prefix(text: &str) -> bool {
     let ends_open = text.ends_with(['-', '_']);
     let whole = if ends_open { format!("{text}0") } else { text.to_owned() };

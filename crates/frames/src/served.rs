@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{Frames, operations, routes};
 
-/// A body of each operation that takes one.
+/// An example body of each operation that takes one.
 const EXAMPLES: &[Example] = &[("frame.submit", frame)];
 
 fn frame() -> Value {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{limits::SESSION_OCTETS_MAX, malformed::FrameFault};
 
-/// What an instrument must be, in words.
+/// The grammar of an instrument, in words.
 const INSTRUMENT: &str = "1 to 64 of a-z 0-9 _ -, beginning and ending with a letter or digit";
 
 macro_rules! label {
@@ -20,7 +20,7 @@ macro_rules! label {
         pub struct $name(OwnerName);
 
         impl $name {
-            /// The text as it stands on the wire.
+            /// The text as on the wire.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 self.0.as_str()
@@ -48,13 +48,13 @@ label!(
 );
 
 impl Instrument {
-    /// The instrument that an agent has when none is named: its own name.
+    /// The default instrument of an agent: its own name.
     #[must_use]
     pub fn of(agent: &AgentHandle) -> Self {
         Self(agent.name().parse().expect("an agent's name is of the owner grammar"))
     }
 
-    /// The class that a tool has when none is named: what stands before the instrument's first `-`.
+    /// The default class of tools: the part of the instrument before the first `-`.
     #[must_use]
     pub fn class(&self) -> ToolClass {
         let text = self.0.as_str();
@@ -69,7 +69,7 @@ impl Instrument {
 pub struct SessionName(#[schemars(with = "String")] Arc<str>);
 
 impl SessionName {
-    /// The text as it stands on the wire.
+    /// The text as on the wire.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -98,7 +98,7 @@ impl FromStr for SessionName {
 /// A session of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Whose it is.
+    /// The agent.
     pub agent: AgentHandle,
     /// Its instrument.
     pub instrument: Instrument,
@@ -109,7 +109,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// The session that an agent names: what it leaves out is its own name, the instrument's class, and `fresh`.
+    /// The session with the names that an agent gave; the defaults are its own name, the instrument's
+    /// class, and `fresh`.
     ///
     /// # Errors
     /// `field-invalid` with the field `instrument`, `tool` or `session_id`.
@@ -127,7 +128,7 @@ impl Session {
     }
 }
 
-/// What a peer says of its session.
+/// The names that a peer gave its session.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SessionNames<'a> {
     /// Its instrument.

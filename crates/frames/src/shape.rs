@@ -3,12 +3,12 @@
 
 use crate::limits::{ITEMS_MAX, REFERENCE_OCTETS_MAX, TEXT_OCTETS_MAX};
 
-/// An object that admits the fields named here and no others (section 12 of the memo).
+/// An object with exactly these fields (section 12 of the memo).
 #[derive(Debug)]
 pub struct Shape {
-    /// Its fields, in the order in which faults are looked for.
+    /// Its fields, in the order of the checks.
     pub fields: &'static [Field],
-    /// What holds between them.
+    /// The rules between them.
     pub rules: &'static [Rule],
 }
 
@@ -17,15 +17,15 @@ pub struct Shape {
 pub struct Field {
     /// Its name on the wire.
     pub name: &'static str,
-    /// Whether it may not be absent. Null is not absence.
+    /// Whether it must be present. Null does not count as absent.
     pub required: bool,
-    /// What its value must be.
+    /// The form of its value.
     pub form: Form,
-    /// What it is for.
+    /// Its purpose.
     pub says: &'static str,
 }
 
-/// What a value must be.
+/// The form of a value.
 #[derive(Debug)]
 pub enum Form {
     /// A member of the envelope that is checked before all others: the version or the kind.
@@ -42,9 +42,9 @@ pub enum Form {
     Uuid,
     /// A canonical handle.
     Handle,
-    /// A canonical handle that must be the sender's own principal; that is judged after the shape.
+    /// A canonical handle that must be the sender's own principal; this is checked after the shape.
     Principal,
-    /// A canonical handle, perhaps with `@version` behind it.
+    /// A canonical handle, optionally followed by `@version`.
     Instrument,
     /// An RFC 3339 time with a zone.
     Time,
@@ -58,23 +58,23 @@ pub enum Form {
     Flag,
     /// An array of texts.
     Texts {
-        /// How many.
+        /// The number of items.
         items: Bounds,
-        /// Bytes of each.
+        /// The bytes of each.
         octets: Bounds,
     },
     /// An object.
     Object(&'static Shape),
     /// An array of objects.
     Objects {
-        /// How many.
+        /// The number of items.
         items: Bounds,
         /// The shape of each.
         shape: &'static Shape,
     },
 }
 
-/// A number that may be from the least to the most.
+/// A range of numbers, with both ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// The least.
@@ -83,17 +83,17 @@ pub struct Bounds {
     pub max: u64,
 }
 
-/// What holds between fields of an object, each of which fits.
+/// A rule between the fields of an object, after each has been checked.
 #[derive(Debug)]
 pub enum Rule {
-    /// The integer counts, from 0, one item of the array.
+    /// The integer is an index, from 0, into the array.
     Index {
         /// The integer.
         index: &'static str,
         /// The array.
         of: &'static str,
     },
-    /// Not all of these booleans are false; an absent one is true.
+    /// At least one of these booleans is true; an absent one counts as true.
     OneIsTrue(&'static [&'static str]),
 }
 
@@ -103,13 +103,13 @@ pub const fn bounds(min: u64, max: u64) -> Bounds {
     Bounds { min, max }
 }
 
-/// A field that must be there.
+/// A required field.
 #[must_use]
 pub const fn required(name: &'static str, form: Form, says: &'static str) -> Field {
     Field { name, required: true, form, says }
 }
 
-/// A field that may be absent.
+/// An optional field.
 #[must_use]
 pub const fn optional(name: &'static str, form: Form, says: &'static str) -> Field {
     Field { name, required: false, form, says }
@@ -117,14 +117,14 @@ pub const fn optional(name: &'static str, form: Form, says: &'static str) -> Fie
 
 /// Text of 1 to 2048 bytes, the memo's bound for prose.
 pub const PROSE: Form = Form::Text(bounds(1, TEXT_OCTETS_MAX));
-/// A reference: a pointer to something, never the thing itself (section 5.12).
+/// A reference: a pointer to an object, never the object itself (section 5.12).
 pub const REFERENCE: Form = Form::Text(bounds(1, REFERENCE_OCTETS_MAX));
-/// Some references.
+/// An array of references.
 pub const REFERENCES: Form =
     Form::Texts { items: bounds(0, ITEMS_MAX), octets: bounds(1, REFERENCE_OCTETS_MAX) };
 
 impl Bounds {
-    /// Whether a number is within.
+    /// Whether a number is within the range.
     #[must_use]
     pub const fn hold(self, number: u64) -> bool {
         self.min <= number && number <= self.max

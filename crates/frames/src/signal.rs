@@ -1,4 +1,5 @@
-//! The signals between processes on one store: a frame with its audience, or the question who is online.
+//! The signals between processes on one store: a frame with its audience, or a question for
+//! subscriptions.
 //! Must not know: the transport of signals, or the connected sessions.
 
 use bytes::{BufMut, Bytes, BytesMut};
@@ -13,7 +14,7 @@ use crate::{
     session::{Instrument, SessionName, ToolClass},
 };
 
-/// The form of this version. A process that does not know it says nothing.
+/// The version of this form. A process ignores other versions.
 const FORM: u8 = 1;
 
 /// A signal.
@@ -21,22 +22,22 @@ const FORM: u8 = 1;
 pub(crate) enum FrameSignal {
     /// A frame that was accepted.
     Frame(Box<Envelope>),
-    /// Who is subscribed to this handle?
+    /// A question for the subscriptions to this handle.
     Roster(SovereignHandle),
 }
 
 /// A frame on its way to subscriptions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Envelope {
-    /// What filters look at.
+    /// The properties for filters.
     pub(crate) traits: Traits,
     /// Its audience, by principal.
     pub(crate) to: Vec<(SovereignHandle, Audience)>,
-    /// The sender's own session, where it asked to be left out.
+    /// The sender's own session, if it is excluded on request.
     pub(crate) except: Option<(Instrument, SessionName)>,
-    /// When it has to be forgotten, in milliseconds since the epoch.
+    /// When it must be forgotten, in milliseconds since the epoch.
     pub(crate) forget_at_ms: Option<i64>,
-    /// The agent that submitted it; not known of a process of an earlier version.
+    /// The submitting agent; unknown if the sending process has an earlier version.
     pub(crate) by: Option<AgentHandle>,
     /// The frame's JSON, on one line.
     pub(crate) line: Bytes,
@@ -64,7 +65,7 @@ enum Head {
 struct SharedAudience {
     owner: OwnerName,
     sessions: Sessions,
-    /// Names of the owner's agents; absent for every one.
+    /// Names of the owner's agents; absent means all.
     names: Option<Vec<String>>,
 }
 
@@ -119,7 +120,7 @@ impl FrameSignal {
         octets.freeze()
     }
 
-    /// What a signal says; `None` for one of another version.
+    /// Parses a signal; `None` for another version.
     pub(crate) fn read(octets: &Bytes) -> Option<Self> {
         let (form, rest) = octets.split_first()?;
         let length = usize::try_from(u32::from_be_bytes(*rest.first_chunk()?)).ok()?;
@@ -129,7 +130,7 @@ impl FrameSignal {
             Head::Frame { kind, sender, tool, org, to, except, forget_at_ms, by } => {
                 let traits = Traits { kind: Kind::named(&kind)?, sender, tool, org };
                 let to = to.into_iter().map(SharedAudience::read).collect::<Option<_>>()?;
-                // A copy: what names a thousand recipients is not kept as long as the frame.
+                // A copy, so that the list of recipients is not kept in memory as long as the frame.
                 let line = Bytes::copy_from_slice(&octets[5 + length..]);
                 Some(Self::Frame(Box::new(Envelope { traits, to, except, forget_at_ms, by, line })))
             }

@@ -30,30 +30,30 @@ impl FrameKey {
         Ed25519KeyPair::from_pkcs8(pkcs8).ok().map(Self)
     }
 
-    /// The kept one, or one that is kept from now on.
+    /// The stored key; creates and stores one if there is none.
     pub(crate) async fn kept(log: &Log) -> Result<Self, Fault> {
         if let Some(row) = log.read_row(ROW).await? {
             return Self::read(&row.value).ok_or_else(broken);
         }
         let made = Self::generate().ok_or_else(|| Fault::Corrupt("no key can be made".into()))?;
-        // Another process may have been faster: what is kept counts.
+        // Another process may have been faster: the stored key counts.
         let row = RowOp { name: ROW.into(), expected: Some(0), value: Some(made.into()) };
         log.append(Batch { rows: vec![row], ..Batch::default() }).await?;
         let row = log.read_row(ROW).await?.ok_or_else(broken)?;
         Self::read(&row.value).ok_or_else(broken)
     }
 
-    /// The public half, as clients pin it.
+    /// The public key, in the form that clients pin.
     pub(crate) fn public(&self) -> String {
         format!("ed25519:{}", URL_SAFE_NO_PAD.encode(self.0.public_key().as_ref()))
     }
 
-    /// A signature, as it is written in JSON.
+    /// A signature in the form for JSON.
     pub(crate) fn sign(&self, text: &[u8]) -> String {
         URL_SAFE_NO_PAD.encode(self.0.sign(text).as_ref())
     }
 
-    /// Whether it made this signature of this text.
+    /// Whether the signature of the text is valid.
     pub(crate) fn signed(&self, text: &[u8], signature: &str) -> bool {
         let public = UnparsedPublicKey::new(&ED25519, self.0.public_key().as_ref());
         URL_SAFE_NO_PAD.decode(signature).is_ok_and(|signature| public.verify(text, &signature).is_ok())

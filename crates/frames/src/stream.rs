@@ -25,20 +25,20 @@ use crate::{
 };
 
 thread_local! {
-    /// What a stream takes in one turn: each thread has one list for all its streams, empty between turns.
+    /// The events of one turn: each thread has one list for all its streams, empty between turns.
     static TAKEN: RefCell<Vec<Delivery<Arc<Event>>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The body of one open stream. It is off the lane when it is dropped, and it ends when its subscription does.
+/// The body of one open stream. Dropping it ends its subscription, and it ends with its subscription.
 pub(crate) struct EventStream {
     reading: FrameSubscription,
     keepalive: Pin<Box<Sleep>>,
     form: Form,
 }
 
-/// How frames are written.
+/// The form of frames on the stream.
 pub(crate) enum Form {
-    /// As they are.
+    /// Unchanged.
     Bare,
     /// In the signed wrapper of alter-runtime.
     Wrapped(Arc<FrameKey>, SovereignHandle),
@@ -56,14 +56,15 @@ impl Form {
 }
 
 impl EventStream {
-    /// `told_soon`: a keepalive comes as soon as nothing waits, so that the peer knows where what is retained ends.
+    /// With `told_soon`, a keepalive follows as soon as no event waits, so that the peer recognises the
+    /// end of the retained frames.
     pub(crate) fn new(reading: FrameSubscription, told_soon: bool, form: Form) -> Self {
         let first = if told_soon { Duration::ZERO } else { Duration::from_millis(sse::KEEPALIVE_MS) };
         let keepalive = Box::pin(sleep(first));
         Self { reading, keepalive, form }
     }
 
-    /// All that waits, in one piece.
+    /// All waiting events, in one piece.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, EndReason>> {
         TAKEN.with_borrow_mut(|taken| {
             let polled = self.reading.poll_next(cx, taken).map_ok(|()| piece(taken, &self.form));
@@ -73,7 +74,7 @@ impl EventStream {
     }
 }
 
-/// One event alone is handed on as it is.
+/// A single event is not copied.
 fn piece(taken: &[Delivery<Arc<Event>>], form: &Form) -> Bytes {
     if let [only] = taken {
         return form.octets(&only.message);
@@ -94,7 +95,7 @@ impl Body for EventStream {
         let stream = self.get_mut();
         match stream.poll_piece(cx) {
             Poll::Ready(Ok(piece)) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
-            // The peer opens it again and goes on behind the last event that it got.
+            // The peer reconnects and resumes after its last event.
             Poll::Ready(Err(ended)) => {
                 tracing::debug!(%ended, "a stream of frames ends");
                 return Poll::Ready(None);
@@ -105,7 +106,7 @@ impl Body for EventStream {
             return Poll::Pending;
         }
         stream.keepalive.as_mut().reset(Instant::now() + Duration::from_millis(sse::KEEPALIVE_MS));
-        // Polled again, so that the next one wakes as well.
+        // Polled again, so that the next keepalive wakes the task as well.
         let _ = stream.keepalive.as_mut().poll(cx);
         Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(sse::KEEPALIVE.as_bytes())))))
     }

@@ -19,7 +19,7 @@ use crate::{
 pub struct Submission {
     /// The frame.
     pub frame: Frame,
-    /// Its scope; every session of the recipient if the submitter names none (FO-90).
+    /// Its scope; by default every session of the recipient (FO-90).
     pub scope: Scope,
 }
 
@@ -54,7 +54,7 @@ impl Submission {
     }
 }
 
-/// The frame's own text, and the scope beside it.
+/// The frame's own text, and its scope.
 fn wrapped(
     body: &Bytes,
     members: &BTreeMap<Cow<'_, str>, &RawValue>,

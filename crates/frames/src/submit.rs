@@ -25,17 +25,17 @@ use crate::{
     wire::{Roster, Submitted},
 };
 
-/// What a submitter says of itself.
+/// The submitter's description of itself.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Submitter<'a> {
-    /// The session that it names.
+    /// The names of its session.
     pub(crate) named: SessionNames<'a>,
-    /// Whether that session gets the frame too, where the scope covers it.
+    /// Whether that session also receives the frame, if the scope includes it.
     pub(crate) echo: bool,
 }
 
 impl Frames {
-    /// Hands a frame to every session that its scope includes.
+    /// Sends a frame to every session that its scope includes.
     pub(crate) async fn submit(
         &self,
         principal: &Principal,
@@ -60,7 +60,7 @@ impl Frames {
         if to.len() > PRINCIPALS_MAX || self.is_too_broad(&to) {
             return Err(Rejection::ScopeTooBroad.into());
         }
-        // Whoever names no session has none that could be left out.
+        // A submitter that names no session can't be excluded.
         let leaves_out = !submitter.echo && submitter.named.session_id.is_some();
         let others = to.iter().map(|(handle, _)| handle).filter(|other| **other != frame.recipient);
         let mut counters: Vec<_> = std::iter::once(&frame.recipient).chain(others).map(counter).collect();
@@ -82,16 +82,16 @@ impl Frames {
         Ok(Submitted { frame_id: frame.id, event_id, delivered_count: count, recipient_count: count })
     }
 
-    /// Whether a frame would reach more sessions here than one may (FO-79).
+    /// Whether a frame would reach more sessions here than the limit (FO-79).
     fn is_too_broad(&self, to: &[(SovereignHandle, Audience)]) -> bool {
         let most = self.0.config.expansion_max;
         let subscribed: usize = to.iter().map(|(handle, _)| self.subscriptions(handle)).sum();
-        // Who is meant is looked at only where all who are there would be too many.
+        // The audience is evaluated only if all subscriptions together exceed the limit.
         subscribed > most
             && to.iter().map(|(handle, audience)| self.subscribed(handle, audience)).sum::<usize>() > most
     }
 
-    /// The session that an agent names, with an id of our own where it names none.
+    /// The session that an agent names, with a generated id if it names none.
     pub(crate) fn session(
         &self,
         agent: AgentHandle,
@@ -115,11 +115,11 @@ impl Frames {
         let accounts = self.accounts();
         match &target {
             Target::Own(_) | Target::Peer(..) => {}
-            // Trust that was changed at another process is in force for the very next frame.
+            // A change of trust at another process applies to the very next frame.
             Target::Other(..) | Target::Members(..) => accounts.hear_others().await?,
         }
         match target {
-            // Nobody here.
+            // No recipient in this network.
             Target::Peer(..) => Ok(Vec::new()),
             Target::Own(sessions) => {
                 Ok(vec![(recipient.clone(), Audience { sessions, agents: Agents::Every })])
@@ -148,14 +148,14 @@ impl Frames {
         }
     }
 
-    /// Who is subscribed to a handle's stream, at any process.
+    /// The subscriptions to a handle's stream, at all processes.
     pub(crate) async fn roster(&self, handle: SovereignHandle) -> Result<Roster, FrameRefusal> {
         let Answers { answers, .. } = self.ask(Vec::new(), &FrameSignal::Roster(handle.clone())).await?;
         let roster = Self::entries(&handle, &answers);
         Ok(Roster { handle, roster })
     }
 
-    /// Tells every process, and collects what they answer.
+    /// Sends a signal to every process, and collects the answers.
     pub(crate) async fn ask(
         &self,
         counters: Vec<Arc<str>>,
@@ -177,7 +177,7 @@ impl Frames {
     }
 }
 
-/// To how many subscriptions the processes of this network emitted a frame.
+/// The number of subscriptions that received a frame, at all processes of this network.
 pub(crate) fn emitted(answers: &Answers) -> u64 {
     let answers = answers.answers.iter();
     answers.filter_map(|answer| std::str::from_utf8(answer).ok()?.parse::<u64>().ok()).sum()

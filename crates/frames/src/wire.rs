@@ -21,13 +21,13 @@ pub struct Submitted {
     pub recipient_count: u64,
 }
 
-/// What opens streams in place of a token.
+/// A capability, which opens streams in place of a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "FrameCapability")]
 pub struct CapabilityMade {
     /// For `Authorization: Bearer`, `plf_…`.
     pub capability: String,
-    /// When it ends, RFC 3339.
+    /// Its expiry, RFC 3339.
     pub expires_at: String,
     /// The key that signs the frames: `ed25519:` and the public key in base64url, which clients pin.
     pub frame_signature_pubkey: String,
@@ -39,7 +39,7 @@ pub struct CapabilityMade {
 pub struct FrameError<'a> {
     /// Stable, for machines.
     pub code: &'a str,
-    /// The field that is concerned, as a path.
+    /// The field concerned, as a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<&'a str>,
     /// A text for people: what happened, and what to do.
@@ -74,7 +74,7 @@ pub struct RosterEntry {
     pub started_at: String,
 }
 
-/// A subscription as one process tells another.
+/// A subscription in an answer to another process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RemoteSubscription {
     #[serde(rename = "a")]

@@ -40,7 +40,7 @@ async fn main() -> Fallible<()> {
         number += 1;
         let (message, matches) = (message.clone(), matches.clone());
         lane.emit("~k", Emission { number, message, octets: 300, forget_at: None, matches });
-        // Nobody falls off the ring: the emitter keeps to what has been delivered.
+        // No subscription stalls: the emitter waits for deliveries.
         while number * subscribers as u64 > delivered.load(Ordering::Relaxed) + 512 * subscribers as u64 {
             tokio::task::yield_now().await;
         }

@@ -13,7 +13,7 @@ use plenary_kernel::{AgentHandle, Clock, Position, limits::READ_ROWS_MAX};
 use plenary_log::{Batch, Fault, Log, RowOp};
 use serde::{Deserialize, Serialize};
 
-/// How long a node counts as alive after its last sign, in milliseconds.
+/// How long a node counts as alive after its last renewal, in milliseconds.
 pub const NODE_LEASE_MS: u64 = 10_000;
 
 /// One process on the store.
@@ -31,7 +31,7 @@ impl Node {
 /// An agent that was connected to a node that is no longer alive.
 #[derive(Debug, Clone)]
 pub struct Orphan {
-    /// Who.
+    /// The agent.
     pub handle: AgentHandle,
     row: String,
     revision: u64,
@@ -44,7 +44,7 @@ struct CursorState {
     live: bool,
 }
 
-/// The kept cursors of a store, as one node sees them.
+/// The stored cursors, as one node sees them.
 pub struct Cursors {
     log: Log,
     clock: Arc<dyn Clock>,
@@ -58,7 +58,7 @@ fn row(handle: &AgentHandle, node: &Node) -> String {
 }
 
 impl Cursors {
-    /// On a store of our own there is one node, the same after every start.
+    /// A store with a single process has one node, "0", the same after every start.
     #[must_use]
     pub fn new(log: Log, clock: Arc<dyn Clock>) -> Self {
         let node = if log.shared() { clock.stamp().ulid(0).to_string() } else { "0".into() };
@@ -71,8 +71,9 @@ impl Cursors {
         &self.node
     }
 
-    /// Takes an agent's cursor up: the lowest that any node keeps for it. On a shared store it is online here
-    /// from then on, and what nodes without a connection of it keep is taken over.
+    /// Loads an agent's cursor: the lowest that any node has stored for it. On a shared store this also
+    /// records that the agent is online here, and takes over the rows of nodes that have no connection
+    /// of it.
     pub async fn take_up(&self, handle: &AgentHandle) -> Result<Position, Fault> {
         let pending = self.pending(handle);
         let kept = self.kept(handle).await?;
@@ -90,7 +91,7 @@ impl Cursors {
                 .map(|(node, _)| RowOp { name: row(handle, node), expected: None, value: None })
                 .collect();
             rows.push(self.op(handle, CursorState { position: start, live: true })?);
-            // That an earlier connection went must not be written over this.
+            // The pending note that an earlier connection closed must not overwrite this.
             if pending.is_some_and(|kept| !kept.live) {
                 self.lock().remove(handle);
             }
@@ -99,7 +100,8 @@ impl Cursors {
         Ok(start)
     }
 
-    /// Up to where the agent's connections have confirmed everything, on every node: the lowest that any keeps.
+    /// The position up to which the agent's connections on all nodes have confirmed everything: the
+    /// lowest stored cursor.
     pub async fn confirmed(&self, handle: &AgentHandle) -> Result<Position, Fault> {
         let pending = self.pending(handle);
         let kept = self.kept(handle).await?;
@@ -108,7 +110,8 @@ impl Cursors {
         Ok(positions.min().unwrap_or_default())
     }
 
-    /// The agent's last connection here is gone. Answers whether it is offline everywhere.
+    /// Records that the agent's last connection here closed. Returns whether the agent is offline
+    /// everywhere.
     pub async fn put_down(&self, handle: &AgentHandle, position: Position) -> Result<bool, Fault> {
         self.moved(handle, position, false);
         if !self.log.shared() {
@@ -128,12 +131,12 @@ impl Cursors {
         Ok(kept.iter().any(|(node, kept)| kept.live && *node != self.node && alive.contains(node)))
     }
 
-    /// The cursor moved; it is written with the next flush.
+    /// Notes a moved cursor; the next flush writes it.
     pub fn moved(&self, handle: &AgentHandle, position: Position, live: bool) {
         self.lock().insert(handle.clone(), CursorState { position, live });
     }
 
-    /// Writes what moved.
+    /// Writes the cursors that moved.
     pub async fn flush(&self) -> Result<(), Fault> {
         let moved = std::mem::take(&mut *self.lock());
         let all: Vec<_> = moved.into_iter().collect();
@@ -150,7 +153,7 @@ impl Cursors {
         Ok(())
     }
 
-    /// Says that this node is alive.
+    /// Renews this node's lease.
     pub async fn beat(&self) -> Result<(), Fault> {
         let until = self.clock.now().0 + NODE_LEASE_MS;
         let name = format!("node/{}", self.node.0);
@@ -161,7 +164,7 @@ impl Cursors {
         Ok(())
     }
 
-    /// This node goes: nobody need wait for its lease.
+    /// Ends this node's lease early, so that no other node has to wait for it to expire.
     pub async fn sign_off(&self) -> Result<(), Fault> {
         let name = format!("node/{}", self.node.0);
         self.log
@@ -170,9 +173,10 @@ impl Cursors {
         Ok(())
     }
 
-    /// Agents whose row says that they are online at a node that is not alive any more: whoever of them is online
-    /// nowhere has lost its connection. They are found again until [`Cursors::adopt`] is told of them, so that
-    /// what a fault left undone is done by the next who looks.
+    /// The agents whose row says that they are online at a node that is no longer alive. An agent that
+    /// is online nowhere else has lost its connection. Each orphan is returned again until
+    /// [`Cursors::adopt`] records it, so that work which a fault interrupted is finished by the next
+    /// caller.
     pub async fn orphans(&self) -> Result<Vec<Orphan>, Fault> {
         let alive = self.alive().await?;
         let (mut orphans, mut after) = (Vec::new(), None::<String>);
@@ -191,8 +195,8 @@ impl Cursors {
         }
     }
 
-    /// What follows from an orphan's loss has happened: its row says so now. Whoever else has taken it up or adopted
-    /// it meanwhile is not overruled.
+    /// Records that the consequences of an orphan's loss are carried out. Changes nothing if another
+    /// node has taken the agent up or adopted it meanwhile.
     pub async fn adopt(&self, orphan: &Orphan) -> Result<(), Fault> {
         let value = Some(encode(CursorState { live: false, ..orphan.kept })?);
         let op = RowOp { name: orphan.row.clone(), expected: Some(orphan.revision), value };
@@ -218,7 +222,7 @@ impl Cursors {
         parsed.map(|found| found.map(|(_, node, kept)| (node, kept))).collect()
     }
 
-    /// The nodes that have given a sign of life lately; always this one.
+    /// The nodes whose lease has not expired; always includes this one.
     pub async fn alive(&self) -> Result<HashSet<Node>, Fault> {
         let now = self.clock.now().0;
         let (mut alive, mut after) = (HashSet::from([self.node.clone()]), None::<String>);

@@ -7,24 +7,24 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::Presence;
 
-/// The least time between two rounds of waking readers. An event that comes after a pause goes out at once; what
-/// comes sooner after another is handed out together with what comes meanwhile.
+/// The least time between two rounds. An event after a pause is dispatched at once; events that follow
+/// closely are dispatched together.
 const SPACING: Duration = Duration::from_millis(1);
-/// For each event of a round the next one is put off by so much more: the higher the load, the more a reader gets
-/// with one wake-up.
+/// Each event of a round delays the next round by this much: under load, a reader gets more events with
+/// one wake-up.
 const SPACING_PER_EVENT: Duration = Duration::from_micros(25);
-/// The most that a round is put off.
+/// The longest delay of a round.
 const SPACING_MAX: Duration = Duration::from_millis(10);
-/// Most events that are handed out together, but for a single group that is larger.
+/// Most events that are dispatched together; a single larger group is not split.
 const ROUND_EVENTS_MAX: usize = 4_096;
 
-/// Somebody who wants to know of committed events.
+/// A callback for committed events.
 pub trait Observer: Send + Sync + 'static {
     /// A group of committed events, in position order. Must not wait for an append.
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 }
 
-/// Runs until the feed ends. After each group was handed to every observer, it reports the position to `presence`.
+/// Runs until the feed ends. Reports the position to `presence` after every observer got the group.
 pub async fn dispatch(mut feed: Feed, presence: Arc<Presence>, observers: Vec<Arc<dyn Observer>>) {
     while let Some(first) = feed.next().await {
         let began = Instant::now();

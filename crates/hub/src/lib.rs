@@ -1,6 +1,6 @@
-//! Live reading: the connected agents, the unread streams of each connection, and the confirmed position of each
-//! agent. Wake-ups have no payload: a connection reads the log from its own cursor, so a lost wake-up delays an event
-//! and never loses it.
+//! Live reading: the connected agents, the unread streams of each connection, and the confirmed position
+//! of each agent. Wake-ups have no payload: a connection reads the log from its own cursor, so a lost
+//! wake-up delays an event but never loses it.
 //! Must not know: any protocol's events, HTTP, WebSockets.
 
 mod cursors;
@@ -26,7 +26,7 @@ pub use reactor::{REACTOR_BYTES_MAX, Reactor};
 pub use recent::Recent;
 pub use tail::{Row, Tail};
 
-/// Most connections of one agent; past it the next one is refused.
+/// Most connections of one agent; another one is refused.
 pub const CONNECTIONS_PER_AGENT_MAX: usize = 1_024;
-/// Most bytes of recent events in memory; past it the oldest are read from the store again.
+/// Most bytes of recent events in memory; older ones are read from the store.
 pub const TAIL_OCTETS_MAX: usize = 32 << 20;

@@ -1,5 +1,6 @@
-//! The unread streams of one connection: a set of streams with the first unread version of each, and whether the
-//! connection must close. Its size is bounded by the agent's streams; a stream is in it once, however much it grows.
+//! The unread streams of one connection: a set of streams with the first unread version of each, and
+//! whether the connection must close. Its size is bounded by the number of the agent's streams; each
+//! stream is in it once, however many events it gets.
 
 use std::collections::HashMap;
 
@@ -8,23 +9,23 @@ use plenary_kernel::Version;
 use plenary_log::StreamName;
 use tokio::sync::Notify;
 
-/// Why a connection has to end.
+/// Why a connection must end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CloseReason {
     /// Its token is no longer valid.
     Revoked,
-    /// The server goes down.
+    /// The server shuts down.
     Shutdown,
 }
 
-/// What was marked since the last look.
+/// The marks since the last look.
 #[derive(Debug, Default)]
 pub struct Marks {
-    /// Streams with the first version that was not seen.
+    /// Each stream with its first unread version.
     pub streams: HashMap<StreamName, Version>,
-    /// Whether what is known of the agent (its token, who blocks it) may have changed.
+    /// Whether the agent's token or blocks may have changed.
     pub recheck: bool,
-    /// Whether the connection has to end.
+    /// The reason to close, if the connection must end.
     pub closing: Option<CloseReason>,
 }
 
@@ -40,7 +41,7 @@ impl Mailbox {
         self.marks.lock()
     }
 
-    /// There is something to read on a stream, from this version on.
+    /// Marks a stream as unread from this version on.
     pub fn mark(&self, stream: &StreamName, first: Version) {
         let mut marks = self.lock();
         match marks.streams.get_mut(stream) {
@@ -53,24 +54,24 @@ impl Mailbox {
         self.notify.notify_one();
     }
 
-    /// What is known of the agent may have changed.
+    /// Notes that the agent's token or blocks may have changed.
     pub fn recheck(&self) {
         self.lock().recheck = true;
         self.notify.notify_one();
     }
 
-    /// The connection has to end.
+    /// Orders the connection to end.
     pub fn close(&self, why: CloseReason) {
         self.lock().closing = Some(why);
         self.notify.notify_one();
     }
 
-    /// Waits until something was marked. A wake-up may come without anything new.
+    /// Waits for a mark. Spurious wake-ups are possible.
     pub async fn woken(&self) {
         self.notify.notified().await;
     }
 
-    /// Takes what was marked; the order to close stays.
+    /// Takes the marks; an order to close stays.
     #[must_use]
     pub fn take(&self) -> Marks {
         let mut marks = Marks::default();
@@ -78,11 +79,11 @@ impl Mailbox {
         marks
     }
 
-    /// The same in exchange for marks that have been worked off.
+    /// The same, reusing the memory of marks that are worked off.
     pub fn take_into(&self, into: &mut Marks) {
         let mut marks = self.lock();
         into.streams.clear();
-        // The room of the old ones is used again.
+        // The capacity of the old marks is reused.
         std::mem::swap(&mut marks.streams, &mut into.streams);
         into.recheck = std::mem::take(&mut marks.recheck);
         into.closing = marks.closing;

@@ -1,8 +1,8 @@
 //! The connections of this process, and the confirmed position of each.
 //!
-//! An agent's stored cursor is the lowest position that its live connections have confirmed (wire.md D.9). What a
-//! connection leaves unconfirmed when it closes keeps the cursor down until the next connection has taken it up,
-//! so that one device's pong never hides another's loss.
+//! An agent's stored cursor is the lowest position that its live connections have confirmed (wire.md
+//! D.9). Events that a connection leaves unconfirmed when it closes hold the cursor down until the next
+//! connection takes them over, so that the pong of one device never hides the loss of another.
 
 use std::{
     collections::HashMap,
@@ -19,16 +19,16 @@ use plenary_log::HighWater;
 
 use crate::{CONNECTIONS_PER_AGENT_MAX, CloseReason, Mailbox};
 
-/// The longest wait for what was committed to be handed out; past it a connection begins without.
+/// The longest wait for the dispatch of committed events; then a connection begins without them.
 const CATCHING_UP: Duration = Duration::from_secs(1);
 
 /// Why a connection is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
-    /// The agent has as many as it may.
+    /// The agent has as many connections as the limit allows.
     #[error("the agent has too many connections")]
     TooMany,
-    /// The server goes down.
+    /// The server shuts down.
     #[error("the server is shutting down")]
     ShuttingDown,
 }
@@ -38,7 +38,7 @@ struct Live {
     id: u64,
     mailbox: Arc<Mailbox>,
     confirmed: Position,
-    /// Whether something was sent that is not confirmed.
+    /// Whether an event was sent that is not confirmed.
     owes: bool,
 }
 
@@ -55,7 +55,7 @@ impl Agent {
     }
 }
 
-/// Everyone who is connected to this process.
+/// The agents that are connected to this process.
 #[derive(Debug, Default)]
 pub struct Presence {
     agents: Mutex<HashMap<AgentHandle, Agent>>,
@@ -68,22 +68,22 @@ pub struct Presence {
 #[derive(Debug)]
 pub struct Connection {
     id: u64,
-    /// Whose it is.
+    /// Its agent.
     pub handle: AgentHandle,
-    /// What it has to read.
+    /// Its unread streams.
     pub mailbox: Arc<Mailbox>,
-    /// Whether the agent had none in this process.
+    /// Whether it is the agent's first connection in this process.
     pub first: bool,
 }
 
-/// The agent's last connection in this process is gone.
+/// Notes that the agent's last connection in this process closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastClosed {
-    /// The cursor it leaves; `None` when it never got as far as to have one.
+    /// The agent's cursor; `None` if no connection got far enough to have one.
     pub cursor: Option<Position>,
 }
 
-/// Of a connection that has not started yet: it must not hold the cursor of the others down.
+/// The cursor of a connection that has not started yet: it must not hold down the agent's cursor.
 const UNKNOWN: Position = Position(u64::MAX);
 
 impl Presence {
@@ -91,8 +91,8 @@ impl Presence {
         self.agents.lock()
     }
 
-    /// Registers a connection; from now on it is woken. It counts as having confirmed nothing until
-    /// [`Presence::start_at`].
+    /// Registers a connection, which receives wake-ups from now on. It counts as having confirmed
+    /// nothing until [`Presence::start_at`].
     pub fn open(&self, handle: &AgentHandle) -> Result<Connection, ConnectError> {
         let mut agents = self.lock();
         if self.closed.load(Ordering::Acquire) {
@@ -109,8 +109,9 @@ impl Presence {
         Ok(Connection { id, handle: handle.clone(), mailbox, first })
     }
 
-    /// Where the connection starts: the lowest of the stored cursor, what the other connections have confirmed,
-    /// and what closed ones have left. It takes that debt over.
+    /// The position at which the connection starts: the lowest of the stored cursor, the positions that
+    /// the other connections have confirmed, and the debt of closed ones. The connection takes over that
+    /// debt.
     #[must_use]
     pub fn start_at(&self, connection: &Connection, stored: Position) -> Position {
         let mut agents = self.lock();
@@ -119,13 +120,14 @@ impl Presence {
         let debt = agent.debt.take();
         if let Some(live) = agent.live.iter_mut().find(|live| live.id == connection.id) {
             live.confirmed = start;
-            // A debt that was taken over is owed until it is confirmed, whatever has been sent of it.
+            // A debt that was taken over is owed until it is confirmed, whatever was sent of it.
             live.owes |= debt.is_some();
         }
         start
     }
 
-    /// The client's stack has confirmed everything up to a position; `owes` says that more was sent since.
+    /// Notes that the client's stack has confirmed everything up to a position; `owes` says whether more
+    /// was sent since.
     pub fn confirm(&self, connection: &Connection, position: Position, owes: bool) {
         let mut agents = self.lock();
         let Some(agent) = agents.get_mut(&connection.handle) else { return };
@@ -135,7 +137,7 @@ impl Presence {
         }
     }
 
-    /// Something was sent that is not confirmed yet.
+    /// Notes that an event was sent that is not confirmed yet.
     pub fn owe(&self, connection: &Connection) {
         let mut agents = self.lock();
         let live = agents.get_mut(&connection.handle).map(|agent| &mut agent.live);
@@ -144,7 +146,7 @@ impl Presence {
         }
     }
 
-    /// Takes a connection off. `Some` when it was the agent's last one in this process.
+    /// Removes a connection. `Some` if it was the agent's last one in this process.
     pub fn close(&self, connection: &Connection) -> Option<LastClosed> {
         let mut agents = self.lock();
         let agent = agents.get_mut(&connection.handle)?;
@@ -161,7 +163,7 @@ impl Presence {
         Some(LastClosed { cursor: (cursor != UNKNOWN).then_some(cursor) })
     }
 
-    /// The cursor of an agent that is connected here, as its connections stand.
+    /// The cursor of an agent that is connected here, computed from its connections.
     #[must_use]
     pub fn cursor(&self, handle: &AgentHandle) -> Option<Position> {
         self.lock().get(handle).and_then(Agent::cursor).filter(|cursor| *cursor != UNKNOWN)
@@ -173,7 +175,7 @@ impl Presence {
         self.lock().contains_key(handle)
     }
 
-    /// The mailboxes of those of the agents that are connected.
+    /// The mailboxes of the given agents that are connected.
     pub fn mailboxes<'a>(&self, handles: impl Iterator<Item = &'a AgentHandle>) -> Vec<Arc<Mailbox>> {
         let agents = self.lock();
         if agents.is_empty() {
@@ -183,7 +185,7 @@ impl Presence {
         live.map(|live| live.mailbox.clone()).collect()
     }
 
-    /// Tells every connection to end, and refuses new ones.
+    /// Orders every connection to end, and refuses new ones.
     pub fn close_all(&self, why: CloseReason) {
         self.closed.store(true, Ordering::Release);
         for live in self.lock().values().flat_map(|agent| &agent.live) {
@@ -191,25 +193,25 @@ impl Presence {
         }
     }
 
-    /// Whether the server is going down: the end of a connection then is no news (2.5 row 12).
+    /// Whether the server shuts down; the end of a connection is then not reported (2.5 row 12).
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// How many connections there are.
+    /// The number of connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.lock().values().map(|agent| agent.live.len()).sum()
     }
 
-    /// Every agent that is connected here.
+    /// All agents that are connected here.
     #[must_use]
     pub fn online(&self) -> Vec<AgentHandle> {
         self.lock().keys().cloned().collect()
     }
 
-    /// Counts everything up to here as handed out: it was committed before anybody could connect.
+    /// Counts everything up to here as dispatched: it was committed before any connection was possible.
     pub fn begin(&self, position: Position) {
         self.mark_dispatched(position);
     }
@@ -218,14 +220,14 @@ impl Presence {
         self.dispatched.raise(position);
     }
 
-    /// Waits until everything up to a position was handed out.
+    /// Waits until everything up to a position is dispatched.
     pub async fn caught_up(&self, position: Position) {
         if !self.dispatched.reached(position, CATCHING_UP).await {
             tracing::warn!("committed events were not delivered in time; a connection starts without them");
         }
     }
 
-    /// The position up to which every connection that is concerned has been marked.
+    /// The position up to which every concerned connection has been marked.
     #[must_use]
     pub fn dispatched(&self) -> Position {
         self.dispatched.position()

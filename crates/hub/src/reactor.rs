@@ -1,7 +1,8 @@
-//! A reader of the log: from its cursor on, it handles the relevant events, each lane in the order of the log and
-//! lanes concurrently, so that none waits for slow work in another; then it moves the cursor. Work that a crash
-//! interrupted is repeated at the next start, and every process on the store does it, so it must be idempotent. The
-//! cursor is one row, and the highest position of any process counts for all.
+//! A reader of the log: from its cursor on, it handles the relevant events, each lane in log order and
+//! lanes concurrently, so that no lane waits for slow work in another; then it moves the cursor. Work
+//! that a crash interrupted is repeated at the next start, and every process on the store does all of
+//! it, so it must be idempotent. The cursor is one row, and the highest position of any process counts
+//! for all.
 //! Must not know: the work.
 
 use std::{collections::BTreeMap, future::Future, time::Duration};
@@ -18,19 +19,19 @@ use tokio::{
 
 use crate::Recent;
 
-/// Bytes of events that are kept until they are seen to; what is behind is read from the log.
+/// Most bytes of events that wait in memory; older ones are read from the log.
 pub const REACTOR_BYTES_MAX: usize = 4 << 20;
-/// Most events that are seen to before the place moves.
+/// Most events that are handled before the cursor moves.
 const ROUND_EVENTS_MAX: usize = 256;
-/// Lanes that are seen to at a time; the others wait.
+/// Most lanes that are handled at the same time; the others wait.
 const LANES_AT_ONCE: usize = 64;
-/// How long until is looked again though nothing was said.
+/// How often the reactor looks without a wake-up.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// The least time between two writes of the place.
+/// The least time between two writes of the cursor.
 const KEEP_EVERY: Duration = Duration::from_millis(500);
-/// After how many events that concern nobody the place is written all the same.
+/// The cursor is written after this many irrelevant events at the latest.
 const KEEP_EVENTS: u64 = 10_000;
-/// How long nothing is tried after a fault.
+/// The pause after a fault.
 const PAUSE: Duration = Duration::from_millis(200);
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,20 +39,20 @@ struct StoredCursor {
     position: Position,
 }
 
-/// A reader behind the log.
+/// A reader of the log with a cursor of its own.
 pub struct Reactor {
     log: Log,
     row: &'static str,
     concerns: fn(&StoredEvent) -> bool,
     lane: fn(&StoredEvent) -> String,
     recent: Mutex<Recent>,
-    /// Something concerns it.
+    /// Wakes the reader for relevant events.
     news: Notify,
 }
 
 impl Reactor {
-    /// A reader whose place is the row of this name, `<room>/place`, and that looks at what `concerns` it, in the lane that each
-    /// event names.
+    /// A reader whose cursor is the row of this name, `<room>/place`. It handles the events that
+    /// `concerns` selects, each in the lane that is named for it.
     #[must_use]
     pub fn new(
         log: Log,
@@ -63,7 +64,7 @@ impl Reactor {
         Self { log, row, concerns, lane, recent, news: Notify::new() }
     }
 
-    /// Takes in a group of committed events.
+    /// Adds a group of committed events.
     pub fn hear(&self, events: &[StoredEvent]) {
         if let (Some(first), Some(last)) = (events.first(), events.last()) {
             let ours: Vec<_> = events.iter().filter(|event| (self.concerns)(event)).cloned().collect();
@@ -75,7 +76,7 @@ impl Reactor {
         }
     }
 
-    /// Sees to everything, for ever. What faults is tried again; what is corrupt is passed over.
+    /// Handles all events, for ever. Retries after a fault; skips corrupt events.
     pub async fn react<F>(&self, see_to: impl Fn(StoredEvent) -> F + Send + Sync)
     where
         F: Future<Output = Result<(), Fault>> + Send,
@@ -112,14 +113,14 @@ impl Reactor {
                 (kept, is_due) = ((Instant::now(), until), false);
             }
             if until == at {
-                // A lost wake-up is only late.
+                // A lost wake-up only delays the work.
                 let _either = timeout(LOOK_EVERY, self.news.notified()).await;
             }
             at = until;
         }
     }
 
-    /// Sees to events: those of a lane in their order, lanes side by side.
+    /// Handles events: those of one lane in order, the lanes concurrently.
     async fn see_all<F>(&self, see_to: &(impl Fn(StoredEvent) -> F + Send + Sync), events: Vec<StoredEvent>)
     where
         F: Future<Output = Result<(), Fault>> + Send,
@@ -136,7 +137,7 @@ impl Reactor {
         seeing.buffer_unordered(LANES_AT_ONCE).collect::<()>().await;
     }
 
-    /// Sees to one event, however long the store can't.
+    /// Handles one event, and retries as long as the store fails.
     async fn see_one<F>(&self, see_to: &(impl Fn(StoredEvent) -> F + Send + Sync), event: StoredEvent)
     where
         F: Future<Output = Result<(), Fault>> + Send,
@@ -157,7 +158,7 @@ impl Reactor {
         }
     }
 
-    /// Where to go on; where nobody has begun, what was said before is not looked at.
+    /// The position to continue after. If there is no cursor yet, earlier events are skipped.
     async fn begin(&self) -> Result<Position, Fault> {
         match self.log.read_row(self.row).await? {
             Some(row) => {
@@ -173,7 +174,7 @@ impl Reactor {
         }
     }
 
-    /// Everything up to here was seen to.
+    /// Stores the cursor: everything up to here is handled.
     async fn keep(&self, position: Position) -> Result<(), Fault> {
         let value = serde_json::to_vec(&StoredCursor { position })
             .map_err(|error| Fault::Corrupt(error.to_string()))?;
@@ -197,7 +198,7 @@ mod tests {
         assert_eq!(serde_json::to_string(&kept).unwrap(), r#"{"position":7}"#);
     }
 
-    /// What is seen to in one lane may take as long as it likes: here until all of the other lane was seen to.
+    /// Work in one lane may take any time: here until the other lane is done.
     #[tokio::test]
     async fn given_much_work_in_one_lane_then_another_does_not_wait_for_it() {
         let store = Store::new();

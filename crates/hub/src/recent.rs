@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 use plenary_kernel::Position;
 use plenary_log::StoredEvent;
 
-/// Events that were committed lately.
+/// The recently committed events.
 #[derive(Debug)]
 pub struct Recent {
     octets_max: usize,
     events: VecDeque<StoredEvent>,
     octets: usize,
-    /// Everything past this and up to `until` is in `events`; none before the first event.
+    /// `events` has all events after this position up to `until`; `None` before the first event.
     from: Option<Position>,
     until: Position,
 }
@@ -23,13 +23,13 @@ fn octets(event: &StoredEvent) -> usize {
 }
 
 impl Recent {
-    /// Knows nothing yet, and keeps at most this many bytes of events.
+    /// An empty one that keeps at most this many bytes of events.
     #[must_use]
     pub const fn new(octets_max: usize) -> Self {
         Self { octets_max, events: VecDeque::new(), octets: 0, from: None, until: Position(0) }
     }
 
-    /// Takes in the events that are asked for of a group that reaches from `first` to `last`. Groups come in order and
+    /// Adds the relevant events of a group that reaches from `first` to `last`. Groups come in order and
     /// without gaps.
     pub fn push(&mut self, first: Position, last: Position, events: impl IntoIterator<Item = StoredEvent>) {
         self.from.get_or_insert(Position(first.0.saturating_sub(1)));
@@ -41,7 +41,8 @@ impl Recent {
         while self.octets > self.octets_max && self.drop_first() {}
     }
 
-    /// At most `max` events past a place, and how far that reaches; `None` where the log must be read.
+    /// At most `max` events after a position, and the position up to which they reach; `None` if the log
+    /// must be read.
     #[must_use]
     pub fn after(&self, place: Position, max: usize) -> Option<(Vec<StoredEvent>, Position)> {
         if self.from.is_none_or(|from| place < from) {
@@ -54,7 +55,7 @@ impl Recent {
         Some((found, until.max(place)))
     }
 
-    /// What stands up to a place is not asked for again.
+    /// Drops the events up to a position, which no reader needs again.
     pub fn forget(&mut self, place: Position) {
         while self.events.front().is_some_and(|event| event.position <= place) && self.drop_first() {}
     }
@@ -66,7 +67,7 @@ impl Recent {
         true
     }
 
-    /// Past this place nothing is missing; none before the first event.
+    /// The position after which no event is missing; `None` before the first event.
     #[must_use]
     pub const fn from(&self) -> Option<Position> {
         self.from

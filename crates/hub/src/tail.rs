@@ -10,12 +10,12 @@ use parking_lot::Mutex;
 use plenary_kernel::Version;
 use plenary_log::{StoredEvent, StreamName};
 
-/// An event with what a protocol makes of it once, `E`.
+/// An event with `E`, its encoding for a protocol, computed once.
 #[derive(Debug)]
 pub struct Row<E> {
     /// The event.
     pub event: StoredEvent,
-    /// What was made of it.
+    /// The encoding.
     pub encoded: E,
 }
 
@@ -35,18 +35,18 @@ pub struct Tail<E> {
 #[derive(Debug)]
 struct Inner<E> {
     streams: HashMap<StreamName, VecDeque<Arc<Row<E>>>>,
-    /// In which order events came in, gone ones among them.
+    /// The order in which events were added, including dropped ones.
     order: VecDeque<(StreamName, Version)>,
-    /// How many places in `order` are of events that are gone.
+    /// How many entries of `order` belong to dropped events.
     gone: usize,
     octets: usize,
 }
 
-/// Most places of events that are gone, unless there are more of events that are there.
+/// Most entries of dropped events, unless more events are present.
 const GONE_MAX: usize = 64;
 
 fn octets(event: &StoredEvent) -> usize {
-    // Three encoded forms may come to hang on it.
+    // Up to three encodings may be attached to it.
     512 + 4 * (event.envelope.len() + event.payload.len())
 }
 
@@ -58,7 +58,7 @@ impl<E: Default> Tail<E> {
         Self { inner: Mutex::new(inner), octets_max }
     }
 
-    /// Takes in committed events of one stream, in order.
+    /// Adds committed events of one stream, in order.
     pub fn push<'a>(&self, events: impl Iterator<Item = &'a StoredEvent>) {
         let mut inner = self.inner.lock();
         for event in events {
@@ -67,7 +67,7 @@ impl<E: Default> Tail<E> {
         inner.shrink(self.octets_max);
     }
 
-    /// Up to `max` events behind `after`; `None` when the tail does not reach back that far, or has none.
+    /// Up to `max` events after `after`; `None` if the tail does not reach back that far.
     pub fn read(&self, stream: &StreamName, after: Version, max: usize) -> Option<Vec<Arc<Row<E>>>> {
         let inner = self.inner.lock();
         let rows = inner.streams.get(stream)?;
@@ -86,7 +86,7 @@ impl<E: Default> Inner<E> {
         if let Some(last) = rows.back()
             && last.event.version.next() != event.version
         {
-            // What lies between was not wanted by anybody then: the run begins anew.
+            // No reader wanted the events between: the run begins anew.
             self.octets -= rows.iter().map(|row| octets(&row.event)).sum::<usize>();
             self.gone += rows.len();
             rows.clear();
@@ -180,7 +180,7 @@ mod tests {
     fn runs_that_begin_anew_leave_nothing_behind() {
         let tail = Tail::<()>::new(1 << 20);
         tail.push([event("idle", 1)].iter());
-        // Somebody comes and goes, and each time the run begins anew.
+        // A reader comes and goes, and each time the run begins anew.
         for version in (1..40_000).step_by(2) {
             tail.push([event("a", version)].iter());
         }

@@ -18,21 +18,22 @@ use crate::{
 /// How many senders a digest names.
 const SENDERS_MAX: usize = 10;
 
-/// The least level that holds a piece of news back; `None` where nothing does but `dnd`.
+/// The attention levels that let an item pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Passage {
     passes_focus: bool,
 }
 
 impl Passage {
-    /// Whether `focus` lets it pass: what is of the agent's own people, is urgent, or answers the agent.
+    /// Whether `focus` lets it pass: items from agents of the same owner, urgent items, and replies to
+    /// the agent.
     pub(crate) fn of(me: &AgentHandle, kind: Kind, from: Option<&AgentHandle>, pressing: Pressing) -> Self {
         let is_own = from.is_none_or(|from| from.owner() == me.owner());
         let answers = pressing.is_reply || kind == Kind::RequestAnswered;
         Self { passes_focus: is_own || answers || pressing.is_urgent }
     }
 
-    /// Of what passes only where nothing is held back.
+    /// An item that passes only `open`.
     pub(crate) const ORDINARY: Self = Self { passes_focus: false };
 
     /// Whether this level lets it pass.
@@ -45,10 +46,11 @@ impl Passage {
     }
 }
 
-/// What is held back from the coding session that reads, and what a digest says of it.
+/// The items that are held back from the reading coding session, and their digest.
 #[derive(Debug, Default)]
 pub(crate) struct HeldBack {
-    /// The stricter of what holds for the agent and for the session now, or the last that was over and not told of.
+    /// The stricter period of the agent and the session, or the last ended one that was not reported
+    /// yet.
     period: Option<Attention>,
     is_over: bool,
     waited: u64,
@@ -56,7 +58,7 @@ pub(crate) struct HeldBack {
 }
 
 impl HeldBack {
-    /// Of the coding session that reads, if it is one.
+    /// For the reading coding session, if there is one.
     pub(crate) fn of(reader: &Reader, ask: &Ask<'_>, marks: &Marks) -> Self {
         let Some(session) = ask.coding else { return Self::default() };
         let known = marks.shown.sessions().iter().find(|coding| coding.session == session);
@@ -64,7 +66,7 @@ impl HeldBack {
         Self::new((reader.me.state.attention(), own), told, reader.now)
     }
 
-    /// Of the agent and one of its sessions, which was told last of what had waited at a time.
+    /// For the agent and one of its sessions; `told` is when the session last got a digest.
     pub(crate) fn new(
         (agent, session): (Option<Attention>, Option<Attention>),
         told: Option<TimestampMs>,
@@ -79,12 +81,12 @@ impl HeldBack {
         Self { period: untold.max_by_key(|period| period.until), is_over: true, ..Self::default() }
     }
 
-    /// Whether it matters of what was said then what passes.
+    /// Whether the passage of an item from that time matters.
     pub(crate) fn concerns(&self, at: TimestampMs) -> bool {
         self.period.is_some_and(|period| !self.is_over || period.covers(at))
     }
 
-    /// Something unread; it waits, or waited, where the period does not let it pass.
+    /// Counts an unread item if the period holds or held it back.
     pub(crate) fn count(&mut self, passage: Passage, from: Option<&AgentHandle>) {
         if self.period.is_some_and(|period| !passage.passes(period.level)) {
             self.waited += 1;
@@ -94,7 +96,7 @@ impl HeldBack {
         }
     }
 
-    /// What a page says of it; nothing where all is open and nothing waited.
+    /// The digest for a page; `None` if the level is open and no item waited.
     pub(crate) fn digest(self) -> Option<AttentionDigest> {
         let period = self.period.filter(|_| !self.is_over || self.waited > 0)?;
         let mut from: Vec<WaitedFrom> =

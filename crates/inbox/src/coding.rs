@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// Why they are no tools.
+/// Why they are not tools.
 const HOOKS: &str = "only the hooks of coding agents report their sessions";
 
 /// The operations.
@@ -100,7 +100,7 @@ fn attention_doc() -> OperationDoc {
 }
 
 impl Inbox {
-    /// Notifies waiting readers that an item may be unread again.
+    /// Wakes waiting readers, because an item may be unread again.
     fn wake(&self, me: &AgentHandle) {
         self.0.desks.of(std::iter::once(me)).iter().for_each(|desk| desk.wake());
     }

@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::kind::{Kind, Kinds};
 
-/// Bytes of the check that stands at the end of a cursor.
+/// Bytes of the checksum at the end of a cursor.
 const CHECK_OCTETS: usize = 8;
 
-/// A place among what the log holds: a position, and at one position an order.
+/// A position in the log, with an order among the items of one position.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct Place(pub(crate) Position, pub(crate) u64);
 
 impl Place {
-    /// Behind everything at a position.
+    /// The place after everything at a position.
     pub(crate) const fn behind(position: Position) -> Self {
         Self(position, u64::MAX)
     }
 
-    /// The one before.
+    /// The previous place.
     pub(crate) const fn before(self) -> Self {
         match self {
             Self(Position(0), 0) => self,
@@ -31,23 +31,25 @@ impl Place {
     }
 }
 
-/// How far somebody has got: in the log, and on the ephemeral lane of the agent's owner, whose numbers are its own.
+/// A reader's cursor: in the log, and on the ephemeral lane of the agent's owner, which has its own
+/// numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cursor {
-    /// The kinds that were looked at; of others it says nothing.
+    /// The kinds that it covers.
     pub(crate) kinds: Kinds,
-    /// Everything of those kinds up to here was given.
+    /// All items of those kinds up to here were returned.
     pub(crate) place: Place,
     /// The same for frames.
     pub(crate) lane: u64,
     /// The same for what strangers offer.
     pub(crate) offers: Place,
-    /// When it was read, counted by what came back from coding agents: what came back since was not given.
+    /// The number of returns from coding agents when it was read: items that were returned later are not
+    /// covered.
     pub(crate) turn: u64,
 }
 
 impl Cursor {
-    /// Where it stands for a kind; `None` where it says nothing of it.
+    /// The place for a kind; `None` if the cursor does not cover it.
     pub(crate) fn of(&self, kind: Kind) -> Option<Place> {
         let place = match kind {
             Kind::Frame => Place(Position(self.lane), 0),
@@ -63,7 +65,7 @@ impl Cursor {
         self.kinds.has(kind).then_some(place)
     }
 
-    /// The text, which only the same agent can give back.
+    /// The text of the cursor, which only the same agent can use.
     pub(crate) fn text(&self, handle: &AgentHandle) -> String {
         let (Place(position, nth), Place(offered, offer)) = (self.place, self.offers);
         let (kinds, lane, turn) = (self.kinds.bits(), self.lane, self.turn);
@@ -72,7 +74,7 @@ impl Cursor {
         format!("{body}.{check}")
     }
 
-    /// Reads a text; `None` when no cursor of this agent looks like it.
+    /// Parses a text; `None` if it is not a cursor of this agent.
     pub(crate) fn read(text: &str, handle: &AgentHandle) -> Option<Self> {
         let (body, given) = text.rsplit_once('.')?;
         if check(handle, body) != given {
@@ -82,31 +84,31 @@ impl Cursor {
         let kinds = Kinds::of_bits(u16::from_str_radix(parts.next()?, 16).ok()?)?;
         let place = read_place(&mut parts)??;
         let lane = parts.next()?.parse().ok()?;
-        // A cursor from before strangers had a shelf of their own is one for both.
+        // An older cursor has one place for both the log and the offers of strangers.
         let offers = match read_place(&mut parts) {
             Some(offers) => offers?,
             None => place,
         };
-        // So is one from before anything came back.
+        // An older cursor has no turn.
         let turn = parts.next().map_or(Some(0), |turn| u64::from_str_radix(turn, 16).ok())?;
         parts.next().is_none().then_some(Self { kinds, place, lane, offers, turn })
     }
 }
 
-/// The place that comes next; the outer `None` when nothing does, the inner when it is none.
+/// The next place; the outer `None` if there is no more text, the inner one if it is invalid.
 fn read_place<'a>(parts: &mut impl Iterator<Item = &'a str>) -> Option<Option<Place>> {
     let position = parts.next()?.parse().ok().map(Position);
     let nth = parts.next().and_then(|nth| u64::from_str_radix(nth, 16).ok());
     Some(position.zip(nth).map(|(position, nth)| Place(position, nth)))
 }
 
-/// Where one piece of news stands, whatever it says. Its text is the id that a client gets.
+/// The place of an item. Its text is the id for clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) enum Spot {
     /// In the log.
     Log(Place),
-    /// In the log, and offered by a stranger.
+    /// In the log, as an offer of a stranger.
     Offer(Place),
     /// On the lane of the agent's owner.
     Frame(u64),
@@ -127,7 +129,7 @@ impl Spot {
         }
     }
 
-    /// Whether news of a kind have their places here.
+    /// Whether items of a kind have this sort of place.
     pub(crate) fn is_in_line_of(self, kind: Kind) -> bool {
         match self {
             Self::Log(_) => kind.is_in_line(),
@@ -136,7 +138,7 @@ impl Spot {
         }
     }
 
-    /// As a place of its line.
+    /// The place in its order.
     pub(crate) fn place(self) -> Place {
         match self {
             Self::Log(place) | Self::Offer(place) => place,
@@ -144,7 +146,8 @@ impl Spot {
         }
     }
 
-    /// Whether a page up to `to`, read behind `after`, has it for sure. Which kind it is of nobody remembers.
+    /// Whether a page from `after` to `to` certainly contains it. Its kind is not stored, so all
+    /// possible kinds must agree.
     pub(crate) fn is_between(self, after: Option<&Cursor>, to: &Cursor) -> bool {
         let mut kinds = Kind::ALL.into_iter().filter(|kind| self.is_in_line_of(*kind));
         kinds.all(|kind| {
@@ -164,7 +167,7 @@ impl fmt::Display for Spot {
     }
 }
 
-/// A text that is the id of no news.
+/// The text is not the id of an item.
 #[derive(Debug, thiserror::Error)]
 #[error("no piece of news has this id")]
 pub(crate) struct NoSpot;

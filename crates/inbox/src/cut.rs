@@ -1,4 +1,5 @@
-//! The shown length of items that were cut: such an item is seen only up to the cut. Pure, with its stored form.
+//! The shown length of items that were cut: such an item counts as seen only up to the cut. Pure, with
+//! its stored form.
 //! Must not know: the readers.
 
 use std::collections::BTreeMap;
@@ -7,18 +8,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::cursor::{Place, Spot};
 
-/// Most cut items of one agent of which it is known how much was shown; past it the first is forgotten, and of what stands up
-/// to there no more is claimed than that it was shown.
+/// Most cut items of one agent whose shown length is stored. Beyond it the first is dropped, and for
+/// items up to it only the state shown is claimed.
 pub const CUT_ITEMS_MAX: usize = 512;
 
-/// How much of an item was shown, in characters.
+/// The shown part of an item, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Portion {
     pub(crate) shown: u64,
     pub(crate) of: u64,
 }
 
-/// One that was cut.
+/// An item that was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CutItem {
     pub(crate) spot: Spot,
@@ -26,12 +27,12 @@ pub(crate) struct CutItem {
     pub(crate) portion: Portion,
 }
 
-/// The cut items of which the rest was not acknowledged, as far as a model has the beginning.
+/// The cut items whose rest was not acknowledged, with the part that a model has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CutItems {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     known: BTreeMap<Spot, Portion>,
-    /// The last that was forgotten.
+    /// The last one that was dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     forgotten: Option<Spot>,
 }
@@ -41,7 +42,7 @@ impl CutItems {
         *self == Self::default()
     }
 
-    /// A model has this much of an item. Only items of the log have a state that others ask for.
+    /// Notes the part of an item that a model has. Only items of the log have a state for others.
     pub(crate) fn insert(&mut self, item: &CutItem) {
         if !matches!(item.spot, Spot::Log(_)) {
             return;
@@ -56,22 +57,22 @@ impl CutItems {
         }
     }
 
-    /// A model has the whole of it.
+    /// Notes that a model has the whole item.
     pub(crate) fn remove(&mut self, spot: Spot) {
         self.known.remove(&spot);
     }
 
-    /// Everything up to a place was acknowledged.
+    /// Notes that everything up to a place was acknowledged.
     pub(crate) fn acknowledged(&mut self, to: Place) {
         self.known.retain(|spot, _| spot.place() > to);
     }
 
-    /// How much of it a model has; `None` where it is not known to have been cut.
+    /// The part of it that a model has; `None` if it is not known to be cut.
     pub(crate) fn portion(&self, spot: Spot) -> Option<Portion> {
         self.known.get(&spot).copied()
     }
 
-    /// Whether it cannot be said that a model has the whole of it.
+    /// Whether it is unknown that a model has the whole of it.
     pub(crate) fn is_cut(&self, spot: Spot) -> bool {
         let is_forgotten = matches!(spot, Spot::Log(_)) && self.forgotten.is_some_and(|last| spot <= last);
         is_forgotten || self.known.contains_key(&spot)

@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 use crate::shelf::Shelves;
 
-/// From where on a stream is to be looked at: a version, and where its event stands.
+/// The start of unread events on a stream: a version, and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct StreamGrowth {
     pub(crate) version: Version,
@@ -27,20 +27,20 @@ pub(crate) struct StreamGrowth {
 /// One agent's readers.
 #[derive(Debug)]
 pub(crate) struct Desk {
-    /// Streams that have grown, each with the first event that was not looked at.
+    /// Streams with new events, each with the first unread one.
     grown: Mutex<HashMap<StreamName, StreamGrowth>>,
-    /// Something may have been missed.
+    /// Whether events may have been missed.
     is_stale: AtomicBool,
     changed: watch::Sender<()>,
     waits: AtomicUsize,
     pub(crate) shelves: tokio::sync::Mutex<Shelves>,
-    /// Whether somebody goes on looking for its news beside what it asks for.
+    /// Whether a background task looks for its items.
     pub(crate) is_gathering: AtomicBool,
-    /// When it was last asked for, by a clock that counts askings.
+    /// When it was last used, on a logical clock that counts requests.
     pub(crate) used: AtomicU64,
 }
 
-/// A place among an agent's waits, until it is dropped.
+/// One of an agent's waits; dropping it ends the wait.
 pub(crate) struct Wait(Arc<Desk>);
 
 impl Drop for Wait {
@@ -68,7 +68,7 @@ impl Desk {
         self.grown.lock()
     }
 
-    /// A stream has grown from this event on.
+    /// Marks a stream as having new events from this one on.
     pub(crate) fn mark(&self, stream: &StreamName, first: StreamGrowth) {
         let mut grown = self.lock();
         let known = grown.entry(stream.clone()).or_insert(first);
@@ -77,23 +77,23 @@ impl Desk {
         self.wake();
     }
 
-    /// Something has changed that is not on a stream.
+    /// Wakes readers after a change that is not on a stream.
     pub(crate) fn wake(&self) {
         self.changed.send_replace(());
     }
 
-    /// Something may have been missed: everything is looked for again.
+    /// Notes that events may have been missed: everything is searched again.
     pub(crate) fn doubt(&self) {
         self.is_stale.store(true, Ordering::Release);
         self.wake();
     }
 
-    /// Whether something may have been missed since the last look.
+    /// Takes the note that events may have been missed.
     pub(crate) fn was_doubted(&self) -> bool {
         self.is_stale.swap(false, Ordering::AcqRel)
     }
 
-    /// Moves what has grown since the last look to what is to be looked at.
+    /// Moves the marks since the last look into the streams to read.
     pub(crate) fn move_grown(&self, into: &mut HashMap<StreamName, StreamGrowth>) {
         for (stream, first) in self.lock().drain() {
             let known = into.entry(stream).or_insert(first);
@@ -101,12 +101,12 @@ impl Desk {
         }
     }
 
-    /// Hears of every change from now on.
+    /// A receiver that is notified of every change from now on.
     pub(crate) fn listen(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// A place among the waits; `None` past `max`.
+    /// Begins a wait; `None` beyond `max`.
     pub(crate) fn wait(self: &Arc<Self>, max: usize) -> Option<Wait> {
         let counted = |waits: usize| (waits < max).then_some(waits + 1);
         self.waits.fetch_update(Ordering::AcqRel, Ordering::Acquire, counted).ok().map(|_| Wait(self.clone()))

@@ -25,12 +25,12 @@ impl Desks {
         self.known.lock()
     }
 
-    /// The agent's desk; from now on nothing that concerns it goes unmarked.
+    /// The agent's desk; from now on every event that concerns the agent is marked there.
     pub(crate) fn open(&self, handle: &AgentHandle) -> Arc<Desk> {
         let asking = self.askings.fetch_add(1, Ordering::Relaxed);
         let mut known = self.lock();
         if !known.contains_key(handle) && known.len() >= DESKS_MAX {
-            // Whoever holds one would no longer be told.
+            // The holder of a desk would no longer be notified, so only unused ones are dropped.
             let idle = known.iter().filter(|(_, desk)| Arc::strong_count(desk) == 1);
             let oldest = idle.min_by_key(|(_, desk)| desk.used.load(Ordering::Relaxed));
             if let Some(oldest) = oldest.map(|(handle, _)| handle.clone()) {
@@ -42,12 +42,12 @@ impl Desks {
         desk
     }
 
-    /// Whether nobody has asked.
+    /// Whether there are no desks.
     pub(crate) fn is_empty(&self) -> bool {
         self.lock().is_empty()
     }
 
-    /// The desks of those of the agents who have asked.
+    /// The existing desks of the agents.
     pub(crate) fn of<'a>(&self, handles: impl Iterator<Item = &'a AgentHandle>) -> Vec<Arc<Desk>> {
         let known = self.lock();
         handles.filter_map(|handle| known.get(handle).cloned()).collect()
@@ -59,7 +59,7 @@ impl Desks {
         known.iter().filter(|(handle, _)| handle.owner() == owner).for_each(|(_, desk)| desk.wake());
     }
 
-    /// Everyone who has asked.
+    /// All agents with a desk.
     pub(crate) fn all(&self) -> Vec<(AgentHandle, Arc<Desk>)> {
         self.lock().iter().map(|(handle, desk)| (handle.clone(), desk.clone())).collect()
     }

@@ -13,10 +13,10 @@ use crate::{
     shelf::{Shelf, ShelfCoverage, Stub, UnreadStream},
 };
 
-/// What one more listing counts for, beside the look at one stream.
+/// The work of one more listing, relative to reading one stream.
 const LISTING_WORK: usize = 4;
 
-/// Which shelf is looked for.
+/// The shelf of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShelfLookup {
     /// See [`crate::shelf::Shelves::known`].
@@ -26,7 +26,7 @@ pub(crate) enum ShelfLookup {
 }
 
 impl Inbox {
-    /// Looks for all news of an agent behind a position anew.
+    /// Starts a new search for an agent's news after a position.
     pub(crate) async fn begin_known(
         &self,
         me: &AgentHandle,
@@ -48,7 +48,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Looks for everything that strangers offer to an agent behind a position anew.
+    /// Starts a new search for the offers of strangers to an agent after a position.
     pub(crate) async fn begin_offered(
         &self,
         me: &AgentHandle,
@@ -59,7 +59,7 @@ impl Inbox {
         self.list_further(me, shelf).await
     }
 
-    /// Lists some more of the streams that may have something new for an agent.
+    /// Lists more streams that may have news for an agent.
     async fn list_further(&self, me: &AgentHandle, shelf: &mut Shelf) -> Result<(), Fault> {
         let sessions = &self.0.rooms.sessions;
         match shelf.listing().clone() {
@@ -68,7 +68,7 @@ impl Inbox {
                 let head = self.0.log.head().await?;
                 let until = Position(listed.0.saturating_add(shelf.window())).min(head);
                 let found = sessions.with_news_between(me, listed, until).await?;
-                // What comes behind the head is noted when it comes.
+                // Streams that grow after the head are marked as they grow.
                 let listing = if until >= head { ShelfCoverage::Whole } else { ShelfCoverage::UpTo(until) };
                 shelf.list(found, listing);
             }
@@ -81,7 +81,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Looks at pending streams, the oldest news first, as long as there is something to look at and `work` is left.
+    /// Reads pending streams, the oldest news first, as long as there are any and `work` is left.
     pub(crate) async fn look(
         &self,
         me: &AgentHandle,
@@ -101,7 +101,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Looks at one stream.
+    /// Reads one stream.
     pub(crate) async fn look_at(
         &self,
         me: &AgentHandle,
@@ -121,7 +121,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// What a stream has for an agent behind a version.
+    /// The items of a stream for an agent after a version.
     pub(crate) async fn gather(
         &self,
         me: &AgentHandle,

@@ -13,10 +13,10 @@ use crate::{
     reading::Ask,
 };
 
-/// A coding agent without hooks in which something happened so lately works, in milliseconds.
+/// A coding agent without hooks counts as working for this long after an event, in milliseconds.
 const WORKING_MS: u64 = 60_000;
 
-/// What lets not everything through now.
+/// The current attention, if it holds items back.
 fn held(attention: Option<Attention>, now: TimestampMs) -> Option<AttentionGlance> {
     let held = attention.filter(|held| held.covers(now))?;
     Some(AttentionGlance { level: held.level.as_str(), until: held.until })
@@ -46,7 +46,7 @@ impl Glancer for Inbox {
                         continue;
                     }
                     let works = coding.is_working(now);
-                    // The events of one with hooks say themselves when a turn begins and ends.
+                    // The events of an agent with hooks report the beginning and end of a turn.
                     let is_recent = !coding.hooks && now.0.saturating_sub(coding.worked.0) < WORKING_MS;
                     if works || is_recent {
                         glance.works_since = Some(glance.works_since.unwrap_or(coding.worked));

@@ -20,14 +20,14 @@ use crate::{
     marks::{Marks, State},
 };
 
-/// How long a read waits for what was committed before it to be handed out.
+/// How long a read waits for the dispatch of earlier commits.
 const HEARING_WAIT: Duration = Duration::from_secs(2);
-/// For how many agents news are looked for beside their readers at a time; the others wait for their turn.
+/// The number of agents whose items are searched in the background at the same time.
 const GATHERING_AT_ONCE_MAX: usize = 2;
-/// How often a mark is written again that somebody else wrote meanwhile.
+/// Most attempts to write marks that other writers change meanwhile.
 const ATTEMPTS_MAX: usize = 16;
 
-/// Where news come from.
+/// The sources of news.
 #[derive(Clone)]
 pub struct Rooms {
     /// The accounts and their trust.
@@ -50,10 +50,10 @@ pub(crate) struct Inner {
     pub(crate) cursors: Arc<Cursors>,
     pub(crate) rooms: Rooms,
     pub(crate) desks: Desks,
-    /// Everything up to here was handed out to the rooms and to the desks.
+    /// Everything up to here was dispatched to the rooms and the desks.
     observed: HighWater,
     pub(crate) closed: watch::Sender<bool>,
-    /// Turns of those that look for news beside the readers.
+    /// Permits for the background searches.
     pub(crate) gathering: Arc<Semaphore>,
 }
 
@@ -80,23 +80,23 @@ impl Inbox {
         inbox
     }
 
-    /// Says to other networks what became of messages for agents of this one.
+    /// Reports to other networks the states of messages for agents of this one.
     pub fn say_states(&self) {
         self.0.rooms.sessions.set_states(Arc::new(self.clone()));
     }
 
-    /// Counts what is committed by now as handed out: nothing of it is remembered here, so all of it will be read.
+    /// Counts everything committed so far as dispatched: no desk exists yet, so all of it will be read.
     pub async fn begin(&self) -> Result<(), Fault> {
         self.0.observed.raise(self.0.log.head().await?);
         Ok(())
     }
 
-    /// Ends every wait; no new one begins.
+    /// Ends every wait and refuses new ones.
     pub fn close(&self) {
         self.0.closed.send_replace(true);
     }
 
-    /// Up to where everything was handed out: what is committed by now, if it comes in time.
+    /// The position up to which everything is dispatched: the head, if the dispatch is in time.
     pub(crate) async fn observed(&self) -> Result<Position, Fault> {
         let head = self.0.log.head().await?;
         if !self.0.observed.reached(head, HEARING_WAIT).await {
@@ -118,7 +118,7 @@ impl Inbox {
         Ok((marks, row.revision))
     }
 
-    /// The same, where what was handed to sessions that are silent is unread again.
+    /// The same; items that were shown in silent sessions are unread again.
     pub(crate) async fn settled_marks(&self, me: &AgentHandle) -> Result<Marks, Fault> {
         let marks = self.marks(me).await?;
         if !marks.shown.is_stale(self.0.clock.now()) {
@@ -127,8 +127,8 @@ impl Inbox {
         Ok(self.change(me, |_, _| Ok::<_, Fault>(false)).await?.0)
     }
 
-    /// Everything up to the cursor has come so far. Behind `after`, only kinds that have come that far already: nothing is
-    /// claimed that was left out, nor of these that a model has more than the beginning.
+    /// Raises the marks to a state up to the cursor. With `after`, only kinds that have that state up to
+    /// there: the page claims nothing about earlier items, and only the beginning of cut items.
     pub(crate) async fn raise(
         &self,
         me: &AgentHandle,
@@ -140,7 +140,7 @@ impl Inbox {
         Ok(self.change(me, raised).await?.0)
     }
 
-    /// Changes an agent's marks, whichever process changes them too. Whether they changed.
+    /// Changes an agent's marks, even if other processes change them too. Returns whether they changed.
     pub(crate) async fn change<E: From<Fault>>(
         &self,
         me: &AgentHandle,
@@ -176,7 +176,7 @@ impl Observer for Inbox {
         Box::pin(async move {
             if !self.0.desks.is_empty() {
                 let mut by_stream: Vec<&StoredEvent> = events.iter().collect();
-                // Stable: within a stream the events stay in order.
+                // The sort is stable: the events of a stream stay in order.
                 by_stream.sort_by(|a, b| a.stream.cmp(&b.stream));
                 for run in by_stream.chunk_by(|a, b| a.stream == b.stream) {
                     self.grew(run).await;
@@ -206,9 +206,9 @@ impl Inbox {
         if self.0.rooms.sources.iter().any(|source| source.decides_readers(&first.stream)) {
             self.0.desks.all().iter().for_each(|(_, desk)| desk.doubt());
         }
-        // Its token may be dead, or a block may hide something.
+        // Its token may be revoked, or a block may hide an item.
         let changes: Vec<_> = run.iter().filter_map(|event| AccountEvent::of(event)).collect();
-        // Or something may disturb it now.
+        // A changed attention may let an item pass.
         let concerned =
             changes.iter().flat_map(|change| change.rechecked().into_iter().chain(change.agent()));
         for desk in self.0.desks.of(concerned) {
@@ -216,7 +216,7 @@ impl Inbox {
         }
     }
 
-    /// The agents that a grown stream concerns.
+    /// The agents that the new events of a stream concern.
     async fn concerned(&self, events: &[&StoredEvent]) -> Result<Vec<AgentHandle>, Fault> {
         let waiting = || self.0.desks.all().into_iter().map(|(handle, _)| handle).collect();
         match self.source(&events[0].stream) {
@@ -225,7 +225,7 @@ impl Inbox {
         }
     }
 
-    /// The room whose news stand on a stream.
+    /// The room with news on a stream.
     pub(crate) fn source(&self, stream: &StreamName) -> Option<&dyn NewsSource> {
         self.0.rooms.sources.iter().find(|source| source.has(stream)).map(AsRef::as_ref)
     }

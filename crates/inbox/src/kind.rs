@@ -21,7 +21,7 @@ impl Kinds {
         Kind::ALL.into_iter().filter(move |kind| self.has(*kind))
     }
 
-    /// Those of them that are wanted; `None` where none is.
+    /// The wanted kinds of the set; `None` if there are none.
     pub(crate) fn only(self, wanted: impl Fn(Kind) -> bool) -> Option<Self> {
         let bits = self.iter().filter(|kind| wanted(*kind)).fold(0, |bits, kind| bits | kind.bit());
         Self::of_bits(bits)
@@ -39,7 +39,7 @@ impl Kinds {
 impl FromStr for Kinds {
     type Err = String;
 
-    /// Names with commas between them; the error is the name that no kind has.
+    /// Parses names separated by commas; the error is an unknown name.
     fn from_str(text: &str) -> Result<Self, String> {
         let bits = text.split(',').map(str::trim).try_fold(0, |bits, name| {
             let asked = Kind::ALL.into_iter().filter(|kind| kind.shown().as_str() == name);

@@ -35,23 +35,23 @@ pub enum State {
     Expired,
 }
 
-/// A place for each kind; none is before everything.
+/// A place for each kind; a missing one is before everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct ReachedPlaces(BTreeMap<Kind, Place>);
 
 impl ReachedPlaces {
-    /// How far, for a kind.
+    /// The place of a kind.
     pub(crate) fn of(&self, kind: Kind) -> Place {
         self.0.get(&kind).copied().unwrap_or_default()
     }
 
-    /// The lowest of several kinds; those with marks of their own do not count.
+    /// The lowest place of several kinds, except those with their own marks.
     pub(crate) fn lowest(&self, kinds: Kinds) -> Place {
         kinds.iter().filter(|kind| kind.is_in_line()).map(|kind| self.of(kind)).min().unwrap_or_default()
     }
 
-    /// From where on everything is reached by this: a cursor to go on from.
+    /// A cursor from which everything before is in this state.
     pub(crate) fn cursor(&self) -> Cursor {
         let lane = self.of(Kind::Frame).0.0;
         let offers = self.of(Kind::SessionOffered);
@@ -76,8 +76,8 @@ impl From<&Cursor> for ReachedPlaces {
     }
 }
 
-/// The marks of one agent. Every place that is seen is delivered, every place that is acknowledged is seen; but for what was
-/// handed to coding agents and is not settled, wherever it stands.
+/// The marks of one agent. Seen places are delivered, and acknowledged places are seen, except for items
+/// that were handed to coding agents and are not settled yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marks {
     pub(crate) delivered: ReachedPlaces,
@@ -88,8 +88,8 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// Everything up to the cursor has come so far, but for what came back since it was read; whether that was news. What
-    /// was read behind `after` says nothing of what stands before it.
+    /// Raises the marks to a state up to the cursor, except for items that came back after it was read;
+    /// returns whether anything changed. A page after `after` says nothing about earlier items.
     pub(crate) fn raise(&mut self, state: State, to: &Cursor, after: Option<&Cursor>) -> bool {
         let Some(adjoining) = self.adjoining(state, to, after) else { return false };
         let before = self.clone();
@@ -108,14 +108,15 @@ impl Marks {
         before != *self
     }
 
-    /// Of these a model has seen no more than the beginning.
+    /// Notes the items of which a model has only the beginning.
     pub(crate) fn cut(&mut self, items: &[CutItem]) -> bool {
         let before = self.shown.cut.clone();
         items.iter().for_each(|item| self.shown.cut.insert(item));
         before != self.shown.cut
     }
 
-    /// A session was handed these, of a page up to `to` that left out what is for another; false where too much has come back.
+    /// Notes that a session was shown these items, of a page up to `to`, without those held for another
+    /// session; false if too many items have come back.
     pub(crate) fn show(
         &mut self,
         session: (&str, &str),
@@ -128,7 +129,7 @@ impl Marks {
         self.shown.show(session, at, (spots, held), to, now)
     }
 
-    /// Something happened in a session of a coding agent; whether it is worth writing.
+    /// Notes an event of a coding session; returns whether it must be written.
     pub(crate) fn event(&mut self, session: &str, client: &str, at: Moment, now: TimestampMs) -> bool {
         let settled = self.shown.event(session, client, at, now);
         for to in &settled.to {
@@ -138,26 +139,25 @@ impl Marks {
         settled.changed
     }
 
-    /// Whether nobody has seen it, and no live session was handed it.
+    /// Whether it was not seen, and is not pending in a live session.
     pub(crate) fn is_unread(&self, kind: Kind, place: Place) -> bool {
         let spot = Spot::of(kind, place);
         !self.shown.is_pending(spot) && (self.shown.is_returned(spot) || place > self.seen.of(kind))
     }
 
-    /// Behind which place something of a kind may be unread.
+    /// The place after which an item of a kind may be unread.
     pub(crate) fn unread_from(&self, kind: Kind) -> Place {
         let seen = self.seen.of(kind);
         self.shown.first_returned(kind).map_or(seen, |spot| spot.place().before().min(seen))
     }
 
-    /// The lowest of those places, of the kinds that have no marks of their own.
+    /// The lowest of those places, for the kinds without their own marks.
     pub(crate) fn unread_lowest(&self, kinds: Kinds) -> Place {
         let kinds = kinds.iter().filter(|kind| kind.is_in_line());
         kinds.map(|kind| self.unread_from(kind)).min().unwrap_or_default()
     }
 
-    /// The cursor for those of its kinds that a page behind `after` goes on from where their mark stands; `None` where
-    /// there is none.
+    /// The cursor for those of its kinds whose marks reach `after`; `None` if there are none.
     fn adjoining(&self, state: State, to: &Cursor, after: Option<&Cursor>) -> Option<Cursor> {
         let Some(after) = after else { return Some(*to) };
         let mark = match state {
@@ -169,7 +169,7 @@ impl Marks {
         Some(Cursor { kinds: kinds?, ..*to })
     }
 
-    /// What the marks say of something at a place.
+    /// The state of an item by the marks.
     pub(crate) fn state(&self, kind: Kind, place: Place) -> State {
         let spot = Spot::of(kind, place);
         if self.shown.was_shown(spot) {

@@ -6,7 +6,7 @@ use plenary_kernel::Position;
 
 use crate::{Inbox, cursor::Place, kind::Kind, marks::Marks, reading::Ask, shelf::Stub, telling::Reader};
 
-/// The retained frames that are asked for.
+/// The requested retained frames.
 #[derive(Debug, Default)]
 pub(crate) struct RetainedNews {
     pub(crate) news: Vec<RetainedFrame>,
@@ -32,18 +32,18 @@ impl RetainedNews {
         Self { news, unread: u64::try_from(unread).unwrap_or(u64::MAX), start }
     }
 
-    /// The number up to which all numbers are assigned.
+    /// The number up to which all frames are covered.
     pub(crate) fn passed(&self, given: usize) -> u64 {
         given.checked_sub(1).and_then(|last| self.news.get(last)).map_or(self.start, |frame| frame.number)
     }
 }
 
-/// What comes next.
+/// The next item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next<'a> {
-    /// Something of the log, and how many newer ones of its place there are.
+    /// An item of the log, and the number of newer ones of the same place.
     Stub(Place, &'a Stub, u64),
-    /// A frame, and how many newer ones there are.
+    /// A frame, and the number of newer ones.
     Frame(&'a RetainedFrame, u64),
 }
 
@@ -53,7 +53,7 @@ impl Next<'_> {
     }
 }
 
-/// The first of both.
+/// The first items of both.
 pub(crate) fn merged<'a>(
     stubs: &'a [(Place, Stub, u64)],
     frames: &'a [RetainedFrame],

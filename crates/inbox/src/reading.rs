@@ -27,29 +27,29 @@ use crate::{
 
 /// How many streams a read examines before it answers; if it finds nothing, it examines as many again.
 const LOOKED_AT_ONCE: usize = 64;
-/// How often a read for which nothing was found looks further before it answers that there may be more.
+/// How often a read without results looks further, before it answers that there may be more.
 const ROUNDS_MAX: usize = 3;
-/// How many streams are looked at beside the readers, before they get their turn.
+/// How many streams the background search reads before readers get their turn.
 const LOOKED_AT_BESIDE: usize = 16;
 
-/// What is asked for.
+/// The parameters of a read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ask<'a> {
-    /// Behind this; absent: what is unread.
+    /// The start; absent: at the unread items.
     pub(crate) after: Option<Cursor>,
     pub(crate) limit: usize,
     pub(crate) kinds: Kinds,
-    /// The session of a coding agent that it is for, which gets nothing that is for another.
+    /// The reading coding session, which gets no items for others.
     pub(crate) coding: Option<&'a str>,
 }
 
 impl Ask<'_> {
-    /// Behind which place a kind is asked for.
+    /// The place after which a kind is read.
     pub(crate) fn start(&self, kind: Kind, marks: &Marks) -> Place {
         self.after.and_then(|after| after.of(kind)).unwrap_or_else(|| marks.unread_from(kind))
     }
 
-    /// The lowest of those places, of the kinds that have no marks of their own.
+    /// The lowest of those places, for the kinds without their own marks.
     fn lowest(&self, marks: &Marks) -> Place {
         let kinds = self.kinds.iter().filter(|kind| kind.is_in_line());
         kinds.map(|kind| self.start(kind, marks)).min().unwrap_or_default()
@@ -63,26 +63,26 @@ struct PickedStubs {
     unread: u64,
     /// Whether not everything was counted.
     is_cut: bool,
-    /// Whether there are more behind the last.
+    /// Whether there are more after the last.
     more: bool,
-    /// Up to here everything that was asked for is among them.
+    /// All requested items up to here are included.
     end: Place,
-    /// What is for another session of a coding agent.
+    /// Items for another coding session.
     held: Vec<(Place, Kind)>,
 }
 
-/// What is picked from one shelf.
+/// The parameters of picking from one shelf.
 struct Pick<'a> {
     shelf: &'a Shelf,
-    /// Behind which place something may be unread.
+    /// The place after which items may be unread.
     unread_from: Place,
-    /// Behind which place something may be asked for.
+    /// The place after which items may be requested.
     start: Place,
     is_wanted: fn(Kind) -> bool,
 }
 
 impl Inbox {
-    /// A page of an agent's inbox. Nothing is marked by it.
+    /// A page of an agent's inbox. It marks nothing.
     pub(crate) async fn page(&self, me: &AgentHandle, ask: &Ask<'_>) -> Result<Page, Fault> {
         let desk = self.0.desks.open(me);
         let marks = self.settled_marks(me).await?;
@@ -93,7 +93,7 @@ impl Inbox {
         let is_for_it = self.is_for(ask, &marks, &reader, None, Passage::ORDINARY);
         let frames_held = self.hold_frames(&mut frames, ask, &marks, &reader, (&known.held, &mut held_back));
         if !is_for_it {
-            // The line stays where it is, and nothing has to be held.
+            // The cursor of offers stays where it is, and nothing has to be held.
             offered =
                 PickedStubs { unread: offered.unread, is_cut: offered.is_cut, ..PickedStubs::default() };
         }
@@ -102,7 +102,7 @@ impl Inbox {
         let ephemeral = ephemeral - durable;
         let is_whole = durable == known.stubs.len();
         let more_known = known.more || !is_whole || ephemeral < frames.news.len();
-        // Strangers come when nobody else has anything more to say.
+        // Offers of strangers follow when there are no other items.
         let room = if more_known { 0 } else { ask.limit - merged.len() };
         let offers = &offered.stubs[..room.min(offered.stubs.len())];
         let mut items: Vec<Item> = Vec::with_capacity(merged.len() + offers.len());
@@ -147,8 +147,8 @@ impl Inbox {
         })
     }
 
-    /// Whether news are for the session of a coding agent that asks; about the session of the network that they are of.
-    /// What may not disturb the agent is for none.
+    /// Whether an item is for the reading coding session, by the session of the network that it belongs
+    /// to. An item that may not disturb the agent is for none.
     fn is_for(
         &self,
         ask: &Ask<'_>,
@@ -161,8 +161,9 @@ impl Inbox {
         passage.passes(reader.level()) && marks.shown.is_for(session, about, passage, self.0.clock.now())
     }
 
-    /// Leaves out the frames that are not for the session; the numbers of those that a page may pass over. Where none is for
-    /// it, or too much is held already, their line stays where it is.
+    /// Removes the frames that are not for the session; returns the numbers of those that a page may
+    /// pass over. If none is for it, or too many are held already, the cursor of frames stays where it
+    /// is.
     fn hold_frames(
         &self,
         frames: &mut RetainedNews,
@@ -191,7 +192,7 @@ impl Inbox {
         left
     }
 
-    /// How many are unread, and whether there are more than were counted.
+    /// The number of unread items, and whether there are more than were counted.
     pub(crate) async fn unread(&self, me: &AgentHandle, marks: &Marks) -> Result<(u64, bool), Fault> {
         let desk = self.0.desks.open(me);
         let through = self.observed().await?;
@@ -206,7 +207,8 @@ impl Inbox {
         Ok((known.unread + offered.unread + frames, known.is_cut || offered.is_cut))
     }
 
-    /// What is asked for of both shelves, as far as it is found at once. The rest is looked for beside it.
+    /// The requested items of both shelves, as far as they are found at once. The background search
+    /// finds the rest.
     async fn pick(
         &self,
         desk: &Arc<Desk>,
@@ -228,7 +230,7 @@ impl Inbox {
             if is_done || !shelves.known.goes_on() {
                 break;
             }
-            // Everything that was found is settled; what is not may come behind it.
+            // Everything found so far is settled; unread streams may have later items.
             let mut work = LOOKED_AT_ONCE;
             self.look(&reader.me.handle, &mut shelves.known, ShelfLookup::Known, &mut work).await?;
         }
@@ -239,7 +241,7 @@ impl Inbox {
             let is_wanted = |kind| kind == Kind::SessionOffered;
             let pick = Pick { shelf: &shelves.offered, unread_from, start, is_wanted };
             offered = pick.picked(&mut open, ask, marks, through).await?;
-            // Each of them has one invitation.
+            // Each of these streams has one invitation.
             offered.unread += u64::try_from(shelves.offered.waiting()).unwrap_or(u64::MAX);
         }
         if shelves.known.goes_on() || shelves.offered.goes_on() {
@@ -248,7 +250,7 @@ impl Inbox {
         Ok((known, offered, open.held))
     }
 
-    /// Looks for what the shelves do not have yet.
+    /// Looks for the items that the shelves lack.
     async fn bring_up(
         &self,
         desk: &Desk,
@@ -284,8 +286,8 @@ impl Inbox {
         Ok(())
     }
 
-    /// Takes note of what has grown. What was looked at before is looked at again at once, so that an answer settles what
-    /// it answers.
+    /// Takes over the streams with new events. Streams that were read before are read again at once, so
+    /// that an answer settles the items that it answers.
     async fn take_grown(&self, me: &AgentHandle, desk: &Desk, shelves: &mut Shelves) -> Result<(), Fault> {
         let Shelves { known, offered, grown } = shelves;
         desk.move_grown(grown);
@@ -343,7 +345,7 @@ impl Inbox {
         });
     }
 
-    /// Some of the rest; whether there is more.
+    /// Searches some of the rest; returns whether there is more.
     async fn look_beside(&self, me: &AgentHandle, desk: &Desk) -> Result<bool, Fault> {
         let mut shelves = desk.shelves.lock().await;
         let Shelves { known, offered, .. } = &mut *shelves;
@@ -356,7 +358,7 @@ impl Inbox {
         let goes_on = shelves.known.goes_on() || shelves.offered.goes_on();
         drop(shelves);
         desk.wake();
-        // Whoever reads comes first.
+        // Readers have priority.
         tokio::task::yield_now().await;
         Ok(goes_on)
     }
@@ -409,19 +411,19 @@ impl Pick<'_> {
             unread,
             is_cut: is_held_up || end.is_some() || !shelf.covers(before(unread_from.0)),
             more: is_full || end.is_some(),
-            // A cursor never goes back.
+            // A cursor never moves back.
             end: if is_full { last } else { all.max(start) },
             held,
         })
     }
 }
 
-/// A transcript stands at one position: what is asked for may begin within it.
+/// A transcript has one position: the start of a read may be within it.
 fn before(position: Position) -> Position {
     Position(position.0.saturating_sub(1))
 }
 
-/// The first of these, each with how many newer ones of the same place there are.
+/// The first items, each with the number of newer ones of the same place.
 fn with_newer(behind: &[(Place, &Stub)], limit: usize) -> Vec<(Place, Stub, u64)> {
     let mut newer: HashMap<&StreamName, u64> = HashMap::new();
     for (_, stub) in behind {
@@ -435,13 +437,13 @@ fn with_newer(behind: &[(Place, &Stub)], limit: usize) -> Vec<(Place, Stub, u64)
     first.collect()
 }
 
-/// Which news the agent may be told of; of a session it is asked once.
+/// Decides which items the agent may see, with one look-up for each session.
 struct Openness<'a> {
     inbox: &'a Inbox,
     reader: &'a Reader,
     sessions: HashMap<StreamName, bool>,
     reads: HashMap<StreamName, Runs>,
-    /// Whether somebody has `focus`, so that it matters what lets a message through.
+    /// Whether an agent has `focus`, so that the reason to pass matters.
     focus: bool,
     held: HeldBack,
 }
@@ -455,7 +457,7 @@ impl<'a> Openness<'a> {
         Self { inbox, reader, sessions: HashMap::new(), reads: HashMap::new(), focus, held }
     }
 
-    /// What lets it through. Looked for where it matters alone.
+    /// Why an item may pass. Looked up only if it matters.
     async fn passage(&self, stub: &Stub, about: Option<&SessionId>) -> Result<Passage, Fault> {
         if !self.focus && !self.held.concerns(stub.at) {
             return Ok(Passage::ORDINARY);
@@ -470,7 +472,7 @@ impl<'a> Openness<'a> {
         Ok(Passage::of(me, stub.kind, from, pressing))
     }
 
-    /// Counts something unread that waits, or waited, where nothing else keeps it from the session.
+    /// Counts an unread item that waits or waited, if nothing else keeps it from the session.
     fn count(
         &mut self,
         ask: &Ask<'_>,

@@ -27,12 +27,12 @@ use crate::{
     wire::{MessageStatus, RecipientStatus},
 };
 
-/// Who reached what, and why it waits.
+/// The reported states of recipients, with the reasons why the message waits.
 #[derive(Default)]
 struct KnownStates(HashMap<AgentHandle, (State, Option<Reason>)>);
 
 impl KnownStates {
-    /// The recipients of whom something else was told, or nothing.
+    /// The recipients whose state differs from the last report.
     fn news(&mut self, recipients: Vec<RecipientStatus>) -> Vec<RecipientStatus> {
         let is_news = |recipient: &RecipientStatus| {
             let known = (recipient.state, recipient.waiting.as_ref().map(|waiting| waiting.reason));
@@ -89,7 +89,7 @@ impl Inbox {
 }
 
 impl Receipts {
-    /// What is known now; `None` where the caller may not know it any more.
+    /// The current status; `None` if the caller may no longer see it.
     async fn look(&mut self) -> Result<Option<MessageStatus>, Fault> {
         self.changed.mark_unchanged();
         if *self.closed.borrow_and_update() || !self.inbox.is_valid(&self.caller).await? {
@@ -114,7 +114,7 @@ impl Pieces for Receipts {
                 self.spoke = Instant::now();
                 return Ok(Some(Bytes::from_static(KEEPALIVE.as_bytes())));
             }
-            // Marks of others wake nobody here: they are looked at again.
+            // Marks at other processes wake no reader here, so they are polled.
             tokio::select! {
                 _ = self.changed.changed() => {}
                 _ = self.closed.changed() => {}

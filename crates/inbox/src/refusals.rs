@@ -8,35 +8,35 @@ use crate::{LIMIT_MAX, RETURNED_MAX, WAIT_SECONDS_MAX, WAITS_PER_AGENT_MAX};
 /// Why a read is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Rejection {
-    /// `limit` is no number in its range.
+    /// `limit` is not a number in its range.
     InvalidLimit,
-    /// `timeout_s` is no number in its range.
+    /// `timeout_s` is not a number in its range.
     InvalidTimeout,
-    /// `until` is no state of a message.
+    /// `until` is not a state of a message.
     InvalidState,
-    /// `kinds` names a kind that there is not.
+    /// `kinds` names an unknown kind.
     InvalidKinds(String),
-    /// No cursor of this agent looks like this, or it is of another store.
+    /// The cursor is not one of this agent, or is from another store.
     InvalidCursor,
     /// The query cannot be read.
     InvalidQuery,
-    /// The body is no object of the shape that is asked for.
+    /// The body does not have the required shape.
     InvalidBody(Refusal),
-    /// The session, or the message in it, is not there for the caller.
+    /// The session or message does not exist for the caller.
     NotFound,
-    /// The agent has no live session of that name that runs hooks.
+    /// The agent has no live session of that name with hooks.
     SessionNotLive,
-    /// The agent waits too often at a time.
+    /// The agent has too many concurrent waits.
     TooManyWaits,
-    /// Too much came back from coding agents and was not shown since.
+    /// Too many items came back from coding agents and were not shown since.
     TooManyShown,
-    /// The token died while it waited.
+    /// The token was revoked during the wait.
     Revoked,
-    /// The server goes down.
+    /// The server shuts down.
     Stopping,
 }
 
-/// A refusal on its way out.
+/// The refusal of a request.
 pub(crate) type InboxRefusal = plenary_room::ErrorReply<House>;
 
 impl From<Rejection> for InboxRefusal {

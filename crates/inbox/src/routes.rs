@@ -44,7 +44,7 @@ pub fn routes(inbox: Inbox, metrics: &Metrics) -> Result<Router, RegistryFault> 
     Ok(plenary_edge::routes(operations(), metrics)?.with_state(inbox))
 }
 
-/// Why they are no tools of their own.
+/// Why they are not separate tools.
 const THE_INBOX: &str = "the tool inbox reads, waits and acknowledges";
 
 /// The operations of the inbox.
@@ -94,7 +94,7 @@ pub fn operations() -> Vec<Operation<Inbox>> {
     operations
 }
 
-/// What becomes of news with others: of an agent for its owner, of a message for its sender.
+/// The state of items for others: of an agent's inbox for its owner, of a message for its sender.
 fn of_others() -> [Operation<Inbox>; 3] {
     let overseen_doc = OperationDoc::new(
         "agent.inbox",
@@ -190,11 +190,11 @@ struct WaitQuery {
 /// The query of `GET /sessions/{id}/messages/{sequence}/status`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct StatusQuery {
-    /// How long to wait, in seconds; not at all when absent, at most 60.
+    /// Seconds to wait, at most 60; no wait when absent.
     #[schemars(with = "Option<u64>", range(max = 60))]
     timeout_s: Option<String>,
-    /// How far it has to come with every recipient, to end the wait: `delivered`, `shown`, `in_context` (`seen` is the same),
-    /// `answered` or `acknowledged`; `in_context` when absent. Whoever can never get it is not waited for.
+    /// The state that every recipient must reach to end the wait: `delivered`, `shown`, `in_context` (`seen` is the same),
+    /// `answered` or `acknowledged`; `in_context` when absent. Recipients that can never get it do not count.
     until: Option<String>,
 }
 
@@ -227,7 +227,7 @@ fn number<T: FromStr + PartialOrd>(
 impl Inbox {
     pub(crate) async fn cursor(&self, me: &AgentHandle, text: &str) -> Result<Cursor, InboxRefusal> {
         let cursor = Cursor::read(text, me).ok_or(Rejection::InvalidCursor)?;
-        // Of a store that was put back to an earlier state.
+        // From a store that was later restored to an earlier state.
         if cursor.place.max(cursor.offers).0 > self.0.log.head().await? {
             return Err(Rejection::InvalidCursor.into());
         }
@@ -307,7 +307,7 @@ async fn status(
     query: Result<Query<StatusQuery>, QueryRejection>,
 ) -> Result<Json<MessageStatus>, InboxRefusal> {
     let (id, sequence) = message(path)?;
-    // Whether it is there comes first, so that a query tells nothing of it.
+    // Existence is checked first, so that a query reveals nothing.
     let found = inbox.status(&caller.handle, &id, sequence).await?;
     if found.is_none() {
         return Err(Rejection::NotFound.into());

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::{Inbox, operations, routes};
 
-/// A body of each operation that takes one.
+/// An example body of each operation that takes one.
 const EXAMPLES: &[Example] = &[
     ("inbox.ack", || json!({"cursor": "7f.35.ffffffffffffffff.0.020f59f4570ad61a"})),
     (
@@ -27,7 +27,7 @@ const EXAMPLES: &[Example] = &[
     }),
 ];
 
-/// How a repeated request is answered.
+/// The form of the answer to a repeated request.
 const ONCE: AnsweredOnce = AnsweredOnce { form: house_error, apart: &[], secret: &[] };
 
 impl ServedRoom for Inbox {

@@ -9,35 +9,35 @@ use plenary_log::{StreamName, StreamNews};
 
 use crate::{cursor::Place, desk::StreamGrowth, kind::Kind};
 
-/// How much of the log is listed at once at first; where nothing is found, twice as much the next time.
+/// The first length of log that one listing covers; it doubles after a listing without results.
 const WINDOW_MIN: u64 = 512;
-/// The most that is listed at once.
+/// The longest length of log that one listing covers.
 const WINDOW_MAX: u64 = 8_192;
 
-/// One piece of news, without what it says.
+/// An item without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stub {
     pub(crate) kind: Kind,
-    /// Where the event stands that it is.
+    /// The stream and version of its event.
     pub(crate) stream: StreamName,
     pub(crate) version: Version,
     pub(crate) at: TimestampMs,
     pub(crate) from: Option<AgentHandle>,
 }
 
-/// What was found on one stream.
+/// The items of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct UnreadStream {
     pub(crate) stubs: Vec<(Place, Stub)>,
-    /// Everything up to here was looked at.
+    /// Everything up to here was read.
     pub(crate) read: Version,
-    /// The agent has answered every message before.
+    /// The agent has answered every earlier message.
     pub(crate) answered: Version,
-    /// The agent has followed every invitation before.
+    /// The agent has followed every earlier invitation.
     pub(crate) joined: Version,
 }
 
-/// How far the agent is on one stream.
+/// The agent's progress on one stream.
 #[derive(Debug, Clone, Copy, Default)]
 struct StreamMarks {
     read: Version,
@@ -48,48 +48,49 @@ struct StreamMarks {
 /// The shelves of one agent.
 #[derive(Debug, Default)]
 pub(crate) struct Shelves {
-    /// News from agents that the agent knows, from its own sessions, and from the server.
+    /// Items from agents that the agent knows, from its own sessions, and from the server.
     pub(crate) known: Shelf,
     /// The invitations of strangers.
     pub(crate) offered: Shelf,
-    /// Streams that have grown and are on no shelf's list yet. They stay here until they are, so that a read that fails or
-    /// is dropped loses nothing.
+    /// Streams with new events that are on no shelf's list yet. They stay here until they are, so that a
+    /// failed or dropped read loses nothing.
     pub(crate) grown: HashMap<StreamName, StreamGrowth>,
 }
 
-/// How far it is known which streams have news.
+/// How far the streams with news are listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) enum ShelfCoverage {
-    /// Of all of them.
+    /// All of them.
     #[default]
     Whole,
-    /// Of those with news up to a position.
+    /// Those with news up to a position.
     UpTo(Position),
-    /// Of those up to one of them, in an order that is not that of their news.
+    /// Those up to a key, in an order other than that of their news.
     Behind(Option<String>),
 }
 
-/// The news of one agent behind a position.
+/// The items of one agent after a position.
 #[derive(Debug, Default)]
 pub(crate) struct Shelf {
-    /// Whether anything was looked for yet.
+    /// Whether a search was started.
     loaded: bool,
-    /// Everything behind this is here, or on a stream that is pending or not listed.
+    /// Everything after this is here, or on a stream that is pending or not listed.
     from: Position,
-    /// Up to this; `None` when everything is.
+    /// Only up to this; `None` if there is no limit.
     until: Option<Place>,
     listing: ShelfCoverage,
     window: u64,
     stubs: BTreeMap<Place, Stub>,
     standings: HashMap<StreamName, StreamMarks>,
-    /// Streams that are still to be looked at, each with its first event that was not.
+    /// The streams to read, each with its first unread event.
     pending: HashMap<StreamName, StreamGrowth>,
-    /// The same by where that event stands.
+    /// The same, ordered by the position of that event.
     order: BTreeSet<(Position, StreamName)>,
 }
 
 impl Shelf {
-    /// These streams are to be looked at. They stay so until what they have was taken in, whatever happens meanwhile.
+    /// Adds streams to read. They stay pending until their items were taken over, whatever happens
+    /// meanwhile.
     pub(crate) fn note(&mut self, grown: impl IntoIterator<Item = (StreamName, StreamGrowth)>) {
         for (stream, first) in grown {
             let known = self.pending.insert(stream.clone(), first);
@@ -102,40 +103,40 @@ impl Shelf {
         }
     }
 
-    /// The stream that is to be looked at first, and behind which version.
+    /// The stream to read first, and the version to read after.
     pub(crate) fn next(&self) -> Option<(StreamName, Version)> {
         let (_, stream) = self.order.first()?;
         Some((stream.clone(), self.read_from(stream)))
     }
 
-    /// Behind which version a pending stream is to be looked at.
+    /// The version after which a pending stream must be read.
     pub(crate) fn read_from(&self, stream: &StreamName) -> Version {
         let known = self.standings.get(stream).map(|standing| standing.read);
         let first = self.pending.get(stream).map_or(Version::ZERO, |first| first.version);
         known.unwrap_or(Version(first.0.saturating_sub(1)))
     }
 
-    /// Whether a stream was looked at.
+    /// Whether a stream was read.
     pub(crate) fn knows(&self, stream: &StreamName) -> bool {
         self.standings.contains_key(stream)
     }
 
-    /// How many streams are still to be looked at.
+    /// The number of streams to read.
     pub(crate) fn waiting(&self) -> usize {
         self.order.len()
     }
 
-    /// Whether everything behind a position is here, as far as there is room, or will be.
+    /// Whether the shelf has, or will have, everything after a position, within its limit.
     pub(crate) fn covers(&self, from: Position) -> bool {
         self.loaded && self.from <= from
     }
 
-    /// Whether there is nothing more to look at.
+    /// Whether there is nothing more to read.
     pub(crate) fn is_whole(&self) -> bool {
         self.order.is_empty() && self.listing == ShelfCoverage::Whole
     }
 
-    /// Whether something is still to be looked at, and can be: not when everything is to be begun anew.
+    /// Whether there is more to read now: not if the search must be restarted.
     pub(crate) fn goes_on(&self) -> bool {
         self.loaded && !self.is_whole()
     }
@@ -146,7 +147,7 @@ impl Shelf {
         is_cut && after.0 > self.from && self.behind(after).take(count).count() < count
     }
 
-    /// Up to where everything is here, if there is or may be more.
+    /// The place up to which everything is here, if there is or may be more.
     pub(crate) fn end(&self) -> Option<Place> {
         let pending = self.order.first().map(|(at, _)| Place::behind(Position(at.0.saturating_sub(1))));
         let listed = match &self.listing {
@@ -157,22 +158,22 @@ impl Shelf {
         [self.until, pending, listed].into_iter().flatten().min()
     }
 
-    /// Behind which position everything is looked for.
+    /// The position after which the search covers everything.
     pub(crate) fn from(&self) -> Position {
         self.from
     }
 
-    /// What is listed so far.
+    /// The extent of the listing.
     pub(crate) fn listing(&self) -> &ShelfCoverage {
         &self.listing
     }
 
-    /// The part of the log that is to be listed next, behind a position.
+    /// The length of log to list next, in positions.
     pub(crate) fn window(&self) -> u64 {
         self.window.clamp(WINDOW_MIN, WINDOW_MAX)
     }
 
-    /// More was listed: these streams, up to there.
+    /// Adds listed streams, and the new extent of the listing.
     pub(crate) fn list(&mut self, streams: Vec<StreamNews>, listing: ShelfCoverage) {
         self.window = if streams.is_empty() { self.window() * 2 } else { WINDOW_MIN };
         self.listing = listing;
@@ -182,19 +183,19 @@ impl Shelf {
         }));
     }
 
-    /// Begins anew behind a position, with these streams to look at besides those that are noted.
+    /// Restarts the search after a position, with these streams to read besides the marked ones.
     pub(crate) fn begin(&mut self, from: Position, streams: Vec<StreamNews>, listing: ShelfCoverage) {
         let (pending, order) = (std::mem::take(&mut self.pending), std::mem::take(&mut self.order));
         *self = Self { loaded: true, from, pending, order, ..Self::default() };
         self.list(streams, listing);
     }
 
-    /// What is here can't be relied on.
+    /// Marks the content as unreliable.
     pub(crate) fn doubt(&mut self) {
         self.loaded = false;
     }
 
-    /// Takes in what was found; past `max` the newest are left for later.
+    /// Takes over the items of a stream; beyond `max` the newest are left for later.
     pub(crate) fn take(&mut self, stream: &StreamName, gathered: UnreadStream, max: usize) {
         if let Some(first) = self.pending.remove(stream) {
             self.order.remove(&(first.at, stream.clone()));
@@ -213,7 +214,7 @@ impl Shelf {
         self.leave_the_rest();
     }
 
-    /// What stands beyond the last for which there was room need not be looked for.
+    /// Streams beyond the last item within the limit need not be read.
     fn leave_the_rest(&mut self) {
         let Some(until) = self.until else { return };
         while let Some((at, stream)) = self.order.last().filter(|(at, _)| *at > until.0).cloned() {
@@ -225,7 +226,7 @@ impl Shelf {
         }
     }
 
-    /// What stands behind a place, up to where everything is here.
+    /// The items after a place, up to where everything is here.
     pub(crate) fn behind(&self, after: Place) -> impl Iterator<Item = (Place, &Stub)> {
         use std::ops::Bound::{Excluded, Included, Unbounded};
         let end = self.end();
@@ -236,7 +237,7 @@ impl Shelf {
         stubs.take(if is_empty { 0 } else { usize::MAX })
     }
 
-    /// Whether the agent has answered it by what it did.
+    /// Whether the agent has settled it by its actions.
     pub(crate) fn is_answered(&self, stub: &Stub) -> bool {
         let standing = self.standings.get(&stub.stream).copied().unwrap_or_default();
         match stub.kind {
@@ -251,7 +252,7 @@ impl Shelf {
         }
     }
 
-    /// What was seen up to a place need not be kept.
+    /// Drops the items that were seen up to a place.
     pub(crate) fn let_go(&mut self, lowest: Place) {
         if !self.loaded || lowest.0 <= self.from {
             return;

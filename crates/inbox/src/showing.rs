@@ -17,21 +17,23 @@ use crate::{
     marks::ReachedPlaces,
 };
 
-/// How long a session counts as live behind the last sign of it.
+/// How long a session counts as live after its last sign of life.
 pub const LEASE_MS: u64 = 60_000;
-/// How long a sign of life is not written again.
+/// How long a further sign of life is not written.
 pub(crate) const QUIET_MS: u64 = 10_000;
-/// Most sessions that are remembered of one agent; past it those that ended first are forgotten, then the oldest.
+/// Most sessions of one agent that are stored; beyond it those that ended first are dropped, then the
+/// oldest.
 pub const SESSIONS_MAX: usize = 32;
-/// Most showings of one agent that wait for an event; past it the oldest counts as never taken up.
+/// Most pending handovers of one agent; beyond it the oldest counts as never taken up.
 pub const SHOWINGS_MAX: usize = 64;
-/// Most pieces of news that one showing has.
+/// Most items of one handover.
 pub const SHOWN_AT_ONCE_MAX: usize = 100;
-/// How long a turn counts as under way behind the last event of it: a turn that its person broke off has no end.
+/// How long a turn counts as in progress after its last event: an interrupted turn has no end event.
 pub(crate) const TURN_MS: u64 = 10 * 60_000;
-/// Most sessions of the network in which a coding agent's session is known to have spoken; past it the first is forgotten.
+/// Most sessions of the network in which a coding session is known to have spoken; beyond it the first
+/// is dropped.
 pub(crate) const SPOKEN_IN_MAX: usize = 32;
-/// Most pieces of news that came back and were not shown since; past it 429 `too_many_shown`.
+/// Most items that came back and were not shown since; beyond it 429 `too_many_shown`.
 pub const RETURNED_MAX: usize = 2_048;
 
 /// An event of a coding session.
@@ -52,15 +54,15 @@ pub enum Moment {
     Compact,
     /// The session ended normally.
     End,
-    /// It spoke in a session of the network, `session_id`.
+    /// It sent a message in a session of the network, `session_id`.
     Spoke,
     /// Its program is running.
     Alive,
-    /// Its program is gone without an end event.
+    /// Its program has ended without an end event.
     Gone,
 }
 
-/// What an event makes of what was shown before it.
+/// The effect of an event on earlier handovers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     InContext,
@@ -69,19 +71,19 @@ enum Fate {
 }
 
 impl Moment {
-    /// What becomes, at this moment, of a text that was handed over at another.
+    /// The effect of this event on a text that was handed over at another.
     fn fate(self, shown_at: Self) -> Fate {
         match self {
             Self::Prompt | Self::Tool | Self::Stop => Fate::InContext,
             Self::Start | Self::Compact | Self::Gone => Fate::Back,
-            // What stood at the beginning of a session in which nothing happened, no model has seen.
+            // No model has seen a text that was shown at the start of a session without any activity.
             Self::End if matches!(shown_at, Self::Start | Self::Wake) => Fate::Back,
             Self::End => Fate::InContext,
             Self::Wake | Self::Spoke | Self::Alive => Fate::Open,
         }
     }
 
-    /// Whether a turn is under way from here on; `None` where that stays as it was.
+    /// Whether a turn is in progress afterwards; `None` if this does not change.
     fn is_working(self) -> Option<bool> {
         match self {
             Self::Prompt | Self::Tool | Self::Wake => Some(true),
@@ -90,7 +92,7 @@ impl Moment {
         }
     }
 
-    /// Whether hooks told of it.
+    /// Whether hooks report it.
     fn is_of_hook(self) -> bool {
         !matches!(self, Self::Alive | Self::Spoke)
     }
@@ -100,18 +102,18 @@ impl Moment {
     }
 }
 
-/// Something that one session was handed.
+/// The items that one session was shown at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Handover {
     session: String,
     at: Moment,
     spots: Vec<Spot>,
-    /// Those of them that were cut.
+    /// The items that were cut.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     cut: Vec<CutItem>,
-    /// Up to where the page went that it is of.
+    /// The places up to which its page went.
     to: ReachedPlaces,
-    /// Whether its session was silent for too long: others may be shown it.
+    /// Whether its session was silent for too long: other sessions may be shown the items.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     lapsed: bool,
 }
@@ -138,7 +140,7 @@ pub(crate) struct SessionPresence {
     /// The last period in which it did not let everything disturb it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) attention: Option<Attention>,
-    /// When it was last told of what had waited.
+    /// When it last got a digest of waiting items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) told: Option<TimestampMs>,
     /// Sessions of the network in which it was the last of its agent's to speak, the last one last.
@@ -147,70 +149,71 @@ pub(crate) struct SessionPresence {
 }
 
 impl SessionPresence {
-    /// Whether it is there, as far as is known.
+    /// Whether it counts as live.
     pub(crate) fn is_live(&self, now: TimestampMs) -> bool {
         self.ended.is_none() && now.0.saturating_sub(self.heard.0) <= LEASE_MS
     }
 
-    /// Whether a turn is under way.
+    /// Whether a turn is in progress.
     pub(crate) fn is_working(&self, now: TimestampMs) -> bool {
         self.working && now.0.saturating_sub(self.worked.0) <= TURN_MS
     }
 
-    /// What it lets itself be disturbed by.
+    /// Its current attention level.
     pub(crate) fn level(&self, now: TimestampMs) -> AttentionLevel {
         self.attention.map_or(AttentionLevel::Open, |attention| attention.level_at(now))
     }
 
-    /// Since when it is not there.
+    /// Since when it has been gone.
     pub(crate) fn gone_since(&self) -> TimestampMs {
         self.ended.unwrap_or(self.heard)
     }
 }
 
-/// Why something waits.
+/// Why a message waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The recipient was invited, and has not joined.
+    /// The recipient was invited but has not joined.
     NotJoined,
-    /// The message was cut, and the rest was not read.
+    /// The message was cut, and its rest was not read.
     RestUnread,
-    /// The recipient, or its coding session, lets itself be disturbed by its own people, urgent messages and replies alone.
+    /// Only agents of the same owner, urgent messages and replies may disturb the recipient or its coding session.
     Focus,
-    /// The recipient, or its coding session, does not want to be disturbed.
+    /// Nothing may disturb the recipient or its coding session.
     Dnd,
     /// A coding session is live; its next event receives the message.
     NextEvent,
-    /// A coding session is live that has tools but runs no hooks: it must read its inbox.
+    /// A live coding session has tools but no hooks: it must read its inbox.
     HooksOff,
     /// The recipient's coding agent is not running.
     NoLiveSession,
 }
 
-/// What an agent's coding agents were handed, and their sessions.
+/// The handovers to an agent's coding agents, and their sessions.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Handovers {
-    /// Rises whenever something comes back, so that a page from before is known to lack it.
+    /// Rises whenever an item comes back, so that an earlier page is known to lack it.
     turn: u64,
     pending: Vec<Handover>,
-    /// What came back and is unread again, wherever the marks stand; with the turn it came back in.
+    /// Items that came back and are unread again, whatever the marks; with the turn in which they came
+    /// back.
     returned: BTreeMap<Spot, u64>,
-    /// What of that nobody was ever shown: a page left it out for another session.
+    /// Those of them that no session was ever shown: a page left them out for another session.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     held: BTreeSet<Spot>,
-    /// What a model has the beginning of.
+    /// The items of which a model has the beginning.
     #[serde(default, skip_serializing_if = "CutItems::is_empty")]
     pub(crate) cut: CutItems,
     sessions: Vec<SessionPresence>,
 }
 
-/// What a model has seen now.
+/// The effect of an event on the marks.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct SettledMarks {
-    /// Up to here its pages went.
+    /// The places up to which the pages of confirmed handovers went.
     pub(crate) to: Vec<ReachedPlaces>,
-    /// Whether anything changed that is to be written.
+    /// Whether the change must be written.
     pub(crate) changed: bool,
 }
 
@@ -227,7 +230,7 @@ impl Handovers {
         &self.sessions
     }
 
-    /// Whether a live session was handed it, and nothing is known of it yet.
+    /// Whether a live session was shown it, without a known result yet.
     pub(crate) fn is_pending(&self, spot: Spot) -> bool {
         self.pending.iter().any(|showing| !showing.lapsed && showing.spots.contains(&spot))
     }
@@ -237,34 +240,34 @@ impl Handovers {
         self.returned.contains_key(&spot)
     }
 
-    /// Whether it was handed to a coding agent, whatever became of that.
+    /// Whether it was shown to a coding agent, whatever the result.
     pub(crate) fn was_shown(&self, spot: Spot) -> bool {
         (self.is_returned(spot) && !self.held.contains(&spot))
             || self.pending.iter().any(|showing| showing.spots.contains(&spot))
     }
 
-    /// How much of it was shown, where it was cut.
+    /// The shown part of an item that was cut.
     pub(crate) fn portion(&self, spot: Spot) -> Option<Portion> {
         let pending = self.pending.iter().flat_map(|showing| &showing.cut);
         let pending = pending.filter(|item| item.spot == spot).map(|item| item.portion);
         pending.chain(self.cut.portion(spot)).max_by_key(|portion| portion.shown)
     }
 
-    /// These of what was handed over last were cut.
+    /// Notes the items of the last handover that were cut.
     pub(crate) fn was_cut(&mut self, items: Vec<CutItem>) {
         if let Some(last) = self.pending.last_mut() {
             last.cut = items;
         }
     }
 
-    /// The first of what came back, among the places of a kind.
+    /// The first item of a kind that came back.
     pub(crate) fn first_returned(&self, kind: Kind) -> Option<Spot> {
         self.returned.keys().find(|spot| spot.is_in_line_of(kind)).copied()
     }
 
-    /// Whether news goes to a session of a coding agent: that of a session of the network to the live one that spoke
-    /// there last; everything else to the one that works, else to the one used last, of those that it may disturb. Where
-    /// nobody is live, to whoever asks.
+    /// Whether an item is for a coding session. An item of a session of the network is for the live
+    /// coding session that spoke there last; any other for the working one, else the most recently used
+    /// one, of those that it may disturb. Without a live session it is for any reader.
     pub(crate) fn is_for(
         &self,
         session: &str,
@@ -278,7 +281,8 @@ impl Handovers {
         }
     }
 
-    /// The live session that news goes to, if there is one; an error is one that it waits for, as it may not disturb it.
+    /// The live session that an item is for, if there is one; an error is a session that it waits for,
+    /// as it may not disturb it.
     pub(crate) fn addressee(
         &self,
         about: Option<&SessionId>,
@@ -294,7 +298,7 @@ impl Handovers {
         used.map_or(Ok(None), |used| if may(used) { Ok(Some(used)) } else { Err(used) })
     }
 
-    /// What a live session lets itself be disturbed by from now on; `None` where there is no such session.
+    /// Sets the attention of a live session; `None` if there is none.
     pub(crate) fn attend(&mut self, session: &str, to: AttentionChange, now: TimestampMs) -> Option<bool> {
         let coding =
             self.sessions.iter_mut().find(|coding| coding.session == session && coding.is_live(now))?;
@@ -303,14 +307,15 @@ impl Handovers {
         Some(coding.attention != before)
     }
 
-    /// A session was told of what had waited.
+    /// Notes that a session got the digest of waiting items.
     pub(crate) fn digested(&mut self, session: &str, now: TimestampMs) {
         if let Some(coding) = self.sessions.iter_mut().find(|coding| coding.session == session) {
             coding.told = Some(now);
         }
     }
 
-    /// A session of a coding agent said something in a session of the network: what is said there next is for it.
+    /// Notes that a coding session spoke in a session of the network: further items of that session are
+    /// for it.
     pub(crate) fn spoke(&mut self, session: &str, id: &SessionId) -> bool {
         let is_known =
             |coding: &SessionPresence| coding.session == session && coding.spoke_in.last() == Some(id);
@@ -328,7 +333,7 @@ impl Handovers {
         true
     }
 
-    /// What a page left out for another session stays unread, however far the page went.
+    /// Keeps items that a page left out for another session unread, however far the page went.
     fn hold(&mut self, spots: &[Spot]) {
         if !spots.is_empty() {
             self.turn += 1;
@@ -337,7 +342,7 @@ impl Handovers {
         }
     }
 
-    /// Whether what is written is out of date: a session was silent for too long.
+    /// Whether the stored state is outdated: a session was silent for too long.
     pub(crate) fn is_stale(&self, now: TimestampMs) -> bool {
         self.pending.iter().any(|showing| !showing.lapsed && !self.is_live(&showing.session, now))
     }
@@ -346,7 +351,7 @@ impl Handovers {
         self.sessions.iter().any(|coding| coding.session == session && coding.is_live(now))
     }
 
-    /// What was handed to sessions that are silent is unread again. It stays with them: one that comes back has it.
+    /// Makes items of silent sessions unread again. They stay with the session, in case it comes back.
     pub(crate) fn lapse(&mut self, now: TimestampMs) -> bool {
         if !self.is_stale(now) {
             return false;
@@ -362,7 +367,7 @@ impl Handovers {
         true
     }
 
-    /// What no other session was handed meanwhile is unread again.
+    /// Makes items unread again that no other session was shown meanwhile.
     fn bring_back(&mut self, spots: &[Spot]) {
         for spot in spots {
             if !self.is_pending(*spot) {
@@ -371,14 +376,14 @@ impl Handovers {
         }
     }
 
-    /// A page up to `to` was acknowledged that was read in this turn, behind `after` where that is said. What came back
-    /// since was not on it.
+    /// Notes that a page up to `to`, read after `after`, was acknowledged. Items that came back after
+    /// its turn were not on it.
     pub(crate) fn passed(&mut self, to: &Cursor, after: Option<&Cursor>) {
         self.returned.retain(|spot, turn| *turn > to.turn || !spot.is_between(after, to));
         self.held.retain(|spot| self.returned.contains_key(spot));
     }
 
-    /// A session was handed these; false past their number.
+    /// Notes that a session was shown these items; false beyond the limit of their number.
     pub(crate) fn show(
         &mut self,
         (session, client): (&str, &str),
@@ -407,7 +412,7 @@ impl Handovers {
         true
     }
 
-    /// Something happened in a session.
+    /// Processes an event of a session.
     pub(crate) fn event(
         &mut self,
         session: &str,
@@ -433,7 +438,7 @@ impl Handovers {
                     showing.cut.iter().for_each(|item| self.cut.insert(item));
                     settled.to.push(showing.to);
                 }
-                // It is unread already, or somebody else has taken it up.
+                // It is unread already, or another session has taken it up.
                 Fate::Back if showing.lapsed => {}
                 Fate::Back | Fate::Open => {
                     self.turn += 1;
@@ -444,12 +449,12 @@ impl Handovers {
         settled
     }
 
-    /// A sign of a session; whether it is worth writing.
+    /// Notes a sign of life of a session; returns whether it must be written.
     fn hear(&mut self, session: &str, client: &str, at: Moment, now: TimestampMs) -> bool {
         let used_last = self.sessions.iter().map(|coding| coding.worked).max().unwrap_or_default();
         let known = self.sessions.iter_mut().find(|coding| coding.session == session);
         let Some(coding) = known else {
-            // Who is unknown and gone is nobody.
+            // The end of an unknown session is ignored.
             if at.ends() {
                 return false;
             }
@@ -477,7 +482,7 @@ impl Handovers {
             coding.working = false;
             return was_live;
         }
-        // Whoever looks after a session that has ended is told so, and wakes nobody.
+        // A supervisor of a session that has ended learns this, and does not revive it.
         if at == Moment::Alive && coding.ended.is_some() {
             return false;
         }
@@ -507,7 +512,8 @@ impl Handovers {
         }
     }
 
-    /// Why what was not taken up waits, and since when; `None` where no coding agent was ever heard of.
+    /// Why an item waits that was not taken up, and since when; `None` if there was never a coding
+    /// agent.
     pub(crate) fn reason(&self, now: TimestampMs) -> Option<(Reason, Option<TimestampMs>)> {
         let live = || self.sessions.iter().filter(|coding| coding.is_live(now));
         if live().any(|coding| coding.hooks) {

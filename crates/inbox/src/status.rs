@@ -24,7 +24,7 @@ use crate::{
 };
 
 impl Inbox {
-    /// The states of a message; `None` when it is not there for the caller.
+    /// The states of a message; `None` if it does not exist for the caller.
     pub(crate) async fn status(
         &self,
         me: &AgentHandle,
@@ -52,7 +52,7 @@ impl Inbox {
         Ok(Some(MessageStatus { session_id, sequence, accepted_at, recipients, timed_out: false }))
     }
 
-    /// The state of a message for one recipient alone.
+    /// The state of a message for one recipient.
     async fn state_for(
         &self,
         agent: &AgentHandle,
@@ -171,7 +171,8 @@ impl MessageStates for Inbox {
     }
 }
 
-/// The state for an agent of another network: the furthest of what that network says and what the session shows.
+/// The state for an agent of another network: the most advanced of that network's report and what the
+/// session shows.
 fn guest(recipient: &Recipient, there: Option<&String>) -> RecipientStatus {
     let said: Option<State> = there.and_then(|word| serde_json::from_value(word.as_str().into()).ok());
     let shown = if recipient.answered_at.is_some() { State::Answered } else { State::Accepted };
@@ -188,12 +189,12 @@ fn guest(recipient: &Recipient, there: Option<&String>) -> RecipientStatus {
     }
 }
 
-/// The furthest of what is known.
+/// The most advanced known state.
 fn known(recipient: &Recipient, is_confirmed: bool, marked: State) -> State {
     let by_reading = if recipient.has_read { State::InContext } else { State::Accepted };
     let by_stack = if is_confirmed { State::Delivered } else { State::Accepted };
     let by_answer = if recipient.answered_at.is_some() { State::Answered } else { State::Accepted };
-    // A mark goes over what was given alone: the older part of a transcript never is.
+    // A mark covers only delivered items: never the older part of a transcript.
     let by_mark = if recipient.is_news { marked } else { State::Accepted };
     by_reading.max(by_stack).max(by_answer).max(by_mark)
 }

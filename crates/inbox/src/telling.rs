@@ -15,21 +15,21 @@ use crate::{
     wire::{Item, System, Trust},
 };
 
-/// Who reads, and when.
+/// The reader, and the time of the read.
 pub(crate) struct Reader {
     pub(crate) me: KnownAgent,
-    /// Who blocks it.
+    /// The agents that block it.
     pub(crate) blockers: Vec<AgentHandle>,
     pub(crate) now: TimestampMs,
 }
 
 impl Reader {
-    /// What it lets itself be disturbed by now.
+    /// Its current attention level.
     pub(crate) fn level(&self) -> AttentionLevel {
         self.me.state.attention().map_or(AttentionLevel::Open, |attention| attention.level_at(self.now))
     }
 
-    /// Whether the reader and another agent are across a block now.
+    /// Whether one of the reader and another agent blocks the other.
     pub(crate) fn is_blocked(&self, other: &AgentHandle) -> bool {
         self.me.state.blocks(other) || self.blockers.contains(other)
     }
@@ -56,7 +56,7 @@ impl Inbox {
         Ok(reaches && source.is_open(me, &stub.stream, stub.version, blockers).await?)
     }
 
-    /// What it says; `None` when the agent may not read it now, or it is settled.
+    /// Its text; `None` if the agent may not read it now, or it is settled.
     async fn description(&self, reader: &Reader, stub: &Stub) -> Result<Option<Description>, Fault> {
         match self.source(&stub.stream) {
             Some(source) => source.describe(&reader.me.handle, &stub.stream, stub.version).await,
@@ -64,7 +64,7 @@ impl Inbox {
         }
     }
 
-    /// The item as the agent gets it; `newer` of the same place follow it.
+    /// The item for the agent; `newer` is the number of newer ones of the same place.
     pub(crate) async fn item(
         &self,
         reader: &Reader,
@@ -94,7 +94,7 @@ impl Inbox {
     }
 }
 
-/// A frame as the agent gets it.
+/// A frame as an item.
 pub(crate) fn framed(reader: &Reader, frame: &RetainedFrame, newer: u64, room: usize) -> Item {
     let (text, truncated) = cut(&frame.payload, room);
     Item {
@@ -113,7 +113,7 @@ pub(crate) fn framed(reader: &Reader, frame: &RetainedFrame, newer: u64, room: u
     }
 }
 
-/// How much of a text there is room for behind those of a page so far: the first are whole, the last never nothing.
+/// The space for the next text of a page: the first texts are whole, and the last are never empty.
 pub(crate) fn room_behind(items: &[Item]) -> usize {
     let taken: usize = items.iter().map(|item| item.text.chars().count()).sum();
     PAGE_CHARS_MAX.saturating_sub(taken).clamp(TEXT_CHARS_MIN, TEXT_CHARS_MAX)
@@ -127,12 +127,12 @@ pub(crate) fn cut(text: &str, chars_max: usize) -> (String, bool) {
     }
 }
 
-/// How long a text is that was cut.
+/// The length of a text that was cut.
 fn length(text: &str, is_cut: bool) -> Option<u64> {
     is_cut.then(|| u64::try_from(text.chars().count()).unwrap_or(u64::MAX))
 }
 
-/// A text on one line, as long as a subject may be.
+/// A text on one line, cut to the longest subject.
 pub(crate) fn one_line(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (mut line, is_cut) = cut(&words, SUBJECT_CHARS_MAX);

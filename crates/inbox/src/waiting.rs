@@ -16,13 +16,13 @@ use crate::{
     wire::{MessageStatus, Page},
 };
 
-/// How often is looked again whether nothing was said of it.
+/// How often a wait looks again without a wake-up.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(15);
-/// How often the marks of a message's recipients are looked at while somebody waits for them.
+/// How often a wait polls the marks of a message's recipients.
 pub(crate) const LOOK_AT_MARKS_AFTER: Duration = Duration::from_millis(500);
 
 impl Inbox {
-    /// A page as soon as there is an item at least, or an empty one at the deadline.
+    /// Returns a page with at least one item as soon as possible, or an empty one at the deadline.
     pub(crate) async fn wait(
         &self,
         caller: &AgentCaller,
@@ -34,7 +34,7 @@ impl Inbox {
         let Some(_place) = desk.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
         let (mut changed, mut closed) = (desk.listen(), self.0.closed.subscribe());
         loop {
-            // Before the look, so that nothing that comes after it goes unheard.
+            // Before the look, so that every later change is noticed.
             changed.mark_unchanged();
             if *closed.borrow_and_update() {
                 return Err(Rejection::Stopping.into());
@@ -49,7 +49,7 @@ impl Inbox {
             tokio::select! {
                 _ = changed.changed() => {}
                 _ = closed.changed() => {}
-                // What was handed to a session that is silent comes back without anybody being told.
+                // Items of a silent session come back without a wake-up.
                 () = sleep_until(deadline.min(Instant::now() + LOOK_AGAIN_AFTER)) => {
                     if Instant::now() >= deadline {
                         return Ok(Page { timed_out: true, ..page });
@@ -59,8 +59,8 @@ impl Inbox {
         }
     }
 
-    /// What has become of a message, as soon as it has come so far with everybody, or at the deadline; `None` when it is not
-    /// there for the caller.
+    /// The status of a message, as soon as it has reached the state for every recipient, or at the
+    /// deadline; `None` if it does not exist for the caller.
     pub(crate) async fn wait_status(
         &self,
         caller: &AgentCaller,
@@ -71,7 +71,7 @@ impl Inbox {
         let deadline = Instant::now() + timeout;
         let desk = self.0.desks.open(&caller.handle);
         let Some(_place) = desk.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
-        // An answer is news of the caller. Marks of others wake nobody here: they are looked at again.
+        // An answer wakes the caller. Marks at other processes wake no reader here, so they are polled.
         let (mut changed, mut closed) = (desk.listen(), self.0.closed.subscribe());
         loop {
             changed.mark_unchanged();

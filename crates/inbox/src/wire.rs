@@ -28,11 +28,11 @@ const CLIENT_CHARS_MAX: usize = 64;
 pub struct Item {
     /// Stable: the same item has the same id at every read.
     pub id: String,
-    /// What it is.
+    /// The kind of item.
     pub kind: Kind,
     /// When it was composed, RFC 3339.
     pub at: String,
-    /// How long ago that was, in seconds.
+    /// Its age in seconds.
     pub age_s: u64,
     /// The authenticated sender; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,7 +93,7 @@ pub struct Page {
     /// The ids of items up to the cursor that are for another coding session: `held` of `POST /inbox/shown`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<String>,
-    /// With `coding_session`: what waits because the agent or the session is not `open`, or what waited until it was.
+    /// With `coding_session`: the items that wait because the agent or the session is not `open`, or waited until it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attention: Option<AttentionDigest>,
     /// Whether a wait ended without a new item.
@@ -101,31 +101,31 @@ pub struct Page {
     pub timed_out: bool,
 }
 
-/// What waits, or waited, because it may not disturb.
+/// A digest of the items that `focus` or `dnd` holds or held back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AttentionDigest {
-    /// What holds now: the stricter of what holds for the agent and for the session.
+    /// The current level: the stricter one of the agent and the session.
     pub level: AttentionLevel,
-    /// What held until now, if `level` is `open`.
+    /// The previous level, if `level` is `open`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub was: Option<AttentionLevel>,
-    /// Since when it holds, or when it began, RFC 3339.
+    /// When the period of `focus` or `dnd` began, RFC 3339.
     pub since: String,
-    /// Until when it holds or held, RFC 3339; absent if no end was named.
+    /// When it ends or ended, RFC 3339; absent if no end was set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
     /// The number of unread items that it holds or held back.
     pub waited: u64,
-    /// From whom; at most 10, those with the most items first.
+    /// Their senders, at most 10, those with the most items first.
     pub from: Vec<WaitedFrom>,
 }
 
-/// Whose items waited.
+/// A sender of waiting items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WaitedFrom {
-    /// Who.
+    /// The agent.
     pub agent: AgentHandle,
-    /// How many.
+    /// The number of its items.
     pub items: u64,
 }
 
@@ -138,7 +138,7 @@ fn is_none(count: &u64) -> bool {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AckState {
-    /// A program that hands it to the agent has it.
+    /// A program has it and will hand it to the agent.
     Delivered,
     /// It is in the model's context.
     Seen,
@@ -180,16 +180,16 @@ pub struct AckRequest {
     cut: Vec<CutText>,
 }
 
-/// What is acknowledged.
+/// The target of an acknowledgement.
 pub(crate) enum AckTarget {
-    /// A page of the inbox, and what it was asked for behind.
+    /// A page of the inbox, with the `after` of its read.
     Page { cursor: String, after: Option<String>, state: AckState, cut: Vec<CutItem> },
     /// Events of a session.
     Session(SessionId, Run),
 }
 
 impl AckRequest {
-    /// Which of the two it names.
+    /// The target that the request names.
     pub(crate) fn named(self) -> Result<AckTarget, Rejection> {
         match (self.cursor, self.session_id, self.sequence) {
             (Some(cursor), None, None) => {
@@ -230,7 +230,7 @@ pub struct MomentRequest {
     session: String,
     /// The coding agent, 1 to 64 characters.
     client: String,
-    /// What happened.
+    /// The event.
     event: Moment,
     /// The session of the network in which it `spoke`.
     session_id: Option<SessionId>,
@@ -256,7 +256,7 @@ pub struct ShownRequest {
     /// Those of `items` of which only the beginning was handed over.
     #[serde(default)]
     cut: Vec<CutText>,
-    /// Whether it was told of `attention` of the page too; it is not told of it again.
+    /// Whether the session also got the page's `attention`; it will not get that again.
     #[serde(default)]
     attention: bool,
 }
@@ -266,26 +266,26 @@ pub struct ShownRequest {
 pub struct CutText {
     /// The `id` of the item.
     id: String,
-    /// How many characters of its text were shown.
+    /// The number of characters that were shown.
     shown_characters: u64,
-    /// How many it has.
+    /// The number of characters in its text.
     characters: u64,
 }
 
-/// What `PUT /inbox/session/attention` takes.
+/// The body of `PUT /inbox/session/attention`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "AttendSession")]
 pub struct AttentionRequest {
     /// The coding agent's own id of a live session.
     pub(crate) session: String,
-    /// What may disturb it: everything (`open`), its own people, urgent messages and replies (`focus`), or nothing (`dnd`).
+    /// The items that may disturb it: all (`open`), those of its owner's agents, urgent ones and replies (`focus`), or none (`dnd`).
     pub(crate) attention: AttentionLevel,
     /// When `focus` or `dnd` ends, in ms since the epoch; until it is changed when absent.
     attention_until: Option<u64>,
 }
 
 impl AttentionRequest {
-    /// What is to hold, where it can be meant.
+    /// The change, if it is valid.
     pub(crate) fn change(&self, now: TimestampMs) -> Result<AttentionChange, Rejection> {
         let change = AttentionChange { level: self.attention, until: self.attention_until.map(TimestampMs) };
         let wrong = || invalid("`attention_until` must lie ahead, by at most 366 days, and `open` has none.");
@@ -293,32 +293,32 @@ impl AttentionRequest {
     }
 }
 
-/// The answer to it.
+/// The response of `PUT /inbox/session/attention`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SessionAttention")]
 pub struct AttentionView {
     /// The coding agent's own id of the session.
     pub session: String,
-    /// What may disturb it.
+    /// Its attention level.
     pub attention: AttentionLevel,
-    /// Until when, RFC 3339, if an end was named.
+    /// When that ends, RFC 3339, if an end was set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attention_until: Option<String>,
 }
 
-/// What `POST /inbox/address` takes.
+/// The body of `POST /inbox/address`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[schemars(rename = "AddressSession")]
 pub struct AddressRequest {
-    /// Whose coding agent: an agent of the same owner.
+    /// The agent of the coding session: an agent of the same owner.
     pub(crate) agent: AgentHandle,
     /// The coding agent's own name of its session.
     pub(crate) coding_session: String,
-    /// The session of the network that is for it.
+    /// The session of the network whose items are for it.
     pub(crate) session_id: SessionId,
 }
 
-/// Whose moment it is.
+/// The source and event of a report.
 pub(crate) struct CodingEvent {
     pub(crate) session: String,
     pub(crate) client: String,
@@ -326,19 +326,20 @@ pub(crate) struct CodingEvent {
     pub(crate) spoke_in: Option<SessionId>,
 }
 
-/// What a session was shown: the moment, the page's cursor, its items, and what it left out.
+/// The parsed body of `POST /inbox/shown`: the event, the page's cursor, its items, and those it left
+/// out.
 pub(crate) struct ToldShown {
     pub(crate) told: CodingEvent,
     pub(crate) cursor: String,
     pub(crate) spots: Vec<Spot>,
     pub(crate) held: Vec<Spot>,
     pub(crate) cut: Vec<CutItem>,
-    /// Whether it was told of what had waited.
+    /// Whether the session got the digest of waiting items.
     pub(crate) digest: bool,
 }
 
 impl MomentRequest {
-    /// What it says, where it says it as it must.
+    /// The validated request.
     pub(crate) fn check(self) -> Result<CodingEvent, Rejection> {
         let Self { session, client, event, session_id: spoke_in } = self;
         if spoke_in.is_some() != (event == Moment::Spoke) {
@@ -353,7 +354,7 @@ impl MomentRequest {
 }
 
 impl ShownRequest {
-    /// What it says, where it says it as it must.
+    /// The validated request.
     pub(crate) fn check(self) -> Result<ToldShown, Rejection> {
         let Self { session, client, event, cursor, items, held, cut, attention: digest } = self;
         let told = MomentRequest { session, client, event, session_id: None }.check()?;
@@ -375,7 +376,7 @@ impl ShownRequest {
     }
 }
 
-/// What was cut, where it is said as it must be.
+/// The cut items, if they are valid.
 fn cut_items(cut: &[CutText]) -> Result<Vec<CutItem>, Rejection> {
     let wrong = || {
         invalid("`cut` has at most 100 ids of the page, each with `shown_characters` below its `characters`.")
@@ -395,13 +396,13 @@ fn invalid(text: &str) -> Rejection {
     Rejection::InvalidBody(Refusal::malformed("invalid_body", text.to_owned()))
 }
 
-/// The answer to both.
+/// The response of `POST /inbox/session` and `POST /inbox/shown`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SessionTold")]
 pub struct SessionView {
     /// The coding agent's own id of the session.
     pub session: String,
-    /// Whether it counts as live.
+    /// Whether the session counts as live.
     pub live: bool,
 }
 
@@ -436,7 +437,7 @@ pub struct CodingSession {
     /// `focus` or `dnd`, if it does not let everything disturb it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attention: Option<AttentionLevel>,
-    /// Until when, RFC 3339, if an end was named.
+    /// When that ends, RFC 3339, if an end was set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attention_until: Option<String>,
 }
@@ -446,10 +447,10 @@ pub struct CodingSession {
 pub struct DeliveryDelay {
     /// `focus`, `dnd`, `not_joined`, `rest_unread`, `next_event`, `hooks_off` or `no_live_session`.
     pub reason: Reason,
-    /// Since when, RFC 3339, if it is known.
+    /// Since when, RFC 3339, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<String>,
-    /// Until when, RFC 3339, if it is known: of `focus` and `dnd`.
+    /// When that ends, RFC 3339, if known: of `focus` and `dnd`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }
@@ -465,7 +466,7 @@ pub struct MessageStatus {
     pub accepted_at: String,
     /// The other participants.
     pub recipients: Vec<RecipientStatus>,
-    /// Whether a wait ended before it had come so far with everybody.
+    /// Whether a wait ended before every recipient had reached the state.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
 }
@@ -473,11 +474,11 @@ pub struct MessageStatus {
 /// The known state of a message for one recipient.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RecipientStatus {
-    /// Who.
+    /// The agent.
     pub agent: AgentHandle,
     /// The most advanced of `accepted`, `delivered`, `shown`, `in_context`, `answered`, `acknowledged`; or `expired`.
     pub state: State,
-    /// When it answered, RFC 3339; absent if it is not known.
+    /// When it answered, RFC 3339; absent if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
     /// Why it waits; absent if a model has it, or if nothing is known.

@@ -30,25 +30,25 @@ pub use peers::Subjects;
 
 /// Replicas of a stream; with [`Options::dev`] one is enough.
 pub const REPLICAS: usize = 3;
-/// How long an opening waits between two tries.
+/// The pause between two attempts to open.
 const AGAIN: Duration = Duration::from_millis(250);
-/// So many records are asked for at once.
+/// The number of concurrent record reads.
 const READS_AT_ONCE: usize = 32;
-/// Most bytes of a record that goes along with its hint.
+/// Largest record that a hint includes, in bytes.
 const HINT_OCTETS_MAX: usize = 1 << 20;
-/// How long a short-lived journal keeps a record, how many, and how many bytes.
+/// The limits of a short-lived journal: age, records and bytes.
 const SHORT_AGE: Duration = Duration::from_secs(300);
 const SHORT_RECORDS: i64 = 65_536;
 const SHORT_OCTETS: i64 = 256 << 20;
 
-/// How servers are used.
+/// How the servers are used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The name of the network, whose streams these are: 1 to 32 of a-z, 0-9 and `-`.
+    /// The name of the network that owns the streams: 1 to 32 of a-z, 0-9 and `-`.
     pub network: String,
-    /// Whether one server alone will do, which loses what it loses.
+    /// Whether a single server suffices, at the risk of losing records.
     pub dev: bool,
-    /// How long an opening waits for servers that start.
+    /// How long opening waits for servers that start.
     pub start_wait: Duration,
 }
 
@@ -61,19 +61,19 @@ pub enum Retention {
     Shortly,
 }
 
-/// Why there is no journal.
+/// Why a journal could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The text that names the servers.
+    /// The text does not name servers.
     #[error("{0:?} names no NATS servers: write nats://HOST:PORT, several apart by commas")]
     Servers(String),
-    /// The name of the network.
+    /// The name of the network is not valid.
     #[error("{0:?} can't be the name of a network: 1 to 32 of a-z, 0-9 and `-`")]
     Network(String),
-    /// They can't be reached, or have no leader.
+    /// The servers can't be reached, or have no leader.
     #[error("the NATS servers are not ready: {0}")]
     NotReady(String),
-    /// They must not be used.
+    /// The servers must not be used.
     #[error(transparent)]
     Unfit(#[from] Unfit),
 }
@@ -86,7 +86,7 @@ pub struct Nats {
     options: Options,
 }
 
-/// One stream.
+/// The journal in one stream.
 #[derive(Debug, Clone)]
 pub struct JetStream {
     client: Client,
@@ -96,23 +96,23 @@ pub struct JetStream {
     hints: String,
 }
 
-/// How the servers keep a journal.
+/// The state of a journal on the servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
     /// The name of the stream.
     pub stream: String,
-    /// Where it begins and ends.
+    /// Its first and last records.
     pub extent: Extent,
-    /// Bytes that it takes.
+    /// Its size in bytes.
     pub octets: u64,
-    /// The server that leads; absent while there is none.
+    /// The leading server; absent while there is none.
     pub leader: Option<String>,
-    /// The other servers that keep it: name, and whether it is up to date.
+    /// The other replicas: the server's name, and whether it is up to date.
     pub others: Vec<(String, bool)>,
 }
 
 impl Nats {
-    /// Connects to one of the servers, `nats://a,nats://b,nats://c`, and looks whether it is fit.
+    /// Connects to one of the servers, `nats://a,nats://b,nats://c`, and checks its requirements.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -128,10 +128,10 @@ impl Nats {
         let client = loop {
             let connecting = ConnectOptions::new()
                 .name("plenary")
-                // A node knows what it says itself.
+                // A node knows its own messages.
                 .no_echo()
                 .connection_timeout(ANSWER_MAX)
-                // A server that does not answer three of them is left for another.
+                // A server that does not answer three pings is replaced by another.
                 .ping_interval(Duration::from_secs(2))
                 .reconnect_delay_callback(|tries| Duration::from_millis((20 << tries.min(5)).min(500)))
                 .subscription_capacity(HINTS_WAITING_MAX);
@@ -150,7 +150,7 @@ impl Nats {
         Ok(Self { client, context, options })
     }
 
-    /// The journal of a name, which is made if it is not there.
+    /// The journal of a name; created if it does not exist.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -172,7 +172,7 @@ impl Nats {
         Ok(JetStream { client: self.client.clone(), context: self.context.clone(), stream, subject, hints })
     }
 
-    /// How the servers keep a journal; `None` where there is none.
+    /// The state of a journal on the servers; `None` if there is none.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -275,7 +275,7 @@ impl JetStream {
         Ok(())
     }
 
-    /// Tells the others. A hint that is lost is made up for by their next look.
+    /// Sends a hint to the other nodes. A lost hint only delays them until their next read.
     async fn hint(&self, sequence: u64, body: &Bytes) {
         let goes_along = body.len() <= HINT_OCTETS_MAX;
         let mut told = BytesMut::with_capacity(8 + if goes_along { body.len() } else { 0 });
@@ -302,7 +302,7 @@ impl JetStream {
         }
     }
 
-    /// Asked of the leader: another replica may be behind.
+    /// Reads from the leader: another replica may be behind.
     async fn read_now(&self, after: u64, max: usize) -> Result<Vec<Record>, ReadError> {
         let Extent { last, .. } = self.extent_now().await?;
         let max = max.min(READ_RECORDS_MAX) as u64;
@@ -316,7 +316,7 @@ impl JetStream {
                     records.push(record);
                 }
                 Ok(None) => break,
-                // What stands before it is good for something.
+                // The records before it are still useful.
                 Err(_) if !records.is_empty() => break,
                 Err(error) => return Err(error),
             }
@@ -327,7 +327,7 @@ impl JetStream {
     async fn listen(&self) -> Result<Hints, ReadError> {
         let subscribed = async {
             let told = self.client.subscribe(self.hints.clone()).await.map_err(unavailable)?;
-            // What is published after this is heard.
+            // Every record that is published after this arrives as a hint.
             self.client.flush().await.map_err(unavailable)?;
             Ok(told)
         };

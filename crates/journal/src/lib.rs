@@ -1,5 +1,5 @@
-//! A replicated journal: numbered records without gaps, each appended only if it is the next one. It orders the
-//! records of a cluster's nodes and has no other task.
+//! A replicated journal: numbered records without gaps, each appended only if it is the next one. Its
+//! only task is to order the records of a cluster's nodes.
 //! Must not know: the content of a record, or any protocol.
 
 pub mod jetstream;
@@ -22,25 +22,26 @@ use tokio::sync::mpsc;
 
 pub use settle::{Settlement, settle};
 
-/// Largest record, in bytes. A server must take messages of [`PAYLOAD_OCTETS_MIN`].
+/// Largest record, in bytes. A server must accept messages of [`PAYLOAD_OCTETS_MIN`].
 pub const RECORD_OCTETS_MAX: usize = 7 << 20;
-/// The least `max_payload` of a server: a record, its number and headers.
+/// The least `max_payload` of a server: it must fit a record, its number and headers.
 pub const PAYLOAD_OCTETS_MIN: usize = 8 << 20;
-/// Within that a journal answers, if only that it can't.
+/// The time within which a journal answers or fails.
 pub const ANSWER_MAX: Duration = Duration::from_secs(2);
-/// Most records that one read gives.
+/// Most records of one read.
 pub const READ_RECORDS_MAX: usize = 256;
-/// Bytes of records after which a read ends, whatever their number.
+/// A read ends after this many bytes, whatever the number of records.
 pub const READ_OCTETS_MAX: usize = 8 << 20;
-/// Most hints that wait for their reader; past it hints are lost, and records are read by their numbers.
+/// Most hints that wait for their reader. Beyond it hints are lost, and records are read by their
+/// numbers.
 pub const HINTS_WAITING_MAX: usize = 1_024;
-/// Most bytes of records that wait with them; past it hints come without.
+/// Most bytes of records that wait with hints; beyond it hints come without records.
 pub const HINTS_OCTETS_MAX: usize = 16 << 20;
 
 /// A boxed answer.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A record in its place.
+/// A record with its number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// Its number, without gaps from 1.
@@ -49,84 +50,85 @@ pub struct Record {
     pub body: Bytes,
 }
 
-/// That a record is there, said without a promise to say it of each.
+/// A notice that a record exists. Not every record gets one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hint {
     /// The record's number.
     pub sequence: u64,
-    /// Its bytes, where they came along.
+    /// Its bytes, if they were included.
     pub body: Option<Bytes>,
 }
 
-/// Where a journal begins and ends.
+/// The first and last numbers of a journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Extent {
-    /// The number of the oldest record that is kept; past `last` when none is.
+    /// The number of the oldest record that is kept; above `last` if there is none.
     pub first: u64,
-    /// The number of the last record, 0 of an empty journal.
+    /// The number of the last record, 0 in an empty journal.
     pub last: u64,
 }
 
 /// Why a record was not published, as far as is known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PublishError {
-    /// It would not be the next one. It may be that an earlier try of the same record has taken the place.
+    /// The record would not be the next one. An earlier attempt to publish it may have taken that
+    /// number.
     #[error("another record has that number")]
     Conflict,
-    /// It may or may not be there.
+    /// The record may or may not have been published.
     #[error("the journal did not answer: {0}")]
     Unknown(String),
-    /// It is not there, and never will be.
+    /// The record was not published, and never will be.
     #[error("a record of {0} bytes is too large")]
     TooLarge(usize),
 }
 
-/// Why records were not read.
+/// Why a read failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// The journal can't be reached, or has no leader now.
     #[error("the journal is unavailable: {0}")]
     Unavailable(String),
-    /// A record that was published can't be read.
+    /// A published record can't be read.
     #[error("the journal lacks record {0}")]
     Hole(u64),
 }
 
-/// The journal. Each answer comes within about [`ANSWER_MAX`].
+/// The journal. Each call returns within about [`ANSWER_MAX`].
 pub trait Journal: Send + Sync + 'static {
     /// Appends the record that follows `after`, if it is the next one.
     fn publish(&self, after: u64, body: Bytes) -> Answer<'_, Result<(), PublishError>>;
-    /// The records behind `after` in order, at most `max` and [`READ_RECORDS_MAX`], and none more once they have
-    /// [`READ_OCTETS_MAX`] bytes; none only at the journal's end. What was published before the read began is read, unless
-    /// the journal's leader has just been deposed and does not know it.
+    /// The records after `after` in order: at most `max` and [`READ_RECORDS_MAX`], and no more once they
+    /// have [`READ_OCTETS_MAX`] bytes. Empty only at the journal's end. Includes everything published
+    /// before the read began, unless the leader has just been replaced without knowing it.
     fn read(&self, after: u64, max: usize) -> Answer<'_, Result<Vec<Record>, ReadError>>;
-    /// How far it reaches, as its leader knows it.
+    /// The extent of the journal, as its leader knows it.
     fn extent(&self) -> Answer<'_, Result<Extent, ReadError>>;
-    /// Hints of what is published from now on, by this process or another; some may be lost or come twice.
+    /// Hints of future records, from this process or another; some may be lost or come twice.
     fn hints(&self) -> Answer<'_, Result<Hints, ReadError>>;
-    /// Asks that another replica leads: this one lacks a record that was published, or gives another one. It may be that
-    /// none of them can.
+    /// Requests another leader, because this one lacks a published record or returns a different one. It
+    /// may be that no replica is better.
     fn mistrust(&self) -> Answer<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 }
 
-/// Hints as they come.
+/// The receiver of hints.
 #[derive(Debug)]
 pub struct Hints {
     waiting: mpsc::Receiver<Hint>,
-    /// Bytes of the records that wait.
+    /// Bytes of the waiting records.
     octets: Arc<AtomicUsize>,
 }
 
-/// Where hints come from. A reader that does not read keeps at most [`HINTS_WAITING_MAX`] of them.
+/// The sender of hints. For a reader that does not read it keeps at most [`HINTS_WAITING_MAX`] of them.
 #[derive(Debug)]
 pub(crate) struct HintSender {
     to: mpsc::Sender<Hint>,
     octets: Arc<AtomicUsize>,
 }
 
-/// A way for hints.
+/// A channel for hints.
 pub(crate) fn hint_channel() -> (HintSender, Hints) {
     let (to, waiting) = mpsc::channel(HINTS_WAITING_MAX);
     let octets = Arc::<AtomicUsize>::default();
@@ -134,10 +136,11 @@ pub(crate) fn hint_channel() -> (HintSender, Hints) {
 }
 
 impl HintSender {
-    /// Gives a hint to the reader, without its record where too much waits; false once there is no reader any more.
+    /// Sends a hint to the reader, without its record if too many bytes wait; false if there is no
+    /// reader.
     pub(crate) fn send(&self, mut hint: Hint) -> bool {
         let octets = hint.body.as_ref().map_or(0, Bytes::len);
-        // One sender alone adds to it.
+        // There is only one sender.
         if self.octets.load(Ordering::Relaxed) + octets > HINTS_OCTETS_MAX {
             hint.body = None;
         }
@@ -153,14 +156,14 @@ impl HintSender {
         }
     }
 
-    /// Waits until there is no reader any more.
+    /// Waits until there is no reader.
     pub(crate) async fn closed(&self) {
         self.to.closed().await;
     }
 }
 
 impl Hints {
-    /// The next hint; `None` once the journal is gone.
+    /// The next hint; `None` after the journal has closed.
     pub async fn next(&mut self) -> Option<Hint> {
         let hint = self.waiting.recv().await?;
         Some(self.taken(hint))

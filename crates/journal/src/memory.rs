@@ -13,26 +13,26 @@ use crate::{
     peers::{Address, MessageSender, Messages, NodeId, Peers, message_channel},
 };
 
-/// What is to go wrong.
+/// An injected fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rig {
-    /// The next publications are done, and nobody is told.
+    /// The next publications succeed without an answer.
     LoseAnswers(usize),
-    /// The next publications are lost, and nobody is told.
+    /// The next publications are lost without an answer.
     LosePublications(usize),
-    /// The next publications conflict with nothing.
+    /// The next publications fail with a false conflict.
     Conflict(usize),
-    /// Nothing is answered in time until it is called off.
+    /// No call is answered in time, until this is switched off.
     Stall(bool),
-    /// No hint is given until it is called off.
+    /// No hint is sent, until this is switched off.
     Mute(bool),
     /// The next messages between nodes are lost.
     LoseMessages(usize),
-    /// No message passes between nodes until it is called off.
+    /// No message reaches a node, until this is switched off.
     Deaf(bool),
 }
 
-/// A journal in memory. Clones are the same journal.
+/// A journal in memory. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct Memory(Arc<Inner>);
 
@@ -56,13 +56,13 @@ struct State {
 }
 
 impl Memory {
-    /// Without a record.
+    /// An empty journal.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Makes something go wrong.
+    /// Injects a fault.
     pub fn rig(&self, rig: Rig) {
         let mut state = self.0.state.lock();
         match rig {
@@ -86,12 +86,12 @@ impl Memory {
         }
     }
 
-    /// Forgets the records behind `last`, as no journal should.
+    /// Drops the records after `last`, which no real journal does.
     pub fn cut(&self, last: u64) {
         self.0.state.lock().records.truncate(usize::try_from(last).unwrap_or(usize::MAX));
     }
 
-    /// Whether it answers in time.
+    /// Whether the journal answers in time.
     async fn flows(&self) -> bool {
         let mut stalled = self.0.stalled.subscribe();
         // The sender lives as long as `self`.
@@ -130,7 +130,7 @@ fn counted_down(count: &mut usize) -> bool {
     is_on
 }
 
-/// Where a record lies; the first has the number 1.
+/// The index of a record; the first record has the number 1.
 fn place(sequence: u64) -> Option<usize> {
     usize::try_from(sequence.checked_sub(1)?).ok()
 }

@@ -1,5 +1,6 @@
-//! Messages between the nodes that share a journal: quick, to one node or to all, without a promise that they arrive.
-//! Must not know: the content of a message, or what it is for.
+//! Messages between the nodes that share a journal: fast, to one node or to all, without a guarantee of
+//! delivery.
+//! Must not know: the content or purpose of a message.
 
 use std::sync::{
     Arc,
@@ -11,12 +12,12 @@ use tokio::sync::mpsc;
 
 use crate::{Answer, ReadError};
 
-/// Most messages that wait for their reader; past it more are lost.
+/// Most messages that wait for their reader; beyond it messages are lost.
 pub const MESSAGES_WAITING_MAX: usize = 1_024;
-/// Most bytes of the messages that wait, whatever their number; past it more are lost. One message always fits.
+/// Most bytes of the waiting messages; beyond it messages are lost. One message always fits.
 pub const MESSAGES_OCTETS_MAX: usize = 32 << 20;
 
-/// A running node. A process that starts again is another one.
+/// A running node. After a restart a process has another id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NodeId(pub u64);
 
@@ -26,38 +27,38 @@ impl std::fmt::Display for NodeId {
     }
 }
 
-/// Who is to get a message.
+/// The recipient of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Address {
     /// Every node that listens.
     All,
-    /// One of them.
+    /// One node.
     One(NodeId),
 }
 
-/// The way between the nodes.
+/// The channel between the nodes.
 pub trait Peers: Send + Sync + 'static {
-    /// Sends a message. It may be lost, and may come to its sender too.
+    /// Sends a message. It may be lost, and may also reach its sender.
     fn send(&self, to: Address, body: Bytes) -> Answer<'_, ()>;
-    /// The messages to `node` and to all, from now on, as they come.
+    /// The messages to `node` and to all, from now on.
     fn listen(&self, node: NodeId) -> Answer<'_, Result<Messages, ReadError>>;
 }
 
-/// Messages as they come.
+/// The receiver of messages.
 #[derive(Debug)]
 pub struct Messages {
     waiting: mpsc::Receiver<Bytes>,
     octets: Arc<AtomicUsize>,
 }
 
-/// Where messages come from.
+/// The sender of messages.
 #[derive(Debug, Clone)]
 pub(crate) struct MessageSender {
     to: mpsc::Sender<Bytes>,
     octets: Arc<AtomicUsize>,
 }
 
-/// A way for messages.
+/// A channel for messages.
 pub(crate) fn message_channel() -> (MessageSender, Messages) {
     let (to, waiting) = mpsc::channel(MESSAGES_WAITING_MAX);
     let octets = Arc::<AtomicUsize>::default();
@@ -65,7 +66,7 @@ pub(crate) fn message_channel() -> (MessageSender, Messages) {
 }
 
 impl MessageSender {
-    /// Gives a message to the reader, or loses it where too much waits; false once there is no reader any more.
+    /// Gives a message to the reader, or drops it if too many bytes wait; false if there is no reader.
     pub(crate) fn send(&self, body: Bytes) -> bool {
         let octets = body.len();
         let before = self.octets.fetch_add(octets, Ordering::AcqRel);
@@ -77,14 +78,14 @@ impl MessageSender {
         !matches!(sent, Err(mpsc::error::TrySendError::Closed(_)))
     }
 
-    /// Waits until there is no reader any more.
+    /// Waits until there is no reader.
     pub(crate) async fn closed(&self) {
         self.to.closed().await;
     }
 }
 
 impl Messages {
-    /// The next message; `None` once the way is gone.
+    /// The next message; `None` after the channel has closed.
     pub async fn next(&mut self) -> Option<Bytes> {
         let body = self.waiting.recv().await?;
         Some(self.taken(body))

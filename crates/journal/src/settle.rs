@@ -8,24 +8,25 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::{Journal, PublishError, Record};
 
-/// The first pause before a record is looked up again, and the longest.
+/// The first and the longest pause before a record is looked up again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(200));
 
-/// What became of it.
+/// The result of a publication.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settlement {
-    /// It is the record behind `after`.
+    /// Our record follows `after`.
     Ours,
-    /// Another record has that number, which is this: ours will never be there.
+    /// This other record follows `after`: ours will never be in the journal.
     Others(Record),
-    /// It is not known; it may still come to stand behind `after`, and nowhere else.
+    /// Unknown: our record may still come to follow `after`, but can't get any other number.
     Unknown(String),
-    /// It is too large, and not there.
+    /// The record is too large and was not published.
     TooLarge(usize),
 }
 
-/// Publishes a record until it is known what became of it, or until `until`. The bytes of a record must be like those of
-/// no other. It is safe to publish again what was not answered: of two tries at most one can follow `after`.
+/// Publishes a record until its fate is known, or until `until`. The bytes of each record must be
+/// unique. It is safe to publish again without an answer: of two attempts at most one can follow
+/// `after`.
 pub async fn settle(journal: &dyn Journal, after: u64, body: &Bytes, until: Instant) -> Settlement {
     let mut pause = PAUSES.0;
     loop {

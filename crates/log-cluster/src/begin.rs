@@ -1,6 +1,6 @@
-//! The beginning of a cluster's log from a store of its own: everything in it becomes the first records of an empty
-//! journal, with the positions and versions that it has.
-//! Must not know: who asked for it.
+//! Starts a cluster's log from an existing store: its content becomes the first records of an empty
+//! journal, with unchanged positions and versions.
+//! Must not know: the caller.
 
 use std::{path::Path, time::Duration};
 
@@ -15,14 +15,14 @@ use crate::{
     record::{self, BEGINNING, Notes},
 };
 
-/// About so many bytes make a record: one entry of the journal's consensus.
+/// The approximate size of a record in bytes: one entry of the journal's consensus.
 const PART_OCTETS: usize = 192 << 10;
-/// Parts that wait for the journal.
+/// Most parts that wait for the journal.
 const PARTS_WAITING_MAX: usize = 4;
-/// How long the journal may be away meanwhile.
+/// How long the journal may be unavailable meanwhile.
 const SETTLE_MAX: Duration = Duration::from_secs(30);
 
-/// Why a cluster was not begun.
+/// Why a cluster could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum BeginError {
     /// The store can't be read.
@@ -40,7 +40,7 @@ pub enum BeginError {
     /// The store is a replica already.
     #[error("the store is a replica of a cluster's log already")]
     IsReplica,
-    /// A record was not taken.
+    /// A record was not written.
     #[error("record {0} was not written: {1}; the journal has the records before it and must not be used")]
     Broken(u64, String),
     /// The file can't be set aside.
@@ -48,18 +48,19 @@ pub enum BeginError {
     Aside(#[from] OpenError),
 }
 
-/// What was begun.
+/// The result of a start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BeginReport {
-    /// How many records the journal has.
+    /// The number of records in the journal.
     pub records: u64,
     /// The position of the last event.
     pub head: Position,
-    /// Where the store's file is now; the node builds its replica from the journal.
+    /// The new path of the store's file; the node builds its replica from the journal.
     pub aside: std::path::PathBuf,
 }
 
-/// Writes the store in `directory` to an empty journal. Nobody may have the store open, and no node may run on the journal.
+/// Writes the store in `directory` to an empty journal. No process may have the store open, and no node
+/// may run on the journal.
 ///
 /// # Errors
 /// See [`BeginError`].
@@ -85,7 +86,7 @@ pub async fn begin(journal: &dyn Journal, directory: &Path) -> Result<BeginRepor
     let read = reading.await.map_err(|_| OpenError::BrokenOff)??;
     let export = read.ok_or(BeginError::IsReplica)?;
     let head = export.head();
-    // The lock goes with it.
+    // This also releases the lock.
     drop(export);
     let aside = set_replica_aside(directory).map_err(OpenError::from)?;
     Ok(BeginReport { records: last.sequence, head, aside })

@@ -1,6 +1,6 @@
-//! Forms that records and the messages between nodes share: index changes, keys, and outcomes of appends. The stored
-//! ones are frozen. Pure.
-//! Must not know: what they are a part of.
+//! The forms that records and the messages between nodes share: index changes, keys, and outcomes of
+//! appends. The stored ones are frozen. Pure.
+//! Must not know: the records and messages that contain them.
 
 use bytes::Bytes;
 use plenary_kernel::{Position, Version};
@@ -15,7 +15,7 @@ pub(crate) struct StoredIndex {
     name: String,
     #[prost(string, tag = "2")]
     key: String,
-    /// Absent: the key goes.
+    /// Absent: the key is deleted.
     #[prost(bytes = "bytes", optional, tag = "3")]
     value: Option<Bytes>,
 }
@@ -69,16 +69,16 @@ impl StoredKey {
     }
 }
 
-/// What came of the batches of one node, in their order.
+/// The outcomes of one node's batches, in order.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct StoredOutcomes {
     /// The position of the last event before them.
     #[prost(uint64, tag = "1")]
     head: u64,
-    /// Of each batch one more than its number of events; 0 of one that wrote nothing.
+    /// For each batch the number of its events plus one; 0 if it wrote nothing.
     #[prost(uint64, repeated, tag = "2")]
     written: Vec<u64>,
-    /// What came of those.
+    /// The outcomes of the batches that wrote nothing.
     #[prost(message, repeated, tag = "3")]
     refused: Vec<StoredRefusal>,
 }
@@ -103,7 +103,7 @@ enum Refusal {
     Corrupt(String),
 }
 
-/// What is not as it was expected, and how it is.
+/// A failed condition: its name and the actual version.
 #[derive(Clone, PartialEq, Message)]
 struct NamedConflict {
     #[prost(string, tag = "1")]
@@ -113,7 +113,7 @@ struct NamedConflict {
 }
 
 impl StoredOutcomes {
-    /// Of batches that were decided one behind the other.
+    /// The stored form of the outcomes of consecutive batches.
     pub(crate) fn of(outcomes: &[PlanResult]) -> Self {
         let mut stored = Self::default();
         let mut is_first = true;
@@ -142,7 +142,7 @@ impl StoredOutcomes {
         stored
     }
 
-    /// The outcomes; `None` if these are none.
+    /// The outcomes; `None` if the form is invalid.
     pub(crate) fn read(self) -> Option<Vec<PlanResult>> {
         let mut refused = self.refused.into_iter();
         let mut head = Position(self.head);

@@ -15,20 +15,20 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// Most reads that wait to be let through; past it a read waits before it is counted.
+/// Most reads that wait for the journal; beyond it a read waits for a slot in the queue.
 const READS_WAITING_MAX: usize = 4_096;
-/// So long after a journal did not answer, reads do not wait for it.
+/// How long reads do not wait for a journal that has failed to answer.
 const CUT_OFF: Duration = Duration::from_secs(2);
 
 /// The reads of a node.
 pub(crate) struct Fresh {
     pub(crate) inner: Arc<dyn Reads>,
     ask: mpsc::Sender<oneshot::Sender<()>>,
-    /// The file that says that the replica is damaged.
+    /// The marker file of a damaged replica.
     mark: PathBuf,
 }
 
-/// What lets reads through.
+/// The gate that reads pass.
 pub(crate) struct Gate {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) applied: watch::Receiver<u64>,
@@ -37,14 +37,15 @@ pub(crate) struct Gate {
 }
 
 impl Fresh {
-    /// Reads of a replica through a gate, whose task is begun.
+    /// The reads of a replica behind a gate; starts the gate's task.
     pub(crate) fn new(inner: Arc<dyn Reads>, gate: Gate, mark: PathBuf) -> Self {
         let (ask, asked) = mpsc::channel(READS_WAITING_MAX);
         tokio::spawn(gate.keep(asked));
         Self { inner, ask, mark }
     }
 
-    /// Reads once the file is as fresh as the journal. A file that turns out to be damaged is marked.
+    /// Reads after the file is as fresh as the journal. Marks the replica if the file turns out to be
+    /// damaged.
     fn read<'a, T: 'a>(&'a self, read: impl Future<Output = Result<T, Fault>> + Send + 'a) -> Read<'a, T> {
         Box::pin(async move {
             self.ready().await;
@@ -105,7 +106,7 @@ impl Gate {
             *wanted = last.max(*wanted);
             is_more
         });
-        // A node that has ended applies nothing more.
+        // A node that has ended applies no more records.
         let _ = self.applied.wait_for(|applied| *applied >= last).await;
         Ok(())
     }

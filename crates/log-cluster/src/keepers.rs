@@ -1,40 +1,40 @@
-//! Which other nodes keep the log, and up to which record: what an acknowledgement waits for.
-//! Must not know: how that is learnt.
+//! The other nodes, with the last record that each has on disk: an acknowledgement waits for them.
+//! Must not know: the source of these reports.
 
 use std::{collections::HashMap, time::Duration};
 
 use plenary_journal::peers::NodeId;
 use tokio::time::Instant;
 
-/// So long after its last word a node is not counted on.
+/// How long a node counts as alive after its last message.
 const ALIVE: Duration = Duration::from_secs(3);
-/// How long an acknowledgement waits for a node that is there, but does not keep up.
+/// How long an acknowledgement waits for a node that is alive but does not keep up.
 pub(crate) const KEPT_MAX: Duration = Duration::from_secs(2);
-/// Most nodes that are remembered; past it those that are silent are forgotten, then no more are taken in.
+/// Most nodes that are remembered; beyond it those that are silent are forgotten, then no more are taken in.
 pub(crate) const NODES_MAX: usize = 256;
 
-/// Who must have a record on disk, besides the journal, before it is acknowledged.
+/// The nodes that must have a record on disk, besides the journal, before it is acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keep {
-    /// The node that acknowledges it.
+    /// The acknowledging node only.
     One,
-    /// Another node too; the node that writes acknowledges alone while no other is there.
+    /// Another node too; without another living node, the writing node acknowledges alone.
     #[default]
     Two,
-    /// Another node too, whatever happens.
+    /// Another node too, always.
     TwoAlways,
 }
 
-/// May a record be acknowledged?
+/// Whether a record may be acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum May {
-    /// It may.
+    /// Yes.
     Now,
-    /// It may, although no other node keeps it.
+    /// Yes, although no other node has it.
     Alone,
     /// Not yet.
     Wait,
-    /// It may not, and waited long enough.
+    /// No: it has waited too long.
     Never,
 }
 
@@ -50,7 +50,7 @@ impl Keepers {
         Self { keep, nodes: HashMap::new() }
     }
 
-    /// A node says up to which record it has the log on disk.
+    /// Records the last record that a node has on disk.
     pub(crate) fn heard(&mut self, node: NodeId, applied: u64, now: Instant) {
         if !self.nodes.contains_key(&node) && self.nodes.len() >= NODES_MAX {
             self.nodes.retain(|_, (heard, _)| now.duration_since(*heard) < ALIVE);
@@ -62,12 +62,12 @@ impl Keepers {
         (*heard, *kept) = (now, applied.max(*kept));
     }
 
-    /// A node goes.
+    /// Records that a node shuts down.
     pub(crate) fn gone(&mut self, node: NodeId) {
         self.nodes.remove(&node);
     }
 
-    /// Whether no other node is there.
+    /// Whether no other node is alive.
     pub(crate) fn is_alone(&self, now: Instant) -> bool {
         !self.nodes.values().any(|(heard, _)| now.duration_since(*heard) < ALIVE)
     }
@@ -77,12 +77,13 @@ impl Keepers {
         self.nodes.values().any(|(_, kept)| *kept >= sequence)
     }
 
-    /// Whether what should be kept by two nodes is acknowledged by one.
+    /// Whether this node acknowledges records alone that two nodes should have.
     pub(crate) fn acknowledges_alone(&self, now: Instant) -> bool {
         self.keep == Keep::Two && self.is_alone(now)
     }
 
-    /// Whether a record may be acknowledged that is here since then. `longest` is when its outcome becomes unknown.
+    /// Whether a record that was written at `since` may be acknowledged. `longest` is the time after
+    /// which its outcome counts as unknown.
     pub(crate) fn may(&self, sequence: u64, since: Instant, longest: Duration, now: Instant) -> May {
         match self.keep {
             Keep::One => May::Now,

@@ -1,6 +1,7 @@
-//! The log of several nodes: each node keeps the whole log in its own SQLite file; a shared journal orders the records.
-//! One node at a time has the pen: it decides the appends of all on its file. An append is acknowledged when the journal
-//! and the file of a node other than the writing one have it on disk, as long as there is one.
+//! The log of several nodes: each node has the whole log in its own SQLite file; a shared journal orders
+//! the records. One node at a time has the pen: it decides the appends of all nodes on its file. An
+//! append is acknowledged when the journal and the file of a node other than the writing one have it on
+//! disk, as long as there is such a node.
 //! Must not know: any protocol, or the transport of the journal.
 
 mod begin;
@@ -30,29 +31,30 @@ pub use plenary_log_sqlite::StoreClose;
 pub use record::{Damage, hash};
 pub use verify::{Comparison, verify};
 
-/// What a cluster's nodes share.
+/// The journals and channels that the nodes of a cluster share.
 #[derive(Clone)]
 pub struct Journals {
-    /// The log's.
+    /// The journal of the log.
     pub log: Arc<dyn Journal>,
-    /// That of signals, which forgets.
+    /// The journal of signals, with short retention.
     pub signals: Arc<dyn Journal>,
-    /// The way between the nodes that use the log's.
+    /// The channel between the nodes of this cluster.
     pub peers: Arc<dyn Peers>,
 }
 
-/// How a node works.
+/// The options of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// What its operator calls it.
+    /// Its name, chosen by the operator.
     pub name: String,
-    /// Who must keep a record before it is acknowledged.
+    /// The nodes that must have a record before it is acknowledged.
     pub keep: Keep,
-    /// How its file is kept.
+    /// The options of its file.
     pub sqlite: plenary_log_sqlite::Options,
-    /// How often it looks for records that nobody told it of.
+    /// How often it looks for records without a hint.
     pub poll: Duration,
-    /// How long a read waits to be as fresh as the journal; past it the node's own file answers, as it is.
+    /// How long a read waits to be as fresh as the journal; then the node's own file answers in its
+    /// current state.
     pub fresh_wait: Duration,
 }
 

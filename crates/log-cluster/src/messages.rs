@@ -1,6 +1,6 @@
-//! What nodes say to each other: that they are there, batches for the node with the pen, and its answers. Nodes of two
-//! releases exchange them; nothing is stored. Pure.
-//! Must not know: how messages travel, or what follows from them.
+//! The messages between nodes: heartbeats, batches for the node with the pen, and its answers. Nodes of
+//! two releases exchange them; they are not stored. Pure.
+//! Must not know: the transport and the effect of messages.
 
 mod batches;
 
@@ -26,7 +26,7 @@ enum Content {
     Request(StoredRequest),
     #[prost(message, tag = "3")]
     Answer(StoredAnswer),
-    /// The node is to take the pen.
+    /// The recipient must take the pen.
     #[prost(bool, tag = "4")]
     Take(bool),
 }
@@ -79,7 +79,7 @@ struct StoredAnswer {
 enum StoredResult {
     #[prost(message, tag = "3")]
     Outcomes(StoredOutcomes),
-    /// There is no room for it.
+    /// The disk is full.
     #[prost(string, tag = "4")]
     Full(String),
     /// Nothing was done.
@@ -87,52 +87,52 @@ enum StoredResult {
     Unavailable(String),
 }
 
-/// What a node says of itself.
+/// The heartbeat of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beat {
-    /// Which node.
+    /// The node.
     pub node: NodeId,
-    /// What its operator calls it.
+    /// Its name, chosen by its operator.
     pub name: String,
-    /// The last record that its file has.
+    /// The last record in its file.
     pub applied: u64,
-    /// With which record it took the pen; 0 if it never did.
+    /// The number of the record with which it last took the pen; 0 if it never did.
     pub epoch: u64,
-    /// Whether it has the pen still.
+    /// Whether it still has the pen.
     pub has_pen: bool,
-    /// Whether it wants to be told who has the pen.
+    /// Whether it asks who has the pen.
     pub asks: bool,
-    /// Whether it goes now.
+    /// Whether it shuts down.
     pub leaves: bool,
-    /// Whether it acknowledges what no other node keeps.
+    /// Whether it acknowledges records that no other node has.
     pub is_alone: bool,
 }
 
 /// Batches for the node with the pen.
 #[derive(Debug)]
 pub(crate) struct Request {
-    /// Which node asks.
+    /// The requesting node.
     pub(crate) from: NodeId,
-    /// The number of its request, which rises.
+    /// The number of the request; it rises with each.
     pub(crate) serial: u64,
-    /// Of whom it asks this: the pen of that epoch, and nobody else.
+    /// The epoch of the pen that it is addressed to; a node with another epoch ignores it.
     pub(crate) epoch: u64,
-    /// What it wants to be written.
+    /// The batches to write.
     pub(crate) batches: Vec<Batch>,
 }
 
-/// What came of a request of which nothing was written.
+/// The answer to a request of which nothing was written.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
-    /// Which request.
+    /// The number of the request.
     pub(crate) serial: u64,
-    /// The last record that it was decided behind.
+    /// The last record on top of which it was decided.
     pub(crate) behind: u64,
-    /// The outcome of each batch, or why there is none.
+    /// The outcome of each batch, or the reason why there is none.
     pub(crate) result: Result<Vec<PlanResult>, Fault>,
 }
 
-/// A message as it was read.
+/// A parsed message.
 #[derive(Debug)]
 pub(crate) enum PeerMessage {
     Beat(Beat),
@@ -146,7 +146,7 @@ fn bytes(content: Content) -> Bytes {
 }
 
 impl Beat {
-    /// The pen that it says it has.
+    /// The pen that the node claims to have.
     pub(crate) fn pen(&self) -> Option<Pen> {
         self.has_pen.then_some(Pen { node: self.node, epoch: self.epoch })
     }
@@ -157,7 +157,7 @@ impl Beat {
         bytes(Content::Beat(StoredBeat { node, name, applied, epoch, has_pen, asks, leaves, is_alone }))
     }
 
-    /// A beat, if a message is one.
+    /// Parses a heartbeat; `None` for other messages.
     #[must_use]
     pub fn read(body: Bytes) -> Option<Self> {
         match read(body)? {
@@ -167,7 +167,7 @@ impl Beat {
     }
 }
 
-/// What an operator sends to a node that is to take the pen, as the one that has it is to be stopped.
+/// The message with which an operator makes a node take the pen before the current holder is stopped.
 #[must_use]
 pub fn take_the_pen() -> Bytes {
     bytes(Content::Take(true))
@@ -189,7 +189,7 @@ pub(crate) fn answer(serial: u64, behind: u64, result: Result<&[PlanResult], &Fa
     bytes(Content::Answer(StoredAnswer { serial, behind, result: Some(result) }))
 }
 
-/// A message; `None` if it can't be read, as one of a later release.
+/// Parses a message; `None` if it is unreadable, for example from a later release.
 pub(crate) fn read(body: Bytes) -> Option<PeerMessage> {
     Some(match Envelope::decode(body).ok()?.content? {
         Content::Beat(beat) => {

@@ -1,14 +1,15 @@
-//! The names of indexes and the kinds of events in records and messages: they are interned permanently, as the log wants
+//! The names of indexes and the kinds of events in records and messages: they are interned permanently,
+//! because the log requires static names.
 //! names of the program.
 
 use std::collections::HashSet;
 
 use parking_lot::Mutex;
 
-/// Most names; a journal that has more is not ours.
+/// Most names; a journal with more is not valid.
 const NAMES_MAX: usize = 4_096;
 
-/// The name, kept for as long as the process lives; `None` past the limit.
+/// The interned name; `None` beyond the limit.
 pub(crate) fn known_for_good(name: &str) -> Option<&'static str> {
     static NAMES: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
     let mut names = NAMES.lock();

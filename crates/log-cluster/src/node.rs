@@ -1,6 +1,6 @@
-//! One node's task: it applies the records of all nodes in order. While it has the pen it decides groups of appends on
-//! its own file, its own and those of other nodes, and publishes each group as the next record; otherwise it hands its
-//! appends to the node that has the pen.
+//! One node's task: it applies the records of all nodes in order. While it has the pen, it decides
+//! groups of appends on its own file, from itself and other nodes, and publishes each group as the next
+//! record; otherwise it sends its appends to the node that has the pen.
 //! Must not know: the rules of an append, which are `plenary_log::plan`.
 
 mod asking;
@@ -32,25 +32,25 @@ use crate::{
     pens::{Pens, Whose},
 };
 
-/// How long a record that nobody answers is published and looked up again; then the appends' outcomes are unknown. The
-/// journal elects a new leader within that time.
+/// How long a record without an answer is published and looked up again; then the outcomes of its
+/// appends are unknown. The journal elects a new leader within that time.
 pub const SETTLE_MAX: Duration = Duration::from_secs(12);
-/// How long a journal that did not answer of late is asked whether it is back, before an append is refused.
+/// How long a node waits for a failed journal to answer again, before it refuses an append.
 const BACK_MAX: Duration = Duration::from_secs(1);
-/// Most bytes of one group, but for a single batch that is larger: one entry of the journal's consensus.
+/// Most bytes of one group, except a single larger batch: one entry of the journal's consensus.
 const GROUP_OCTETS_MAX: usize = 256 << 10;
-/// Most records that are applied at once.
+/// Most records that are applied in one transaction.
 const APPLIED_AT_ONCE_MAX: usize = 64;
-/// How often a node that waits for the pen looks after it.
+/// How often a node that waits for the pen checks it.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// How often another replica of the journal is asked to lead, until one gives the next record as it was written; and how
-/// long that is waited for each time.
+/// How often another replica of the journal is asked to lead, until one returns the next record
+/// unchanged; and the pause after each attempt.
 pub(crate) const MISTRUSTED_MAX: usize = 6;
 pub(crate) const MISTRUST_PAUSE: Duration = Duration::from_secs(1);
 /// How long a node that ends waits for the acknowledgements of others.
 const END_MAX: Duration = Duration::from_secs(3);
 
-/// Everything that the task owns.
+/// The state of the task.
 pub(crate) struct Node {
     pub(crate) me: NodeId,
     pub(crate) journal: Arc<dyn Journal>,
@@ -58,38 +58,38 @@ pub(crate) struct Node {
     pub(crate) replica: Replica,
     pub(crate) feeder: Feeder,
     pub(crate) hints: Hints,
-    /// What other nodes say.
+    /// The messages of other nodes.
     pub(crate) said: mpsc::Receiver<PeerMessage>,
-    /// Where acknowledgements wait for another keeper.
+    /// The queue of acknowledgements that wait for another node.
     pub(crate) held: mpsc::Sender<HeldAppends>,
-    /// What the others are told of this node.
+    /// The standing of this node, for the other nodes.
     pub(crate) standing: watch::Sender<Standing>,
     pub(crate) others: JoinHandle<()>,
-    /// The last record that is applied.
+    /// The last applied record.
     pub(crate) last: Link,
-    /// Tells readers how far that is.
+    /// The number of the last applied record, for readers.
     pub(crate) applied: watch::Sender<u64>,
-    /// How far readers know the journal to reach.
+    /// The end of the journal as readers know it.
     pub(crate) wanted: watch::Receiver<u64>,
     pub(crate) poll: Duration,
-    /// Whether the last publication was not answered.
+    /// Whether the last publication had no answer.
     pub(crate) is_cut_off: bool,
-    /// How often another replica of the journal was asked to lead, as one was damaged.
+    /// How often another replica of the journal was asked to lead, because one was damaged.
     pub(crate) mistrusted: usize,
     pub(crate) pens: Pens,
     pub(crate) waiting: Waiting,
 }
 
-/// What waits for the pen, here or elsewhere.
+/// The work that waits for the pen, here or at another node.
 #[derive(Default)]
 pub(crate) struct Waiting {
-    /// What is to be decided, in order.
+    /// The undecided units, in order.
     units: VecDeque<Unit>,
-    /// What this node has asked the node with the pen.
+    /// The pending request to the node with the pen.
     asked: Option<PendingRequest>,
     /// The number of its last request.
     serial: u64,
-    /// The number of the last request that each node made of this one, while it has the pen.
+    /// The number of the last request from each node, while this node has the pen.
     taken: HashMap<NodeId, u64>,
 }
 
@@ -102,7 +102,7 @@ struct Unit {
     whose: Owner,
 }
 
-/// Who waits for a unit.
+/// The recipient of a unit's outcome.
 enum Owner {
     /// Appenders of this process.
     Own(Vec<Reply>),
@@ -116,17 +116,17 @@ impl Unit {
     }
 }
 
-/// What has ended the node.
+/// The fault that has ended the node.
 struct NodeFault(Fault);
 
-/// What a step came to: a fault that passes, or the end.
+/// The failure of a step: a temporary fault, or the end of the node.
 enum Trouble {
     Passing(Fault),
     Ending(NodeFault),
 }
 
 impl Node {
-    /// Until the last handle on the log is gone, or it can't go on.
+    /// Runs until the last handle on the log is gone, or the node fails.
     pub(crate) async fn run(mut self, mut jobs: Jobs) {
         let mut poll = interval(self.poll);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -179,7 +179,7 @@ impl Node {
         let _ = timeout(END_MAX, self.others).await;
     }
 
-    /// Takes what waits already, so that it goes into one group: requests of other nodes, and this one's own.
+    /// Collects waiting requests of other nodes and own appends, so that they share a group.
     async fn gather(
         &mut self,
         jobs: &mut Jobs,
@@ -204,12 +204,12 @@ impl Node {
         self.waiting.asked.is_some() || self.waiting.units.iter().any(Unit::is_own)
     }
 
-    /// Whether there is something to decide here.
+    /// Whether this node can decide a group now.
     fn can_write(&self) -> bool {
         self.pens.ours().is_some() && !self.waiting.units.is_empty()
     }
 
-    /// Puts jobs in the queue, in units of a group's size.
+    /// Queues jobs, in units of a group's size.
     fn enqueue(&mut self, jobs: Vec<Job>) {
         let until = Instant::now() + SETTLE_MAX;
         let mut jobs = jobs.into_iter().peekable();
@@ -226,14 +226,14 @@ impl Node {
         }
     }
 
-    /// Does what is to be done now about what waits.
+    /// Processes the waiting units as far as possible now.
     async fn work(&mut self) -> Result<(), Trouble> {
         let now = Instant::now();
         self.expire(now);
         if let Whose::Ours(epoch) = self.pens.whose(now) {
             return if self.waiting.units.is_empty() { Ok(()) } else { self.group(epoch).await };
         }
-        // Other nodes ask whoever has the pen, as soon as they know.
+        // Other nodes ask the new holder of the pen, as soon as they know it.
         self.waiting.units.retain(Unit::is_own);
         self.waiting.taken.clear();
         if !self.has_own() {
@@ -246,7 +246,7 @@ impl Node {
         }
     }
 
-    /// Takes in what another node said.
+    /// Processes a message of another node.
     async fn heard(&mut self, said: PeerMessage) -> Result<(), Trouble> {
         match said {
             PeerMessage::Beat(beat) => {
@@ -267,7 +267,7 @@ impl Node {
     }
 }
 
-/// Sends each its outcome.
+/// Sends each reply its outcome.
 fn reply(replies: Vec<Reply>, answer: Result<Vec<PlanResult>, Fault>) {
     match answer {
         Ok(outcomes) => {

@@ -28,15 +28,16 @@ use crate::{
     signals,
 };
 
-/// How long a start waits for a journal that does not answer, or whose new leader has not yet all that it has agreed to.
+/// How long a start waits for a journal that does not answer, or whose new leader has not yet received
+/// all agreed records.
 const JOURNAL_MAX: Duration = Duration::from_secs(15);
-/// How long it waits between two looks.
+/// The pause between two attempts.
 const AGAIN: Duration = Duration::from_millis(200);
-/// How long a new node waits for another to say that it has the pen.
+/// How long a new node waits for a message of the node with the pen.
 const PEN_KNOWN: Duration = Duration::from_millis(150);
-/// The file in a node's directory that says that its replica was found to be damaged.
+/// The marker file of a damaged replica, in a node's directory.
 const MARK: &str = "replica.damaged";
-/// So many records later it is said how far a replica has come.
+/// The number of records between two log lines about the progress of a replica.
 const SAY_EVERY: u64 = 50_000;
 
 /// Why a node can't start.
@@ -45,13 +46,13 @@ pub enum OpenError {
     /// Its file can't be opened.
     #[error(transparent)]
     Replica(#[from] plenary_log_sqlite::OpenError),
-    /// A wrong file can't be moved.
+    /// A wrong file can't be moved aside.
     #[error(transparent)]
     Repair(#[from] RepairError),
     /// The journal can't be read.
     #[error(transparent)]
     Journal(#[from] ReadError),
-    /// The journal has lost its end, or is another one: this node's file has more.
+    /// The file has more records than the journal: the journal has lost its end, or is another one.
     #[error(
         "the journal ends at record {journal}, and this node's file has record {replica}: records were lost, or it is \
          another network's. The file was left as it is; `plenary cluster verify` compares"
@@ -68,15 +69,15 @@ pub enum OpenError {
     /// The file can't be written.
     #[error(transparent)]
     Store(#[from] Fault),
-    /// What opens the file went away.
+    /// The task that opens the file was cancelled.
     #[error("the start was broken off")]
     BrokenOff,
 }
 
 /// Opens the log of a cluster with this node's replica in `directory`. Needs a tokio runtime.
 ///
-/// A journal that goes away later is no end: reads go on with what is here, appends answer `Fault::Unavailable`, or
-/// `Fault::OutcomeUnknown` for what was under way, until it is back.
+/// If the journal fails later, reads continue with the local records, and appends return
+/// `Fault::Unavailable`, or `Fault::OutcomeUnknown` for those in progress, until it is back.
 ///
 /// # Errors
 /// See [`OpenError`].
@@ -86,7 +87,7 @@ pub async fn open(
     options: Options,
 ) -> Result<(OpenedLog, StoreClose), OpenError> {
     let journal = journals.log.clone();
-    // What is published while the node catches up is hinted already.
+    // Records that are published while the node catches up are hinted already.
     let hints = journal.hints().await?;
     let me = node_id()?;
     let messages = journals.peers.listen(me).await?;
@@ -125,14 +126,14 @@ pub async fn open(
     Ok((channel.open_with(reads, signals, true), closing))
 }
 
-/// A node unlike every other; never 0, which in a record is nobody.
+/// A random id of this node; never 0, which in a record means no node.
 fn node_id() -> Result<NodeId, OpenError> {
     let mut id = [0; 8];
     getrandom::fill(&mut id).map_err(|_| OpenError::BrokenOff)?;
     Ok(NodeId(u64::from_le_bytes(id).max(1)))
 }
 
-/// A replica whose last record is the journal's, or an empty one.
+/// A replica whose last record is in the journal, or an empty one.
 async fn sound(
     directory: &Path,
     options: &Options,
@@ -165,8 +166,8 @@ async fn opened(directory: &Path, options: &Options) -> Result<(Replica, StoreCl
     Ok(tokio::task::spawn_blocking(opening).await.map_err(|_| OpenError::BrokenOff)??)
 }
 
-/// What is wrong with a replica: what its end tells, or what reading it told before. One that has more than the journal is
-/// left alone, whatever else is wrong with it.
+/// The defect of a replica: found at its end, or noted by an earlier read. A replica with more records
+/// than the journal is not touched, whatever its other defects.
 async fn unfit(
     replica: &Replica,
     directory: &Path,
@@ -178,7 +179,7 @@ async fn unfit(
     Ok(fs::read_to_string(directory.join(MARK)).ok())
 }
 
-/// What is wrong with a replica, as far as its end tells.
+/// The defect of a replica, as far as its end shows one.
 async fn fits(replica: &Replica, journal: &dyn Journal) -> Result<Option<&'static str>, OpenError> {
     if !replica.is_whole() {
         return Ok(Some("records or events are missing in it"));
@@ -209,7 +210,7 @@ async fn fits(replica: &Replica, journal: &dyn Journal) -> Result<Option<&'stati
     }
 }
 
-/// Applies all that the journal has.
+/// Applies all records of the journal.
 async fn caught_up(replica: &Replica, journal: &dyn Journal) -> Result<Link, OpenError> {
     let mut last = replica.last();
     let (mut said, mut until) = (last.sequence, Instant::now() + JOURNAL_MAX);
@@ -217,7 +218,7 @@ async fn caught_up(replica: &Replica, journal: &dyn Journal) -> Result<Link, Ope
     loop {
         let records = match journal.read(last.sequence, READ_RECORDS_MAX).await {
             Ok(records) => {
-                // A new node reads for minutes; each time the journal is away counts by itself.
+                // A new node reads for minutes; each outage of the journal has its own time limit.
                 until = Instant::now() + JOURNAL_MAX;
                 records
             }
@@ -252,7 +253,7 @@ async fn caught_up(replica: &Replica, journal: &dyn Journal) -> Result<Link, Ope
     }
 }
 
-/// Applies the records that follow, as far as they do.
+/// Applies consecutive records, up to the first damaged one.
 async fn followed(replica: &Replica, records: &[Record], last: &mut Link) -> Result<(), OpenError> {
     let (mut writes, mut links) = (Writes::default(), Vec::new());
     let mut damaged = Ok(());

@@ -1,5 +1,6 @@
-//! The other nodes of the journal: a task says that this one is there, hears who else is, and lets acknowledgements go
-//! once another node keeps what they acknowledge. It goes on while the node waits for the journal.
+//! The task for the other nodes of the journal: it sends this node's heartbeats, receives those of
+//! others, and releases acknowledgements once another node has their records. It continues while the
+//! node waits for the journal.
 //! Must not know: how records are decided or applied.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
@@ -18,27 +19,27 @@ use crate::{
     node::SETTLE_MAX,
 };
 
-/// How often a node says that it is there.
+/// How often a node sends a heartbeat.
 const BEAT_EVERY: Duration = Duration::from_millis(400);
-/// How often waiting acknowledgements are looked at, when nothing is heard.
+/// How often waiting acknowledgements are checked, without a message.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Most groups whose acknowledgements wait; past it the node waits with the next.
+/// Most groups whose acknowledgements wait; beyond it the node waits before the next group.
 const WAITING_MAX: usize = 256;
-/// Most groups and messages on their way between this task and the node's.
+/// Most groups and messages in the channels between this task and the node's.
 pub(crate) const PASSED_MAX: usize = 1_024;
 
-/// What this node is now.
+/// The current standing of this node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Standing {
     /// The last record in its file.
     pub(crate) applied: u64,
-    /// With which record it last took the pen.
+    /// The number of the record with which it last took the pen.
     pub(crate) epoch: u64,
-    /// Whether it has it still.
+    /// Whether it still has the pen.
     pub(crate) has_pen: bool,
 }
 
-/// Appends that are in the journal and in this node's file.
+/// Appends that are in the journal and in this node's file, but not acknowledged.
 pub(crate) struct HeldAppends {
     /// Their record.
     pub(crate) sequence: u64,
@@ -47,7 +48,7 @@ pub(crate) struct HeldAppends {
     pub(crate) outcomes: Vec<PlanResult>,
 }
 
-/// Everything that the task owns.
+/// The state of the task.
 pub(crate) struct Others {
     pub(crate) me: NodeId,
     pub(crate) name: String,
@@ -58,13 +59,13 @@ pub(crate) struct Others {
     pub(crate) held: mpsc::Receiver<HeldAppends>,
     pub(crate) standing: watch::Receiver<Standing>,
     pub(crate) waiting: VecDeque<HeldAppends>,
-    /// The last record that was acknowledged, if no other node had it.
+    /// The last record that was acknowledged without another node.
     pub(crate) alone_at: Option<u64>,
-    /// With which record it last took the pen, and whether it has it, as the others were told.
+    /// The epoch of this node's pen, and whether it has it, as last announced to the others.
     pub(crate) told: (u64, bool),
 }
 
-/// What the node's task needs of it.
+/// The node's ends of the task's channels.
 pub(crate) struct Lines {
     pub(crate) said: mpsc::Receiver<PeerMessage>,
     pub(crate) held: mpsc::Sender<HeldAppends>,
@@ -100,7 +101,7 @@ impl Others {
         (others, Lines { said, held: to_keep, standing })
     }
 
-    /// Until the node has ended and nothing waits any more.
+    /// Runs until the node has ended and no acknowledgement waits.
     pub(crate) async fn run(mut self) {
         let mut beat = interval(BEAT_EVERY);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -148,7 +149,8 @@ impl Others {
         self.peers.send(to, beat.written()).await;
     }
 
-    /// Whether it acknowledges what no other node keeps, because none is there or none keeps up.
+    /// Whether it acknowledges records that no other node has, because no node is alive or none keeps
+    /// up.
     fn is_alone(&self) -> bool {
         let is_behind = |sequence| !self.keepers.is_kept(sequence);
         self.alone_at.is_some_and(is_behind) || self.keepers.acknowledges_alone(Instant::now())
@@ -171,16 +173,16 @@ impl Others {
             if beat.asks && self.standing.borrow().has_pen {
                 self.say(Address::One(beat.node), false, false).await;
             }
-            // The node wants to know of the pen alone.
+            // The node needs only heartbeats about the pen.
             if beat.epoch == 0 && !beat.leaves {
                 return;
             }
         }
-        // A node that has too much to do loses it, as on the way.
+        // If the node is too busy, the message is lost, as it might be in transit.
         let _ = self.to_node.try_send(said);
     }
 
-    /// Answers the appends that another node keeps by now.
+    /// Acknowledges the appends that another node has by now.
     fn release(&mut self) {
         while let Some(first) = self.waiting.front() {
             let may = self.keepers.may(first.sequence, first.since, SETTLE_MAX, Instant::now());
@@ -203,7 +205,7 @@ impl Others {
     }
 }
 
-/// The next message; waits for ever where there are none.
+/// The next message; waits for ever without a channel.
 async fn next(messages: &mut Option<Messages>) -> Option<Bytes> {
     match messages {
         Some(messages) => messages.next().await,
@@ -211,7 +213,7 @@ async fn next(messages: &mut Option<Messages>) -> Option<Bytes> {
     }
 }
 
-/// Waits until the others have not been told who has the pen; for ever once the node has ended.
+/// Waits until the announced state of the pen is outdated; for ever once the node has ended.
 async fn pen_changed(standing: &mut watch::Receiver<Standing>, told: (u64, bool)) {
     if standing.wait_for(|now| (now.epoch, now.has_pen) != told).await.is_err() {
         std::future::pending::<()>().await;

@@ -1,74 +1,76 @@
-//! Who has the pen, as far as this node knows: the one node that writes records. It is only a matter of speed. Whoever is
-//! wrong about it is refused by the journal, which takes a record only as the next one.
-//! Must not know: how that is learnt, or what the pen writes.
+//! The holder of the pen, as far as this node knows: the one node that writes records. It matters only
+//! for speed. A node that is wrong about it is refused by the journal, which accepts a record only as
+//! the next one.
+//! Must not know: the source of this knowledge, or the records.
 
 use std::time::Duration;
 
 use plenary_journal::peers::NodeId;
 use tokio::time::Instant;
 
-/// How long after its last word a node still counts as having the pen.
+/// How long a node counts as the holder of the pen after its last message.
 pub(crate) const SILENT_MAX: Duration = Duration::from_secs(2);
 
-/// A node, and the number of the record with which it took the pen: nobody else has that epoch.
+/// A node, and the number of the record with which it took the pen: this epoch is unique.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pen {
     pub(crate) node: NodeId,
     pub(crate) epoch: u64,
 }
 
-/// Whose the pen is.
+/// The holder of the pen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whose {
-    /// This node's, of that epoch.
+    /// This node, in that epoch.
     Ours(u64),
-    /// Another node's.
+    /// Another node.
     Theirs(Pen),
-    /// It has just been asked for, and is not known yet.
+    /// Not known yet: the question was just asked.
     Unsure,
-    /// Nobody's that is there.
+    /// No living node.
     Nobody,
 }
 
-/// What is known of the pen.
+/// This node's knowledge of the pen.
 #[derive(Debug)]
 pub(crate) struct Pens {
     me: NodeId,
-    /// The highest epoch that was heard of.
+    /// The highest known epoch.
     epoch: u64,
-    /// Who has it, and when that was last heard.
+    /// The holder, and the time of its last message.
     holder: Option<(NodeId, Instant)>,
     unsure_until: Instant,
 }
 
 impl Pens {
-    /// Of a node that knows nothing; somebody may answer until then.
+    /// For a node that knows nothing; other nodes may answer until `unsure_until`.
     pub(crate) fn new(me: NodeId, unsure_until: Instant) -> Self {
         Self { me, epoch: 0, holder: None, unsure_until }
     }
 
-    /// A record or a beat says that another node has the pen.
+    /// Notes that another node has the pen, by a record or a heartbeat.
     pub(crate) fn heard(&mut self, pen: Pen, now: Instant) {
-        // What this node wrote itself may come late, behind what made it give the pen up.
+        // A record of this node itself may come late, after this node gave up the pen.
         if pen.node != self.me && pen.epoch >= self.epoch {
             (self.epoch, self.holder) = (pen.epoch, Some((pen.node, now)));
         }
     }
 
-    /// A node does not have the pen of that epoch any more, or goes.
+    /// Notes that a node no longer has the pen of that epoch, or shuts down.
     pub(crate) fn gone(&mut self, node: NodeId, epoch: Option<u64>) {
         let is_it = epoch.is_none_or(|epoch| epoch == self.epoch);
         self.holder = self.holder.filter(|(holder, _)| *holder != node || !is_it);
     }
 
-    /// This node's record that takes the pen is there.
+    /// Notes that this node has taken the pen.
     pub(crate) fn taken(&mut self, epoch: u64, now: Instant) {
         if epoch > self.epoch {
             (self.epoch, self.holder) = (epoch, Some((self.me, now)));
         }
     }
 
-    /// This node has it no longer, or can't tell: it will have another epoch before it writes again.
+    /// Notes that this node no longer has the pen, or can't tell: it needs a new epoch before it writes
+    /// again.
     pub(crate) fn given_up(&mut self) {
         self.gone(self.me, None);
     }
@@ -79,7 +81,7 @@ impl Pens {
         (holder == self.me).then_some(self.epoch)
     }
 
-    /// Whose it is now.
+    /// The current holder.
     pub(crate) fn whose(&self, now: Instant) -> Whose {
         match self.holder {
             Some((node, _)) if node == self.me => Whose::Ours(self.epoch),

@@ -17,24 +17,24 @@ use crate::{
     pens::Pen,
 };
 
-/// The form of records that this release writes, and the only one that it reads.
+/// The only form of records that this release writes and reads.
 const FORM: u32 = 1;
 
 /// Why a record can't be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// Its bytes are no record.
+    /// Its bytes are not a record.
     #[error("record {0} can't be read: {1}")]
     Unreadable(u64, String),
     /// A newer release wrote it.
     #[error("record {0} has form {1}; a newer release wrote it")]
     NewerForm(u64, u32),
-    /// It does not follow what is here.
+    /// It does not follow the previous record.
     #[error("record {0} does not follow the record before it")]
     Unchained(u64),
 }
 
-/// The hash of a record, which the next one names.
+/// The hash of a record, which the next record contains.
 #[must_use]
 pub fn hash(body: &[u8]) -> [u8; 32] {
     Sha256::digest(body).into()
@@ -46,7 +46,7 @@ struct StoredRecord {
     form: u32,
     #[prost(bytes = "bytes", tag = "2")]
     previous: Bytes,
-    /// Makes a record unlike every other.
+    /// Makes the record unique.
     #[prost(bytes = "bytes", tag = "3")]
     nonce: Bytes,
     /// The position of the last event before it.
@@ -62,7 +62,7 @@ struct StoredRecord {
     keys: Vec<StoredKey>,
     #[prost(message, repeated, tag = "9")]
     charges: Vec<StoredCharge>,
-    /// Which node wrote it. Absent in records of releases without a pen.
+    /// The node that wrote it. Absent in records of releases without a pen.
     #[prost(fixed64, tag = "10")]
     node: u64,
     /// The number of the record with which that node took the pen; 0 in that record itself.
@@ -72,7 +72,7 @@ struct StoredRecord {
     answers: Vec<StoredAnswer>,
 }
 
-/// What came of the batches that another node asked for.
+/// The outcomes of a request of another node.
 #[derive(Clone, PartialEq, Message)]
 struct StoredAnswer {
     #[prost(fixed64, tag = "1")]
@@ -83,23 +83,23 @@ struct StoredAnswer {
     outcomes: Option<StoredOutcomes>,
 }
 
-/// What a record says beside what it writes.
+/// The parts of a record besides its writes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Notes {
-    /// Who wrote it; absent in records of releases without a pen.
+    /// The writer; absent in records of releases without a pen.
     pub(crate) pen: Option<Pen>,
-    /// What came of the batches of other nodes.
+    /// The outcomes of requests of other nodes.
     pub(crate) answers: Vec<Recorded>,
 }
 
-/// What came of the batches that a node has asked for.
+/// The outcomes of one request.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Recorded {
-    /// Which node.
+    /// The requesting node.
     pub(crate) node: NodeId,
     /// The number of its request.
     pub(crate) serial: u64,
-    /// What came of them.
+    /// The outcomes of its batches.
     pub(crate) outcomes: StoredOutcomes,
 }
 
@@ -127,7 +127,7 @@ struct StoredRow {
     name: String,
     #[prost(uint64, tag = "2")]
     revision: u64,
-    /// Absent: the row goes.
+    /// Absent: the row is deleted.
     #[prost(bytes = "bytes", optional, tag = "3")]
     value: Option<Bytes>,
 }
@@ -142,7 +142,7 @@ struct StoredCharge {
     events: i64,
 }
 
-/// The bytes of the record that follows `last` and writes this.
+/// The bytes of the record that follows `last`, with these writes.
 pub(crate) fn written(writes: &Writes, last: &Link, nonce: [u8; 16], notes: &Notes) -> Bytes {
     let event = |event: &StoredEvent| StoredEventForm {
         stream: event.stream.as_str().to_owned(),
@@ -185,7 +185,7 @@ pub(crate) fn written(writes: &Writes, last: &Link, nonce: [u8; 16], notes: &Not
     stored.encode_to_vec().into()
 }
 
-/// What a record writes, if it follows `last`, and its own link.
+/// The writes of a record, if it follows `last`, and its own link.
 pub(crate) fn read(body: &Bytes, last: &Link) -> Result<(Writes, Link, Notes), Damage> {
     let sequence = last.sequence + 1;
     let unreadable = |why: &str| Damage::Unreadable(sequence, why.to_owned());
@@ -238,10 +238,10 @@ pub(crate) fn read(body: &Bytes, last: &Link) -> Result<(Writes, Link, Notes), D
     Ok((writes, Link { sequence, hash: hash(body), position }, notes))
 }
 
-/// Puts what the next record writes behind what is there already, if that comes to the same as one after the other;
-/// otherwise gives it back.
+/// Appends the next record's writes to earlier ones, if the result is the same as in two steps;
+/// otherwise returns them.
 pub(crate) fn join(into: &mut Writes, next: Writes) -> Option<Writes> {
-    // Nobody uses less than nothing: where something is freed, the sum may differ from the steps.
+    // No use is negative: with freed bytes the sum may differ from the steps.
     let frees = |charges: &HashMap<String, Change>| {
         charges.values().any(|change| change.bytes < 0 || change.events < 0)
     };
@@ -262,7 +262,7 @@ pub(crate) fn join(into: &mut Writes, next: Writes) -> Option<Writes> {
     None
 }
 
-/// Where a log begins that nothing was written to.
+/// The link of an empty log.
 pub(crate) const BEGINNING: Link = Link { sequence: 0, hash: [0; 32], position: Position::ZERO };
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Signals of a cluster: they use a separate journal with short retention, so that all nodes see one order, and a
-//! publisher has seen every number assigned before. Answers and heartbeats go the same way.
+//! Signals of a cluster: they use a separate journal with short retention, so that all nodes see one
+//! order, and a publisher has seen every number assigned before. Answers and heartbeats use the same
+//! journal.
 //! Must not know: any protocol, or the transport of the journal.
 
 mod counters;
@@ -18,20 +19,22 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use station::Station;
 
-/// Most signals and answers that wait for the journal; past it a publisher waits, and an answer is not given.
+/// Most signals and answers that wait for the journal; beyond it a publisher waits, and an answer is
+/// dropped.
 const QUEUE_MAX: usize = 1_024;
-/// Longest wait at the start for this process to be heard.
+/// Longest wait at the start for this process to be known.
 const START_MAX: Duration = Duration::from_secs(3);
 
-/// What a process has to send.
+/// A message that a process has to send.
 pub(crate) enum Item {
-    /// A signal to everybody.
+    /// A signal to all processes.
     Tell { outgoing: OutgoingSignal, reply: oneshot::Sender<Result<PublicationReceipt, Fault>> },
     /// An answer to one process.
     Answer { to: ProcessId, question: u64, answer: Option<Bytes> },
 }
 
-/// The signals of this process, as soon as the others know of it. A journal that does not answer is no reason not to start.
+/// The signals of this process, as soon as the others know of it. If the journal does not answer, the
+/// start continues.
 pub(crate) async fn join(journal: Arc<dyn Journal>) -> Signals {
     let (queue, items) = mpsc::channel(QUEUE_MAX);
     let (closing, closed) = watch::channel(false);
@@ -43,7 +46,7 @@ pub(crate) async fn join(journal: Arc<dyn Journal>) -> Signals {
     Signals::new(Arc::new(Post { queue, closing }), exchange)
 }
 
-/// Where publishers come in.
+/// The carrier for publishers.
 struct Post {
     queue: mpsc::Sender<Item>,
     closing: watch::Sender<bool>,

@@ -11,19 +11,20 @@ use crate::{
     record::{self, BEGINNING},
 };
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Comparison {
-    /// How many records the journal has.
+    /// The number of records in the journal.
     pub records: u64,
-    /// How many of them the replica has, the same.
+    /// The number of them that the replica has unchanged.
     pub replicated: u64,
-    /// What is wrong, in words.
+    /// The differences, in words.
     pub findings: Vec<String>,
 }
 
-/// Reads the whole journal: whether each record is there and follows the one before, and has the hash that the replica in
-/// `directory` remembers. A server may have the replica open. The contents are what `plenary fsck` checks.
+/// Reads the whole journal: each record must exist, follow the previous one, and have the hash that the
+/// replica in `directory` stores. A server may have the replica open. `plenary fsck` checks the
+/// contents.
 ///
 /// # Errors
 /// The journal or the file can't be read at all.
@@ -42,7 +43,7 @@ pub async fn verify(journal: &dyn Journal, directory: &Path) -> Result<Compariso
         let links = replica_links(directory, last.sequence, records.len().max(1))?;
         if records.is_empty() {
             if let Some(more) = links.first() {
-                // A server goes on meanwhile.
+                // A running server may have applied more records meanwhile.
                 if journal.extent().await?.last >= more.sequence {
                     continue;
                 }

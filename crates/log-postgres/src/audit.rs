@@ -30,12 +30,13 @@ const INDEX: &str = "UPDATE idx SET sum = $4 WHERE name = $1 AND key = $2 AND va
 const ROW: &str = "UPDATE rows SET sum = $3 WHERE name = $1 AND revision = $2 AND sum IS NULL";
 const KEY: &str = "UPDATE keys SET sum = $3 WHERE scope = $1 AND key = $2 AND sum IS NULL";
 
-/// Looks through the store at `url`. With `add`, what has no checksum gets one, and is taken as it is; how many that were.
+/// Audits the store at `url`. With `add`, records without a checksum get one and are assumed to be
+/// valid; the number is that of these records.
 pub async fn audit(url: &str, options: &Options, add: bool) -> Result<(Audit, u64), OpenError> {
     audit_with(url, options, add, &mut ()).await
 }
 
-/// The same for somebody who looks along.
+/// The same with a visitor.
 pub async fn audit_with(
     url: &str,
     options: &Options,
@@ -44,7 +45,7 @@ pub async fn audit_with(
 ) -> Result<(Audit, u64), OpenError> {
     let target = Target::new(url, options)?;
     let client = target.connect(Purpose::Looking).await?;
-    // What accounts use is what the log had at its head then.
+    // The use of accounts belongs to the head at that time.
     within(ANSWER_MS_MAX, client.batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")).await?;
     let meta = within(ANSWER_MS_MAX, client.query_one("SELECT version, last FROM meta, head", &[])).await?;
     let (found, head): (i32, i64) =
@@ -69,7 +70,7 @@ pub async fn audit_with(
     Ok((looking.audit, looking.added))
 }
 
-/// Changes what accounts are counted to use; servers may count meanwhile.
+/// Changes the counted use of accounts; servers may change it at the same time.
 ///
 /// # Errors
 /// When the store can't be reached.
@@ -105,7 +106,7 @@ impl AuditRun {
         within(ANSWER_MS_MAX, self.client.query(sql, params)).await
     }
 
-    /// What the server can't read ends one walk. What the others find is worth having.
+    /// Data that the server can't read ends one walk. The findings of the others are still useful.
     fn survived(&mut self, walked: Result<(), Trouble>) -> Result<(), Trouble> {
         if let Err(Trouble::Broken(text)) = walked {
             self.audit.find("database", None, text);
@@ -114,7 +115,7 @@ impl AuditRun {
         walked
     }
 
-    /// Adds a checksum where there is none and it is asked for.
+    /// Adds a missing checksum, if requested.
     async fn complete(
         &mut self,
         sum: Option<i32>,

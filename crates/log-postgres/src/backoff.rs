@@ -19,7 +19,7 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// Makes the attempt, or answers with the last failure while it is too early for one.
+    /// Makes the attempt, or returns the last failure if it is too early for one.
     pub(crate) async fn attempt<T>(
         &mut self,
         attempt: impl Future<Output = Result<T, OpenError>>,

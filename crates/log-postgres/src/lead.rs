@@ -1,4 +1,5 @@
-//! A connection for writes of a single process: it holds an advisory lock, which ends with the connection.
+//! A connection for the writes of a single process: it holds an advisory lock, which ends with the
+//! connection.
 //! Must not know: the writes.
 
 use std::sync::Arc;
@@ -11,10 +12,10 @@ use crate::{
     trouble::Trouble,
 };
 
-/// Longest wait for a write, or for everything to be emptied.
+/// Longest wait for one write, or for deleting everything.
 const WRITE_MS_MAX: u64 = 60_000;
 
-/// The connection and the lock.
+/// The writing connection and its lock.
 pub struct Lead {
     target: Arc<Target>,
     purpose: Purpose,
@@ -22,7 +23,7 @@ pub struct Lead {
     writing: Mutex<WriterConnection>,
 }
 
-/// The connection that writes, and whether it holds the lock.
+/// The writing connection, and whether it holds the lock.
 #[derive(Default)]
 struct WriterConnection {
     client: Option<Client>,
@@ -30,7 +31,7 @@ struct WriterConnection {
 }
 
 impl WriterConnection {
-    /// The connection is as good as lost, and the lock with it.
+    /// Discards the connection, and the lock with it.
     fn lost(&mut self) {
         *self = Self::default();
     }
@@ -42,13 +43,13 @@ impl WriterConnection {
 }
 
 impl Lead {
-    /// The lead over what the lock's name says. No connection is made yet.
+    /// The lead for the named lock. No connection is made yet.
     #[must_use]
     pub fn new(target: Arc<Target>, purpose: Purpose, lock: String) -> Self {
         Self { target, purpose, lock, writing: Mutex::default() }
     }
 
-    /// The writing connection; a new one where it is gone.
+    /// The writing connection; connects again if it is lost.
     async fn connected(&self) -> Result<MutexGuard<'_, WriterConnection>, Trouble> {
         let mut writing = self.writing.lock().await;
         let is_there = writing.client.as_ref().is_some_and(|client| !client.is_closed());
@@ -60,10 +61,10 @@ impl Lead {
         Ok(writing)
     }
 
-    /// Runs `work` on the writing connection, which is given up when `work` fails.
+    /// Runs `work` on the writing connection, which is discarded if `work` fails.
     ///
     /// # Errors
-    /// What `work` fails with, or [`Trouble::Lost`] when it takes too long.
+    /// The error of `work`, or [`Trouble::Lost`] if it takes too long.
     pub async fn write<T>(
         &self,
         work: impl AsyncFnOnce(&mut Client) -> Result<T, Trouble>,
@@ -76,7 +77,7 @@ impl Lead {
         done
     }
 
-    /// Takes the lead where nobody has it; whether it was taken just now, and whether it is ours.
+    /// Takes the lead if no process has it; returns who has it, and since when.
     ///
     /// # Errors
     /// When the server cannot be reached.
@@ -94,18 +95,18 @@ impl Lead {
         Ok(if writing.leads { LeadHolder::Now } else { LeadHolder::ByOthers })
     }
 
-    /// Waits for what is under way and lets the connection go, and the lock with it.
+    /// Waits for the current write, then discards the connection and the lock.
     pub async fn close(&self) {
         self.writing.lock().await.lost();
     }
 }
 
-/// Who has the lead.
+/// The holder of the lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeadHolder {
-    /// This process, from an earlier call on.
+    /// This process, since an earlier call.
     Before,
-    /// This process, from this call on.
+    /// This process, since this call.
     Now,
     /// Another process.
     ByOthers,

@@ -42,11 +42,11 @@ use self::{
     write::{WriteSession, Writer},
 };
 
-/// Most own commits that wait for the feed at hand; past it the feed reads them back.
+/// Most own commits in memory for the feed; beyond it the feed reads them from the store.
 const COMMITS_AT_HAND_MAX: usize = 256;
 
-/// How long an opening waits for a server that starts, unless it is said otherwise. One that was killed under load replays
-/// its log for a minute or so.
+/// The default time that opening waits for a server that starts. A server that was killed under load
+/// replays its log for about a minute.
 const START_WAIT: Duration = Duration::from_secs(120);
 
 /// How a store on PostgreSQL is used.
@@ -54,11 +54,12 @@ const START_WAIT: Duration = Duration::from_secs(120);
 pub struct Options {
     /// The schema that holds the tables: 1 to 48 of a-z, 0-9 and `_`.
     pub schema: String,
-    /// How often the feed looks for commits that nobody told it of.
+    /// How often the feed looks for commits without a notification.
     pub poll: Duration,
-    /// How long an opening waits for a server that starts: refuses connections, or recovers from a crash.
+    /// How long opening waits for a server that starts: one that refuses connections, or recovers from a
+    /// crash.
     pub start_wait: Duration,
-    /// How many connections serve reads, at least 1. Reads share them.
+    /// The number of connections for reads, at least 1. Reads share them.
     pub read_connections: usize,
 }
 
@@ -73,10 +74,10 @@ impl Default for Options {
     }
 }
 
-/// Opens the store at `url` (`postgres://…`), making or migrating its tables. Needs a tokio runtime.
+/// Opens the store at `url` (`postgres://…`), creating or migrating its tables. Needs a tokio runtime.
 ///
-/// A server that goes away later is no end: appends and reads answer `Fault::Unavailable`, or
-/// `Fault::OutcomeUnknown` for a commit that was under way, until it is back.
+/// If the server fails later, appends and reads return `Fault::Unavailable`, or `Fault::OutcomeUnknown`
+/// for a commit in progress, until it is back.
 pub async fn open(url: &str, options: Options) -> Result<OpenedLog, OpenError> {
     let target = Arc::new(Target::new(url, &options)?);
     let client = ready(&target, options.start_wait).await?;
@@ -104,7 +105,7 @@ pub async fn open(url: &str, options: Options) -> Result<OpenedLog, OpenError> {
     Ok(channel.open_with(reads, signals, true))
 }
 
-/// The first connection, as soon as the server takes one.
+/// The first connection, as soon as the server accepts one.
 async fn ready(target: &Target, wait: Duration) -> Result<tokio_postgres::Client, OpenError> {
     let until = tokio::time::Instant::now() + wait;
     let (mut backoff, mut said) = (backoff::Backoff::default(), false);
@@ -124,11 +125,11 @@ async fn ready(target: &Target, wait: Duration) -> Result<tokio_postgres::Client
     }
 }
 
-/// What the tasks of one open store share.
+/// The state that the tasks of one open store share.
 struct StoreState {
     target: Arc<Target>,
     hint: HighWater,
-    /// The writer's process on the server.
+    /// The id of the writer's process on the server.
     writer: AtomicI32,
 }
 
@@ -145,7 +146,7 @@ impl StoreState {
     fn set_writer(&self, pid: i32) {
         self.writer.store(pid, Ordering::Relaxed);
     }
-    /// Makes the tail look until there.
+    /// Makes the feed read up to this position.
     fn committed_until(&self, position: Position) {
         self.hint.raise(position);
     }

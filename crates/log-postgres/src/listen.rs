@@ -13,12 +13,12 @@ use crate::{
     trouble::{Trouble, described},
 };
 
-/// Longest wait for the answer to LISTEN, and to a check.
+/// Longest wait for the response to LISTEN, and to a check.
 const LISTEN_MS_MAX: u64 = 3_000;
-/// How often the connection is checked: one that stands still tells nothing, not even that it is lost.
+/// How often the connection is checked: a stalled connection reports nothing, not even its loss.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
 
-/// Listens until the tail is gone.
+/// Listens until the feed is gone.
 pub(crate) async fn listen(shared: Arc<StoreState>) {
     let mut backoff = Backoff::default();
     loop {
@@ -34,7 +34,7 @@ pub(crate) async fn listen(shared: Arc<StoreState>) {
     }
 }
 
-/// Until the connection is lost.
+/// Listens until the connection is lost.
 async fn hear(shared: &StoreState, backoff: &mut Backoff) -> Trouble {
     let (client, wire) = match shared.target().dial(Purpose::Listening).await {
         Ok(dialled) => dialled,
@@ -45,7 +45,7 @@ async fn hear(shared: &StoreState, backoff: &mut Backoff) -> Trouble {
             return trouble;
         }
         *backoff = Backoff::default();
-        // The client must live: without it the connection ends.
+        // The client must stay alive: dropping it ends the connection.
         loop {
             tokio::time::sleep(CHECK_EVERY).await;
             if let Err(trouble) = within(LISTEN_MS_MAX, client.batch_execute("")).await {
@@ -59,7 +59,7 @@ async fn hear(shared: &StoreState, backoff: &mut Backoff) -> Trouble {
     }
 }
 
-/// Listens first and looks second, so that no commit falls between the two.
+/// Listens first and reads the head second, so that no commit is missed between the two.
 async fn begin(shared: &StoreState, client: &Client) -> Result<(), Trouble> {
     client.batch_execute(&format!("LISTEN \"{}\"", shared.channel())).await?;
     let head = format!("SELECT last FROM \"{}\".head", shared.target().schema());
@@ -72,7 +72,7 @@ async fn follow(shared: &StoreState, mut wire: Wire) -> Trouble {
     loop {
         match poll_fn(|cx| wire.poll_message(cx)).await {
             Some(Ok(AsyncMessage::Notification(told))) => {
-                // Own commits reach the tail by hand.
+                // Own commits reach the feed directly.
                 if told.process_id() != shared.writer()
                     && let Ok(position) = told.payload().parse()
                 {

@@ -19,10 +19,10 @@ const STEPS: [&str; 7] = [
     include_str!("schema/7.sql"),
 ];
 
-/// Longest time that one step may wait for the others, or take.
+/// Longest time that one step may wait for others, or take.
 const STEP_MS_MAX: u64 = 600_000;
 
-/// Brings the store to the newest version, and answers its epoch.
+/// Migrates the store to the newest version, and returns its epoch.
 pub(crate) async fn migrate(client: &Client, target: &Target) -> Result<String, OpenError> {
     loop {
         match step(client, target).await {
@@ -36,7 +36,7 @@ pub(crate) async fn migrate(client: &Client, target: &Target) -> Result<String, 
     }
 }
 
-/// One step in one transaction; the epoch when there was none left to take.
+/// One step in one transaction; the epoch if there is no further step.
 async fn step(client: &Client, target: &Target) -> Result<Option<String>, OpenError> {
     let schema = target.schema();
     let begin = format!(
@@ -68,12 +68,12 @@ async fn step(client: &Client, target: &Target) -> Result<Option<String>, OpenEr
     Ok(if next.is_some() { None } else { Some(meta.try_get(1).map_err(Trouble::from)?) })
 }
 
-/// The version that this program makes.
+/// The version of this program.
 pub(crate) fn known_here() -> i32 {
     i32::try_from(STEPS.len()).unwrap_or(i32::MAX)
 }
 
-/// The version, unless it is newer than ours.
+/// The version, unless it is newer than this program's.
 pub(crate) fn known(version: i32) -> Result<i32, OpenError> {
     let known = known_here();
     if version > known { Err(OpenError::Newer { found: version, known }) } else { Ok(version) }

@@ -39,7 +39,7 @@ impl Slot {
         let session = self.session.read();
         session.as_ref().filter(|session| !session.client.is_closed()).cloned()
     }
-    /// Takes the session out, unless somebody has put another one in its place.
+    /// Removes the session, unless another one has replaced it.
     fn forget(&self, broken: &Arc<Session>) {
         let mut session = self.session.write();
         if session.as_ref().is_some_and(|session| Arc::ptr_eq(session, broken)) {
@@ -53,7 +53,7 @@ impl Pool {
         Self::of(target, connections, Purpose::Reading, STATEMENTS)
     }
 
-    /// Connections for another purpose, which prepare these statements.
+    /// Connections for another purpose, with these prepared statements.
     #[must_use]
     pub fn of(
         target: Arc<Target>,
@@ -70,7 +70,8 @@ impl Pool {
         self.ask(sql as usize, params).await
     }
 
-    /// Runs the nth statement. One that lost its connection is sent again once: reading twice does no harm.
+    /// Runs the nth statement. If its connection is lost it is sent once more: repeated reads are
+    /// harmless.
     ///
     /// # Errors
     /// When the server cannot answer.

@@ -24,7 +24,7 @@ macro_rules! statements {
         /// A read.
         #[derive(Debug, Clone, Copy)]
         pub(crate) enum Sql { $($name,)* }
-        /// What a reading session prepares.
+        /// The prepared statements of a reading session.
         pub(crate) const STATEMENTS: &[&str] = &[$($sql,)*];
     };
 }
@@ -46,8 +46,8 @@ statements! {
     Usage = "SELECT GREATEST(0, bytes), GREATEST(0, events) FROM usage WHERE account = $1";
     Between = "SELECT s.name, min(e.version), min(e.position) FROM events e JOIN streams s ON s.id = e.stream \
         WHERE e.position > $1 AND e.position <= $2 AND starts_with(s.name, $3) GROUP BY s.name";
-    // From the last event back in steps that double until one is not past the position, then by halves: between `low`,
-    // which is not past it, and `high`, which is.
+    // A search from the last event backwards in doubling steps until a version is not after the
+    // position, then by bisection: `low` is not after it, `high` is.
     After = "WITH RECURSIVE search (nth, stream, low, high, step) AS ( \
         SELECT named.nth, s.id, 0::bigint, newest.version, 1::bigint \
         FROM unnest($1::text[]) WITH ORDINALITY AS named (name, nth) JOIN streams s ON s.name = named.name \
@@ -72,7 +72,7 @@ impl Postgres {
         Self(pool)
     }
 
-    /// Rows of `(text, …)` in a range, by the statement for a range with an end or the one without.
+    /// Rows of `(text, …)` in a range, by the statement with an end or the one without.
     async fn range(
         &self,
         (ended, endless): (Sql, Sql),
@@ -225,7 +225,7 @@ impl Reads for Postgres {
     }
 }
 
-/// A stream that has news, from the second and third column.
+/// A stream with new events, from the second and third column.
 fn news(stream: StreamName, record: &Record) -> Result<StreamNews, Trouble> {
     let (first, at) = (place(record.try_get(1)?)?, place(record.try_get(2)?)?);
     Ok(StreamNews { stream, first: Version(first), at: Position(at) })
@@ -251,7 +251,7 @@ fn event(record: &Record, stream: StreamName) -> Result<StoredEvent, Trouble> {
     Ok(event)
 }
 
-/// The same, whatever its checksum says.
+/// The same without a check of the checksum.
 pub(crate) fn unchecked(record: &Record, stream: StreamName) -> Result<StoredEvent, Trouble> {
     let form: i32 = record.try_get(3)?;
     Ok(StoredEvent {

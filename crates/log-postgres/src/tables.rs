@@ -1,5 +1,5 @@
-//! Access to tables beside the log: connections for a purpose, one writer at a time, text and positions in their
-//! stored form.
+//! Access to tables besides the log: connections for a purpose, one writer at a time, text and positions
+//! in their stored form.
 //! Must not know: the content of those tables.
 
 pub use crate::{
@@ -9,7 +9,7 @@ pub use crate::{
     trouble::Trouble,
 };
 
-/// Text as a column can hold it.
+/// Text in the form that a column can store.
 pub mod text {
     pub use crate::text::{plain, stored};
 }

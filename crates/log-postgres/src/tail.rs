@@ -16,9 +16,9 @@ use crate::reads::Postgres;
 pub(crate) struct Tail {
     pub(crate) reads: Arc<Postgres>,
     pub(crate) feeder: Feeder,
-    /// Own commits, in order; some may be left out.
+    /// Own commits, in order; some may be missing.
     pub(crate) committed: mpsc::Receiver<Arc<[StoredEvent]>>,
-    /// How far the log is said to reach. What is said during a read is kept, and read at once after it.
+    /// The announced end of the log. An announcement during a read causes another read right after it.
     pub(crate) hint: watch::Receiver<Position>,
     pub(crate) poll: Duration,
     /// The last position that was published.
@@ -26,7 +26,7 @@ pub(crate) struct Tail {
 }
 
 impl Tail {
-    /// Until the writer is gone.
+    /// Runs until the writer is gone.
     pub(crate) async fn run(mut self) {
         let mut poll = tokio::time::interval(self.poll);
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -60,7 +60,7 @@ impl Tail {
         }
     }
 
-    /// Publishes own events as they are at hand, behind what others committed before them.
+    /// Publishes own events from memory, after the earlier commits of others.
     async fn own(&mut self, events: Arc<[StoredEvent]>) -> Result<(), Fault> {
         let (Some(first), Some(last)) = (events.first(), events.last()) else { return Ok(()) };
         let (before, last) = (Position(first.position.0 - 1), last.position);
@@ -73,7 +73,7 @@ impl Tail {
         self.catch_up(last).await
     }
 
-    /// Asks how far the log reaches.
+    /// Reads the head of the log.
     async fn look(&mut self) -> Result<(), Fault> {
         let head = self.reads.head().await?;
         if head < self.published {
@@ -83,7 +83,7 @@ impl Tail {
         self.catch_up(head).await
     }
 
-    /// Publishes from the store until `until`.
+    /// Publishes from the store up to `until`.
     async fn catch_up(&mut self, until: Position) -> Result<(), Fault> {
         while self.published < until {
             let distance = usize::try_from(until.0 - self.published.0).unwrap_or(usize::MAX);

@@ -14,7 +14,7 @@ use crate::{
     trouble::{Trouble, described},
 };
 
-/// The oldest server that is known to do, as `server_version_num`.
+/// The oldest supported server, as `server_version_num`.
 const SERVER_VERSION_MIN: i32 = 130_000;
 /// Longest wait for a connection to be ready.
 const CONNECT_MS_MAX: u64 = 3_000;
@@ -22,11 +22,11 @@ const CONNECT_MS_MAX: u64 = 3_000;
 const UNACKNOWLEDGED_MS_MAX: u64 = 10_000;
 /// Longest wait for a lock, above all for the head.
 const LOCK_MS_MAX: u64 = 2_000;
-/// Longest statement.
+/// Time limit of a statement.
 const STATEMENT_MS_MAX: u64 = 10_000;
-/// Longest pause in a transaction: a process that stands still must not hold the head.
+/// Longest pause in a transaction: a stalled process must not hold the head.
 const PAUSE_MS_MAX: u64 = 5_000;
-/// Longest wait for an answer, whatever the server thinks of it.
+/// Longest wait for an answer, whatever the server's own limits.
 pub(crate) const ANSWER_MS_MAX: u64 = 15_000;
 /// Longest schema name; with `plenary_` before it, it names a notification channel of at most 63 bytes.
 const SCHEMA_OCTETS_MAX: usize = 48;
@@ -34,16 +34,16 @@ const SCHEMA_OCTETS_MAX: usize = 48;
 /// Why the store can't be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The URL, or an option, makes no sense.
+    /// The URL or an option is invalid.
     #[error("{0}")]
     Options(String),
-    /// The server can't be reached, or does not let us in.
+    /// The server can't be reached, or rejects the login.
     #[error("PostgreSQL cannot be reached: {0}")]
     Unreachable(String),
-    /// The server is not there yet: it refuses connections, or recovers from a crash.
+    /// The server is starting: it refuses connections, or recovers from a crash.
     #[error("PostgreSQL is not ready: {0}")]
     Starting(String),
-    /// The server would not keep what it acknowledges, or is too old.
+    /// The server would not keep acknowledged data, or is too old.
     #[error("PostgreSQL is not suitable for the log: {0}")]
     Unfit(String),
     /// The tables were made by a newer Plenary.
@@ -54,7 +54,7 @@ pub enum OpenError {
         /// The newest version known here.
         known: i32,
     },
-    /// The tables were made by an older Plenary, and are only looked at.
+    /// An older Plenary made the tables, and a check does not migrate them.
     #[error(
         "the schema is at version {found}, and version {known} can be checked: start this program on it once"
     )]
@@ -64,7 +64,7 @@ pub enum OpenError {
         /// The version of this program.
         known: i32,
     },
-    /// The tables can't be made, or are not what they should be.
+    /// The tables can't be created, or have an unexpected form.
     #[error("the schema cannot be used: {0}")]
     Schema(String),
 }
@@ -79,7 +79,7 @@ impl From<Trouble> for OpenError {
 }
 
 impl OpenError {
-    /// What it means for a store that was open already.
+    /// The equivalent trouble for a store that is open already.
     pub(crate) fn trouble(self) -> Trouble {
         match self {
             Self::Unreachable(text) | Self::Starting(text) => Trouble::Lost(text),
@@ -89,10 +89,10 @@ impl OpenError {
     }
 }
 
-/// The raw connection, to be driven by somebody.
+/// The raw connection; a task must drive it.
 pub(crate) type Wire = Connection<Socket, EncryptedStream<Socket>>;
 
-/// What a connection is for; operators see it as the application's name.
+/// The purpose of a connection; operators see it in the application's name.
 #[derive(Debug, Clone, Copy)]
 pub enum Purpose {
     /// Making or migrating the tables.
@@ -101,7 +101,7 @@ pub enum Purpose {
     Writing,
     /// Reading the log.
     Reading,
-    /// Hearing of commits.
+    /// Listening for commits.
     Listening,
     /// Signals between processes.
     Signalling,
@@ -116,8 +116,8 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// Settings beside those of every session. What is searched for is known only when it is asked, and words are
-    /// looked up in bitmaps; an index that is lost in a crash is made again from the log.
+    /// Settings besides those of every session. The terms of a search are known only at its execution,
+    /// and words are looked up in bitmaps; an index that is lost in a crash is rebuilt from the log.
     fn settings(self) -> &'static str {
         match self {
             Self::Migrating
@@ -153,15 +153,15 @@ pub struct Target {
     tls: Tls,
     schema: String,
     channel: String,
-    /// Drawn when the tables were made; known once the store was opened.
+    /// A UUID, drawn when the tables were created; known once the store is open.
     epoch: OnceLock<String>,
 }
 
 impl Target {
-    /// Reads the address; no connection is made yet.
+    /// Parses the address; makes no connection yet.
     ///
     /// # Errors
-    /// [`OpenError::Options`] when the URL or the schema's name makes no sense.
+    /// [`OpenError::Options`] if the URL or the schema's name is invalid.
     pub fn new(url: &str, options: &Options) -> Result<Self, OpenError> {
         let (url, tls) = tls::asked(url)?;
         let mut config: Config = url
@@ -191,33 +191,33 @@ impl Target {
         &self.schema
     }
 
-    /// Where commits are told of.
+    /// The channel of commit notifications.
     pub(crate) fn channel(&self) -> &str {
         &self.channel
     }
 
-    /// Where every process of the store hears signals.
+    /// The channel of signals to all processes.
     pub(crate) fn signal_channel(&self) -> String {
         self.channel_of("all")
     }
 
-    /// Where one process hears what is for it alone.
+    /// The channel of messages to one process.
     pub(crate) fn private_channel(&self, process: u64) -> String {
         self.channel_of(&process.to_string())
     }
 
-    /// The epoch is a UUID, so that no other store has the name, and it has at most 63 bytes.
+    /// The epoch is a UUID, so the name is unique to this store; it has at most 63 bytes.
     fn channel_of(&self, who: &str) -> String {
         let epoch = self.epoch.get().map_or("", String::as_str);
         format!("plenary_{}_{who}", epoch.replace('-', ""))
     }
 
-    /// The epoch that every later session must find.
+    /// Sets the epoch that every later session must find.
     pub(crate) fn set_epoch(&self, epoch: String) {
         let _ = self.epoch.set(epoch);
     }
 
-    /// A connection that nobody drives yet.
+    /// A connection that no task drives yet.
     pub(crate) async fn dial(&self, purpose: Purpose) -> Result<(Client, Wire), OpenError> {
         let mut config = self.config.clone();
         config.application_name(format!("plenary {} {}", purpose.name(), self.schema));
@@ -231,7 +231,7 @@ impl Target {
         }
     }
 
-    /// A session with our settings on a server that is fit, driven by a task of its own.
+    /// A session with our settings on a suitable server, driven by its own task.
     pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Client, OpenError> {
         let (client, wire) = self.dial(purpose).await?;
         tokio::spawn(async move {
@@ -244,21 +244,22 @@ impl Target {
         Ok(client)
     }
 
-    /// Our settings, on a server that is fit.
+    /// Applies our settings, and checks that the server is suitable.
     async fn fit(&self, client: &Client) -> Result<(), OpenError> {
         within(CONNECT_MS_MAX, client.batch_execute(&self.settings())).await?;
         let server = within(CONNECT_MS_MAX, client.query_one(SERVER, &[])).await?;
         fit(&server)
     }
 
-    /// Makes a session of a connection that somebody drives: our settings, a server that is fit, the store that was opened.
+    /// Prepares a connection that a task drives: applies our settings, and checks that the server is
+    /// suitable and has the store that was opened.
     pub(crate) async fn settle(&self, client: &Client) -> Result<(), OpenError> {
         self.fit(client).await?;
         within(CONNECT_MS_MAX, self.same_store(client)).await?;
         Ok(())
     }
 
-    /// A session on the store that was opened, with its statements prepared, and where the log ends now.
+    /// A session on the opened store with prepared statements, and the current head.
     pub(crate) async fn session(
         &self,
         purpose: Purpose,
@@ -282,7 +283,8 @@ impl Target {
         Ok(Position(place(meta.try_get(2)?)?))
     }
 
-    /// Plans are made once, and by index: a table that was empty when its plan was made would be scanned for good.
+    /// Plans are made once, and use indexes: otherwise a plan that was made for an empty table would
+    /// scan it for ever.
     fn settings(&self) -> String {
         format!(
             "SET search_path TO \"{}\"; \
@@ -299,7 +301,7 @@ impl Target {
     }
 }
 
-/// Whether it may be worth waiting for: nothing listens there, or what does is not ready to serve.
+/// Whether a retry may succeed: the server does not listen yet, or is not ready.
 fn is_starting(error: &tokio_postgres::Error) -> bool {
     use std::io::ErrorKind::{ConnectionRefused, NotFound};
     if let Some(code) = error.code() {
@@ -313,7 +315,7 @@ fn is_starting(error: &tokio_postgres::Error) -> bool {
 pub(crate) struct Session {
     pub(crate) client: Client,
     pub(crate) statements: Vec<Statement>,
-    /// The process on the server; notifications carry it.
+    /// The process on the server; notifications include it.
     pub(crate) pid: i32,
 }
 
@@ -321,7 +323,7 @@ const SERVER: &str = "SELECT current_setting('server_version_num')::int, current
     current_setting('fsync'), current_setting('full_page_writes'), pg_is_in_recovery(), \
     current_setting('synchronous_commit'), current_setting('transaction_isolation')";
 
-/// Whether the server keeps what it acknowledges.
+/// Whether the server keeps acknowledged data.
 fn fit(server: &Row) -> Result<(), OpenError> {
     let setting = |column: usize| server.try_get::<_, String>(column).map_err(Trouble::from);
     let mut unfit = Vec::new();
@@ -349,7 +351,7 @@ fn fit(server: &Row) -> Result<(), OpenError> {
     if unfit.is_empty() { Ok(()) } else { Err(OpenError::Unfit(unfit.join(", "))) }
 }
 
-/// Waits for an answer; past the time the connection is as good as lost.
+/// Waits for an answer; after the time limit the connection counts as lost.
 pub(crate) async fn within<T, E>(
     ms_max: u64,
     answer: impl Future<Output = Result<T, E>>,
@@ -363,16 +365,16 @@ where
     }
 }
 
-/// A place as PostgreSQL keeps it. Nothing will ever reach the end of its range.
+/// A number in the form of PostgreSQL. No number ever reaches the end of its range.
 #[must_use]
 pub fn stored(place: u64) -> i64 {
     i64::try_from(place).unwrap_or(i64::MAX)
 }
 
-/// A place as it was kept.
+/// The number of a stored form.
 ///
 /// # Errors
-/// [`Trouble::Broken`] when no place was stored like this.
+/// [`Trouble::Broken`] if the stored form is invalid.
 pub fn place(stored: i64) -> Result<u64, Trouble> {
     u64::try_from(stored).map_err(|_| Trouble::Broken(format!("a place of {stored}")))
 }

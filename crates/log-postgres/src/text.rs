@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-/// Most bytes of one stored name or key (an index entry is at most about 2,700); past it the batch is refused.
+/// Most bytes of one stored name or key (an index entry is at most about 2,700); beyond it the batch is refused.
 pub(crate) const TEXT_OCTETS_MAX: usize = 2_400;
 
-/// The stored form: U+0000 is kept as U+0001 U+0001, and U+0001 as U+0001 U+0002.
+/// The stored form: U+0000 becomes U+0001 U+0001, and U+0001 becomes U+0001 U+0002.
 #[must_use]
 pub fn stored(text: &str) -> Cow<'_, str> {
     if !text.bytes().any(|byte| byte <= 1) {
@@ -40,7 +40,7 @@ pub fn plain(stored: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// A range of stored forms: `from` is in it, `until` is not; without `until` it has no end.
+/// A range of stored forms: it includes `from` but not `until`; without `until` it has no end.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) from: String,
@@ -52,7 +52,7 @@ impl Range {
     pub(crate) fn of_prefix(prefix: &str) -> Self {
         Self { from: stored(prefix).into_owned(), until: behind_prefix(&stored(prefix)) }
     }
-    /// Only what is strictly greater than `after`.
+    /// Restricts the range to texts greater than `after`.
     pub(crate) fn above(mut self, after: &str) -> Self {
         // No stored form lies between that of a text and that of the text with one more NUL.
         let successor = format!("{}\u{1}\u{1}", stored(after));
@@ -61,7 +61,7 @@ impl Range {
         }
         self
     }
-    /// Only what is strictly less than `before`.
+    /// Restricts the range to texts less than `before`.
     pub(crate) fn below(mut self, before: &str) -> Self {
         let before = stored(before);
         if self.until.as_deref().is_none_or(|until| *before < *until) {
@@ -71,7 +71,8 @@ impl Range {
     }
 }
 
-/// The least text that is greater than every text with this prefix. UTF-8 sorts as its code points do.
+/// The least text that is greater than every text with this prefix. UTF-8 sorts in the order of code
+/// points.
 fn behind_prefix(prefix: &str) -> Option<String> {
     let mut behind = prefix.to_owned();
     while let Some(last) = behind.pop() {

@@ -26,21 +26,21 @@ use tokio_rustls::TlsConnector;
 
 use crate::target::OpenError;
 
-/// What a server that is told directly asks for.
+/// The protocol name for a TLS handshake without a prior request (ALPN).
 const PROTOCOL: &[u8] = b"postgresql";
 
-/// How much of the server is proven.
+/// How far the server is authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// No TLS.
     Disable,
-    /// TLS where the server has it, with whoever answers.
+    /// TLS if the server supports it, with any certificate.
     Prefer,
-    /// TLS, with whoever answers; with authorities, as `VerifyCa`.
+    /// TLS with any certificate; with authorities, as `VerifyCa`.
     Require,
-    /// TLS with a server that one of the authorities has certified.
+    /// TLS with a certificate of one of the authorities.
     VerifyCa,
-    /// The same, and the certificate names the host of the URL.
+    /// The same, and the certificate must name the host of the URL.
     VerifyFull,
 }
 
@@ -59,7 +59,7 @@ impl Mode {
         })
     }
 
-    /// As the driver has it, which knows nothing of certificates.
+    /// The mode for the driver, which does not handle certificates.
     fn of_driver(self) -> &'static str {
         match self {
             Self::Disable => "disable",
@@ -69,7 +69,7 @@ impl Mode {
     }
 }
 
-/// What a URL asks for, and the URL that the driver understands.
+/// The TLS options of a URL, and the URL for the driver.
 #[derive(Debug, PartialEq, Eq)]
 struct TlsRequest {
     mode: Mode,
@@ -80,7 +80,8 @@ struct TlsRequest {
 impl TlsRequest {
     fn of(url: &str) -> Result<Self, OpenError> {
         if !url.starts_with("postgres://") && !url.starts_with("postgresql://") {
-            // `name=value`, of which the driver knows all but certificates; what it does not know, it refuses.
+            // `name=value`: the driver knows all options except those of certificates, and refuses
+            // unknown ones.
             return Ok(Self { mode: Mode::Prefer, roots: None, url: url.to_owned() });
         }
         let (place, options) = url.split_once('?').unwrap_or((url, ""));
@@ -95,7 +96,7 @@ impl TlsRequest {
             }
         }
         if mode == Mode::VerifyCa && roots.is_none() {
-            // Any certificate of a public authority would do, of whatever host.
+            // A certificate of any host from a public authority would pass.
             let text = "sslmode=verify-ca needs sslrootcert=FILE; with public authorities use verify-full";
             return Err(OpenError::Options(text.into()));
         }
@@ -104,7 +105,7 @@ impl TlsRequest {
     }
 }
 
-/// The URL that the driver understands, and how it connects.
+/// The URL for the driver, and its TLS.
 pub(crate) fn asked(url: &str) -> Result<(String, Tls), OpenError> {
     let asked = TlsRequest::of(url)?;
     let tls = Tls(Arc::new(config(&asked)?));
@@ -142,8 +143,9 @@ fn config(asked: &TlsRequest) -> Result<ClientConfig, OpenError> {
     Ok(config)
 }
 
-/// Takes a server whatever its name. With authorities one of them must have certified it; without any it takes every
-/// server, as libpq does with `require`: nobody else can read the connection, but who answers is not known.
+/// Accepts a server whatever its name. With authorities one of them must have certified it; without any
+/// it accepts every server, as libpq does with `require`: the connection is encrypted, but the server is
+/// not authenticated.
 #[derive(Debug)]
 struct Nameless {
     authorities: Option<Arc<WebPkiServerVerifier>>,
@@ -161,7 +163,7 @@ impl ServerCertVerifier for Nameless {
     ) -> Result<ServerCertVerified, Error> {
         let Some(authorities) = &self.authorities else { return Ok(ServerCertVerified::assertion()) };
         match authorities.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            // The name is looked at last.
+            // The verifier checks the name last.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),
@@ -199,7 +201,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for T
     type Error = rustls::pki_types::InvalidDnsNameError;
 
     fn make_tls_connect(&mut self, host: &str) -> Result<TlsHandshake, Self::Error> {
-        // A Unix socket has no name, and its server no TLS.
+        // A Unix socket has no host name, and its server no TLS.
         let host = if host.is_empty() { "localhost" } else { host };
         Ok(TlsHandshake {
             connector: TlsConnector::from(self.0.clone()),
@@ -208,7 +210,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for T
     }
 }
 
-/// A connection to a host that is about to be encrypted.
+/// A connection before its TLS handshake.
 pub(crate) struct TlsHandshake {
     connector: TlsConnector,
     host: ServerName<'static>,
@@ -226,7 +228,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> TlsConnect<S> for TlsHa
     }
 }
 
-/// A connection that is encrypted.
+/// An encrypted connection.
 pub(crate) struct EncryptedStream<S>(Box<tokio_rustls::client::TlsStream<S>>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> tokio_postgres::tls::TlsStream for EncryptedStream<S> {

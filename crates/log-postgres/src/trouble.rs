@@ -6,18 +6,18 @@ use tokio_postgres::{
     error::{DbError, Severity},
 };
 
-/// What is left to do after an error.
+/// An error, classified by its consequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
-    /// The connection is gone or of no use; another one may do.
+    /// The connection is lost or unusable; another one may work.
     Lost(String),
-    /// Somebody else holds what is needed, or it took too long; the connection is good.
+    /// Another session holds a lock, or it took too long; the connection is good.
     Busy(String),
-    /// No room on the server's disk.
+    /// The server's disk is full.
     Full(String),
-    /// The server won't do this; the connection is good.
+    /// The server refuses the request; the connection is good.
     Refused(String),
-    /// The store can't be what this process wrote: end, and look.
+    /// The store is not what this process wrote: the process must end.
     Broken(String),
 }
 
@@ -52,7 +52,7 @@ impl From<Error> for Trouble {
     }
 }
 
-/// What the server said, by its SQLSTATE.
+/// Classifies an error of the server by its SQLSTATE.
 fn answered(db: &DbError) -> Trouble {
     let code = db.code().code();
     let text = format!("{} ({code})", db.message());
@@ -60,9 +60,9 @@ fn answered(db: &DbError) -> Trouble {
         return Trouble::Lost(text);
     }
     match code {
-        // Went down, is starting, or has become a standby.
+        // The server shut down, is starting, or has become a standby.
         "57P01" | "57P02" | "57P03" | "25006" => Trouble::Lost(text),
-        // A lock or a statement took too long, or was cancelled for the sake of another one.
+        // A lock or statement timed out, or was cancelled in favour of another one.
         "55P03" | "57014" | "40001" | "40P01" => Trouble::Busy(text),
         "53100" => Trouble::Full(text),
         "42501" => Trouble::Refused(text),
@@ -75,7 +75,7 @@ fn answered(db: &DbError) -> Trouble {
     }
 }
 
-/// The error with its cause, which `Display` leaves out.
+/// The error with its cause, which `Display` omits.
 pub(crate) fn described(error: &Error) -> String {
     match std::error::Error::source(error) {
         Some(cause) => format!("{error}: {cause}"),

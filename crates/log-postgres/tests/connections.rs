@@ -47,7 +47,7 @@ fn a_writer_that_is_killed_in_a_loop_loses_nothing_and_repeats_nothing() {
                 })
             })
             .collect();
-        // The writer's process is killed whenever something was committed, while more is under way.
+        // The writer's process is killed after each commit, while more are in progress.
         let (mut events, mut killed) = (Vec::new(), 0);
         while events.len() < WRITERS * EACH {
             events.extend(soon(fed(&mut feed, 1)).await);
@@ -162,7 +162,7 @@ fn a_hint_that_comes_while_others_are_read_is_not_lost() {
     const EACH: u64 = 40;
     run(async {
         let place = Place::new();
-        // This one practically never polls: each commit has to be told, and many are told during a read.
+        // This one practically never polls: each commit needs a notification, and many arrive during a read.
         let options = Options { poll: Duration::from_secs(3_600), ..place.options() };
         let mut reader = open(&url(), options).await.expect("the store opens");
         let writer = place.open().await;
@@ -182,7 +182,7 @@ fn a_hint_that_comes_while_others_are_read_is_not_lost() {
     });
 }
 
-/// The connection is not lost, and says nothing: only the poll finds what another process appends.
+/// The connection is stalled but not lost: only the poll finds the appends of another process.
 #[test]
 fn an_ear_that_stands_still_costs_a_poll() {
     run(async {
@@ -198,7 +198,7 @@ fn an_ear_that_stands_still_costs_a_poll() {
     });
 }
 
-/// The same without a poll: the connection is found to be of no use, and another one looks what was missed.
+/// The same without a poll: the check finds the stalled connection, and a new one reads the missed events.
 #[test]
 fn an_ear_that_stands_still_is_replaced() {
     run(async {
@@ -227,7 +227,7 @@ fn a_commit_that_nobody_tells_of_is_found_by_the_poll() {
         let events = soon(fed(&mut opened.feed, 2)).await;
         assert_gapless(&events, 1);
         assert_eq!(text(&events[1]), "untold");
-        // The writer goes on behind it.
+        // The writer continues after it.
         opened.log.append(says(&stream("a"), "told")).await.expect("appended");
         assert_eq!(soon(fed(&mut opened.feed, 1)).await[0].version, Version(3));
     });

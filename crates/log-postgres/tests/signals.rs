@@ -21,7 +21,7 @@ fn says(body: &str, at: TimestampMs) -> Publication {
     Publication { topic: "test", counters: vec![Arc::from("a")], at, body: body.to_owned().into() }
 }
 
-/// Publishes until it is carried; the number.
+/// Publishes until it succeeds; returns the number.
 async fn insist(signals: &Signals, body: &str) -> u64 {
     loop {
         match signals.publish(says(body, AT)).await {
@@ -34,7 +34,7 @@ async fn insist(signals: &Signals, body: &str) -> u64 {
     }
 }
 
-/// Publishes until both have got a signal that was published now. One that was published in vain is none.
+/// Publishes until both have received a signal that was published now; failed publications do not count.
 async fn until_both_hear(signals: &Signals, hearing: &mut [&mut Subscription; 2], round: &str) {
     let [one, two] = hearing;
     loop {
@@ -46,7 +46,7 @@ async fn until_both_hear(signals: &Signals, hearing: &mut [&mut Subscription; 2]
     }
 }
 
-/// Until a signal of this number comes; numbers only rise.
+/// Waits for a signal of this number; numbers only rise.
 async fn heard(subscription: &mut Subscription, number: u64) {
     let mut last = 0;
     while last < number {
@@ -69,7 +69,7 @@ fn a_lost_connection_costs_signals_and_comes_back() {
             let both = &mut [&mut first, &mut second];
             soon(until_both_hear(one.log.signals(), both, &round.to_string())).await;
         }
-        // Questions know of both again. One may still be lost on the way: they are at most once.
+        // Questions reach both again. One may still be lost: delivery is at most once.
         let answering = |mut subscription: Subscription| async move {
             while let Some(signal) = subscription.next().await {
                 signal.responder.into_iter().for_each(|responder| responder.answer("here".into()));
@@ -125,7 +125,7 @@ fn a_server_that_can_not_be_reached_refuses_and_comes_back() {
     });
 }
 
-/// What a crash of the server leaves of tables that are not logged: nothing.
+/// Empties the unlogged tables, as a crash of the server does.
 #[test]
 fn counters_that_the_server_forgot_begin_above_the_clock() {
     run(async {

@@ -1,4 +1,4 @@
-//! A server that is not ready when the store is opened: it is waited for, and not for ever.
+//! A server that is not ready when the store is opened: opening waits for it, for a limited time.
 
 mod server;
 
@@ -12,10 +12,10 @@ use tokio::{
 };
 use tokio_postgres::{Config, config::Host};
 
-/// What a server says that recovers from a crash.
+/// The error of a server that recovers from a crash.
 const STARTING: &[u8] = b"SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0";
 
-/// A front of the server that has it start up for so many connections.
+/// A proxy to the server that reports a starting server for this many connections.
 async fn front(mut starting: usize) -> u16 {
     let config: Config = url().parse().expect("the URL is well-formed");
     let [Host::Tcp(host)] = config.get_hosts() else { panic!("the test server must be reached by TCP") };

@@ -134,12 +134,12 @@ fn two_handles_feed_each_other_under_load() {
     });
 }
 
-/// One process writes without a pause; the other one writes only at the end that it has read, and gets there.
+/// One process writes without a pause; the other one writes only after the last event that it has read, and succeeds.
 #[test]
 fn who_reads_before_it_writes_is_not_kept_out() {
     const WRITERS: usize = 8;
     const WRITES: usize = 40;
-    /// How long it thinks about what it read.
+    /// The pause between its read and its write.
     const DECIDING: Duration = Duration::from_millis(3);
     const ATTEMPTS_MAX: usize = 32;
     run(async {

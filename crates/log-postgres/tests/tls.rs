@@ -20,7 +20,7 @@ use tokio::{
 use tokio_postgres::{Config, config::Host};
 use tokio_rustls::TlsAcceptor;
 
-/// What a client sends that would like TLS.
+/// The request of a client for TLS.
 const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
 /// A CA, in a file.
@@ -41,7 +41,7 @@ impl Authority {
         Self { issuer, file }
     }
 
-    /// TLS of a server that it certifies to be `localhost`.
+    /// TLS of a server with a certificate for `localhost` of this CA.
     fn acceptor(&self) -> TlsAcceptor {
         let key = KeyPair::generate().expect("a key");
         let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
@@ -67,7 +67,7 @@ impl Drop for Authority {
     }
 }
 
-/// A front of the server with TLS; without an acceptor it has none.
+/// A proxy to the server with TLS; without an acceptor it has none.
 async fn front(acceptor: Option<TlsAcceptor>) -> u16 {
     let config: Config = url().parse().expect("the URL is well-formed");
     let [Host::Tcp(host)] = config.get_hosts() else { panic!("the test server must be reached by TCP") };
@@ -87,7 +87,7 @@ async fn serve(mut peer: TcpStream, acceptor: Option<TlsAcceptor>, to: (String, 
     let mut first = [0; 8];
     peer.read_exact(&mut first).await?;
     if first != SSL_REQUEST {
-        // A front with TLS takes nobody without it.
+        // A proxy with TLS refuses connections without it.
         if acceptor.is_none() {
             server.write_all(&first).await?;
             copy_bidirectional(&mut peer, &mut server).await?;
@@ -112,7 +112,7 @@ fn to(host: &str, port: u16, options: &str) -> String {
     format!("postgres://{user}{password}@{host}:{port}/{name}?{options}")
 }
 
-/// Appends over it, and hears of it by the feed, which listens on a connection of its own.
+/// Appends over it, and receives the event from the feed, which listens on a separate connection.
 async fn works(place: &Place, url: &str) {
     let mut opened = place.try_open(url).await.unwrap_or_else(|refused| panic!("{url}: {refused}"));
     soon(opened.log.append(says(&stream("a"), "said"))).await.expect("appended");
@@ -171,7 +171,7 @@ fn a_server_without_tls_is_refused_where_tls_is_asked_for() {
     });
 }
 
-/// A server of one's own that has TLS itself, with a certificate for `localhost` by the CA in this file.
+/// The variable with the CA file of a server that has TLS itself, with a certificate for `localhost`.
 const CA: &str = "PLENARY_TEST_POSTGRES_CA";
 
 #[test]

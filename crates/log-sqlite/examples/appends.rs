@@ -54,8 +54,8 @@ fn bare(directory: &Path) -> mpsc::Sender<Message> {
     sender
 }
 
-/// How long the threads of a name were on a processor. The rates say what this machine did just then, with all that
-/// it did beside; this says what the writer costs.
+/// The processor time of the threads with a name. The rates depend on the load of the machine; this shows the cost of
+/// the writer alone.
 fn busy(name: &str) -> Duration {
     let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten().map(|task| task.path());
     let named =
@@ -67,16 +67,16 @@ fn busy(name: &str) -> Duration {
     Duration::from_nanos(nanos.sum())
 }
 
-/// What a turn came to.
+/// The result of a turn.
 #[derive(Clone, Copy)]
 struct Figure {
-    /// Messages a second.
+    /// Messages per second.
     rate: f64,
-    /// Of the writer's time, for each message.
+    /// The writer's processor time for each message.
     micros: f64,
 }
 
-/// Runs `clients` loops for one turn and says what was acknowledged.
+/// Runs `clients` loops for one turn and returns the figures of the acknowledged messages.
 async fn turn<F, Fut>(clients: usize, writer: &str, send: F) -> Figure
 where
     F: Fn(usize, u64) -> Fut + Send + Sync + 'static,

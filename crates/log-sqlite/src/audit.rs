@@ -18,9 +18,9 @@ use crate::{
     unindexed::{Salt, read_charges},
 };
 
-/// Most complaints of the database itself that are asked for.
+/// Most errors that SQLite's own check may return.
 const COMPLAINTS_MAX: usize = 100;
-/// How many rows get their checksums in one transaction.
+/// The number of rows that get their checksums in one transaction.
 const ROWS_AT_ONCE: i64 = 1_024;
 
 impl From<ReadError> for OpenError {
@@ -32,20 +32,20 @@ impl From<ReadError> for OpenError {
     }
 }
 
-/// Looks through the store in a data directory. It sees one moment; while it looks, the write-ahead log of a server
-/// that runs on it is not cut.
+/// Audits the store in a data directory. It sees one moment; meanwhile the write-ahead log of a running
+/// server is not truncated.
 pub fn audit(directory: &Path) -> Result<Audit, OpenError> {
     audit_with(directory, &mut ())
 }
 
-/// The same for somebody who looks along.
+/// The same with a visitor.
 pub fn audit_with(directory: &Path, looks: &mut dyn Looks) -> Result<Audit, OpenError> {
     checks::library()?;
     let connection = schema::looking(&directory.join(DATABASE_FILE))?;
     connection.execute_batch("BEGIN")?;
     let mut audit = Audit::default();
     complaints(&connection, &mut audit)?;
-    // A damaged page ends a walk early. What the others find is worth having.
+    // A damaged page ends one walk early. The findings of the others are still useful.
     for walk in [log, positions, indexes, rows, keys, usage] {
         if let Err(error) = walk(&connection, &mut audit, looks) {
             audit.find("database", None, OpenError::from(error).to_string());
@@ -89,7 +89,7 @@ fn log(connection: &Connection, audit: &mut Audit, looks: &mut dyn Looks) -> Res
     Ok(())
 }
 
-/// The index of streams says where each event is that it covers.
+/// Checks that the stream index has the position of every event that it covers.
 fn positions(connection: &Connection, audit: &mut Audit, _: &mut dyn Looks) -> Result<(), ReadError> {
     let mut statement = connection.prepare(
         "SELECT e.position, e.stream, e.version FROM events e LEFT JOIN stream_index i ON i.slot = e.stream << 32 | e.version
@@ -163,7 +163,7 @@ fn keys(connection: &Connection, audit: &mut Audit, looks: &mut dyn Looks) -> Re
     })
 }
 
-/// The counters with what they lack.
+/// The counters, including the changes that are not indexed yet.
 fn usage(connection: &Connection, _: &mut Audit, looks: &mut dyn Looks) -> Result<(), ReadError> {
     let mut counted: HashMap<String, Usage> = HashMap::new();
     each(connection, "SELECT account, max(0, bytes), max(0, events) FROM usage", |row| {
@@ -186,7 +186,7 @@ fn usage(connection: &Connection, _: &mut Audit, looks: &mut dyn Looks) -> Resul
     Ok(())
 }
 
-/// Changes what accounts are counted to use. Nobody else may have the store open.
+/// Changes the counted use of accounts. No other process may have the store open.
 pub fn recount(directory: &Path, changes: &[(String, Change)]) -> Result<(), OpenError> {
     checks::library()?;
     let _lock = checks::directory(directory)?;
@@ -215,27 +215,27 @@ fn each(
     Ok(())
 }
 
-/// `name, revision, value`.
+/// A row of `name, revision, value`.
 fn digest_of_row(row: &Found<'_>) -> Result<Digest, ReadError> {
     let value = Bytes::copy_from_slice(row.get_ref(2)?.as_blob()?);
     let revision = row.get_ref(1)?.as_i64()?.cast_unsigned();
     Ok(Digest::row(row.get_ref(0)?.as_str()?, &Row { revision, value }))
 }
 
-/// `claim, scope, key, digest, outcome`.
+/// A row of `claim, scope, key, digest, outcome`.
 fn digest_of_key(row: &Found<'_>) -> Result<Digest, ReadError> {
     let outcome = Bytes::copy_from_slice(row.get_ref(4)?.as_blob()?);
     let record = KeyRecord { digest: row.get(3)?, outcome };
     Ok(Digest::key(row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?, &record))
 }
 
-/// Gives everything a checksum that has none; how much that was. Nobody else may have the store open. What is there is
-/// taken as it is, so the store is looked through first.
+/// Adds a checksum to every record without one; returns their number. No other process may have the
+/// store open. The records are assumed to be valid, so audit the store first.
 pub fn add_digests(directory: &Path) -> Result<u64, OpenError> {
     checks::library()?;
     let _lock = checks::directory(directory)?;
     let mut connection = schema::writer(&directory.join(DATABASE_FILE), Options::default())?;
-    // Puts in place what is gathered, so that every row of an index is in its table.
+    // Moves buffered index rows to their tables, so that every index row is in its table.
     schema::load(&mut connection)?;
     let mut added = 0;
     for table in [EVENTS, KEYS, INDEXES, ROWS] {
@@ -246,11 +246,12 @@ pub fn add_digests(directory: &Path) -> Result<u64, OpenError> {
 
 /// A table whose rows get checksums, in the order of its key.
 struct Table {
-    /// Rows behind a key that have none, at most so many: the columns of the key are the first parameters.
+    /// Selects rows after a key that have no checksum, up to a limit: the columns of the key are the
+    /// first parameters.
     select: &'static str,
-    /// Sets one: the checksum, then the key.
+    /// Sets one checksum: the checksum, then the key.
     update: &'static str,
-    /// What is before every key.
+    /// A key before all others.
     first: fn() -> Vec<Value>,
     sum: fn(&Connection, &Found<'_>) -> Result<ChecksummedRow, ReadError>,
 }
@@ -300,7 +301,7 @@ const ROWS: Table = Table {
 };
 
 impl Table {
-    /// A few rows a transaction, so that the write-ahead log stays short.
+    /// Updates a few rows per transaction, so that the write-ahead log stays short.
     fn add(&self, connection: &mut Connection) -> Result<u64, OpenError> {
         let (mut added, mut after) = (0, (self.first)());
         loop {

@@ -12,15 +12,15 @@ const GENERATION_MAX: usize = 32_768;
 pub(crate) struct CachedStream {
     /// Its number in the file.
     pub(crate) id: i64,
-    /// The version it is at.
+    /// Its current version.
     pub(crate) version: i64,
 }
 
-/// The streams that were in use of late.
+/// The recently used streams.
 #[derive(Debug)]
 pub(crate) struct Cache {
     young: HashMap<StreamName, CachedStream>,
-    /// May hold what is out of date of streams that are in `young`.
+    /// May have outdated entries of streams that are in `young`.
     old: HashMap<StreamName, CachedStream>,
     generation_max: usize,
 }
@@ -32,7 +32,7 @@ impl Default for Cache {
 }
 
 impl Cache {
-    /// What is known of a stream; being asked keeps it known.
+    /// A stream, if cached; a look-up keeps it in the cache.
     pub(crate) fn get(&mut self, stream: &StreamName) -> Option<CachedStream> {
         if let Some(known) = self.young.get(stream) {
             return Some(*known);
@@ -42,7 +42,7 @@ impl Cache {
         Some(known)
     }
 
-    /// Learns where a stream is.
+    /// Stores the state of a stream.
     pub(crate) fn put(&mut self, stream: StreamName, known: CachedStream) {
         if let Some(place) = self.young.get_mut(&stream) {
             *place = known;

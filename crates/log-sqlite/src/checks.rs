@@ -15,14 +15,14 @@ use crate::{LOCK_FILE, OpenError};
 /// The first release without the WAL reset bug, which could corrupt a file that one connection checkpoints while
 /// another writes.
 const LIBRARY_MIN: (i32, &str) = (3_051_003, "3.51.3");
-/// Directories are for their owner only.
+/// Directories are private to their owner.
 const DIRECTORY_MODE: u32 = 0o700;
-/// So are files.
+/// Files are private to their owner.
 pub(crate) const FILE_MODE: u32 = 0o600;
 /// Longest note in the lock file that is read.
 const HOLDER_OCTETS_MAX: u64 = 32;
 
-/// Refuses a library that is not safe.
+/// Refuses an unsafe version of SQLite.
 pub(crate) fn library() -> Result<(), OpenError> {
     let (number, needed) = LIBRARY_MIN;
     if rusqlite::version_number() < number {
@@ -31,7 +31,8 @@ pub(crate) fn library() -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Makes the directory if need be, looks where it lies, and locks it. The lock lasts as long as the file is open.
+/// Creates the directory if necessary, checks its file system, and locks it. The lock lasts as long as
+/// the file is open.
 pub(crate) fn directory(directory: &Path) -> Result<File, OpenError> {
     if !directory.is_dir() {
         make(directory).map_err(OpenError::Io)?;
@@ -52,7 +53,7 @@ pub(crate) fn directory(directory: &Path) -> Result<File, OpenError> {
     Ok(lock)
 }
 
-/// The directory's name must last as well, so its parent is flushed.
+/// The parent is flushed, so that the directory's entry is durable too.
 fn make(directory: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(directory)?;
     let parent = directory.parent().filter(|parent| !parent.as_os_str().is_empty());

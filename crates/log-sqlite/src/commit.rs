@@ -18,10 +18,10 @@ use crate::{
     unindexed::{SharedTail, written_charges},
 };
 
-/// So many bytes of index rows are gathered at most, and what one commit brings.
+/// Most bytes of index rows in the memtable, plus those of one commit.
 const GATHERED_OCTETS_MAX: usize = 8 << 20;
 
-/// The last numbers that were given away.
+/// The last assigned numbers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     /// The last position.
@@ -32,17 +32,17 @@ pub(crate) struct Place {
     pub(crate) claim: i64,
 }
 
-/// Why nothing came of a transaction.
+/// Why a transaction was not committed.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// It was rolled back, and the next one may work.
     Refused(Fault),
-    /// Nobody knows what is on disk: the process must end.
+    /// It is unknown what is on disk: the process must end.
     Fatal(Fault),
 }
 
 impl Failure {
-    /// What an error means that came before anything was written, or with nothing to write.
+    /// Classifies an error that came before any write.
     pub(crate) fn of(error: &Error) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy) => Self::Refused(Fault::Unavailable(error.to_string())),
@@ -56,20 +56,20 @@ fn fatal(error: &Error) -> Failure {
     Failure::Fatal(Fault::OutcomeUnknown(error.to_string()))
 }
 
-/// What was committed.
+/// The outcomes and events of a commit.
 pub(crate) type CommitResult = (Vec<PlanResult>, Arc<[StoredEvent]>);
 
-/// What a transaction wrote, for the writer to know once it is on disk.
+/// The effects of a transaction, which the writer takes over once they are on disk.
 struct WriteSet {
-    /// On which stream each event stands.
+    /// The stream of each event.
     streams: Vec<i64>,
-    /// How far the numbers went.
+    /// The last assigned numbers.
     place: Place,
-    /// What the accounts that were charged use now.
+    /// The new use of the charged accounts.
     usage: Vec<(String, Usage)>,
 }
 
-/// A record of a journal, as the file remembers it.
+/// A journal record, as the file stores it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
     /// Its number in the journal, 0 before the first.
@@ -107,7 +107,7 @@ struct Statements<'c> {
 
 /// Sets the use of an account.
 const SET_USAGE: &str = "INSERT OR REPLACE INTO usage VALUES(?1, ?2, ?3)";
-/// Changes the use of an account; nobody uses less than nothing.
+/// Changes the use of an account, never below zero.
 pub(crate) const CHARGE: &str = "INSERT INTO usage VALUES(?1, ?2, ?3) ON CONFLICT(account) \
     DO UPDATE SET bytes = max(0, bytes + excluded.bytes), events = max(0, events + excluded.events)";
 
@@ -142,7 +142,8 @@ impl<'c> Committer<'c> {
         Ok(Self { connection, shared, statements, cache: Cache::default(), place })
     }
 
-    /// Decides the batches in order and writes what holds, in one transaction that is on disk when this returns.
+    /// Decides the batches in order and writes the accepted ones, in one transaction that is on disk
+    /// when this returns.
     pub(crate) fn commit(&mut self, batches: impl Iterator<Item = Batch>) -> Result<CommitResult, Failure> {
         self.begin()?;
         let head = Position(self.place.head.cast_unsigned());
@@ -164,7 +165,7 @@ impl<'c> Committer<'c> {
         Ok((outcomes, events))
     }
 
-    /// What batches would write now, without writing it.
+    /// Decides batches without writing them.
     pub(crate) fn decide(
         &mut self,
         batches: impl Iterator<Item = Batch>,
@@ -172,7 +173,7 @@ impl<'c> Committer<'c> {
         plan(batches, Position(self.place.head.cast_unsigned()), self)
     }
 
-    /// Writes what was decided elsewhere, in one transaction that is on disk when this returns.
+    /// Writes what another node decided, in one transaction that is on disk when this returns.
     pub(crate) fn apply(
         &mut self,
         mut writes: Writes,
@@ -205,7 +206,8 @@ impl<'c> Committer<'c> {
         Ok(())
     }
 
-    /// Commits what was written. A full disk is the one error after which it is known that nothing was.
+    /// Commits the transaction. A full disk is the only error after which it is certain that nothing was
+    /// written.
     fn finish<T>(&self, written: Result<T, Error>) -> Result<T, Failure> {
         let committed = written.and_then(|written| {
             self.connection.prepare_cached("COMMIT")?.execute([])?;
@@ -221,7 +223,7 @@ impl<'c> Committer<'c> {
         }
     }
 
-    /// A stream that is there, by heart or from the file.
+    /// An existing stream, from the cache or the file.
     fn known(&mut self, stream: &StreamName) -> Result<Option<CachedStream>, Error> {
         if let Some(known) = self.cache.get(stream) {
             return Ok(Some(known));
@@ -281,14 +283,15 @@ impl<'c> Committer<'c> {
                 None => self.statements.delete_row.execute([name])?,
             };
         }
-        // Without an event that could carry them, the file's rows change at once; what they lack they still lack.
+        // Without an event to carry the charges, the file's rows change at once; changes that are not
+        // indexed yet stay so.
         for (account, change) in writes.charges.iter().filter(|_| writes.events.is_empty()) {
             self.statements.charge.execute(params![account, change.bytes, change.events])?;
         }
         Ok(WriteSet { streams, place, usage })
     }
 
-    /// What each account that is charged uses then.
+    /// The resulting use of each charged account.
     fn charged(&self, writes: &Writes) -> Result<Vec<(String, Usage)>, Error> {
         let unindexed = self.shared.unindexed.read();
         let used = writes.charges.iter().map(|(account, change)| {
@@ -322,7 +325,7 @@ impl<'c> Committer<'c> {
         Ok(())
     }
 
-    /// The number of a stream that is not known by heart; a new one if it is not there.
+    /// The number of a stream that is not in the cache; a new number if the stream does not exist.
     fn stream_id(&mut self, stream: &StreamName, place: &mut Place) -> Result<i64, Error> {
         if let Some(id) = stream_id(self.connection, self.shared, stream)? {
             return Ok(id);
@@ -332,7 +335,7 @@ impl<'c> Committer<'c> {
         Ok(place.stream)
     }
 
-    /// Takes over what a commit brought. After this every read sees it.
+    /// Takes over the effects of a commit. After this every read sees them.
     fn learn(&mut self, writes: &Writes, events: &Arc<[StoredEvent]>, written: WriteSet) {
         let WriteSet { streams, place, usage } = written;
         let mut unindexed = self.shared.unindexed.write();
@@ -360,13 +363,13 @@ impl<'c> Committer<'c> {
         self.shared.set_head(place.head);
     }
 
-    /// Whether the file's indexes lack so many rows, or so much, that they are to be written.
+    /// Whether enough rows or bytes wait to be moved to the file's indexes.
     pub(crate) fn is_due(&self, index_every: usize) -> bool {
         let unindexed = self.shared.unindexed.read();
         unindexed.count() >= index_every || unindexed.gathered.octets() >= GATHERED_OCTETS_MAX
     }
 
-    /// Writes to the file's indexes what they lack, in one transaction.
+    /// Moves the waiting rows to the file's indexes, in one transaction.
     pub(crate) fn index(&mut self) -> Result<(), Failure> {
         if self.shared.unindexed.read().count() == 0 {
             return Ok(());
@@ -378,7 +381,7 @@ impl<'c> Committer<'c> {
         Ok(())
     }
 
-    /// Only this thread changes what is read here, so readers need not wait for the disk.
+    /// Only this thread changes the data behind this lock, so readers need not wait for the disk.
     fn write_index(&mut self) -> Result<(), Error> {
         let unindexed = self.shared.unindexed.read();
         for (stream, version, position) in unindexed.events() {

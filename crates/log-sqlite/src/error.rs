@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use plenary_log::Fault;
 use rusqlite::{Error, ErrorCode};
 
-/// Why a store was not opened. Each text says what to do, where something can be done.
+/// Why a store was not opened. Each text says how to solve the problem, if possible.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -14,7 +14,7 @@ pub enum OpenError {
     Locked {
         /// The data directory.
         directory: PathBuf,
-        /// The other process, as far as it is known.
+        /// The other process, as far as known.
         holder: String,
     },
     /// The directory is on a network file system, where locks and flushes can't be trusted.
@@ -31,7 +31,7 @@ pub enum OpenError {
         /// The data directory.
         directory: PathBuf,
     },
-    /// The store has a log of its own, which no journal has.
+    /// The store has its own log, which is not in a journal.
     #[error("{} holds a log of its own and can't become a replica of a cluster's; give --data another directory", .directory.display())]
     NoReplica {
         /// The data directory.
@@ -47,7 +47,7 @@ pub enum OpenError {
         /// The newest known format.
         known: i64,
     },
-    /// The store was written by an older release, and is only looked at.
+    /// The store was written by an older release, and a check does not migrate it.
     #[error(
         "the store has format {found}, but only format {known} can be checked; start this release on it once"
     )]
@@ -62,7 +62,7 @@ pub enum OpenError {
     Foreign {
         /// The database file.
         file: PathBuf,
-        /// What was found.
+        /// What the file has instead.
         detail: String,
     },
     /// SQLite is older than the first release that is known to be safe.
@@ -73,14 +73,14 @@ pub enum OpenError {
         /// The least version.
         needed: &'static str,
     },
-    /// A setting that durability rests on could not be had.
+    /// A setting that durability depends on could not be set.
     #[error("the database has {setting} = {found}, but {needed} is needed")]
     Setting {
         /// The setting.
         setting: &'static str,
-        /// What it is.
+        /// Its value.
         found: String,
-        /// What it must be.
+        /// The required value.
         needed: &'static str,
     },
     /// The store contradicts itself.
@@ -94,36 +94,36 @@ pub enum OpenError {
     Io(#[source] std::io::Error),
 }
 
-/// What a failed read means to the caller.
+/// Maps a failed read to a fault.
 #[allow(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
 pub(crate) fn fault(error: Error) -> Fault {
     if is_full(&error) {
         return Fault::Full(error.to_string());
     }
     match error.sqlite_error_code() {
-        // SQLite says this too of a page that the disk does not give, which may work again later. What is damaged for
-        // good is found by its checksum, or by an audit.
+        // SQLite reports this also for a page that the disk does not return now but may return later. A
+        // checksum or an audit finds permanent damage.
         Some(ErrorCode::DatabaseCorrupt) => Fault::Unavailable(format!(
             "{error}: a page is damaged or cannot be read; check the store with `plenary fsck`"
         )),
         Some(ErrorCode::NotADatabase) => Fault::Corrupt(error.to_string()),
         Some(_) => Fault::Unavailable(error.to_string()),
-        // Not from the database itself: what it holds is not of the kind that was written.
+        // Not an error of the database itself: a value has the wrong type.
         None => Fault::Corrupt(error.to_string()),
     }
 }
 
-/// Whether there is no room left, so that nothing was written and it may work again later.
+/// Whether the disk is full, so that nothing was written and a retry may work later.
 pub(crate) fn is_full(error: &Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DiskFull)
 }
 
-/// Why a read came to nothing, inside this crate.
+/// Why a read failed, within this crate.
 #[derive(Debug)]
 pub(crate) enum ReadError {
     /// The database's own error.
     Database(Error),
-    /// What it holds contradicts itself.
+    /// The stored data contradicts itself.
     Corrupt(String),
 }
 
@@ -154,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    /// What SQLite makes of EIO on a read: `SQLITE_IOERR_CORRUPTFS` where it opens a file, `SQLITE_CORRUPT` in a query.
+    /// SQLite's error for EIO on a read: `SQLITE_IOERR_CORRUPTFS` when it opens a file, `SQLITE_CORRUPT` in a query.
     #[test]
     fn a_disk_that_does_not_give_a_page_is_unavailable() {
         for code in

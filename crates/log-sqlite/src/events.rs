@@ -1,7 +1,7 @@
 //! Reads of events: by stream and by position.
 //!
-//! The end of a stream that is not indexed yet is copied before the file is looked at. What leaves that end is in the
-//! file's index by then, so that the two together have every event once.
+//! The unindexed end of a stream is copied before the file is read. Whatever is removed from that end is
+//! in the file's index by then, so the two together have every event once.
 
 use std::borrow::Cow;
 
@@ -17,9 +17,9 @@ use crate::{
     unindexed::SharedTail,
 };
 
-/// Most kinds that a connection remembers; there are as many as event types in the program.
+/// Most kinds that a connection remembers; there are only as many as event types in the program.
 const KINDS_MAX: usize = 256;
-/// Two wanted events with fewer others between them are found in one pass.
+/// Two wanted events with fewer others between them are read in one pass.
 const GAP_MAX: i64 = 8;
 
 macro_rules! event_columns {
@@ -57,7 +57,7 @@ pub(crate) fn position(place: Position) -> i64 {
     i64::try_from(place.0).unwrap_or(i64::MAX)
 }
 
-/// The row of an event, but for the stream's name.
+/// The row of an event; the stream's name is given.
 fn event(row: &Row<'_>, stream: StreamName, kinds: &mut Vec<&'static str>) -> Result<StoredEvent, ReadError> {
     let event = unchecked(row, stream, kinds)?;
     if Digest::event(&event).agrees(row.get(SUM)?) {
@@ -67,7 +67,7 @@ fn event(row: &Row<'_>, stream: StreamName, kinds: &mut Vec<&'static str>) -> Re
     Err(ReadError::Corrupt(format!("position {position} (version {version} of {stream}) is damaged")))
 }
 
-/// The same, whatever its checksum says.
+/// The same without a check of the checksum.
 pub(crate) fn unchecked(
     row: &Row<'_>,
     stream: StreamName,
@@ -86,7 +86,7 @@ pub(crate) fn unchecked(
     })
 }
 
-/// There are few kinds, so each is kept for good and shared; among few, looking through all is quickest.
+/// There are few kinds, so each is interned for good; a linear search of so few is the fastest.
 fn kind(text: &str, kinds: &mut Vec<&'static str>) -> Cow<'static, str> {
     if let Some(kind) = kinds.iter().find(|kind| **kind == text) {
         return Cow::Borrowed(kind);
@@ -143,7 +143,7 @@ pub(crate) fn stream(
     Ok(events)
 }
 
-/// Joins positions that are close to each other.
+/// Joins positions that are close together.
 fn spans(positions: &[i64]) -> Vec<(i64, i64)> {
     let mut spans: Vec<(i64, i64)> = Vec::new();
     for position in positions {

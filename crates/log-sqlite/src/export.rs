@@ -1,6 +1,6 @@
-//! The whole content of a store that nobody has open, in parts that another store can write one after the other: events as
-//! they stand, then keys, rows, rows of indexes, and what accounts use.
-//! Must not know: where it goes.
+//! The whole content of a store that no process has open, in parts that another store can write one
+//! after another: events as they are stored, then keys, rows, index rows, and the use of accounts.
+//! Must not know: the destination.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,10 +21,10 @@ use crate::{
     events, schema,
 };
 
-/// Most items of a part that has no events.
+/// Most items of a part without events.
 const ITEMS_MAX: usize = 2_048;
 
-/// A store that is held for as long as this is there.
+/// A store that stays locked while this exists.
 pub struct Export {
     connection: Connection,
     head: Position,
@@ -32,7 +32,7 @@ pub struct Export {
     _lock: File,
 }
 
-/// Opens a store, or a replica, to be copied. Its indexes are brought up to date.
+/// Opens a store, or a replica, for copying. Brings its indexes up to date.
 ///
 /// # Errors
 /// See [`OpenError`].
@@ -51,7 +51,7 @@ pub fn export(directory: &Path) -> Result<Export, OpenError> {
     Ok(Export { connection, head: Position(place.head.cast_unsigned()), link, _lock: lock })
 }
 
-/// Whoever takes the parts; false ends the walk.
+/// The receiver of the parts; false ends the walk.
 type Take<'a> = dyn FnMut(Writes) -> bool + 'a;
 
 impl Export {
@@ -61,16 +61,16 @@ impl Export {
         self.head
     }
 
-    /// The last record of the journal that it is a replica of; number 0 of a store of its own.
+    /// The last record of its journal if it is a replica; number 0 otherwise.
     #[must_use]
     pub fn link(&self) -> Link {
         self.link
     }
 
-    /// Gives everything in parts of about so many bytes, always the same parts of the same store.
+    /// Produces everything in parts of about `octets` bytes; the parts of one store are always the same.
     ///
     /// # Errors
-    /// What is damaged is not copied.
+    /// Damaged records are not copied.
     pub fn each(&self, octets: usize, take: &mut Take<'_>) -> Result<(), OpenError> {
         let mut part =
             Part { writes: Writes::default(), octets: 0, items: 0, octets_max: octets, take, goes_on: true };
@@ -149,7 +149,7 @@ impl Export {
             let text = row.get_ref(0)?.as_str()?;
             let name = match names.get(text) {
                 Some(name) => *name,
-                // There are as many as the program has indexes.
+                // There are only as many as the program has indexes.
                 None => {
                     let name: &'static str = String::leak(text.to_owned());
                     names.insert(name);
@@ -194,7 +194,7 @@ fn sound(digest: Digest, stored: Option<i32>, what: impl FnOnce() -> String) -> 
     Err(ReadError::Corrupt(what() + " is damaged"))
 }
 
-/// What is gathered for the next part.
+/// The data of the next part.
 struct Part<'a, 't> {
     writes: Writes,
     octets: usize,
@@ -205,7 +205,7 @@ struct Part<'a, 't> {
 }
 
 impl Part<'_, '_> {
-    /// Something more is in it; whether the walk goes on.
+    /// Accounts for another item; returns whether the walk continues.
     fn grown(&mut self, octets: usize, items_max: usize) -> bool {
         self.octets += octets;
         self.items += 1;
@@ -224,10 +224,10 @@ impl Part<'_, '_> {
     }
 }
 
-/// Makes a replica a store of its own: it forgets which records it has. Nobody may have it open.
+/// Turns a replica into a store of its own by dropping its journal records. No process may have it open.
 ///
 /// # Errors
-/// See [`OpenError`]; a store that is no replica stays as it is.
+/// See [`OpenError`]; a store that is not a replica stays unchanged.
 pub fn leave(directory: &Path) -> Result<Link, OpenError> {
     let export = export(directory)?;
     let Export { connection, link, .. } = &export;
@@ -238,23 +238,24 @@ pub fn leave(directory: &Path) -> Result<Link, OpenError> {
     Ok(*link)
 }
 
-/// Copies a store as it is at one moment into another directory, as a store of its own. A server may be running on it.
+/// Copies the state of a store at one moment into another directory, as a store of its own. A server may
+/// be running on it.
 ///
 /// # Errors
-/// See [`OpenError`]; a directory that has a store already is left alone.
+/// See [`OpenError`]; a directory that has a store already stays unchanged.
 pub fn copy(from: &Path, to: &Path) -> Result<Position, OpenError> {
     checks::library()?;
     let source = schema::looking(&from.join(DATABASE_FILE))?;
     let lock = checks::directory(to)?;
     let target = to.join(DATABASE_FILE);
-    // Nobody else may read it, also while it is written.
+    // Private from the start: created with mode 0600.
     let new = std::fs::OpenOptions::new().write(true).create_new(true).mode(checks::FILE_MODE).open(&target);
     new.map_err(|error| {
         let why = format!("the store in {} cannot be made: {error}", to.display());
         OpenError::Io(std::io::Error::new(error.kind(), why))
     })?;
     let name = target.to_string_lossy().into_owned();
-    // It writes to the copy alone.
+    // It writes only to the copy.
     source.pragma_update(None, "query_only", false)?;
     source.execute("VACUUM INTO ?1", [&name])?;
     drop(lock);

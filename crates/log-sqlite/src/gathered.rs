@@ -7,17 +7,17 @@ use std::{collections::BTreeMap, ops::Bound};
 use bytes::Bytes;
 use plenary_log::{IndexOp, IndexRow, Order};
 
-/// The keys of one index, each with its value; `None` where it was deleted.
+/// The keys of one index with their values; `None` is a tombstone.
 type Keys = BTreeMap<String, Option<Bytes>>;
 
-/// See the head of the file.
+/// The memtable, see the head of the file.
 #[derive(Debug, Default)]
 pub(crate) struct IndexBuffer {
     indexes: BTreeMap<&'static str, Keys>,
     octets: usize,
 }
 
-/// What of a range is gathered: the last word on each of these keys, in the order of the read.
+/// The part of the memtable in a range: the last value of each key, in the order of the read.
 pub(crate) type Overlay = Vec<(String, Option<Bytes>)>;
 
 impl IndexBuffer {
@@ -43,7 +43,7 @@ impl IndexBuffer {
         })
     }
 
-    /// Copies what is gathered of the keys in `[first, end)`, as far as `max` keys with a value reach.
+    /// Copies the entries with keys in `[first, end)`, up to `max` keys with a value.
     pub(crate) fn overlay(
         &self,
         name: &str,
@@ -78,7 +78,7 @@ fn copied<'a>(range: impl Iterator<Item = (&'a String, &'a Option<Bytes>)>, max:
     overlay
 }
 
-/// The first `max` rows of the table and what lies over it; both in this order.
+/// Merges the first `max` rows of the table and the overlay; both in this order.
 pub(crate) fn over(overlay: Overlay, rows: Vec<IndexRow>, max: usize, order: Order) -> Vec<IndexRow> {
     if overlay.is_empty() {
         return rows;

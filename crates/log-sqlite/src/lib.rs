@@ -34,18 +34,18 @@ pub use replica::{RepairError, Replica, open_replica, replica_links, set_replica
 
 /// The database, within the data directory.
 pub const DATABASE_FILE: &str = "plenary.db";
-/// The side file whose lock keeps a second process out, within the data directory.
+/// The file whose lock excludes a second process, within the data directory.
 pub const LOCK_FILE: &str = "plenary.lock";
 
-/// How a store is opened.
+/// The options of opening a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Read-only connections; that many reads go on at once, the others wait.
+    /// The number of read-only connections: that many reads run at once, the others wait.
     pub readers: usize,
-    /// Most pages (of 8 KiB) that the database may grow to; past it an append is answered with `Fault::Full`.
+    /// Most pages (of 8 KiB) of the database; beyond it an append fails with `Fault::Full`.
     pub pages_max: Option<u32>,
-    /// The writer brings the indexes up to date when so many events, keys and rows of indexes have gathered; a start
-    /// reads as many.
+    /// The writer updates the indexes after this many events, keys and index rows; a start reads as
+    /// many.
     pub index_every: usize,
 }
 
@@ -55,8 +55,8 @@ impl Default for Options {
     }
 }
 
-/// Tells when the writer has let go of the store, after the last clone of the log was dropped. Without waiting for
-/// it a process may end at any time: nothing acknowledged is lost, the next start has more to recover.
+/// Resolves when the writer has closed the store, after the last clone of the log was dropped. A process
+/// may also end without waiting: nothing acknowledged is lost, but the next start has more to recover.
 #[derive(Debug)]
 pub struct StoreClose(oneshot::Receiver<()>);
 
@@ -67,8 +67,8 @@ impl StoreClose {
     }
 }
 
-/// Opens the store in a data directory, which is made if it is not there. Blocks while it looks at the disk. A replica of
-/// a cluster's log is refused: what is appended to it alone would part it from the others.
+/// Opens the store in a data directory, which is created if absent. Blocks while it reads the disk.
+/// Refuses a replica of a cluster's log: an append to it alone would make it diverge from the others.
 pub fn open(directory: &Path, options: Options) -> Result<(OpenedLog, StoreClose), OpenError> {
     checks::library()?;
     let lock = checks::directory(directory)?;

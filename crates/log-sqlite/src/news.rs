@@ -41,14 +41,14 @@ pub(crate) fn between(
     Ok(news)
 }
 
-/// A stream with the version and position of its first event that is news.
+/// A stream with the version and position of its first new event.
 fn found(stream: StreamName, (version, position): (i64, i64)) -> StreamNews {
     let (first, at) = (Version(version.cast_unsigned()), Position(position.cast_unsigned()));
     StreamNews { stream, first, at }
 }
 
-/// See `Reads::streams_after`. Each half is one read transaction, so that a thousand look-ups take the locks once; what
-/// is not indexed is copied between them, before the second begins to see.
+/// See `Reads::streams_after`. Each half is one read transaction, so that a thousand look-ups take the
+/// locks once. The unindexed end is copied between them, before the snapshot of the second begins.
 pub(crate) fn after(
     reader: &mut Reader,
     shared: &SharedTail,
@@ -82,8 +82,8 @@ pub(crate) fn after(
     Ok(news)
 }
 
-/// The first version of a stream past a position, and where it stands. `end` is what is not indexed: its first version,
-/// and its first version past the position with its own.
+/// The first version of a stream after a position, with its own position. `end` is the unindexed part:
+/// its first version, and its first version after the position with that position.
 fn first_past(
     connection: &Connection,
     stream: i64,
@@ -97,7 +97,7 @@ fn first_past(
     if last < 1 || position_of(connection, stream, last)? <= after {
         return Ok(past);
     }
-    // What is past is mostly near the end: back in growing steps, then by halves.
+    // Newer events are usually near the end: steps back of growing size, then bisection.
     let (mut not_past, mut is_past, mut step) = (0, last, 1);
     while is_past - step > not_past {
         if position_of(connection, stream, is_past - step)? <= after {

@@ -9,14 +9,14 @@ use tokio::sync::Semaphore;
 
 use crate::{error::ReadError, unindexed::SharedTail};
 
-/// One connection, and what it remembers of the file.
+/// A connection with its caches.
 pub(crate) struct Reader {
     pub(crate) connection: Connection,
     pub(crate) names: HashMap<i64, StreamName>,
     pub(crate) kinds: Vec<&'static str>,
 }
 
-/// All of them.
+/// All connections.
 #[derive(Clone)]
 pub(crate) struct Pool(Arc<Inner>);
 
@@ -41,7 +41,7 @@ impl Pool {
         &self.0.shared
     }
 
-    /// Runs a read when a connection is free. A read that nobody waits for any more still ends.
+    /// Runs a read when a connection is free. A read whose caller is gone still runs to its end.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&mut Reader, &SharedTail) -> Result<T, ReadError> + Send + 'static,
@@ -50,7 +50,7 @@ impl Pool {
         let permit = self.0.permits.clone().acquire_owned().await.map_err(closed)?;
         let inner = self.0.clone();
         let done = tokio::task::spawn_blocking(move || {
-            // Dropped after the loan, so that a connection is free for whoever gets the permit.
+            // Dropped after the loan, so that a connection is free for the next holder of a permit.
             let _permit = permit;
             let mut loan = Loan::of(&inner)?;
             match &mut loan.reader {
@@ -68,7 +68,7 @@ impl Inner {
     }
 }
 
-/// A connection that goes back when the read ends, whichever way.
+/// A borrowed connection; it returns to the pool when the read ends, even by a panic.
 struct Loan<'a> {
     inner: &'a Inner,
     reader: Option<Reader>,

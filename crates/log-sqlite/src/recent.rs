@@ -6,12 +6,12 @@ use std::{collections::VecDeque, sync::Arc};
 
 use plenary_log::StoredEvent;
 
-/// Bytes of events that are kept, but for one commit that is larger.
+/// Most bytes of events that are kept; one larger commit is kept whole.
 const OCTETS_MAX: usize = 2 << 20;
-/// What an event takes beside its bytes.
+/// The overhead of an event besides its bytes.
 const EVENT_OCTETS: usize = 256;
 
-/// Commits, whose events follow each other by position.
+/// Recent commits, contiguous by position.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     commits: VecDeque<(Arc<[StoredEvent]>, usize)>,
@@ -19,7 +19,7 @@ pub(crate) struct Recent {
 }
 
 impl Recent {
-    /// Takes a commit in; what is let go for it.
+    /// Adds a commit; returns the dropped ones.
     pub(crate) fn push(&mut self, events: &Arc<[StoredEvent]>) -> Vec<Arc<[StoredEvent]>> {
         let mut gone = Vec::new();
         if events.is_empty() {

@@ -6,8 +6,8 @@ use rusqlite::{Connection, Error, Transaction, params, types::Value};
 
 use crate::{error::ReadError, gathered::over, unindexed::SharedTail};
 
-/// `[first, end)` of the keys that start with `prefix`, and lie strictly behind `after` in that order. Keys are
-/// compared as bytes, which for UTF-8 is the order of its characters.
+/// `[first, end)` of the keys that start with `prefix`, strictly after `after` in that order. Keys are
+/// compared as bytes, which for UTF-8 is the order of code points.
 struct Range {
     first: String,
     end: Option<String>,
@@ -27,13 +27,13 @@ impl Range {
         Self { first, end }
     }
 
-    /// The end as SQLite compares it: a byte string sorts behind all text.
+    /// The end as SQLite compares it: a blob sorts after all text.
     fn until(&self) -> Value {
         self.end.clone().map_or(Value::Blob(Vec::new()), Value::Text)
     }
 }
 
-/// The least text that is greater than everything that starts with `prefix`; `None` if nothing is.
+/// The least text that is greater than everything with this prefix; `None` if there is none.
 fn past(prefix: &str) -> Option<String> {
     let (at, last) = prefix.char_indices().rev().find(|(_, last)| *last != char::MAX)?;
     let next = char::from_u32(u32::from(last) + 1).unwrap_or('\u{e000}');
@@ -44,8 +44,8 @@ fn limit(max: usize) -> i64 {
     i64::try_from(max).unwrap_or(i64::MAX)
 }
 
-/// A part of an index: what is in the file, under what is not yet there. Where some of it is not, the file is looked at
-/// as it was when that was copied, so that no commit shows by half.
+/// A part of an index: the rows of the file, overlaid by the memtable. If the memtable has entries of
+/// the range, the file is read in a snapshot of the same moment, so that no commit is seen in half.
 pub(crate) fn index(
     connection: &Connection,
     shared: &SharedTail,
@@ -78,7 +78,7 @@ pub(crate) fn index(
     Ok(over(overlay, rows, max, order))
 }
 
-/// A transaction that sees the file as it is now.
+/// A read transaction with a snapshot of the file as of now.
 fn snapshot(connection: &Connection) -> Result<Transaction<'_>, Error> {
     let transaction = connection.unchecked_transaction()?;
     transaction.prepare_cached("SELECT value FROM meta WHERE name = 'salt'")?.query_row([], |_| Ok(()))?;
@@ -110,7 +110,7 @@ fn rows_of(
     Ok(rows)
 }
 
-/// `name, revision, value, sum`.
+/// A row of `name, revision, value, sum`.
 fn row_of(found: &rusqlite::Row<'_>) -> Result<(String, Row), ReadError> {
     let name = found.get_ref(0)?.as_str()?.to_owned();
     let value = Bytes::copy_from_slice(found.get_ref(2)?.as_blob()?);
@@ -146,13 +146,14 @@ pub(crate) fn rows(
     Ok(rows)
 }
 
-/// What an account uses. The end that is not indexed is looked at first: what leaves it is in the file by then.
+/// The use of an account. The unindexed end is read first: whatever is removed from it is in the file by
+/// then.
 pub(crate) fn usage(connection: &Connection, shared: &SharedTail, account: &str) -> Result<Usage, ReadError> {
     let here = shared.unindexed.read().usage(account);
     here.map_or_else(|| Ok(usage_in_file(connection, account)?), Ok)
 }
 
-/// What the file says of the use of an account.
+/// The use of an account in the file.
 pub(crate) fn usage_in_file(connection: &Connection, account: &str) -> Result<Usage, Error> {
     let mut statement =
         connection.prepare_cached("SELECT max(0, bytes), max(0, events) FROM usage WHERE account = ?1")?;
@@ -162,8 +163,8 @@ pub(crate) fn usage_in_file(connection: &Connection, account: &str) -> Result<Us
     Ok(Usage { bytes: count(0)?, events: count(1)? })
 }
 
-/// A key by its hash: in the end that is not indexed, else by the index. The end is looked at first: what leaves it
-/// is in the index by then.
+/// A key by its hash: from the unindexed end, or the index. The end is read first: whatever is removed
+/// from it is in the index by then.
 pub(crate) fn key(
     connection: &Connection,
     shared: &SharedTail,

@@ -1,5 +1,6 @@
-//! The file as one of several replicas of a log that a journal orders: writes are decided elsewhere, and applied with
-//! the numbers and hashes of their records. One thread decides and applies, readers run concurrently.
+//! The file as one of several replicas of a log that a journal orders: another component decides the
+//! writes, which are applied with the numbers and hashes of their records. One thread decides and
+//! applies; readers run concurrently.
 //! Must not know: the journal.
 
 use std::{
@@ -20,13 +21,13 @@ use crate::{
     writer::{CHECKPOINT_PAGES, WriteAheadLog, survived},
 };
 
-/// Most commands that wait for the thread: whoever holds a replica gives them one after the other.
+/// Most commands that wait for the thread: the holder of a replica sends them one after another.
 const COMMANDS_WAITING_MAX: usize = 4;
 
 /// Why a replica could not be set aside.
 #[derive(Debug, thiserror::Error)]
 pub enum RepairError {
-    /// A file of it could not be moved.
+    /// A file of the replica could not be moved.
     #[error("the replica could not be set aside: {0}")]
     Io(#[from] io::Error),
 }
@@ -36,7 +37,7 @@ enum Command {
     Apply(Writes, Vec<Link>, oneshot::Sender<Result<Arc<[StoredEvent]>, Fault>>),
 }
 
-/// An open replica. When it is dropped, the file is closed.
+/// An open replica. Dropping it closes the file.
 pub struct Replica {
     commands: mpsc::Sender<Command>,
     reads: Arc<dyn Reads>,
@@ -44,10 +45,10 @@ pub struct Replica {
     is_whole: bool,
 }
 
-/// Opens the replica in a data directory, which is made if it is not there. Blocks while it looks at the disk.
+/// Opens the replica in a data directory, which is created if absent. Blocks while it reads the disk.
 ///
 /// # Errors
-/// A store that is no replica, and whatever else keeps a store from being opened.
+/// A store that is not a replica, and every other error of opening a store.
 pub fn open_replica(directory: &Path, options: Options) -> Result<(Replica, StoreClose), OpenError> {
     checks::library()?;
     let lock = checks::directory(directory)?;
@@ -118,25 +119,25 @@ fn serve<'c>(
 }
 
 impl Replica {
-    /// The last record that it has, as it was when it was opened.
+    /// The last record that it had when it was opened.
     #[must_use]
     pub fn last(&self) -> Link {
         self.last
     }
 
-    /// What it answers readers with: all that was applied before the read began.
+    /// The reads of the replica; each sees everything that was applied before it began.
     #[must_use]
     pub fn reads(&self) -> Arc<dyn Reads> {
         self.reads.clone()
     }
 
-    /// Whether no link was missing when it was opened, and the log ended where the last one says.
+    /// Whether no link was missing at the opening, and the log ended where the last link says.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.is_whole
     }
 
-    /// What batches would write on top of what is applied.
+    /// Decides batches on top of the applied records, without writing.
     ///
     /// # Errors
     /// The file could not be read.
@@ -145,10 +146,12 @@ impl Replica {
         self.ask(Command::Decide(batches, reply), answer).await
     }
 
-    /// Writes what came in records of the journal, and their links, at once; it is on disk then.
+    /// Writes the content of journal records and their links in one transaction, which is on disk when
+    /// this returns.
     ///
     /// # Errors
-    /// `Fault::OutcomeUnknown`: the replica has ended. Any other: nothing was written, and it may be tried again.
+    /// `Fault::OutcomeUnknown`: the replica has ended. Any other: nothing was written, and a retry is
+    /// possible.
     pub async fn apply(&self, writes: Writes, links: Vec<Link>) -> Result<Arc<[StoredEvent]>, Fault> {
         let (reply, answer) = oneshot::channel();
         self.ask(Command::Apply(writes, links, reply), answer).await
@@ -165,10 +168,10 @@ impl Replica {
     }
 }
 
-/// The links of a replica behind a number, in order; at most `max`. A server may have it open.
+/// The links of a replica after a number, in order, at most `max`. A server may have it open.
 ///
 /// # Errors
-/// The file can't be read, or is no store.
+/// The file can't be read, or is not a store.
 pub fn replica_links(directory: &Path, after: u64, max: usize) -> Result<Vec<Link>, OpenError> {
     let connection = schema::looking(&directory.join(DATABASE_FILE))?;
     let mut links = connection.prepare(
@@ -179,7 +182,8 @@ pub fn replica_links(directory: &Path, after: u64, max: usize) -> Result<Vec<Lin
     Ok(links.collect::<Result<_, _>>()?)
 }
 
-/// Moves the database of a closed replica aside, so that the next opening begins an empty one. The name that it has then.
+/// Moves the database of a closed replica aside, so that the next opening starts with an empty one.
+/// Returns its new path.
 ///
 /// # Errors
 /// See [`RepairError`].

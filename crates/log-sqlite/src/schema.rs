@@ -25,26 +25,26 @@ use crate::{
 
 /// `PLNY`: the file belongs to this program.
 const APPLICATION_ID: i64 = 0x504c_4e59;
-/// How long a connection waits for a lock. Nobody holds one for long: the writer is alone, and reads are short.
+/// How long a connection waits for a lock. Locks are short: there is one writer, and reads are short.
 const LOCK_WAIT: Duration = Duration::from_secs(5);
-/// Size of a page, in bytes. A commit writes whole pages, each with two calls: 8 KiB cost a tenth less than 4 KiB at 64
-/// messages a commit, and 16 KiB no less.
+/// The page size in bytes. A commit writes whole pages, each with two calls: 8 KiB take a tenth less
+/// time than 4 KiB at 64 messages per commit, and 16 KiB save nothing more.
 const PAGE_OCTETS: u32 = 8_192;
-/// Page cache of the writer and of a reader, in KiB, as SQLite takes it.
+/// Page cache of the writer and of a reader, in KiB.
 const WRITER_CACHE_KIB: i64 = 32 * 1_024;
 const READER_CACHE_KIB: i64 = 8 * 1_024;
-/// The file of the write-ahead log is cut down to this when it starts over, in bytes.
+/// The size to which the write-ahead log is truncated when it restarts, in bytes.
 const WAL_KEPT_OCTETS: i64 = 32 << 20;
 /// Most statements that a connection keeps prepared.
 const STATEMENTS: usize = 32;
 
-/// One step a format, each in a transaction of its own. A step is never changed once it was released.
+/// One step for each format version, each in its own transaction. A released step never changes.
 const STEPS: [&str; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
-/// `events` and `keys` are only ever appended to, in order. Their indexes follow in bulk (`unindexed`), so that a
+/// `events` and `keys` are append-only, in order. Their indexes follow in bulk (`unindexed`), so that a
 /// commit does not touch a page for every stream it writes to:
-/// `stream_index` from `stream << 32 | version` to the position, up to the position `events_indexed`;
-/// `key_index` from a hash to the claim, up to the claim `keys_indexed`.
+/// `stream_index` maps `stream << 32 | version` to the position, up to the position `events_indexed`;
+/// `key_index` maps a hash to the claim, up to the claim `keys_indexed`.
 const FIRST: &str = "
 CREATE TABLE meta(name TEXT PRIMARY KEY, value ANY NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE streams(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
@@ -64,9 +64,9 @@ INSERT INTO meta VALUES
     ('epoch', lower(hex(randomblob(16)))), ('salt', randomblob(16)), ('events_indexed', 0), ('keys_indexed', 0);
 ";
 
-/// Names of streams and rows of indexes come in any order: they too are gathered, and follow in bulk.
-/// `index_log` is only ever appended to, a null being a key that goes, until a bulk of it is in `idx`;
-/// `stream_names` has the streams up to the number `streams_indexed`.
+/// Stream names and index rows come in any order: they are buffered too, and follow in bulk. `index_log`
+/// is append-only, a null value being a tombstone, until a bulk write moves it to `idx`; `stream_names`
+/// has the streams up to the number `streams_indexed`.
 const SECOND: &str = "
 CREATE TABLE index_log(nth INTEGER PRIMARY KEY, name TEXT NOT NULL, key TEXT NOT NULL, value BLOB) STRICT;
 CREATE TABLE stream_names(name TEXT PRIMARY KEY, id INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -78,7 +78,7 @@ ALTER TABLE named RENAME TO streams;
 INSERT INTO meta SELECT 'streams_indexed', ifnull(max(id), 0) FROM streams;
 ";
 
-/// A checksum of each row, `plenary_log::Digest`; null for what is older, and for a key of an index that goes.
+/// A checksum of each row, `plenary_log::Digest`; null for older records, and for a tombstone.
 const THIRD: &str = "
 ALTER TABLE events ADD COLUMN sum INTEGER;
 ALTER TABLE keys ADD COLUMN sum INTEGER;
@@ -87,20 +87,20 @@ ALTER TABLE idx ADD COLUMN sum INTEGER;
 ALTER TABLE rows ADD COLUMN sum INTEGER;
 ";
 
-/// What each account uses, up to the position `events_indexed`: these rows follow in bulk too. How a commit changes
-/// them stands in its first event, in the form of `unindexed::written_charges`.
+/// The use of each account, up to the position `events_indexed`: these rows follow in bulk too. The
+/// first event of a commit stores its changes, in the form of `unindexed::written_charges`.
 const FOURTH: &str = "
 CREATE TABLE usage(account TEXT PRIMARY KEY, bytes INTEGER NOT NULL, events INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 ALTER TABLE events ADD COLUMN charges TEXT;
 ";
 
-/// Which records of a journal this file is a replica of, where it is one: the number, the record's hash, and the position
-/// of the last event after it.
+/// The journal records of a replica: the number, the record's hash, and the position of the last event
+/// after it.
 const FIFTH: &str = "
 CREATE TABLE journal(sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL, position INTEGER NOT NULL) STRICT;
 ";
 
-/// The one connection that writes, on a file that is ours and of the newest format.
+/// The only writing connection, on a file of ours with the newest format.
 pub(crate) fn writer(file: &Path, options: Options) -> Result<Connection, OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
@@ -112,7 +112,7 @@ pub(crate) fn writer(file: &Path, options: Options) -> Result<Connection, OpenEr
     connection.pragma_update(None, "page_size", PAGE_OCTETS)?;
     set_permissions(file, Permissions::from_mode(checks::FILE_MODE)).map_err(OpenError::Io)?;
     settle(&connection, WRITER_CACHE_KIB)?;
-    // Checkpoints are the writer's own, between commits; after a failed flush there must be none.
+    // Only the writer checkpoints, between commits; after a failed flush there must be no checkpoint.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.pragma_update(None, "journal_size_limit", WAL_KEPT_OCTETS)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
@@ -126,7 +126,7 @@ pub(crate) fn writer(file: &Path, options: Options) -> Result<Connection, OpenEr
     Ok(connection)
 }
 
-/// A connection that only reads.
+/// A read-only connection.
 pub(crate) fn reader(file: &Path) -> Result<Connection, OpenError> {
     let connection = unsettled(file)?;
     settle(&connection, READER_CACHE_KIB)?;
@@ -134,7 +134,7 @@ pub(crate) fn reader(file: &Path) -> Result<Connection, OpenError> {
     Ok(connection)
 }
 
-/// The same before anything of it is set, for a file of any format.
+/// The same without our settings, for a file of any format.
 fn unsettled(file: &Path) -> Result<Connection, OpenError> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;
@@ -143,9 +143,9 @@ fn unsettled(file: &Path) -> Result<Connection, OpenError> {
     Ok(connection)
 }
 
-/// A connection that only looks at a file of the newest format, which a server may have open.
+/// A read-only connection to a file of the newest format, which a server may have open.
 pub(crate) fn looking(file: &Path) -> Result<Connection, OpenError> {
-    // Told apart from a file that can't be opened.
+    // Distinguishes a missing file from one that can't be opened.
     std::fs::metadata(file).map_err(OpenError::Io)?;
     let (found, known) = (format(&unsettled(file)?, file)?, STEPS.len());
     if i64::try_from(known) == Ok(found) {
@@ -177,10 +177,10 @@ fn format(connection: &Connection, file: &Path) -> Result<i64, OpenError> {
     }
 }
 
-/// Brings a connection to the settings that durability and reads rest on, and looks whether it took them.
+/// Applies the settings that durability and reads depend on, and checks that they took effect.
 fn settle(connection: &Connection, cache_kib: i64) -> Result<(), OpenError> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    // Else a statement with a bound LIMIT is parsed and planned anew whenever another value is bound.
+    // Otherwise a statement with a bound LIMIT is planned again for every new value.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch(&format!(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA mmap_size = 0; PRAGMA foreign_keys = OFF;
@@ -191,7 +191,7 @@ fn settle(connection: &Connection, cache_kib: i64) -> Result<(), OpenError> {
             ValueRef::Integer(number) => Ok(number.to_string()),
             ValueRef::Text(_) | ValueRef::Blob(_) | ValueRef::Real(_) | ValueRef::Null => row.get(0),
         };
-        // A build without memory maps has no such setting, and answers nothing.
+        // A build without memory maps lacks this setting, and returns no row.
         let found = connection.query_row(&format!("PRAGMA {setting}"), [], text).optional()?;
         let found = found.unwrap_or_else(|| needed.to_owned());
         if found != needed {
@@ -201,7 +201,7 @@ fn settle(connection: &Connection, cache_kib: i64) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// The last record of a journal that the file has.
+/// The last journal record in the file.
 pub(crate) fn last_link(connection: &Connection) -> Result<Link, OpenError> {
     let last = "SELECT sequence, hash, position FROM journal ORDER BY sequence DESC LIMIT 1";
     let last = connection.query_row(last, [], link).optional()?;
@@ -241,8 +241,8 @@ pub(crate) fn wal_pages(connection: &mut Connection) -> Result<Arc<AtomicU32>, O
     Ok(pages)
 }
 
-/// Reads where the store is, and what its indexes lack: at most what one bulk brings, and a commit. Rows of indexes and
-/// names of streams are put where they belong at once.
+/// Reads the last numbers, and the rows that the indexes lack: at most one bulk and one commit. Index
+/// rows and stream names are moved to their tables at once.
 pub(crate) fn load(connection: &mut Connection) -> Result<(SharedTail, Place), OpenError> {
     put_in_place(connection)?;
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
@@ -285,10 +285,10 @@ pub(crate) fn load(connection: &mut Connection) -> Result<(SharedTail, Place), O
     Ok((shared, place))
 }
 
-/// What a process that ended had not yet put in place.
+/// Moves the rows that an earlier process left in the buffer tables.
 fn put_in_place(connection: &mut Connection) -> Result<(), OpenError> {
     let transaction = connection.transaction()?;
-    // With `max`, the other columns are those of the row that has it: the last word on each key.
+    // With `max`, the other columns come from the row with the maximum: the last value of each key.
     transaction.execute_batch(
         "INSERT OR REPLACE INTO idx SELECT name, key, value, sum FROM
              (SELECT name, key, value, sum, max(nth) FROM index_log GROUP BY name, key) WHERE value IS NOT NULL;

@@ -13,7 +13,7 @@ pub(crate) const VERSION_MAX: i64 = u32::MAX as i64;
 /// Most stream names that a connection remembers.
 const NAMES_MAX: usize = 16_384;
 
-/// Where a version of a stream stands in `stream_index`.
+/// The key of a version of a stream in `stream_index`.
 pub(crate) fn slot(stream: i64, version: i64) -> i64 {
     stream << 32 | version.min(VERSION_MAX)
 }
@@ -23,8 +23,8 @@ fn version_of(slot: i64) -> i64 {
     slot & VERSION_MAX
 }
 
-/// The number of a stream: of the names that are not indexed, else by the index. Those are looked at first: what leaves
-/// them is in the index by then.
+/// The number of a stream, from the unindexed names or the index. The names are read first: whatever is
+/// removed from them is in the index by then.
 pub(crate) fn stream_id(
     connection: &Connection,
     shared: &SharedTail,
@@ -38,7 +38,7 @@ pub(crate) fn stream_id(
     statement.query_row([stream.as_str()], |row| row.get(0)).optional()
 }
 
-/// The version that a stream is at in the file's index.
+/// The last version of a stream in the file's index.
 pub(crate) fn version_indexed(connection: &Connection, stream: i64) -> Result<i64, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT slot FROM stream_index WHERE slot BETWEEN ?1 AND ?2 ORDER BY slot DESC LIMIT 1",
@@ -48,7 +48,7 @@ pub(crate) fn version_indexed(connection: &Connection, stream: i64) -> Result<i6
     Ok(last.map_or(0, version_of))
 }
 
-/// The name of a stream that events stand on.
+/// The name of a stream that has events.
 pub(crate) fn name(
     connection: &Connection,
     names: &mut HashMap<i64, StreamName>,

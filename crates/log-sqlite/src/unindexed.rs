@@ -13,10 +13,10 @@ use plenary_log::{Change, IndexOp, StoredEvent, StreamName, Usage};
 
 use crate::{gathered::IndexBuffer, recent::Recent};
 
-/// Keys of one scope lie together in the index: that many bits of its order are the scope's.
+/// Keys of one scope are adjacent in the index: its order begins with this many bits of the scope.
 const SCOPE_BITS: u32 = 24;
 
-/// What the writer shares with the readers.
+/// The state that the writer shares with the readers.
 #[derive(Debug)]
 pub(crate) struct SharedTail {
     head: AtomicI64,
@@ -47,7 +47,8 @@ impl Salt {
         Some(Self(u64::from_le_bytes(one.try_into().ok()?), u64::from_le_bytes(two.try_into().ok()?)))
     }
 
-    /// Where a key stands in `key_index`. Stored: SipHash-2-4, the scope's first bits above the key's.
+    /// The key of an idempotency key in `key_index`. Stored: SipHash-2-4, the scope's first bits above
+    /// the key's.
     #[expect(deprecated, reason = "the one hasher of the standard library whose algorithm is laid down")]
     pub(crate) fn hash(self, scope: &str, key: &str) -> i64 {
         let mut of_scope = std::hash::SipHasher::new_with_keys(self.0, self.1);
@@ -59,12 +60,12 @@ impl Salt {
     }
 }
 
-/// A lock that no panic poisons: what it guards is changed by the writer alone, in steps that don't panic.
+/// A lock without poisoning: only the writer changes the data, in steps that don't panic.
 #[derive(Debug, Default)]
 pub(crate) struct Lock(RwLock<Tail>);
 
 impl Lock {
-    /// Without waiting.
+    /// The same without waiting.
     pub(crate) fn try_read(&self) -> Option<RwLockReadGuard<'_, Tail>> {
         self.0.try_read()
     }
@@ -76,7 +77,7 @@ impl Lock {
     }
 }
 
-/// The end of one stream.
+/// The unindexed end of one stream.
 #[derive(Debug)]
 struct Run {
     /// The version of the first of `positions`; the others follow without a gap.
@@ -89,12 +90,12 @@ struct Run {
 pub(crate) struct Tail {
     streams: HashMap<i64, Run>,
     keys: HashMap<i64, Vec<i64>>,
-    /// What accounts use in all whose rows in the file are behind.
+    /// The total use of accounts whose rows in the file are outdated.
     usage: HashMap<String, Usage>,
-    /// The streams whose names the file does not index.
+    /// The streams whose names are not in the file's index.
     names: HashMap<StreamName, i64>,
     pub(crate) gathered: IndexBuffer,
-    /// What was committed last.
+    /// The last commits.
     pub(crate) recent: Recent,
     count: usize,
 }
@@ -121,46 +122,46 @@ impl Tail {
         self.count += 1;
     }
 
-    /// What an account uses now.
+    /// Sets the current use of an account.
     pub(crate) fn use_of(&mut self, account: String, usage: Usage) {
         self.count += usize::from(self.usage.insert(account, usage).is_none());
     }
 
-    /// What an account uses, if its row in the file is behind.
+    /// The use of an account, if its row in the file is outdated.
     pub(crate) fn usage(&self, account: &str) -> Option<Usage> {
         self.usage.get(account).copied()
     }
 
-    /// All accounts whose rows are behind.
+    /// All accounts whose rows are outdated.
     pub(crate) fn usages(&self) -> impl Iterator<Item = (&String, &Usage)> {
         self.usage.iter()
     }
 
-    /// The number of a stream whose name is here.
+    /// The number of a stream whose name is unindexed.
     pub(crate) fn named(&self, stream: &StreamName) -> Option<i64> {
         self.names.get(stream).copied()
     }
 
-    /// All names here with their streams, in the order of the index.
+    /// All unindexed names with their streams, in the order of the index.
     pub(crate) fn names(&self) -> Vec<(StreamName, i64)> {
         let mut names: Vec<_> = self.names.iter().map(|(name, id)| (name.clone(), *id)).collect();
         names.sort_unstable_by(|(a, _), (b, _)| a.as_str().cmp(b.as_str()));
         names
     }
 
-    /// How many index rows wait.
+    /// The number of waiting index rows.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// The version that a stream is at, if its end is here.
+    /// The current version of a stream, if its end is here.
     pub(crate) fn version(&self, stream: i64) -> Option<i64> {
         let run = self.streams.get(&stream)?;
         Some(run.first - 1 + i64::try_from(run.positions.len()).unwrap_or(i64::MAX))
     }
 
-    /// The first version of a stream that is here, and the positions from the version behind `after` on; at most
-    /// `max`. Without a run here: no version is too high for the index.
+    /// The first version of a stream that is here, and the positions after the version `after`; at most
+    /// `max`. Without a run here, every version is in the index.
     pub(crate) fn run(&self, stream: i64, after: i64, max: usize) -> (i64, Vec<i64>) {
         let Some(run) = self.streams.get(&stream) else { return (i64::MAX, Vec::new()) };
         let skip = usize::try_from(after + 1 - run.first).unwrap_or(0).min(run.positions.len());
@@ -168,7 +169,8 @@ impl Tail {
         (run.first, rest[..rest.len().min(max)].to_vec())
     }
 
-    /// The first version of a stream here at all, and the first whose position is past `after`, with that position.
+    /// The first version of a stream that is here, and the first whose position is after `after`, with
+    /// that position.
     pub(crate) fn past(&self, stream: i64, after: i64) -> Option<(i64, Option<(i64, i64)>)> {
         let run = self.streams.get(&stream)?;
         let nth = run.positions.partition_point(|position| *position <= after);
@@ -176,8 +178,8 @@ impl Tail {
         Some((run.first, run.positions.get(nth).map(|position| (version, *position))))
     }
 
-    /// Events of a stream with `version > after`, at most `max`, if the file need not be looked at for them: all of the
-    /// stream is here, and these events are as well.
+    /// Events of a stream with `version > after`, at most `max`, if they are all in memory: the whole
+    /// stream is here, and so are these events.
     pub(crate) fn young(&self, stream: &StreamName, after: Version, max: usize) -> Option<Vec<StoredEvent>> {
         let run = self.streams.get(&self.named(stream)?).filter(|run| run.first == 1)?;
         let skip = usize::try_from(after.0).unwrap_or(usize::MAX).min(run.positions.len());
@@ -185,7 +187,7 @@ impl Tail {
         wanted.map(|position| self.recent.at(*position).cloned()).collect()
     }
 
-    /// The claims here that a key may stand in.
+    /// The claims here whose key may have this hash.
     pub(crate) fn claims(&self, hash: i64) -> &[i64] {
         self.keys.get(&hash).map_or(&[], Vec::as_slice)
     }
@@ -208,20 +210,21 @@ impl Tail {
         rows
     }
 
-    /// Forgets everything: it is in the file now.
+    /// Drops everything after it was written to the file.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 }
 
-/// How a commit changes the use of accounts, as its first event stores it: a line for each, `<bytes> <events> <account>`.
+/// The stored form of a commit's charges, in its first event: a line for each account, `<bytes> <events>
+/// <account>`.
 pub(crate) fn written_charges(charges: &HashMap<String, Change>) -> Option<String> {
     let lines =
         charges.iter().map(|(account, change)| format!("{} {} {account}\n", change.bytes, change.events));
     (!charges.is_empty()).then(|| lines.collect())
 }
 
-/// The same read again; a damaged line counts nothing.
+/// Parses that form; skips damaged lines.
 pub(crate) fn read_charges(text: &str) -> impl Iterator<Item = (&str, Change)> {
     text.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ' ');

@@ -14,16 +14,16 @@ use crate::{
     unindexed::SharedTail,
 };
 
-/// Most bytes of one group, but for a single batch that is larger: bounds a commit's time and memory.
+/// Most bytes of one group, except a single larger batch; it bounds a commit's time and memory.
 const GROUP_OCTETS_MAX: usize = 8 << 20;
-/// At so many pages in the write-ahead log (16 MiB) they are copied to the database.
+/// At this many pages the write-ahead log (16 MiB) is checkpointed.
 pub(crate) const CHECKPOINT_PAGES: u32 = 2_048;
-/// If readers were in the way, again after so many more.
+/// If readers blocked the checkpoint, it is repeated after this many more pages.
 const CHECKPOINT_AGAIN_PAGES: u32 = 512;
-/// At so many pages the writer waits for the readers, and the log starts over: it stays under 64 MiB.
+/// At this many pages the writer waits for the readers, and the log restarts: it stays under 64 MiB.
 const WAL_PAGES_MAX: u32 = 6_144;
 
-/// Everything that the thread owns.
+/// The state of the thread.
 pub(crate) struct Writer {
     pub(crate) connection: Connection,
     pub(crate) shared: Arc<SharedTail>,
@@ -35,7 +35,7 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Serves until no job will ever come again, or until a write fails.
+    /// Runs until no job will ever come again, or a write fails.
     pub(crate) fn run(self) {
         let Self { connection, shared, place, jobs, feeder, wal_pages, index_every } = self;
         let ended = Committer::new(&connection, &shared, place)
@@ -89,7 +89,7 @@ fn group(waiting: &mut std::iter::Peekable<impl Iterator<Item = Job>>) -> Vec<Jo
     group
 }
 
-/// One group: written, answered, published.
+/// Processes one group: writes, answers, publishes.
 fn commit(committer: &mut Committer<'_>, group: Vec<Job>, feeder: &Feeder) -> Result<(), Fault> {
     let (batches, replies): (Vec<_>, Vec<_>) = group.into_iter().map(|job| (job.batch, job.reply)).unzip();
     let (fault, fatal) = match committer.commit(batches.into_iter()) {
@@ -110,7 +110,7 @@ fn commit(committer: &mut Committer<'_>, group: Vec<Job>, feeder: &Feeder) -> Re
     if fatal { Err(fault) } else { Ok(()) }
 }
 
-/// What could not be done now is done later; only a failed write ends the writer.
+/// Postpones what failed without harm; only a failed write ends the writer.
 pub(crate) fn survived(done: Result<(), Failure>) -> Result<(), Fault> {
     match done {
         Ok(()) => Ok(()),
@@ -126,9 +126,9 @@ pub(crate) fn survived(done: Result<(), Failure>) -> Result<(), Fault> {
 pub(crate) struct WriteAheadLog<'c> {
     pub(crate) connection: &'c Connection,
     pub(crate) pages: Arc<AtomicU32>,
-    /// At so many pages the next checkpoint is due.
+    /// The next checkpoint is due at this many pages.
     pub(crate) due: u32,
-    /// So many pages there were last time; fewer now means that the log started over.
+    /// The number of pages last time; fewer now means that the log has restarted.
     pub(crate) seen: u32,
 }
 
@@ -148,7 +148,7 @@ impl WriteAheadLog<'_> {
 
     pub(crate) fn checkpoint(&self, mode: &str) -> Result<(), Failure> {
         let pragma = self.connection.prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"));
-        // The first column tells whether a reader was in the way; then it is done next time.
+        // The first column says whether a reader blocked it; then it is done next time.
         pragma.and_then(|mut pragma| pragma.query_row([], |_| Ok(()))).map_err(|error| Failure::of(&error))
     }
 }

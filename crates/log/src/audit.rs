@@ -7,21 +7,21 @@ use plenary_kernel::{Position, Version};
 
 use crate::{Digest, StoredEvent, StreamName, Usage};
 
-/// Most findings that are kept; the others are counted.
+/// Most findings that are kept; beyond it they are only counted.
 pub const FINDINGS_MAX: usize = 1_000;
 
-/// Something that is wrong in a store.
+/// A defect of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// What kind of damage: `damaged`, `missing`, `misplaced` or `database`.
     pub kind: &'static str,
-    /// Where in the log, if it is an event.
+    /// The position of the event, if it is an event.
     pub position: Option<Position>,
-    /// What, for people.
+    /// A description for people.
     pub text: String,
 }
 
-/// What was looked at, and what is wrong with it.
+/// The counts and findings of an audit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Audit {
     /// Events.
@@ -32,16 +32,16 @@ pub struct Audit {
     pub rows: u64,
     /// Claimed keys.
     pub keys: u64,
-    /// How many of these have no checksum, since they are older than checksums.
+    /// How many of these have no checksum, because they are older than checksums.
     pub unchecked: u64,
-    /// What is wrong, in the order in which it was found.
+    /// The findings, in the order in which they were found.
     pub findings: Vec<Finding>,
     /// The number of further findings.
     pub more: u64,
 }
 
 impl Audit {
-    /// Notes what is wrong.
+    /// Adds a finding.
     pub fn find(&mut self, kind: &'static str, position: Option<Position>, text: String) {
         if self.findings.len() < FINDINGS_MAX {
             self.findings.push(Finding { kind, position, text });
@@ -49,12 +49,12 @@ impl Audit {
             self.more += 1;
         }
     }
-    /// Whether the event is valid.
+    /// Whether there are no findings.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
     }
-    /// Compares a checksum; `what` names what it is of.
+    /// Compares a checksum; `what` names the record.
     pub fn check(
         &mut self,
         digest: Digest,
@@ -69,19 +69,20 @@ impl Audit {
     }
 }
 
-/// Whoever looks along while a store is walked: what it is shown is as it was at one moment.
+/// A visitor of a store's walk, which sees the store as of one moment.
 pub trait Looks {
     /// The next event of the log.
     fn event(&mut self, event: &StoredEvent);
     /// A row.
     fn row(&mut self, name: &str);
-    /// A row, or a claimed key: it counts for an owner, but nothing stored names the owner.
+    /// A row, or a claimed key: it counts towards an owner's use, but the record does not name the
+    /// owner.
     fn beside(&mut self, usage: Usage);
-    /// What an account is counted to use.
+    /// The counted use of an account.
     fn usage(&mut self, account: &str, usage: Usage);
 }
 
-/// Nobody.
+/// A visitor that ignores everything.
 impl Looks for () {
     fn event(&mut self, _: &StoredEvent) {}
     fn row(&mut self, _: &str) {}
@@ -92,13 +93,13 @@ impl Looks for () {
 /// The events of a log, one after the other.
 #[derive(Debug, Default)]
 pub struct Walk {
-    /// The last event that was seen.
+    /// The position of the last event so far.
     pub last: Position,
     versions: HashMap<StreamName, Version>,
 }
 
 impl Walk {
-    /// The next event as it is stored, with its checksum.
+    /// Checks the next event, as it is stored, with its checksum.
     pub fn event(&mut self, event: &StoredEvent, stored: Option<i32>, audit: &mut Audit) {
         let StoredEvent { position, stream, version, .. } = event;
         audit.events += 1;
@@ -127,7 +128,7 @@ impl Walk {
         }
     }
 
-    /// There are no more, and the log says that it ends there.
+    /// Checks that the events end at the recorded head.
     pub fn end(&self, head: Position, audit: &mut Audit) {
         if self.last != head {
             let text = format!("the log ends at {} and says that it ends at {head}", self.last);

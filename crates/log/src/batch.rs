@@ -5,21 +5,21 @@ use plenary_kernel::{Position, TimestampMs, Version};
 
 use crate::{Chain, Charge, NewEvent, StreamName};
 
-/// The stream must be at this version for the batch to be written; `Version::ZERO` means that it must not exist.
-/// A condition may name a stream that the batch only checks.
+/// A predicate for a batch: the stream must be at this version; `Version::ZERO` means that it must not
+/// exist. The batch need not write to the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     /// The stream.
     pub stream: StreamName,
     /// The version it must be at.
     pub expected: Version,
-    /// What that version was decided in, where it may not be on disk: once that is broken, whatever is at the version
-    /// is another's.
+    /// The chain in which that version was decided, if it may not be on disk yet. If the chain breaks,
+    /// the condition fails: an event of that version is then another writer's.
     pub upon: Option<Chain>,
 }
 
 impl Condition {
-    /// A stream is at a version, whichever writer caused it.
+    /// The stream must be at this version, whichever writer caused it.
     #[must_use]
     pub const fn at(stream: StreamName, expected: Version) -> Self {
         Self { stream, expected, upon: None }
@@ -61,7 +61,7 @@ pub struct Row {
 pub struct RowOp {
     /// The row's name, `<what>/<id>`.
     pub name: String,
-    /// `None`: whatever is there; `Some(0)`: must be absent; `Some(n)`: must be at revision n.
+    /// `None`: no check; `Some(0)`: the row must be absent; `Some(n)`: it must be at revision n.
     pub expected: Option<u64>,
     /// The new value, or `None` to delete.
     pub value: Option<Bytes>,
@@ -70,17 +70,17 @@ pub struct RowOp {
 /// A claim of an idempotency key, written in the same transaction as the events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyClaim {
-    /// Within what the key is unique, e.g. `<session>/<sender>`.
+    /// The scope in which the key is unique, e.g. `<session>/<sender>`.
     pub scope: String,
     /// The client's key.
     pub key: String,
-    /// What the request was; another digest under the same key is `KeyReused`.
+    /// The digest of the request; another digest under the same key is `KeyReused`.
     pub digest: [u8; 32],
-    /// The answer to give again.
+    /// The answer for a repeated request.
     pub outcome: Bytes,
 }
 
-/// A key that was claimed.
+/// A claimed key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRecord {
     /// The digest of the request that claimed it.
@@ -94,7 +94,7 @@ pub struct KeyRecord {
 pub struct Batch {
     /// Checked before anything is written, after the key.
     pub conditions: Vec<Condition>,
-    /// In the order in which they take their positions.
+    /// The events, in the order of their positions.
     pub events: Vec<(StreamName, NewEvent)>,
     /// The time of the command.
     pub at: TimestampMs,
@@ -104,14 +104,14 @@ pub struct Batch {
     pub rows: Vec<RowOp>,
     /// The idempotency key, checked before the conditions.
     pub key: Option<KeyClaim>,
-    /// What its accounts use more then. Counted, not checked: see `Ledger`.
+    /// The additional storage use of accounts. Counted, not checked: see `Ledger`.
     pub charges: Vec<Charge>,
-    /// What it was decided on top of; checked between the key and the conditions.
+    /// The chain that the batch belongs to; checked between the key and the conditions.
     pub chain: Option<Chain>,
 }
 
 impl Batch {
-    /// Bytes of what it writes, without names: what bounds a group.
+    /// The bytes that it writes, without names; they bound a group.
     #[must_use]
     pub fn octets(&self) -> usize {
         let events = self.events.iter().map(|(_, event)| event.envelope.len() + event.payload.len());
@@ -125,7 +125,7 @@ impl Batch {
     }
 }
 
-/// Where the events of a batch went.
+/// The positions of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AppendedRange {
     /// The position of the first event; of a batch without events, the head + 1.
@@ -134,14 +134,14 @@ pub struct AppendedRange {
     pub last: Position,
 }
 
-/// What came of an append. Only `Appended` wrote anything.
+/// The outcome of an append. Only `Appended` wrote anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// All of it is on disk.
+    /// The whole batch is on disk.
     Appended(AppendedRange),
-    /// A condition does not hold, or a batch that it was decided on top of was not written.
+    /// A condition is false, or an earlier batch of the chain was not written.
     Conflict {
-        /// The first such stream; the chain's own when the chain is broken.
+        /// The first such stream; the chain's stream if the chain is broken.
         stream: StreamName,
         /// Its version.
         actual: Version,

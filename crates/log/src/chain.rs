@@ -1,5 +1,6 @@
-//! Chains: batches that were decided one on top of the other before the first of them was written. A version alone
-//! does not suffice as a condition: another writer's event may have the version that the batch was decided on.
+//! Chains: batches that were decided on top of each other before the first of them was written. A
+//! version alone is not a sufficient condition: another writer's event may have the version that the
+//! batch was decided on.
 
 use std::{
     fmt,
@@ -11,7 +12,7 @@ use std::{
 
 use crate::StreamName;
 
-/// A chain of batches on one stream. Once one of them is not written, none behind it is.
+/// A chain of batches on one stream. After the first one that is not written, no later one is written.
 #[derive(Clone)]
 pub struct Chain(Arc<Inner>);
 
@@ -21,7 +22,7 @@ struct Inner {
 }
 
 impl Chain {
-    /// A chain that nothing is in yet.
+    /// An empty chain.
     #[must_use]
     pub fn new(stream: StreamName) -> Self {
         Self(Arc::new(Inner { stream, broken: AtomicBool::new(false) }))
@@ -31,12 +32,12 @@ impl Chain {
     pub fn stream(&self) -> &StreamName {
         &self.0.stream
     }
-    /// Whether nothing more of it is written.
+    /// Whether the chain is broken: no more of its batches are written.
     #[must_use]
     pub fn is_broken(&self) -> bool {
         self.0.broken.load(Ordering::Acquire)
     }
-    /// Nothing of it is written from now on.
+    /// Breaks the chain: from now on none of its batches is written.
     pub fn break_off(&self) {
         self.0.broken.store(true, Ordering::Release);
     }

@@ -1,41 +1,44 @@
-//! Checksums of what is stored, so that bytes which rotted on disk are noticed when they are read and never served.
-//! Stored beside each event, index row, row and key; a frozen form. Must not know: any database.
+//! Checksums of stored records, so that damaged bytes are noticed at a read and never served. Stored
+//! beside each event, index row, row and key; a frozen form.
 //!
-//! CRC-32 because the enemy is a disk and not a forger: every damage within four bytes is found for certain and any
-//! other one but once in four thousand million times, four bytes are stored, and a check costs less than a copy.
+//! CRC-32, because the threat is a faulty disk and not a forger: it detects every damage within four
+//! bytes, and any other with an error rate of one in four thousand million. It takes four bytes, and a
+//! check costs less than a copy.
+//!
+//! Must not know: any database.
 
 use crc32fast::Hasher;
 
 use crate::{KeyRecord, Row, StoredEvent};
 
-/// A checksum. Every part goes in with its length, so that no byte can move from one part to the next.
+/// A checksum. Each part is hashed with its length, so that no byte can move from one part to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Digest(u32);
 
 impl Digest {
-    /// Of an event and its place. The stream goes in by its name.
+    /// The checksum of an event and its position. It includes the stream by name.
     #[must_use]
     pub fn event(event: &StoredEvent) -> Self {
         let StoredEvent { position, stream, version, kind, form, at, envelope, payload } = event;
         let numbers = [position.0, version.0, u64::from(*form), at.0];
         Self::of(&numbers, &[stream.as_str().as_bytes(), kind.as_bytes(), envelope, payload])
     }
-    /// Of an index row.
+    /// The checksum of an index row.
     #[must_use]
     pub fn index(name: &str, key: &str, value: &[u8]) -> Self {
         Self::of(&[], &[name.as_bytes(), key.as_bytes(), value])
     }
-    /// Of a row.
+    /// The checksum of a row.
     #[must_use]
     pub fn row(name: &str, row: &Row) -> Self {
         Self::of(&[row.revision], &[name.as_bytes(), &row.value])
     }
-    /// Of a claimed key.
+    /// The checksum of a claimed key.
     #[must_use]
     pub fn key(scope: &str, key: &str, record: &KeyRecord) -> Self {
         Self::parts_of_key(scope, key, &record.digest, &record.outcome)
     }
-    /// The same, of a key that is being claimed.
+    /// The checksum of a key that is being claimed.
     #[must_use]
     pub fn parts_of_key(scope: &str, key: &str, digest: &[u8; 32], outcome: &[u8]) -> Self {
         Self::of(&[], &[scope.as_bytes(), key.as_bytes(), digest, outcome])
@@ -53,12 +56,12 @@ impl Digest {
         Self(hasher.finalize())
     }
 
-    /// As a store keeps it.
+    /// The stored form.
     #[must_use]
     pub fn stored(self) -> i32 {
         self.0.cast_signed()
     }
-    /// Whether this is what was stored. What was written before there were checksums has none, and passes.
+    /// Whether this is the stored checksum. Records from before checksums have none, and pass.
     #[must_use]
     pub fn agrees(self, stored: Option<i32>) -> bool {
         stored.is_none_or(|stored| stored == self.stored())

@@ -10,13 +10,13 @@ use plenary_kernel::{Position, TimestampMs, Version};
 pub struct StreamName(Arc<str>);
 
 impl StreamName {
-    /// The stream of one thing. `category` is `<room>.<kind>` and holds no `/`.
+    /// The stream of one thing. `category` is `<room>.<kind>` and contains no `/`.
     #[must_use]
     pub fn new(category: &str, id: &str) -> Self {
         debug_assert!(!category.contains('/'));
         Self([category, "/", id].concat().into())
     }
-    /// A name as it was stored.
+    /// A stored name.
     #[must_use]
     pub fn stored(text: &str) -> Self {
         Self(text.into())
@@ -31,7 +31,7 @@ impl StreamName {
     pub fn category(&self) -> &str {
         self.0.split_once('/').map_or(&*self.0, |(category, _)| category)
     }
-    /// What stands behind the first `/`.
+    /// The part after the first `/`.
     #[must_use]
     pub fn id(&self) -> &str {
         self.0.split_once('/').map_or("", |(_, id)| id)
@@ -50,27 +50,27 @@ impl fmt::Debug for StreamName {
     }
 }
 
-/// An event before it has a place.
+/// An event without a position yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
     /// Past tense, e.g. `MessageSent`.
     pub kind: &'static str,
     /// The version of the stored form; older forms are upcast by their room.
     pub form: u16,
-    /// What the room needs to fold the event: small, in the form's own encoding.
+    /// The data that the room needs to fold the event: small, in the form's own encoding.
     pub envelope: Bytes,
-    /// The raw bytes that a peer sent, kept as they came; may be empty.
+    /// The raw bytes from the peer, unchanged; may be empty.
     pub payload: Bytes,
 }
 
-/// An event in its place.
+/// An event with its position and version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredEvent {
-    /// Its place in the log; position order is commit order.
+    /// Its number in the log; position order is commit order.
     pub position: Position,
-    /// The stream it stands on.
+    /// Its stream.
     pub stream: StreamName,
-    /// Its place in that stream, gap-free from 1.
+    /// Its number in that stream, from 1 without gaps.
     pub version: Version,
     /// Past tense, e.g. `MessageSent`.
     pub kind: Cow<'static, str>,
@@ -78,8 +78,8 @@ pub struct StoredEvent {
     pub form: u16,
     /// The time of the command that caused it.
     pub at: TimestampMs,
-    /// What the room needs to fold the event.
+    /// The data that the room needs to fold the event.
     pub envelope: Bytes,
-    /// The raw bytes that a peer sent.
+    /// The raw bytes from the peer.
     pub payload: Bytes,
 }

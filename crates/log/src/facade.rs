@@ -1,5 +1,5 @@
-//! The interface of the log: one bounded queue to the one writer, concurrent reads, and the feed of commits. A
-//! backend takes `Jobs`, commits them in groups, answers each, and publishes to the `Feeder`.
+//! The interface of the log: one bounded queue to the one writer, concurrent reads, and the feed of
+//! commits. A backend takes `Jobs`, commits them in groups, answers each, and publishes to the `Feeder`.
 
 use std::{
     future::Future,
@@ -25,14 +25,14 @@ use crate::{
 /// A batch on its way to the writer.
 #[derive(Debug)]
 pub struct Job {
-    /// What to write.
+    /// The batch to write.
     pub batch: Batch,
-    /// Where the outcome goes, after the commit.
+    /// The channel for the outcome, after the commit.
     pub reply: Reply,
 }
 
-/// Where the outcome of one batch goes. A batch that is not known to be written breaks its chain before the next
-/// one is looked at.
+/// The channel for the outcome of one batch. A batch that is not known to be written breaks its chain
+/// before the writer looks at the next batch.
 #[derive(Debug)]
 pub struct Reply {
     to: Option<oneshot::Sender<Result<Outcome, Fault>>>,
@@ -41,7 +41,7 @@ pub struct Reply {
     _measured: AppendTimer,
 }
 
-/// Whether the last write that was answered could be done.
+/// Whether the last answered write succeeded.
 #[derive(Debug, Default)]
 struct LastWrite {
     has_failed: AtomicBool,
@@ -52,7 +52,7 @@ struct LastWrite {
 impl LastWrite {
     fn note(&self, outcome: &Result<Outcome, Fault>) {
         let fault = match outcome {
-            // Of damaged data nothing can be said of the next write.
+            // Damaged data says nothing about the next write.
             Ok(_) | Err(Fault::Corrupt(_)) => None,
             Err(fault) => Some(fault.clone()),
         };
@@ -85,7 +85,7 @@ impl Drop for Reply {
     }
 }
 
-/// What goes through the queue: a job; or none, and nothing more is taken in.
+/// An entry of the queue: a job, or `None` to close the queue.
 type Item = Option<Job>;
 
 /// The writer's end of the queue.
@@ -96,14 +96,14 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Waits for work on a thread of its own; takes everything that waits, up to one commit's worth.
-    /// An empty answer means that no job will ever come again.
+    /// Blocks until there are jobs; takes all waiting ones, up to one commit's worth. Leaves `into`
+    /// empty if no job will ever come again.
     pub fn take_blocking(&mut self, into: &mut Vec<Job>) {
         while into.is_empty() && self.queue.blocking_recv_many(&mut self.taken, JOBS_PER_COMMIT_MAX) > 0 {
             self.unpack(into);
         }
     }
-    /// The same in a task.
+    /// The same for async code.
     pub async fn take(&mut self, into: &mut Vec<Job>) {
         while into.is_empty() && self.queue.recv_many(&mut self.taken, JOBS_PER_COMMIT_MAX).await > 0 {
             self.unpack(into);
@@ -120,7 +120,8 @@ impl Jobs {
     }
 }
 
-/// Where a backend puts what was committed, in position order without gaps, and says when it can't go on.
+/// The backend's end of the feed: it publishes committed events, in position order without gaps, and
+/// reports a fatal fault.
 #[derive(Debug, Clone)]
 pub struct Feeder {
     committed: mpsc::Sender<Arc<[StoredEvent]>>,
@@ -128,13 +129,13 @@ pub struct Feeder {
 }
 
 impl Feeder {
-    /// Publishes from a thread; waits while the reader is behind. The reader being gone is no error.
+    /// Publishes from a thread; blocks while the reader is behind. A dropped reader is not an error.
     pub fn publish_blocking(&self, events: Arc<[StoredEvent]>) {
         if !events.is_empty() {
             let _ = self.committed.blocking_send(events);
         }
     }
-    /// The same in a task.
+    /// The same for async code.
     pub async fn publish(&self, events: Arc<[StoredEvent]>) {
         if !events.is_empty() {
             let _ = self.committed.send(events).await;
@@ -157,7 +158,7 @@ impl Feed {
         self.0.recv().await
     }
 
-    /// A group together with those that wait behind it, up to about `max` events.
+    /// A group joined with the waiting groups after it, up to about `max` events.
     #[must_use]
     pub fn joined(&mut self, first: Arc<[StoredEvent]>, max: usize) -> Arc<[StoredEvent]> {
         let Ok(second) = self.0.try_recv() else { return first };
@@ -171,11 +172,11 @@ impl Feed {
     }
 }
 
-/// A log that was opened, with its one feed.
+/// An opened log with its only feed.
 pub struct OpenedLog {
     /// The log.
     pub log: Log,
-    /// What is committed from now on.
+    /// The events that are committed from now on.
     pub feed: Feed,
 }
 
@@ -204,7 +205,7 @@ pub fn channel() -> (Channel, Jobs, Feeder) {
     )
 }
 
-/// The caller's ends, until the reads are there.
+/// The caller's ends, before the reads exist.
 #[derive(Debug)]
 pub struct Channel {
     jobs: mpsc::Sender<Item>,
@@ -218,7 +219,8 @@ impl Channel {
     pub fn open(self, reads: Arc<dyn Reads>) -> OpenedLog {
         self.open_with(reads, Signals::alone(), false)
     }
-    /// The log with its reads and its way to other processes. `shared` says that they may write to the same store.
+    /// The log with its reads and signals. `shared` says whether other processes may write to the same
+    /// store.
     #[must_use]
     pub fn open_with(self, reads: Arc<dyn Reads>, signals: Signals, shared: bool) -> OpenedLog {
         let (written, ledger) = (Arc::default(), Arc::default());
@@ -227,12 +229,12 @@ impl Channel {
     }
 }
 
-/// A place in the writer's queue. Batches are decided in the order in which their slots are used.
+/// A slot in the writer's queue. Batches are decided in the order in which their slots are used.
 #[derive(Debug)]
 pub struct Slot(mpsc::OwnedPermit<Item>, Arc<LastWrite>);
 
 impl Slot {
-    /// Puts the batch in the queue, at once; the answer comes after the commit.
+    /// Queues the batch at once; the outcome comes after the commit.
     #[must_use]
     pub fn submit(self, batch: Batch) -> Pending {
         let (to, outcome) = oneshot::channel();
@@ -243,7 +245,7 @@ impl Slot {
     }
 }
 
-/// An append that is under way. Dropping it does not stop it.
+/// An append in progress. Dropping it does not cancel it.
 #[derive(Debug)]
 pub struct Pending(oneshot::Receiver<Result<Outcome, Fault>>);
 
@@ -257,18 +259,18 @@ impl Future for Pending {
 }
 
 impl Log {
-    /// Waits for a place in the writer's queue.
+    /// Waits for a slot in the writer's queue.
     pub async fn reserve(&self) -> Result<Slot, Fault> {
         match self.jobs.clone().reserve_owned().await {
             Ok(permit) => Ok(Slot(permit, self.written.clone())),
             Err(_) => Err(Fault::Unavailable("the writer has ended".into())),
         }
     }
-    /// Appends, and answers after the commit.
+    /// Appends a batch; returns after the commit.
     pub async fn append(&self, batch: Batch) -> Result<Outcome, Fault> {
         self.reserve().await?.submit(batch).await
     }
-    /// Why the last write that was answered could not be done; `None` if it could, or there was none.
+    /// Why the last answered write failed; `None` if it succeeded, or there was none.
     #[must_use]
     pub fn last_write_fault(&self) -> Option<Fault> {
         if !self.written.has_failed.load(Ordering::Acquire) {
@@ -276,16 +278,16 @@ impl Log {
         }
         self.written.fault.lock().clone()
     }
-    /// How the writer does.
+    /// The metrics of the writer.
     #[must_use]
     pub fn metrics(&self) -> &AppendMetrics {
         &self.written.metrics
     }
-    /// Takes nothing more in. What waits is still written; then the writer ends, and with it the feed and the signals,
-    /// however many clones of the log there are.
+    /// Closes the queue. Waiting batches are still written; then the writer, the feed and the signals
+    /// end, however many clones of the log there are.
     pub async fn close(&self) {
         self.signals.close();
-        // A writer that is gone already is closed.
+        // If the writer has ended already, the queue is closed.
         let _ = self.jobs.send(None).await;
     }
     /// Whether other processes may write to the same store.
@@ -302,16 +304,16 @@ impl Log {
     pub(crate) fn reads(&self) -> &dyn Reads {
         &*self.reads
     }
-    /// What is known of the use of accounts, and their bounds.
+    /// The known use of accounts, and their limits.
     #[must_use]
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
-    /// Counts a charge before its batch is submitted, if the account may use so much more. One that `may_exceed` is counted
-    /// whatever the bounds say.
+    /// Counts a charge before its batch is submitted, if the limits allow it. With `may_exceed` it is
+    /// counted whatever the limits.
     ///
     /// # Errors
-    /// The store could not be asked.
+    /// The store could not be read.
     pub async fn pledge(
         &self,
         charge: &Charge,
@@ -319,26 +321,26 @@ impl Log {
     ) -> Result<Result<Pledge, ExceededQuota>, Fault> {
         self.ledger.pledge(&*self.reads, self.shared, charge, may_exceed).await
     }
-    /// Whether [`Log::pledge`] would have to ask the store first.
+    /// Whether [`Log::pledge`] would have to read the store first.
     #[must_use]
     pub fn must_look_up(&self, account: &str) -> bool {
         self.ledger.must_look_up(self.shared, account)
     }
-    /// Asks the store how much an account uses, so that [`Log::pledge`] need not wait for that.
+    /// Reads the use of an account, so that [`Log::pledge`] need not wait for the store.
     ///
     /// # Errors
-    /// The store could not be asked.
+    /// The store could not be read.
     pub async fn look_up(&self, account: &str) -> Result<(), Fault> {
         self.ledger.look_up(&*self.reads, self.shared, account).await
     }
-    /// How many bytes an account may still store; none where there is no bound.
+    /// How many more bytes an account may store; `None` without a limit.
     ///
     /// # Errors
-    /// The store could not be asked.
+    /// The store could not be read.
     pub async fn bytes_left(&self, account: &str) -> Result<Option<u64>, Fault> {
         self.ledger.bytes_left(&*self.reads, self.shared, account).await
     }
-    /// Waits until the store can't go on.
+    /// Waits for a fatal fault of the store.
     pub async fn failed(&self) -> Fault {
         let mut fatal = self.fatal.clone();
         match fatal.wait_for(Option::is_some).await {
@@ -359,8 +361,8 @@ impl Log {
     pub async fn read_log(&self, after: Position, max: usize) -> Result<Vec<StoredEvent>, Fault> {
         self.reads.read_log(after, max).await
     }
-    /// The same for who must get through the whole log: what is damaged is passed over, and said in the log. The position
-    /// is how far that went; at the end of the log it is `after`.
+    /// The same for a caller that must read the whole log: damaged events are skipped, with an entry in
+    /// the server's log. The position is how far the read went; at the end of the log it is `after`.
     pub async fn read_past_damage(
         &self,
         after: Position,

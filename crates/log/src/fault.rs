@@ -1,6 +1,6 @@
 //! Faults: the store or the connection to it failed. Never a normal answer, never a bug of the caller.
 
-/// What went wrong in the store. The texts are for the log, not for peers.
+/// A failure of the store. The texts are for the server's log, not for peers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// Nothing was done; the store can't be reached now.
@@ -9,20 +9,20 @@ pub enum Fault {
     /// The write may or may not be on disk; retry with the same key.
     #[error("the outcome of the write is unknown: {0}")]
     OutcomeUnknown(String),
-    /// Nothing was done; too much is waiting.
+    /// Nothing was done; too many requests wait.
     #[error("the store is overloaded")]
     Overloaded,
-    /// Nothing was done; there is no room left on the device.
+    /// Nothing was done; the device is full.
     #[error("the store is full: {0}")]
     Full(String),
-    /// Stored bytes can't be what was written.
+    /// Stored bytes are not what was written.
     #[error("stored data is corrupt: {0}")]
     Corrupt(String),
 }
 
 impl Fault {
-    /// For work on many things of which a damaged one must not hold the others up: that one is passed over, and the log
-    /// says so. `what` is what is left undone.
+    /// For work on many items, of which a damaged one must not block the others: turns `Corrupt` into
+    /// `None` with an entry in the server's log. `what` names the work that was skipped.
     ///
     /// # Errors
     /// Every other fault.

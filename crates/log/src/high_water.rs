@@ -17,7 +17,7 @@ impl Default for HighWater {
 }
 
 impl HighWater {
-    /// Everything up to here counts as reached.
+    /// A mark at this position.
     #[must_use]
     pub fn at(position: Position) -> Self {
         Self(watch::Sender::new(position))
@@ -38,7 +38,7 @@ impl HighWater {
         });
     }
 
-    /// Waits until the mark is at the position or above, at most for `wait`. False when it is still below then.
+    /// Waits until the mark reaches the position, for `wait` at most. False if it is still below.
     pub async fn reached(&self, position: Position, wait: Duration) -> bool {
         let mut mark = self.0.subscribe();
         // The sender lives as long as `self`, so the wait ends with the mark or with the time.
@@ -51,7 +51,7 @@ impl HighWater {
         self.0.subscribe()
     }
 
-    /// Waits until no receiver is left.
+    /// Waits until there is no receiver left.
     pub async fn deserted(&self) {
         self.0.closed().await;
     }

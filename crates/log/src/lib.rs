@@ -37,9 +37,9 @@ pub use reads::{IndexRow, Order, Read, Reads, StreamNews};
 pub use signals::Signals;
 pub use usage::{Change, Charge, ExceededQuota, Ledger, Pledge, USAGE_AGE_MAX, Usage, UsageMax};
 
-/// Most jobs that wait for the writer; past it a caller waits in `Log::reserve`.
+/// Most jobs that wait for the writer; beyond it a caller waits in `Log::reserve`.
 pub const JOBS_WAITING_MAX: usize = 4_096;
-/// Most jobs that one commit takes; the rest goes into the next one.
+/// Most jobs in one commit; the rest waits for the next.
 pub const JOBS_PER_COMMIT_MAX: usize = 512;
-/// Most committed batches that wait for the feed's reader; past it the writer waits.
+/// Most committed batches that wait for the feed's reader; beyond it the writer waits.
 pub const FEED_WAITING_MAX: usize = 1_024;

@@ -1,5 +1,5 @@
-//! How the writer does: the time from an append to its outcome, and the appends that wait for one.
-//! Must not know: what is appended.
+//! The metrics of the writer: the time from an append to its outcome, and the number of waiting appends.
+//! Must not know: the content of an append.
 
 use std::time::Instant;
 
@@ -11,9 +11,9 @@ const BOUNDS_S: [f64; 10] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0
 /// The metrics of a log's writer. Cloning shares them.
 #[derive(Debug, Clone)]
 pub struct AppendMetrics {
-    /// Seconds from an append to its outcome; the number of appends is its count.
+    /// Seconds from an append to its outcome; its count is the number of appends.
     pub duration: Histogram,
-    /// Appends that wait for their outcome.
+    /// Appends whose outcome is pending.
     pub waiting: Gauge,
 }
 
@@ -23,7 +23,7 @@ impl Default for AppendMetrics {
     }
 }
 
-/// One append; it waits until this is dropped.
+/// One pending append; it counts as waiting until this is dropped.
 #[derive(Debug)]
 pub(crate) struct AppendTimer {
     metrics: AppendMetrics,

@@ -139,7 +139,7 @@ fn offset(place: u64) -> usize {
     usize::try_from(place).unwrap_or(usize::MAX)
 }
 
-/// The entries of a sorted map whose key starts with `prefix`, strictly behind `after` in that order.
+/// The entries of a sorted map whose key starts with `prefix`, strictly after `after` in that order.
 fn behind<'a, V>(
     map: &'a BTreeMap<String, V>,
     prefix: &'a str,

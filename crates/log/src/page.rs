@@ -1,11 +1,11 @@
-//! The number of events to read at a time. Their sizes differ by a factor of a thousand: a reader with a fixed count
-//! could hold gigabytes. So it begins small and adapts to the sizes.
+//! The number of events to read at a time. Event sizes differ by a factor of a thousand: a fixed count
+//! could take gigabytes. So it begins small and adapts to the sizes.
 
 use crate::StoredEvent;
 
-/// Bytes of one read that a reader aims at.
+/// The target size of one read, in bytes.
 const OCTETS: usize = 512 << 10;
-/// Events of a first read.
+/// The number of events of the first read.
 const FIRST: usize = 16;
 /// Most events of one read.
 const MOST: usize = 512;
@@ -21,13 +21,13 @@ impl Default for PageSize {
 }
 
 impl PageSize {
-    /// How many events to ask for.
+    /// The number of events to request.
     #[must_use]
     pub fn events(self) -> usize {
         self.0
     }
 
-    /// Takes note of what a read brought.
+    /// Adapts to the events of a read.
     pub fn learn(&mut self, events: &[StoredEvent]) {
         let octets: usize = events.iter().map(|event| event.envelope.len() + event.payload.len()).sum();
         if octets > OCTETS {

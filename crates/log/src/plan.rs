@@ -1,5 +1,5 @@
-//! The rules of an append, once for every backend: which of the waiting batches are accepted, in order, and their
-//! writes.
+//! The rules of an append, shared by all backends: which of the waiting batches are accepted, in order,
+//! and their writes.
 //! Must not know: the storage; it reads through `Lookup`.
 
 use std::collections::HashMap;
@@ -11,9 +11,9 @@ use crate::{
     StoredEvent, StreamName,
 };
 
-/// What a backend has committed, as the writer sees it under its write lock.
+/// The committed data of a backend, as the writer sees it under its write lock.
 pub trait Lookup {
-    /// The version a stream is at; `Version::ZERO` when it does not exist.
+    /// The version of a stream; `Version::ZERO` if it does not exist.
     fn version(&mut self, stream: &StreamName) -> Result<Version, Fault>;
     /// A claimed key.
     fn key(&mut self, scope: &str, key: &str) -> Result<Option<KeyRecord>, Fault>;
@@ -24,15 +24,15 @@ pub trait Lookup {
 /// Everything that one commit writes.
 #[derive(Debug, Default)]
 pub struct Writes {
-    /// In position order.
+    /// The events, in position order.
     pub events: Vec<StoredEvent>,
-    /// In order; a later one of the same key wins.
+    /// The index changes, in order; a later one of the same key wins.
     pub index: Vec<IndexOp>,
-    /// The last state of every changed row; `None` is deleted.
+    /// The last state of every changed row; `None` if deleted.
     pub rows: HashMap<String, Option<Row>>,
-    /// New keys.
+    /// The new keys.
     pub keys: Vec<KeyClaim>,
-    /// How the use of each account changes.
+    /// The change in the use of each account.
     pub charges: HashMap<String, Change>,
 }
 
@@ -45,10 +45,10 @@ impl Writes {
     }
 }
 
-/// Decides batches in order against what is committed and what the batches before them write.
+/// Decides batches in order against the committed data and the writes of earlier batches.
 ///
-/// `head` is the position of the last committed event. A batch that names something damaged fails alone; any other
-/// error means that nothing may be written at all.
+/// `head` is the position of the last committed event. A batch that names a damaged record fails alone;
+/// after any other error nothing may be written at all.
 pub fn plan(
     batches: impl Iterator<Item = Batch>,
     head: Position,
@@ -67,7 +67,7 @@ pub fn plan(
     Ok((plan.writes, decided))
 }
 
-/// What came of one batch; the fault is `Corrupt`.
+/// The outcome of one batch; the fault is always `Corrupt`.
 pub type PlanResult = Result<Outcome, Fault>;
 
 struct Plan<'a, L> {
@@ -108,7 +108,7 @@ impl<L: Lookup> Plan<'_, L> {
         self.writes.index.extend(batch.index);
         for op in batch.rows {
             let before = match self.row(&op.name) {
-                // Whatever is there is written over, and that mends it.
+                // An unconditional write replaces the damaged row, which repairs it.
                 Err(Fault::Corrupt(_)) if op.expected.is_none() => None,
                 before => before?,
             };
@@ -126,7 +126,8 @@ impl<L: Lookup> Plan<'_, L> {
         Ok(Outcome::Appended(AppendedRange { first, last: self.head }))
     }
 
-    /// The key first (a retry is answered in every later state), then the chain, conditions, rows.
+    /// Checks the key first (a retry is answered in every later state), then the chain, conditions,
+    /// rows.
     fn refused(&mut self, batch: &Batch) -> Result<Option<Outcome>, Fault> {
         if let Some(claim) = &batch.key
             && let Some(record) = self.key(claim)?
@@ -155,7 +156,7 @@ impl<L: Lookup> Plan<'_, L> {
                 return Ok(Some(Outcome::RowConflict { name: name.clone(), actual }));
             }
         }
-        // Whatever can't be looked up must come out before the first event is written.
+        // A failed look-up must surface before the first event is written.
         for (stream, _) in &batch.events {
             if !self.versions.contains_key(stream) {
                 let version = self.lookup.version(stream)?;

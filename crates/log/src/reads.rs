@@ -10,7 +10,7 @@ use crate::{Fault, KeyRecord, Row, StoredEvent, StreamName, Usage};
 /// A boxed read.
 pub type Read<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
 
-/// In which order an index is read.
+/// The direction in which an index is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// Byte order of the keys.
@@ -28,19 +28,20 @@ pub struct IndexRow {
     pub value: Bytes,
 }
 
-/// A stream that has events past a position.
+/// A stream that has events after a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamNews {
     /// The stream.
     pub stream: StreamName,
-    /// The version of its first event past the position.
+    /// The version of its first event after the position.
     pub first: Version,
-    /// Where that event stands.
+    /// The position of that event.
     pub at: Position,
 }
 
-/// The reading half of a store. Reads see everything that was committed before they began. `max` is at most
-/// `limits::READ_ROWS_MAX` rows unless said; a shorter answer than `max` means that nothing more was there.
+/// The reading half of a store. Reads see everything that was committed before they began. `max` is at
+/// most `limits::READ_ROWS_MAX` rows unless stated otherwise; fewer than `max` results mean that there
+/// are no more.
 pub trait Reads: Send + Sync + 'static {
     /// Events of one stream with `version > after`, in order.
     fn read_stream<'a>(
@@ -51,7 +52,7 @@ pub trait Reads: Send + Sync + 'static {
     ) -> Read<'a, Vec<StoredEvent>>;
     /// Events of the whole log with `position > after`, in order.
     fn read_log(&self, after: Position, max: usize) -> Read<'_, Vec<StoredEvent>>;
-    /// Rows of an index whose key starts with `prefix`, strictly behind `after` in that order.
+    /// Rows of an index whose key starts with `prefix`, strictly after `after` in that order.
     fn read_index<'a>(
         &'a self,
         name: &'a str,
@@ -62,7 +63,7 @@ pub trait Reads: Send + Sync + 'static {
     ) -> Read<'a, Vec<IndexRow>>;
     /// One row, if present.
     fn read_row<'a>(&'a self, name: &'a str) -> Read<'a, Option<Row>>;
-    /// Rows whose name starts with `prefix`, in byte order, strictly behind `after`.
+    /// Rows whose name starts with `prefix`, in byte order, strictly after `after`.
     fn read_rows<'a>(
         &'a self,
         prefix: &'a str,
@@ -71,18 +72,19 @@ pub trait Reads: Send + Sync + 'static {
     ) -> Read<'a, Vec<(String, Row)>>;
     /// A claimed idempotency key.
     fn read_key<'a>(&'a self, scope: &'a str, key: &'a str) -> Read<'a, Option<KeyRecord>>;
-    /// What an account uses.
+    /// The storage use of an account.
     fn read_usage<'a>(&'a self, account: &'a str) -> Read<'a, Usage>;
-    /// Of the streams whose name starts with `category` + `/`, those with events in `(after, until]`, each with the first such
-    /// version, in no order. Costs what lies between the two positions; the caller bounds the distance.
+    /// The streams of a category with events in `(after, until]`, each with the first such version, in
+    /// no order. The cost is proportional to the events between the two positions; the caller bounds the
+    /// distance.
     fn streams_between<'a>(
         &'a self,
         category: &'a str,
         after: Position,
         until: Position,
     ) -> Read<'a, Vec<StreamNews>>;
-    /// Of the named streams (at most `READ_ROWS_MAX`), those with events past `after`. Costs a few look-ups a stream,
-    /// however long the log.
+    /// The named streams (at most `READ_ROWS_MAX`) that have events after `after`. Costs a few look-ups
+    /// per stream, whatever the length of the log.
     fn streams_after<'a>(&'a self, streams: &'a [StreamName], after: Position) -> Read<'a, Vec<StreamNews>>;
     /// The position of the last committed event.
     fn head(&self) -> Read<'_, Position>;

@@ -24,24 +24,24 @@ pub struct Store {
 pub struct Process {
     /// Its log.
     pub log: Log,
-    /// What is committed from now on, by whomever.
+    /// The events that are committed from now on, by any process.
     pub feed: Feed,
-    /// What can be done to it.
+    /// Its fault injection.
     pub rigging: FaultControl,
 }
 
-/// What a writer does to the next batch instead of writing it and saying so.
+/// The behaviour of the writer with the next batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InjectedFault {
-    /// Nothing is written.
+    /// Writes nothing and answers with this fault.
     Before(Fault),
-    /// It is written, and the answer is this fault.
+    /// Writes the batch and answers with this fault.
     After(Fault),
-    /// It is written and answered as ever; the one after it may fail.
+    /// Writes the batch and answers as usual; a later one may fail.
     Not,
 }
 
-/// What can be done to a process. Cheap to clone.
+/// Injects faults into a process. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct FaultControl(Arc<Inner>);
 
@@ -53,16 +53,16 @@ struct Inner {
     counted: Mutex<ReadCounts>,
 }
 
-/// What a process has asked of the store.
+/// The reads of a process.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct ReadCounts {
-    /// How many reads.
+    /// The number of reads.
     pub reads: usize,
-    /// How many events, rows, keys and index entries they gave.
+    /// The number of events, rows, keys and index entries that they returned.
     pub rows: usize,
 }
 
-/// An answer of a read, by its size.
+/// The size of a read's result.
 trait RowCount {
     fn rows(&self) -> usize;
 }
@@ -119,7 +119,7 @@ impl Store {
         Self { log, feeders, network: Network::new() }
     }
 
-    /// One more process. `shared` says whether it reckons with others.
+    /// Adds a process. `shared` says whether it expects other writers.
     #[must_use]
     pub fn process(&self, shared: bool) -> Process {
         let (channel, jobs, feeder) = channel();
@@ -133,26 +133,26 @@ impl Store {
 }
 
 impl FaultControl {
-    /// The writer takes nothing more from its queue.
+    /// Pauses the writer: it takes nothing from its queue.
     pub fn hold(&self) {
         self.0.held.send_replace(true);
     }
-    /// The writer goes on.
+    /// Resumes the writer.
     pub fn release(&self) {
         self.0.held.send_replace(false);
     }
-    /// The next batches fail, each in its turn.
+    /// Sets the faults of the next batches, one for each.
     pub fn fail_writes(&self, failing: impl IntoIterator<Item = InjectedFault>) {
         let mut writes = lock(&self.0.writes);
         *writes = failing.into_iter().collect();
         writes.reverse();
     }
-    /// What was read since this was asked last.
+    /// The reads since the last call.
     #[must_use]
     pub fn counted(&self) -> ReadCounts {
         std::mem::take(&mut lock(&self.0.counted))
     }
-    /// Every read fails from now on, until it is switched back.
+    /// Makes every read fail with this fault; `None` ends that.
     pub fn fail_reads(&self, fault: Option<Fault>) {
         *lock(&self.0.reads) = fault;
     }

@@ -1,6 +1,6 @@
-//! The storage use of an account: the additions of a batch, the limits, and the use as this process knows it. The
-//! counters are in the store and change in the transaction of the counted append, so that no crash causes drift. The
-//! copy here only saves a read before each append.
+//! The storage use of an account: the additions of a batch, the limits, and the use as this process
+//! knows it. The counters are in the store and change in the same transaction as the counted append, so
+//! that no crash causes drift. The copy in memory only saves a read before each append.
 //! Must not know: the account, or the meaning of an event.
 
 use std::{
@@ -14,40 +14,40 @@ use tokio::time::Instant;
 
 use crate::{Fault, KeyClaim, NewEvent, Outcome, Reads};
 
-/// Most accounts whose use is kept in memory; past it those are forgotten for which nothing is under way, and the store is
-/// asked again.
+/// Most accounts whose use is kept in memory. Beyond it, accounts without a pending append are dropped
+/// and read from the store again.
 const ACCOUNTS_KNOWN_MAX: usize = 65_536;
-/// On a store that several processes write to, how old a known use may be: what the others have written in that time is
-/// not in it.
+/// The maximal age of a known use on a store with several writers; it lacks what the others have written
+/// in that time.
 pub const USAGE_AGE_MAX: Duration = Duration::from_secs(1);
 
 /// An amount of stored data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Bytes of events, and of contents that are kept beside them.
+    /// Bytes of events, and of blobs that belong to them.
     pub bytes: u64,
     /// Events.
     pub events: u64,
 }
 
 impl Usage {
-    /// What one event takes: its envelope and its payload.
+    /// The use of one event: its envelope and its payload.
     #[must_use]
     pub fn of(event: &NewEvent) -> Self {
         Self::of_parts(&event.envelope, &event.payload)
     }
-    /// The same of an event's parts.
+    /// The same from an event's parts.
     #[must_use]
     pub fn of_parts(envelope: &[u8], payload: &[u8]) -> Self {
         Self { bytes: (envelope.len() + payload.len()) as u64, events: 1 }
     }
-    /// What the use of an idempotency key takes. It is no event.
+    /// The use of an idempotency key. It is not an event.
     #[must_use]
     pub fn of_key(claim: &KeyClaim) -> Self {
         let KeyClaim { scope, key, digest, outcome } = claim;
         Self { bytes: (scope.len() + key.len() + digest.len() + outcome.len()) as u64, events: 0 }
     }
-    /// Both together.
+    /// The sum.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -63,35 +63,35 @@ impl Usage {
     }
 }
 
-/// What a batch adds to the use of an account and takes from it, if it is written.
+/// The changes of an account's use by a batch, if it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Charge {
     /// The account.
     pub account: String,
-    /// How much it uses more.
+    /// The added use.
     pub usage: Usage,
-    /// How much it uses less: of what is removed.
+    /// The freed use, of removed data.
     pub freed: Usage,
 }
 
 impl Charge {
-    /// Of an account that uses more.
+    /// A charge that only adds.
     pub fn of(account: impl std::fmt::Display, usage: Usage) -> Self {
         Self { account: account.to_string(), usage, freed: Usage::default() }
     }
 }
 
-/// How the use of an account changes.
+/// The net change of an account's use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Bytes more, or less.
+    /// The change in bytes.
     pub bytes: i64,
-    /// Events more, or less.
+    /// The change in events.
     pub events: i64,
 }
 
 impl Change {
-    /// With a charge.
+    /// Adds a charge.
     #[must_use]
     pub fn plus(self, charge: &Charge) -> Self {
         let change =
@@ -101,7 +101,7 @@ impl Change {
             events: change(self.events, charge.usage.events, charge.freed.events),
         }
     }
-    /// A use after it; nobody uses less than nothing.
+    /// The use after this change; never below zero.
     #[must_use]
     pub fn applied(self, usage: Usage) -> Usage {
         Usage {
@@ -111,7 +111,7 @@ impl Change {
     }
 }
 
-/// How much an account may use.
+/// The limits of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UsageMax {
     /// Most bytes.
@@ -120,21 +120,21 @@ pub struct UsageMax {
     pub events: u64,
 }
 
-/// The bound that an account would exceed.
+/// The limit that an account would exceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExceededQuota {
-    /// Its bytes.
+    /// Its limit of bytes.
     Bytes {
-        /// What it uses now.
+        /// Its current use.
         used: u64,
-        /// What it may use.
+        /// Its limit.
         max: u64,
     },
-    /// Its events.
+    /// Its limit of events.
     Events {
-        /// What it uses now.
+        /// Its current use.
         used: u64,
-        /// What it may use.
+        /// Its limit.
         max: u64,
     },
 }
@@ -147,7 +147,7 @@ impl ExceededQuota {
     }
 }
 
-/// What this process knows of the use of accounts.
+/// The use of accounts as this process knows it.
 #[derive(Debug, Default)]
 pub struct Ledger {
     max: OnceLock<UsageMax>,
@@ -159,41 +159,41 @@ struct Account(Mutex<CachedUsage>);
 
 #[derive(Debug, Default)]
 struct CachedUsage {
-    /// The use as it was read, with what this process has written since; none before the first look.
+    /// The use as it was read, plus what this process has written since; `None` before the first read.
     written: Option<Usage>,
-    /// What is on its way to the store.
+    /// The use of pending appends.
     under_way: Usage,
-    /// All that this process has ever added to `written`.
+    /// The total that this process has ever added to `written`.
     added: Usage,
-    /// Whether something may be counted twice, until the next look.
+    /// Whether something may be counted twice, until the next read.
     is_doubtful: bool,
-    /// When the store was asked last, whether or not it has answered.
+    /// When the store was last read, whether or not it has answered.
     asked_at: Option<Instant>,
     /// Rises with every answer of the store.
     reading: u64,
 }
 
-/// A use that is counted in memory while its batch is on its way.
+/// A use that is counted in memory while its batch is pending.
 #[derive(Debug)]
 #[must_use = "what becomes of it must be said"]
 pub struct Pledge {
-    /// None where there are no bounds.
+    /// `None` without limits.
     account: Option<Arc<Account>>,
     usage: Usage,
-    /// Whether something is removed with it: how much is used then is asked of the store.
+    /// Whether the batch removes something: then the use is read from the store again.
     frees: bool,
     reading: u64,
-    /// Whether it was written; unknown until its batch is answered.
+    /// Whether the batch was written; `None` until it is answered.
     is_written: Option<bool>,
 }
 
 impl Ledger {
-    /// Sets the bounds, once. Without them nothing is refused.
+    /// Sets the limits, once. Without limits nothing is refused.
     pub fn limit(&self, max: UsageMax) {
         let _ = self.max.set(max);
     }
 
-    /// The bounds.
+    /// The limits.
     #[must_use]
     pub fn max(&self) -> Option<UsageMax> {
         self.max.get().copied()
@@ -254,8 +254,8 @@ impl Ledger {
         Ok(Some(max.bytes.saturating_sub(used.bytes)))
     }
 
-    /// An account of which enough is known. Of many that find it old one asks the store, and the others go on with what
-    /// was known until then.
+    /// An account whose use is known well enough. If many callers find it old, one reads the store, and
+    /// the others continue with the old value.
     async fn looked_up(&self, reads: &dyn Reads, is_shared: bool, name: &str) -> Result<Arc<Account>, Fault> {
         let account = self.account(name);
         let added = account.0.lock().begin_look(is_shared);
@@ -279,18 +279,18 @@ impl Ledger {
 }
 
 impl CachedUsage {
-    /// With what is on its way.
+    /// The use including pending appends.
     fn used(&self) -> Usage {
         self.written.unwrap_or_default().plus(self.under_way)
     }
 
-    /// Whether the store must be asked.
+    /// Whether the store must be read.
     fn is_old(&self, is_shared: bool) -> bool {
         let is_past = |at: Instant| at.elapsed() >= USAGE_AGE_MAX;
         self.written.is_none() || (is_shared || self.is_doubtful) && self.asked_at.is_none_or(is_past)
     }
 
-    /// Where the store must be asked, notes that it is; what was added until now.
+    /// If the store must be read, notes that a read begins, and returns the total added so far.
     fn begin_look(&mut self, is_shared: bool) -> Option<Usage> {
         let is_old = self.is_old(is_shared);
         is_old.then(|| {
@@ -299,7 +299,8 @@ impl CachedUsage {
         })
     }
 
-    /// Takes in an answer. What was added while it was on its way may be in it or not: it is counted, in doubt twice.
+    /// Takes over an answer. What was added since the read began may be in it or not: it is counted, if
+    /// in doubt twice.
     fn learn(&mut self, read: Usage, added_before: Usage) {
         let meanwhile = self.added.minus(added_before);
         self.written = Some(read.plus(meanwhile));
@@ -309,12 +310,12 @@ impl CachedUsage {
 }
 
 impl Pledge {
-    /// Nothing of it was written.
+    /// Releases the pledge: its batch was not written.
     pub fn release(mut self) {
         self.is_written = Some(false);
     }
 
-    /// What became of its batch.
+    /// Settles the pledge by the outcome of its batch.
     pub fn settle(mut self, outcome: &Result<Outcome, Fault>) {
         self.is_written = match outcome {
             Ok(Outcome::Appended(_)) => Some(true),
@@ -339,12 +340,13 @@ impl Drop for Pledge {
         }
         known.added = known.added.plus(self.usage);
         known.written = known.written.map(|written| written.plus(self.usage));
-        // An answer that came meanwhile may have it in it; and a batch without an answer may not be written.
+        // An answer that arrived meanwhile may include this batch; and a batch without an outcome may
+        // not be written.
         known.is_doubtful |= self.frees || self.is_written.is_none() || known.reading != self.reading;
     }
 }
 
-/// The first bound that would not hold.
+/// The first limit that would be exceeded.
 fn exceeded(used: Usage, more: Usage, max: UsageMax) -> Option<ExceededQuota> {
     let sum = used.plus(more);
     if sum.bytes > max.bytes {
@@ -401,7 +403,7 @@ mod tests {
         log.pledge(&charge(1), false).await.unwrap().unwrap_err();
         first.settle(&Ok(Outcome::KeyReused));
         let second = log.pledge(&charge(100), false).await.unwrap().unwrap();
-        // Whether it was written nobody knows: it counts until the store is asked again.
+        // It is unknown whether it was written: it counts until the store is read again.
         second.settle(&Err(Fault::OutcomeUnknown("test".to_owned())));
         log.pledge(&charge(1), false).await.unwrap().unwrap_err();
     }

@@ -33,35 +33,37 @@ use crate::deepest;
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 /// How long an unused connection is kept.
 const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(30);
-/// What is said of an address that is not reached. It says no more, so that nobody learns what is there.
+/// The text for a forbidden address. It is the same for all, so that it reveals nothing about the
+/// network.
 const NOT_PUBLIC: &str = "the address is not public";
-/// The same of a name, whether it leads to other addresses or nowhere, so that nobody learns which names are there.
+/// The text for a name, whether it resolves to forbidden addresses or not at all, so that it reveals no
+/// names.
 const NO_PUBLIC_ADDRESS: &str = "the name leads to no public address";
 
-/// Which addresses are reached.
+/// The allowed addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guard {
     private: bool,
 }
 
 impl Guard {
-    /// Public addresses; with `private` all others too.
+    /// Allows public addresses; with `private` all others too.
     #[must_use]
     pub const fn new(private: bool) -> Self {
         Self { private }
     }
 
-    /// Whether an address is reached.
+    /// Whether an address is allowed.
     #[must_use]
     pub fn allows(self, address: IpAddr) -> bool {
         self.private || is_public(address)
     }
 
-    /// Of what a name leads to the addresses that are reached.
+    /// The allowed addresses of a name.
     fn reached(self, found: io::Result<impl Iterator<Item = SocketAddr>>) -> io::Result<Vec<SocketAddr>> {
         let found = match found {
             Ok(found) => found.filter(|address| self.allows(address.ip())).collect(),
-            // Where every address is reached, the resolver's words tell nothing more.
+            // If every address is allowed, the resolver's error reveals nothing more.
             Err(error) if self.private => return Err(error),
             Err(_) => Vec::new(),
         };
@@ -71,11 +73,11 @@ impl Guard {
         Ok(found)
     }
 
-    /// A URL as it may be asked: `http` or `https`, a host, no user, and no address that is not reached. What a name stands
-    /// for is looked at when it is connected to.
+    /// Checks a URL: `http` or `https`, a host, no user, and no forbidden address. The address of a name
+    /// is checked when the connection is made.
     ///
     /// # Errors
-    /// What is wrong with it, for people.
+    /// The reason of the refusal, for people.
     pub fn url(self, text: &str) -> Result<Uri, &'static str> {
         let uri: Uri = text.parse().map_err(|_| "is not a URL")?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
@@ -93,12 +95,12 @@ impl Guard {
     }
 }
 
-/// The address that a host is, where it is no name.
+/// The address in a host, if it is not a name.
 fn literal(host: &str) -> Option<IpAddr> {
     host.trim_start_matches('[').trim_end_matches(']').parse().ok()
 }
 
-/// Whether anybody on the Internet is reached there, and no machine that only its neighbours reach.
+/// Whether an address is publicly reachable, and not only from its own network.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address {
@@ -131,16 +133,17 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     };
     match s {
         [0, 0, 0, 0, 0, 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
-        // 6to4 leads to the address within it; Teredo, ORCHID, documentation and benchmarks lead to nobody.
+        // 6to4 has an embedded address; Teredo, ORCHID, documentation and benchmark ranges lead to no
+        // host.
         [0x2002, high, low, ..] => embedded(high, low),
         [0x2001, b, ..] if b < 0x200 || b == 0xdb8 => false,
         [0x3fff, b, ..] if b < 0x1000 => false,
-        // Of all that is not 2000::/3 nothing is handed out to the public.
+        // Outside 2000::/3 no addresses are assigned to the public.
         [a, ..] => (a & 0xe000) == 0x2000,
     }
 }
 
-/// Looks names up, and leaves out what is not reached.
+/// Resolves names, without the forbidden addresses.
 #[derive(Debug, Clone)]
 struct Resolver(Guard);
 
@@ -162,7 +165,7 @@ impl Service<Name> for Resolver {
     }
 }
 
-/// A pool of connections that keeps to a [`Guard`]. Cheap to clone.
+/// A pool of connections that obeys a [`Guard`]. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct GuardedPool {
     guard: Guard,
@@ -170,7 +173,7 @@ pub struct GuardedPool {
 }
 
 impl GuardedPool {
-    /// A pool whose TLS is as [`crate::client_config`] made it.
+    /// A pool with a TLS configuration of [`crate::client_config`].
     #[must_use]
     pub fn new(guard: Guard, tls: ClientConfig) -> Self {
         let mut http = HttpConnector::new_with_resolver(Resolver(guard));
@@ -188,18 +191,19 @@ impl GuardedPool {
         Self { guard, client }
     }
 
-    /// Which addresses it reaches.
+    /// Its allowed addresses.
     #[must_use]
     pub const fn guard(&self) -> Guard {
         self.guard
     }
 
-    /// Sends a request; the answer's head, its body still to be read. No time limit of its own.
+    /// Sends a request; returns the head of the response, with its body still to be read. No time limit
+    /// of its own.
     ///
     /// # Errors
-    /// When it may not be asked or there is no answer, for people.
+    /// If the address is forbidden or there is no response, for people.
     pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, String> {
-        // The connector looks up names only.
+        // The connector checks only names.
         if let Some(address) = request.uri().host().and_then(literal)
             && !self.guard.allows(address)
         {

@@ -25,7 +25,7 @@ impl<B> Pool<B>
 where
     B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
-    /// A pool whose TLS is as [`crate::client_config`] made it.
+    /// A pool with a TLS configuration of [`crate::client_config`].
     #[must_use]
     pub fn new(tls: ClientConfig) -> Self {
         let connector =
@@ -37,10 +37,11 @@ where
         Self(client)
     }
 
-    /// Sends a request; the answer's head, its body still to be read. No time limit of its own.
+    /// Sends a request; returns the head of the response, with its body still to be read. No time limit
+    /// of its own.
     ///
     /// # Errors
-    /// When there is no answer; [`deepest`] has the cause.
+    /// If there is no response; [`deepest`] has the cause.
     pub async fn send(
         &self,
         request: Request<B>,
@@ -49,10 +50,10 @@ where
     }
 }
 
-/// A whole body of at most so many bytes.
+/// Reads a whole body of at most `octets_max` bytes.
 ///
 /// # Errors
-/// When it breaks off or is longer, for people.
+/// If it is interrupted or longer, for people.
 pub async fn within<B>(body: B, octets_max: usize) -> Result<Bytes, String>
 where
     B: Body,
@@ -68,14 +69,14 @@ where
     Ok(Limited::new(body, octets_max).collect().await.map_err(said)?.to_bytes())
 }
 
-/// How long the server wants to be left alone: whole seconds. A date is as good as nothing said.
+/// The pause that the server asks for, in whole seconds. A date is ignored.
 #[must_use]
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
     value.parse().ok().map(Duration::from_secs)
 }
 
-/// The cause below a client's own words, such as "Connection refused".
+/// The innermost cause of an error, such as "Connection refused".
 #[must_use]
 pub fn deepest(error: &(dyn Error + 'static)) -> String {
     let mut deepest = error;

@@ -9,13 +9,13 @@ use std::{
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use rustls_pki_types::{CertificateDer, pem::PemObject};
 
-/// TLS that cannot be set up, or a file of authorities that cannot be used; for people.
+/// TLS could not be set up, or a file of authorities can't be used; for people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct TlsFault(String);
 
 impl TlsFault {
-    /// With these words.
+    /// A fault with this text.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -31,8 +31,9 @@ const SYSTEM_BUNDLES: [&str; 5] = [
     "/etc/ssl/cert.pem",
 ];
 
-/// TLS with the authorities of `file`, else of the bundle that `SSL_CERT_FILE` names, else of the system; no file is
-/// read when no TLS is spoken. Where there is no bundle, the fault says to name one, with `hint`, such as "with --cacert".
+/// TLS with the authorities of `file`, else of the bundle in `SSL_CERT_FILE`, else of the system; no
+/// file is read if TLS is not needed. Without a bundle, the fault asks for one, with `hint`, such as
+/// "with --cacert".
 ///
 /// # Errors
 /// [`TlsFault`].
@@ -44,12 +45,13 @@ pub fn client_config(secure: bool, file: Option<&Path>, hint: &str) -> Result<Cl
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// The authorities of `file`, else of the bundle that `SSL_CERT_FILE` names, else of the system.
+/// The authorities of `file`, else of the bundle in `SSL_CERT_FILE`, else of the system.
 ///
 /// # Errors
-/// [`TlsFault`]; where there is no bundle, it says to name one, with `hint`.
+/// [`TlsFault`]; without a bundle, it asks for one, with `hint`.
 pub fn roots(file: Option<&Path>, hint: &str) -> Result<RootCertStore, TlsFault> {
-    // Several parts of one process ask for the system's, and reading them takes a tenth of its start.
+    // Several parts of a process need the system's authorities, and reading them takes a tenth of its
+    // start.
     static SYSTEM: OnceLock<RootCertStore> = OnceLock::new();
     if let (None, Some(known)) = (file, SYSTEM.get()) {
         return Ok(known.clone());
@@ -74,7 +76,7 @@ fn read(path: &Path) -> Result<RootCertStore, TlsFault> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates {
         let certificate = certificate.map_err(|error| bad(format!("is not PEM: {error}")))?;
-        // A system's bundle may hold one that the verifier does not take; the others still count.
+        // A system's bundle may contain a certificate that the verifier rejects; the others still count.
         let _unusable = roots.add(certificate).err();
     }
     if roots.is_empty() { Err(bad("holds no usable certificate".into())) } else { Ok(roots) }

@@ -1,22 +1,22 @@
 //! Parses Server-Sent Events from bytes, split anywhere (WHATWG HTML, "Parsing an event stream").
 //! Must not know: connections, or the content of an event.
 
-/// Most bytes of one event that are kept unless a parser is made for more: several times the largest frame. Past it
-/// the stream is given up.
+/// The default limit of one event in bytes: several times the largest frame. Beyond it the stream is
+/// abandoned.
 pub const EVENT_OCTETS_MAX: usize = 256 << 10;
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SseEvent {
-    /// The last id the stream has set.
+    /// The last id that the stream has set.
     pub id: Option<String>,
-    /// The value of the `event` field; empty where there was none.
+    /// The value of the `event` field; empty if absent.
     pub name: String,
     /// The `data` lines, joined by line feeds.
     pub data: String,
 }
 
-/// What stands in a stream.
+/// A part of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
     /// An event.
@@ -30,18 +30,18 @@ pub enum Item {
 #[error("an event is larger than {} KiB", .0 >> 10)]
 pub struct TooLong(usize);
 
-/// Reads a stream piece by piece.
+/// Parses a stream piece by piece.
 #[derive(Debug)]
 pub struct Parser {
     octets_max: usize,
     line: Vec<u8>,
-    /// The byte before ended a line as a carriage return; a line feed now belongs to it.
+    /// The previous byte ended a line as a carriage return; a line feed now belongs to it.
     after_return: bool,
     begun: bool,
     data: Option<String>,
     name: String,
     id: Option<String>,
-    /// The id as the last finished block left it: where to resume.
+    /// The id of the last finished block: where to resume.
     resume: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl Default for Parser {
 }
 
 impl Parser {
-    /// A parser that keeps events of up to so many bytes.
+    /// A parser for events of up to this many bytes.
     #[must_use]
     pub const fn holding(octets_max: usize) -> Self {
         Self {
@@ -67,16 +67,16 @@ impl Parser {
         }
     }
 
-    /// The id behind which nothing that was finished is asked for again; set also by blocks without data.
+    /// The id after which the stream can be resumed; set also by blocks without data.
     #[must_use]
     pub fn last_id(&self) -> Option<&str> {
         self.resume.as_deref()
     }
 
-    /// Takes the next bytes in and adds what they complete to `items`.
+    /// Parses the next bytes and adds the completed items to `items`.
     ///
     /// # Errors
-    /// [`TooLong`]; the parser is of no use after it.
+    /// [`TooLong`]; the parser must not be used again.
     pub fn feed(&mut self, octets: &[u8], items: &mut Vec<Item>) -> Result<(), TooLong> {
         for &octet in octets {
             match octet {

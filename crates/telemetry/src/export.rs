@@ -23,10 +23,10 @@ use crate::{
     transport::{CollectorReplies, Transport},
 };
 
-/// Bytes of spans from which on a batch is sent, however few they are: collectors refuse what is too large.
+/// A batch is sent as soon as its spans have this many bytes: collectors refuse larger requests.
 const BATCH_OCTETS_MAX: usize = 4 << 20;
 
-/// Spans, and the task that exports them.
+/// The recorder of spans, and the task that exports them.
 #[derive(Debug, Default)]
 pub struct Telemetry {
     spans: Spans,
@@ -42,13 +42,13 @@ struct Export {
 }
 
 impl Telemetry {
-    /// No spans are recorded.
+    /// Telemetry that records no spans.
     #[must_use]
     pub fn off() -> Self {
         Self::default()
     }
 
-    /// Spans are exported from now on, by a task of this runtime.
+    /// Starts the export, in a task of this runtime.
     ///
     /// # Errors
     /// When the file of certificate authorities cannot be used, or an exporter cannot be made.
@@ -88,25 +88,26 @@ impl Telemetry {
         Ok(Self { spans: Spans::to(recorder), counts, export: Some(Export { finish, task, load }) })
     }
 
-    /// What rooms record their spans with.
+    /// The recorder for rooms.
     #[must_use]
     pub fn spans(&self) -> Spans {
         self.spans.clone()
     }
 
-    /// What became of the spans so far.
+    /// The counters of exported and dropped spans.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts.clone()
     }
 
-    /// Takes no more spans and sends those that wait, for so long at most; what is left is counted as dropped.
+    /// Stops accepting spans and sends the waiting ones, for `limit` at most; the rest is counted as
+    /// dropped.
     pub async fn finish(self, limit: Duration) {
         let Some(mut export) = self.export else { return };
         export.finish.cancel();
         if timeout(limit, &mut export.task).await.is_err() {
             export.task.abort();
-            // Only when it is gone does the queue refuse, and count, what still comes.
+            // Only after the task has ended does the queue refuse, and count, further spans.
             let _cancelled = export.task.await;
         }
         let lost = export.load.spans();
@@ -117,7 +118,7 @@ impl Telemetry {
     }
 }
 
-/// What the spans come from.
+/// The source of the spans.
 fn resource(settings: &Settings) -> Resource {
     let attributes = settings.resource.iter().map(|(key, value)| KeyValue::new(key.clone(), value.clone()));
     Resource::builder_empty()
@@ -126,7 +127,7 @@ fn resource(settings: &Settings) -> Resource {
         .build()
 }
 
-/// The work of the task.
+/// The state of the task.
 struct Work {
     outlet: Outlet,
     load: Arc<Load>,
@@ -137,11 +138,11 @@ struct Work {
     batch_spans_max: usize,
     schedule_delay: Duration,
     export_timeout: Duration,
-    /// Spans lost since the collector stopped taking them; `None` while it takes them.
+    /// Spans lost since the collector stopped accepting them; `None` while it accepts them.
     failing: Option<u64>,
 }
 
-/// Spans that travel together.
+/// A batch of spans.
 #[derive(Default)]
 struct Parcel {
     spans: Vec<SpanData>,
@@ -170,7 +171,7 @@ impl Work {
         }
     }
 
-    /// The first span with those that come until the parcel is full or the first has waited long enough.
+    /// Collects spans until the batch is full or the first one has waited long enough.
     async fn gather(&mut self, first: QueuedSpan) -> Parcel {
         let mut parcel = Parcel::default();
         parcel.put(first);
@@ -205,7 +206,7 @@ impl Work {
         self.tell(lost);
     }
 
-    /// Says that the collector takes nothing, and that it takes spans again: once each, however many are lost.
+    /// Logs that the collector fails, and that it works again: once each, however many spans are lost.
     fn tell(&mut self, lost: u64) {
         let why = self.said.take_trouble();
         match (self.failing, lost) {

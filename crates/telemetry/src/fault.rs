@@ -7,7 +7,7 @@ pub enum Fault {
     /// TLS cannot be set up, or its file of authorities cannot be used.
     #[error("{0}")]
     Tls(String),
-    /// The settings make no exporter.
+    /// The settings do not result in an exporter.
     #[error("{0}")]
     Exporter(String),
 }

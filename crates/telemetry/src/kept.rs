@@ -1,4 +1,4 @@
-//! Spans kept in the process: a room's tests read the spans that it records.
+//! Spans kept in the process, so that a room's tests can read the spans that it records.
 //! Must not know: the export.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::{
     spans::Recorder,
 };
 
-/// The spans that were recorded, instead of a collector.
+/// Receives the recorded spans in place of a collector.
 pub struct MemoryCollector {
     outlet: Outlet,
     dropped: Counter,
@@ -24,11 +24,11 @@ pub struct MemoryCollector {
 pub struct KeptSpan {
     /// Its name.
     pub name: String,
-    /// Which side of an exchange it was.
+    /// Its side of the exchange.
     pub kind: Kind,
     /// Its own ids.
     pub own: TraceParent,
-    /// The id of the span it belongs to, 16 hexadecimal digits.
+    /// The id of its parent, 16 hexadecimal digits.
     pub parent: Option<String>,
     /// The spans that it links to.
     pub links: Vec<TraceParent>,
@@ -39,7 +39,7 @@ pub struct KeptSpan {
 }
 
 impl Spans {
-    /// Spans that are kept in the process, `spans_max` at most, for tests.
+    /// Keeps spans in the process, `spans_max` at most, for tests.
     #[must_use]
     pub fn kept(spans_max: usize) -> (Self, MemoryCollector) {
         let dropped = Counter::default();
@@ -49,7 +49,7 @@ impl Spans {
 }
 
 impl MemoryCollector {
-    /// Takes what was recorded since the last time, in order.
+    /// Takes the spans since the last call, in order.
     pub fn take(&mut self) -> Vec<KeptSpan> {
         let mut spans = Vec::new();
         while let Some(queued) = self.outlet.next_now() {
@@ -68,7 +68,7 @@ impl MemoryCollector {
         spans
     }
 
-    /// How many were dropped, because there was no room.
+    /// The number of spans that were dropped because the queue was full.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped.get()

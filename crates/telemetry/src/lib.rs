@@ -1,9 +1,9 @@
 //! Spans of the server's work, exported to a collector that the operator names (wire.md D.6).
 //! Must not know: any protocol, or the source of a span.
 //!
-//! A room holds a [`Spans`], asks [`Spans::is_on`] before it gathers what a span costs to make, and gives each
-//! finished span to [`Spans::record`], which never waits and never fails. Without a collector nothing is made and
-//! nothing runs.
+//! A room holds a [`Spans`], checks [`Spans::is_on`] before it collects the values of a span, and gives
+//! each finished span to [`Spans::record`], which never waits and never fails. Without a collector
+//! nothing is recorded and no task runs.
 
 pub mod conventions;
 mod export;

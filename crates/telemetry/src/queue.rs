@@ -10,63 +10,63 @@ use opentelemetry_sdk::trace::SpanData;
 use prometheus_client::metrics::counter::Counter;
 use tokio::sync::mpsc;
 
-/// Most bytes of spans that wait, whatever their number; past it spans are dropped and counted.
+/// Most bytes of spans that wait, whatever their number; beyond it spans are dropped and counted.
 pub(crate) const QUEUE_OCTETS_MAX: usize = 16 << 20;
-/// What a span weighs beside its texts, about.
+/// The approximate size of a span besides its texts.
 const SPAN_OCTETS: usize = 512;
-/// What an attribute weighs beside its text, about.
+/// The approximate size of an attribute besides its text.
 const ATTRIBUTE_OCTETS: usize = 64;
 
-/// What became of the spans. Cloning shares the counters.
+/// The counters of spans. Cloning shares them.
 #[derive(Debug, Clone, Default)]
 pub struct Counts {
-    /// Spans that a collector has taken.
+    /// Spans that a collector has accepted.
     pub exported: Counter,
-    /// Spans that were lost: the queue was full, or no collector took them.
+    /// Spans that were lost: the queue was full, or no collector accepted them.
     pub dropped: Counter,
 }
 
-/// What is on its way, in the queue and behind it.
+/// The spans in the queue and in the export.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
-    /// Bytes that wait.
+    /// Bytes of the waiting spans.
     octets: AtomicUsize,
     /// Spans that wait or are being exported.
     spans: AtomicU64,
 }
 
 impl Load {
-    /// So many spans have left for good.
+    /// Subtracts spans that were exported or dropped.
     pub(crate) fn leave(&self, spans: u64) {
         self.spans.fetch_sub(spans, Ordering::Relaxed);
     }
 
-    /// How many have not.
+    /// The number of the remaining spans.
     pub(crate) fn spans(&self) -> u64 {
         self.spans.load(Ordering::Relaxed)
     }
 }
 
-/// A span with what it weighs.
+/// A span with its size.
 pub(crate) struct QueuedSpan {
     pub(crate) span: SpanData,
     pub(crate) octets: usize,
 }
 
-/// The end that spans go in at.
+/// The sender's end of the queue.
 pub(crate) struct Queue {
     sender: mpsc::Sender<QueuedSpan>,
     load: Arc<Load>,
     dropped: Counter,
 }
 
-/// The end that spans come out of.
+/// The receiver's end of the queue.
 pub(crate) struct Outlet {
     receiver: mpsc::Receiver<QueuedSpan>,
     load: Arc<Load>,
 }
 
-/// A queue of at most `spans_max` spans; those that find no place are counted in `dropped`.
+/// A queue of at most `spans_max` spans; spans that do not fit are counted in `dropped`.
 pub(crate) fn queue(spans_max: usize, dropped: Counter) -> (Queue, Outlet) {
     let (sender, receiver) = mpsc::channel(spans_max);
     let load = Arc::new(Load::default());
@@ -74,7 +74,7 @@ pub(crate) fn queue(spans_max: usize, dropped: Counter) -> (Queue, Outlet) {
 }
 
 impl Queue {
-    /// Takes a span, or counts it as dropped.
+    /// Adds a span, or counts it as dropped.
     pub(crate) fn push(&self, span: SpanData) {
         let octets = weight(&span);
         let before = self.load.octets.fetch_add(octets, Ordering::Relaxed);
@@ -89,7 +89,7 @@ impl Queue {
 }
 
 impl Outlet {
-    /// The next span; `None` when the outlet is closed and empty. Nothing is lost when it is not waited for.
+    /// The next span; `None` if the outlet is closed and empty. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Option<QueuedSpan> {
         let queued = self.receiver.recv().await;
         self.lighten(queued)
@@ -101,12 +101,12 @@ impl Outlet {
         self.lighten(queued)
     }
 
-    /// Takes no more spans; those that wait still come out.
+    /// Refuses further spans; the waiting ones can still be read.
     pub(crate) fn close(&mut self) {
         self.receiver.close();
     }
 
-    /// What is on its way.
+    /// The load of the queue and the export.
     pub(crate) fn load(&self) -> Arc<Load> {
         self.load.clone()
     }

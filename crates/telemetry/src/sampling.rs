@@ -1,15 +1,16 @@
-//! The sampled traces: those whose caller samples them, and of the rest a part by the operator's settings.
+//! The sampled traces: those that their caller samples, and a share of the rest by the operator's
+//! settings.
 //! Must not know: spans.
 
 use opentelemetry::trace::{SpanKind, TraceId};
 use opentelemetry_sdk::trace::{Sampler, SamplingDecision, ShouldSample};
 
-/// What decides whether a trace is recorded (`OTEL_TRACES_SAMPLER`).
+/// The rule that decides whether a trace is recorded (`OTEL_TRACES_SAMPLER`).
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SamplingRule {
     /// Whether a caller's decision counts.
     pub(crate) parent_based: bool,
-    /// The part of the traces without such a decision, 0 to 1.
+    /// The share of traces without such a decision that are recorded, 0 to 1.
     pub(crate) ratio: f64,
 }
 
@@ -21,7 +22,7 @@ impl Default for SamplingRule {
 }
 
 impl SamplingRule {
-    /// Whether a span of this trace is recorded; `caller` is what a parent of it says.
+    /// Whether a span of this trace is recorded; `caller` is the decision of its parent.
     pub(crate) fn takes(&self, trace: TraceId, caller: Option<bool>) -> bool {
         if let (true, Some(sampled)) = (self.parent_based, caller) {
             return sampled;
@@ -56,7 +57,7 @@ mod tests {
     #[test]
     fn a_ratio_takes_about_its_part() {
         let half = SamplingRule { parent_based: true, ratio: 0.5 };
-        // Spread evenly over what the sampler looks at, the low 64 bits.
+        // Spread evenly over the low 64 bits, which the sampler reads.
         let traces =
             (0..1_000_u128).map(|n| TraceId::from((1 << 100) | (n * (u128::from(u64::MAX) / 1_000))));
         let taken = traces.filter(|trace| half.takes(*trace, None)).count();

@@ -1,5 +1,5 @@
-//! The span that the code of this moment runs under: what others begin below it, and what is worth knowing of it.
-//! Must not know: what a span is of.
+//! The current span of a piece of code: the parent of spans that begin below it, and its attributes.
+//! Must not know: the work of a span.
 
 use std::{cell::RefCell, sync::Arc};
 
@@ -15,34 +15,34 @@ thread_local! {
     static CURRENT: RefCell<Option<Arc<SpanScope>>> = const { RefCell::new(None) };
 }
 
-/// Most attributes that are noted of one span; past it they are left out.
+/// Most attributes that are noted for one span; beyond it they are left out.
 const NOTES_MAX: usize = 16;
 
-/// A span that is open, while the work under it is polled.
+/// An open span, while the work under it is polled.
 #[derive(Debug)]
 pub struct SpanScope {
     own: TraceParent,
     notes: Mutex<Vec<(&'static str, Value)>>,
 }
 
-/// The span is the current one of this thread until this is dropped.
+/// Makes the span the current one of this thread until this is dropped.
 #[derive(Debug)]
 pub struct EnteredScope(Option<Arc<SpanScope>>);
 
 impl SpanScope {
-    /// That of a span with these ids.
+    /// The scope of a span with these ids.
     #[must_use]
     pub fn new(own: TraceParent) -> Arc<Self> {
         Arc::new(Self { own, notes: Mutex::default() })
     }
 
-    /// Makes it the current one.
+    /// Makes it the current span.
     #[must_use]
     pub fn enter(self: &Arc<Self>) -> EnteredScope {
         EnteredScope(CURRENT.replace(Some(self.clone())))
     }
 
-    /// What was noted.
+    /// Takes the noted attributes.
     #[must_use]
     pub fn take(&self) -> Vec<(&'static str, Value)> {
         std::mem::take(&mut self.notes.lock())
@@ -55,13 +55,14 @@ impl Drop for EnteredScope {
     }
 }
 
-/// The span that this code runs under; `None` where none is recorded.
+/// The current span; `None` if there is none.
 #[must_use]
 pub fn current() -> Option<TraceParent> {
     CURRENT.with_borrow(|scope| scope.as_ref().map(|scope| scope.own.clone()))
 }
 
-/// Notes an attribute of the current span; the last value of a name counts. The value is made only where there is a span.
+/// Notes an attribute of the current span; the last value of a name counts. The value is computed only
+/// if there is a span.
 pub fn note<V: Into<Value>>(name: &'static str, value: impl FnOnce() -> V) {
     CURRENT.with_borrow(|scope| {
         let Some(scope) = scope else { return };

@@ -12,35 +12,35 @@ use http::Uri;
 
 use crate::sampling::SamplingRule;
 
-/// Most spans that may be made to wait (`OTEL_BSP_MAX_QUEUE_SIZE`).
+/// The limit of the queue's size (`OTEL_BSP_MAX_QUEUE_SIZE`), in spans.
 const QUEUE_SPANS_MAX: usize = 1 << 20;
-/// The longest time that a variable may ask for.
+/// The longest time that a variable may set.
 const TIME_MAX: Duration = Duration::from_secs(3_600);
 
 /// How and where spans are exported.
 #[derive(Clone, PartialEq)]
 pub struct Settings {
-    /// The whole URL that spans are posted to.
+    /// The complete URL for the spans.
     pub(crate) endpoint: Uri,
     /// Headers of each request; their values are secrets.
     pub(crate) headers: Vec<(String, String)>,
-    /// How long one batch may be on its way, all attempts together.
+    /// The time limit of one batch, with all its attempts.
     pub(crate) timeout: Duration,
     /// The only certificate authorities to trust, a PEM file; the system's when absent.
     pub(crate) certificate: Option<PathBuf>,
-    /// What the spans come from: `service.name` and more.
+    /// The source of the spans: `service.name` and more.
     pub(crate) resource: Vec<(String, String)>,
     /// Which traces are recorded.
     pub(crate) sampling: SamplingRule,
     /// Longest text of an attribute, in characters.
     pub(crate) text_chars_max: Option<usize>,
-    /// Spans that wait at most.
+    /// Most spans that wait.
     pub(crate) queue_spans_max: usize,
-    /// Spans of one batch at most.
+    /// Most spans of one batch.
     pub(crate) batch_spans_max: usize,
-    /// How long a span waits for others to travel with.
+    /// How long a span waits for others of its batch.
     pub(crate) schedule_delay: Duration,
-    /// How long one export may take, whatever it is doing.
+    /// The time limit of one export.
     pub(crate) export_timeout: Duration,
 }
 
@@ -50,24 +50,24 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// What was read.
+/// The result of reading the variables.
 #[derive(Debug)]
 pub struct Configuration {
-    /// Absent when nothing is to be exported.
+    /// Absent if nothing is exported.
     pub settings: Option<Settings>,
-    /// What is wrong in the variables and was left out, a sentence each, without any value that may be secret.
+    /// The variables that were ignored, one sentence each, without any value that may be secret.
     pub warnings: Vec<String>,
 }
 
 impl Settings {
-    /// Reads the variables; `variable` looks one up. One that is empty counts as absent.
+    /// Reads the variables; `variable` looks one up. An empty one counts as absent.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Configuration {
         let mut reader = Reader { variable: &variable, warnings: Vec::new() };
         let settings = reader.settings();
         Configuration { settings, warnings: reader.warnings }
     }
 
-    /// Where spans go, as a log may say it: without user, password and query.
+    /// The destination for logs: without user, password and query.
     #[must_use]
     pub fn destination(&self) -> String {
         let uri = &self.endpoint;
@@ -113,7 +113,7 @@ impl Reader<'_> {
         (self.variable)(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
     }
 
-    /// The first of these that is set; the one for traces alone comes before the one for everything.
+    /// The first of these that is set; variables for traces come before the general ones.
     fn first<'n>(&self, names: &[&'n str]) -> Option<(&'n str, String)> {
         names.iter().find_map(|name| Some((*name, self.get(name)?)))
     }
@@ -180,7 +180,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Milliseconds.
+    /// A time in milliseconds.
     fn time(&mut self, names: &[&str], default_ms: u64) -> Duration {
         let default = Duration::from_millis(default_ms);
         let Some((name, text)) = self.first(names) else { return default };

@@ -7,35 +7,35 @@ use opentelemetry::{Value, trace::SpanKind};
 
 use crate::TraceParent;
 
-/// Something that was done, from begin to end.
+/// A unit of work, from start to end.
 #[derive(Debug, Clone)]
 pub struct FinishedSpan {
-    /// What was done, in few distinct words: `session.create`, never an id.
+    /// The operation, with few distinct values: `session.create`, never an id.
     pub name: Cow<'static, str>,
-    /// Which side of an exchange it was.
+    /// Its side of an exchange.
     pub kind: Kind,
-    /// The span it belongs to; `None` begins a trace of its own.
+    /// Its parent; `None` begins a trace of its own.
     pub parent: Option<TraceParent>,
-    /// Spans that it has to do with, and does not belong to.
+    /// Related spans that are not its parent.
     pub links: Vec<TraceParent>,
-    /// When it began.
+    /// Its start.
     pub start: Instant,
-    /// When it ended.
+    /// Its end.
     pub end: Instant,
-    /// What is worth knowing of it. No bodies and no tokens, unless a protocol asks for them.
+    /// Its attributes. No bodies and no tokens, unless a protocol requires them.
     pub attributes: Vec<(&'static str, Value)>,
-    /// How it ended.
+    /// Its result.
     pub status: Status,
 }
 
-/// Which side of an exchange a span describes.
+/// The side of an exchange that a span describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Work within the server.
     Internal,
-    /// The answer to a request.
+    /// The handling of a request.
     Server,
-    /// A request to somebody else.
+    /// A request to another server.
     Client,
 }
 
@@ -59,12 +59,12 @@ impl From<SpanKind> for Kind {
     }
 }
 
-/// How a span ended.
+/// The result of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// As it should; a refusal that the protocol foresees is no error of the server.
+    /// Success; a refusal that the protocol provides for is not an error of the server.
     Unset,
-    /// With a fault or a bug; details stand in the log.
+    /// A fault or a bug; details are in the log.
     Error,
 }
 

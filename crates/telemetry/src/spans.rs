@@ -11,22 +11,22 @@ use opentelemetry_sdk::trace::{IdGenerator, RandomIdGenerator, SpanData, SpanEve
 
 use crate::{FinishedSpan, TraceParent, queue::Queue, sampling::SamplingRule};
 
-/// Where finished spans go. Cheap to clone; when it is off, everything here costs one comparison.
+/// The recorder of finished spans. Cheap to clone; when it is off, every call costs one comparison.
 #[derive(Clone, Default)]
 pub struct Spans(Option<Arc<Recorder>>);
 
-/// A span that has begun: its own ids are known before it ends, so that log lines can name its trace.
+/// A span that has begun: its ids are known before it ends, so that log lines can name its trace.
 #[derive(Debug, Clone)]
 pub struct OpenSpan {
-    /// What spans below this one take as their parent.
+    /// The parent for spans below this one.
     pub own: TraceParent,
-    /// What the span belongs to.
+    /// Its parent.
     pub parent: Option<TraceParent>,
     /// When it began.
     pub start: Instant,
 }
 
-/// Makes what is exported of a finished span.
+/// Turns finished spans into exported ones.
 pub(crate) struct Recorder {
     queue: Queue,
     sampling: SamplingRule,
@@ -52,13 +52,14 @@ impl Spans {
         Self(Some(Arc::new(recorder)))
     }
 
-    /// Whether spans go anywhere. Ask before gathering what a span costs to make.
+    /// Whether spans are recorded. Check it before you collect the values of a span.
     #[must_use]
     pub const fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Records a span under ids of its own. Never waits: past a limit of the queue the span is dropped and counted.
+    /// Records a span with new ids. Never waits: beyond a limit of the queue the span is dropped and
+    /// counted.
     pub fn record(&self, span: FinishedSpan) {
         let Some(recorder) = &self.0 else { return };
         let own = recorder.fresh(span.parent.as_ref());
@@ -72,8 +73,8 @@ impl Spans {
         Some(OpenSpan { own, parent, start })
     }
 
-    /// The same under an id that everybody knows who knows what it is of: the span's id is the lower half of the number, and
-    /// without a parent its trace is the number.
+    /// The same with an id derived from a known number, so that other parts can compute it: the span's
+    /// id is the lower half of the number, and without a parent its trace id is the number.
     #[must_use]
     pub fn begin_as(&self, number: u128, parent: Option<TraceParent>, start: Instant) -> Option<OpenSpan> {
         let recorder = self.0.as_ref()?;
@@ -83,7 +84,8 @@ impl Spans {
         Some(OpenSpan { own: recorder.own(TraceId::from_bytes(bytes), span, parent.as_ref()), parent, start })
     }
 
-    /// Records a span that [`Spans::begin`] gave ids to; its `parent` and `start` are those of `begun`. Never waits.
+    /// Records a span that [`Spans::begin`] gave ids to, with the `parent` and `start` of `begun`. Never
+    /// waits.
     pub fn end(&self, begun: OpenSpan, span: FinishedSpan) {
         let Some(recorder) = &self.0 else { return };
         recorder.finish(&begun.own, FinishedSpan { parent: begun.parent, start: begun.start, ..span });
@@ -91,7 +93,7 @@ impl Spans {
 }
 
 impl Recorder {
-    /// Texts of attributes longer than `text_chars_max` characters are cut off there.
+    /// Cuts texts of attributes at `text_chars_max` characters.
     pub(crate) fn new(queue: Queue, sampling: SamplingRule, text_chars_max: Option<usize>) -> Self {
         let version = env!("CARGO_PKG_VERSION");
         let scope = InstrumentationScope::builder("plenary").with_version(version).build();
@@ -150,8 +152,8 @@ impl Recorder {
     }
 }
 
-/// The time of day of two moments. Durations come from the clock that never jumps, the place on the calendar from
-/// the other one, at the time of recording.
+/// The wall-clock times of two moments. Durations come from the monotonic clock, the date from the wall
+/// clock at the time of recording.
 #[expect(clippy::disallowed_methods, reason = "a span says when it happened; nothing is decided by it")]
 fn wall_clock(start: Instant, end: Instant) -> (std::time::SystemTime, std::time::SystemTime) {
     let (now, moment) = (std::time::SystemTime::now(), Instant::now());

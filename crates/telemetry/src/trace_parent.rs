@@ -8,16 +8,16 @@ use opentelemetry::trace::{SpanContext, SpanId, TraceFlags, TraceId, TraceState}
 
 /// Length of a `traceparent` of version 00, and of the known part of a later one.
 const KNOWN_LENGTH: usize = 55;
-/// Most of a `tracestate` that is kept, in bytes; past it the whole of it is left out, and the parent stays.
+/// Most bytes of a `tracestate` that is kept; a longer one is dropped as a whole, without the parent.
 const TRACE_STATE_OCTETS_MAX: usize = 2048;
 
-/// A span that others can belong to: its trace, its id, whether it is recorded, and what vendors added.
+/// A possible parent of spans: its trace, its id, whether it is recorded, and the state of vendors.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceParent(pub(crate) SpanContext);
 
 impl TraceParent {
-    /// Reads the values of the two headers; `None` for a `traceparent` that is not one. A `tracestate` that is not
-    /// one is left out.
+    /// Reads the values of the two headers; `None` if `traceparent` is invalid. An invalid `tracestate`
+    /// is dropped.
     #[must_use]
     pub fn parse(traceparent: &str, tracestate: &str) -> Option<Self> {
         let octets = traceparent.as_bytes();
@@ -55,7 +55,7 @@ impl TraceParent {
         Self::parse(parent.trim(), &states.join(","))
     }
 
-    /// The id of the trace that a stored `traceparent` names; `None` for a text that is none.
+    /// The id of the trace in a stored `traceparent`; `None` if the text is invalid.
     #[must_use]
     pub fn trace_of(traceparent: &str) -> Option<String> {
         Some(Self::parse(traceparent, "")?.trace_id().to_string())
@@ -73,14 +73,14 @@ impl TraceParent {
         self.0.is_sampled()
     }
 
-    /// The `tracestate` to hand on; empty when there is none.
+    /// The `tracestate` to pass on; empty if there is none.
     #[must_use]
     pub fn state(&self) -> String {
         self.0.trace_state().header()
     }
 }
 
-/// The `traceparent` to hand on.
+/// The `traceparent` to pass on.
 impl fmt::Display for TraceParent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let context = &self.0;
@@ -88,7 +88,7 @@ impl fmt::Display for TraceParent {
     }
 }
 
-/// The same text, when it is hexadecimal in lower case, as the specification demands.
+/// The same text if it is lower-case hexadecimal, as the specification requires.
 fn lower_hex(text: &str) -> Option<&str> {
     text.bytes().all(|octet| matches!(octet, b'0'..=b'9' | b'a'..=b'f')).then_some(text)
 }
@@ -106,7 +106,7 @@ mod tests {
         assert_eq!(parent.trace_id().to_string(), "4bf92f3577b34da6a3ce929d0e0e4736");
         assert_eq!(parent.state(), "vendor=1,other=b:2");
         assert!(!TraceParent::parse(&GOOD.replace("-01", "-00"), "").unwrap().is_sampled());
-        // A later version may say more behind what is known; flags nobody knows are not handed on.
+        // A later version may have further fields after the known ones; unknown flags are not passed on.
         for later in
             [GOOD.replace("00-4", "cc-4") + "-more", GOOD.replace("00-4", "cc-4"), GOOD.replace("-01", "-ff")]
         {

@@ -21,14 +21,14 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::{Fault, Settings};
 
-/// Largest answer of a collector that is read; past it the batch counts as lost.
+/// Largest response of a collector that is read; beyond it the batch counts as lost.
 const ANSWER_OCTETS_MAX: usize = 64 << 10;
 /// Pause before the second attempt; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// Longest pause between two attempts that we choose ourselves.
+/// Longest pause between two attempts that we choose.
 const PAUSE_MAX: Duration = Duration::from_millis(1_600);
 
-/// The way to the collector.
+/// The connection to the collector.
 #[derive(Debug)]
 pub(crate) struct Transport {
     pool: Pool,
@@ -36,7 +36,7 @@ pub(crate) struct Transport {
     said: Arc<CollectorReplies>,
 }
 
-/// What the collector said that the exporter keeps to itself.
+/// The parts of the collector's responses that the exporter does not pass on.
 #[derive(Debug, Default)]
 pub(crate) struct CollectorReplies {
     rejected: AtomicU64,
@@ -44,12 +44,12 @@ pub(crate) struct CollectorReplies {
 }
 
 impl CollectorReplies {
-    /// How many spans of the last batch the collector took apart from the others and refused.
+    /// The number of spans of the last batch that the collector refused.
     pub(crate) fn take_rejected(&self) -> u64 {
         self.rejected.swap(0, Ordering::Relaxed)
     }
 
-    /// Why the last attempt came to nothing.
+    /// Why the last attempt failed.
     pub(crate) fn take_trouble(&self) -> String {
         std::mem::take(&mut *self.trouble.lock())
     }
@@ -59,10 +59,10 @@ impl CollectorReplies {
     }
 }
 
-/// How one attempt ended.
+/// The result of one attempt.
 enum Attempt {
     Taken(Response<Bytes>),
-    /// Worth another attempt, not before the given pause where the collector named one.
+    /// Worth another attempt, not before the given pause if the collector named one.
     Again(Option<Duration>),
     Refused,
 }
@@ -75,7 +75,7 @@ impl Transport {
         Ok(Self { pool: Pool::new(tls), timeout: settings.timeout, said: Arc::default() })
     }
 
-    /// Where it leaves what the collector says.
+    /// The replies of the collector.
     pub(crate) fn said(&self) -> Arc<CollectorReplies> {
         self.said.clone()
     }
@@ -102,7 +102,7 @@ impl Transport {
             return Attempt::Taken(response);
         }
         self.said.note(format!("it answered {status}"));
-        // The only ones that the protocol wants to see again.
+        // The only statuses that the protocol allows to retry.
         let busy = [
             StatusCode::TOO_MANY_REQUESTS,
             StatusCode::BAD_GATEWAY,

@@ -1,5 +1,5 @@
-//! Archives whose bytes follow from their entries alone: tar, gzip, zip and ar, and the digest of a file.
-//! Must not know: what is packed. Pure.
+//! Archives whose bytes depend only on their entries: tar, gzip, zip and ar, and the digest of a file.
+//! Must not know: the content. Pure.
 
 use std::io::{self, Write as _};
 
@@ -10,7 +10,7 @@ use tar::{EntryType, Header};
 
 /// One file or directory of an archive.
 pub(super) struct Entry<'a> {
-    /// Its path, without a slash before or behind.
+    /// Its path, without a leading or trailing slash.
     pub(super) path: String,
     /// Its permissions.
     pub(super) mode: u32,
@@ -21,23 +21,23 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// A file that everybody may read.
+    /// A world-readable file.
     pub(super) fn file(path: impl Into<String>, content: &'a [u8]) -> Self {
         Self { path: path.into(), mode: 0o644, owner: 0, content: Some(content) }
     }
 
-    /// A file that everybody may run.
+    /// A world-executable file.
     pub(super) fn program(path: impl Into<String>, content: &'a [u8]) -> Self {
         Self { mode: 0o755, ..Self::file(path, content) }
     }
 
-    /// A directory that everybody may enter.
+    /// A directory that all users may enter.
     pub(super) fn directory(path: impl Into<String>) -> Self {
         Self { path: path.into(), mode: 0o755, owner: 0, content: None }
     }
 }
 
-/// A tar archive, every entry as old as `epoch`, in seconds.
+/// A tar archive whose entries have the time `epoch`, in seconds.
 pub(super) fn tar(entries: &[Entry<'_>], epoch: u64) -> Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     for entry in entries {
@@ -59,21 +59,21 @@ pub(super) fn tar(entries: &[Entry<'_>], epoch: u64) -> Result<Vec<u8>> {
     Ok(archive.into_inner()?)
 }
 
-/// Compressed, without a name or a time.
+/// Gzip without a name or a time.
 pub(super) fn gzip(bytes: &[u8], level: u32) -> Result<Vec<u8>> {
     let mut encoder = GzBuilder::new().write(Vec::new(), Compression::new(level));
     encoder.write_all(bytes)?;
     Ok(encoder.finish()?)
 }
 
-/// A tar archive, compressed.
+/// A compressed tar archive.
 pub(super) fn tar_gz(entries: &[Entry<'_>], epoch: u64, level: u32) -> Result<Vec<u8>> {
     gzip(&tar(entries, epoch)?, level)
 }
 
-/// What both records of a file in a zip archive begin with, from the version that is needed to the extra field.
+/// The common fields of both zip headers of a file, from the required version to the extra field.
 fn zip_fields(entry: &Entry<'_>, content: &[u8], deflated: &[u8]) -> Result<Vec<u8>> {
-    /// 1 January 1980, the first day that the format knows.
+    /// 1 January 1980, the first day of the format.
     const DAY: u16 = 1 << 5 | 1;
     let mut fields = Vec::with_capacity(26);
     for short in [20, 1 << 11, 8, 0, DAY] {
@@ -88,9 +88,9 @@ fn zip_fields(entry: &Entry<'_>, content: &[u8], deflated: &[u8]) -> Result<Vec<
     Ok(fields)
 }
 
-/// A zip archive of files. The crates for it bring ciphers along.
+/// A zip archive of files. The existing crates would add ciphers.
 pub(super) fn zip(entries: &[Entry<'_>], level: u32) -> Result<Vec<u8>> {
-    /// The version of the format, from a Unix.
+    /// The version of the format, on Unix.
     const MADE_BY: u16 = 3 << 8 | 20;
     const REGULAR: u32 = 0o100_000;
     let (mut archive, mut directory) = (Vec::new(), Vec::new());
@@ -126,7 +126,7 @@ pub(super) fn zip(entries: &[Entry<'_>], level: u32) -> Result<Vec<u8>> {
     Ok(archive)
 }
 
-/// An ar archive, which a Debian package is.
+/// An ar archive, the format of a Debian package.
 pub(super) fn ar(members: &[(&str, &[u8])], epoch: u64) -> io::Result<Vec<u8>> {
     let mut archive = b"!<arch>\n".to_vec();
     for (name, content) in members {

@@ -1,5 +1,5 @@
-//! What is installed without a package manager: an archive of the binary and the script that fetches it; and the formula that
-//! builds from source.
+//! The installation without a package manager: an archive of the binary and the script that downloads
+//! it; and the formula that builds from source.
 //! Must not know: packages.
 
 use std::path::Path;
@@ -28,14 +28,14 @@ pub(super) fn pack(release: &Release, sbom: &[u8]) -> Result<(String, Vec<u8>)> 
     Ok((format!("{stem}.tar.gz"), tar_gz(&entries, release.epoch, release.level)?))
 }
 
-/// The script that fetches the archive from where it is published, or takes it from beside itself.
+/// The script that downloads the archive, or takes it from its own directory.
 pub(super) fn installer(release: &Release) -> String {
     INSTALLER
         .replace("@VERSION@", &release.version)
         .replace("@URL@", release.url.as_deref().unwrap_or_default())
 }
 
-/// The source as Git has it, and the formula that builds it; only where it is known whence it will be fetched.
+/// The source as in Git, and the formula that builds it; only if the download URL is known.
 pub(super) fn formula(root: &Path, release: &Release) -> Result<Vec<(String, Vec<u8>)>> {
     let Some(url) = &release.url else { return Ok(Vec::new()) };
     let stem = format!("plenary-{}", release.version);

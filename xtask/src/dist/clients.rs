@@ -1,5 +1,6 @@
-//! The packages of the typed clients: a wheel of plain Python, and one for npm with what the compiler makes of the TypeScript.
-//! Must not know: what the clients do.
+//! The packages of the typed clients: a wheel of pure Python, and an npm package with the compiled
+//! TypeScript.
+//! Must not know: the purpose of the clients.
 
 use std::{
     fs,
@@ -71,7 +72,7 @@ fn npm(directory: &Path, release: &Release) -> Result<(String, Vec<u8>)> {
     let mut manifest: Value = serde_json::from_str(&described)?;
     let version = manifest["version"].as_str().unwrap_or_default();
     ensure!(version == release.version, "the client for npm is of version {version}");
-    // They build it, and it is built.
+    // Only the build needs them, and it is done.
     for member in ["scripts", "devDependencies"] {
         manifest.as_object_mut().context("package.json is an object")?.remove(member);
     }
@@ -99,7 +100,7 @@ fn npm(directory: &Path, release: &Release) -> Result<(String, Vec<u8>)> {
     Ok((format!("plenary-client-{}.tgz", release.version), tar_gz(&entries, release.epoch, release.level)?))
 }
 
-/// Every file below a directory with one of these endings, by its path from there, in order.
+/// Every file below a directory with one of these endings, by its relative path, sorted.
 fn files(directory: &Path, endings: &[&str]) -> Result<Vec<(String, Vec<u8>)>> {
     let mut found = Vec::new();
     let mut directories: Vec<PathBuf> = vec![directory.to_owned()];

@@ -1,4 +1,5 @@
-//! The package for Debian and Ubuntu: the binary, a hardened unit, and a configuration file that belongs to the machine.
+//! The package for Debian and Ubuntu: the binary, a hardened unit, and a configuration file for the
+//! administrator.
 //! Must not know: systemd or dpkg beyond their files.
 
 use anyhow::Result;
@@ -15,7 +16,7 @@ const COPYRIGHT: &str = include_str!("../../../packaging/deb/copyright");
 const POSTINST: &str = include_str!("../../../packaging/deb/postinst");
 const PRERM: &str = include_str!("../../../packaging/deb/prerm");
 const POSTRM: &str = include_str!("../../../packaging/deb/postrm");
-/// What the machine's own administrator may change, and an upgrade keeps.
+/// The file that the administrator may change and an upgrade keeps.
 const CONFFILE: &str = "/etc/plenary/plenary.toml";
 
 /// The package's file name and bytes.
@@ -61,7 +62,7 @@ pub(super) fn pack(release: &Release) -> Result<(String, Vec<u8>)> {
     Ok((format!("plenary_{}_{architecture}.deb", release.version), ar(&members, release.epoch)?))
 }
 
-/// Each directory before what is in it, as dpkg wants it.
+/// Adds each directory before its content, as dpkg requires.
 fn with_directories<'a>(files: impl IntoIterator<Item = Entry<'a>>) -> Vec<Entry<'a>> {
     let mut entries: Vec<Entry<'a>> = vec![Entry::directory(".")];
     for file in files {

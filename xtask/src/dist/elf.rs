@@ -1,4 +1,4 @@
-//! What a Linux program says of itself: its processor, and the C library that it needs.
+//! The platform of a Linux program, from its ELF headers: its processor and its C library.
 //! Must not know: any kind of package. Pure.
 
 use anyhow::{Context, Result, bail};
@@ -15,7 +15,7 @@ pub(super) enum Cpu {
     Arm,
 }
 
-/// What the program runs on.
+/// The required C library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Libc {
     /// The GNU C library 2.N or newer.
@@ -24,7 +24,7 @@ pub(super) enum Libc {
     None,
 }
 
-/// What the names of packages are made of.
+/// The platform, from which package names derive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Platform {
     pub(super) cpu: Cpu,
@@ -44,7 +44,7 @@ impl Platform {
         Ok(Self { cpu, libc: libc(header, program)? })
     }
 
-    /// The processor as the kernel calls it.
+    /// The processor by its name in the kernel.
     pub(super) fn machine(self) -> &'static str {
         match self.cpu {
             Cpu::X86 => "x86_64",
@@ -52,7 +52,7 @@ impl Platform {
         }
     }
 
-    /// The target as Rust calls it.
+    /// The target by its name in Rust.
     pub(super) fn triple(self) -> String {
         let libc = match self.libc {
             Libc::Gnu(_) => "gnu",
@@ -85,7 +85,7 @@ fn libc(header: &FileHeader64<Endianness>, program: &[u8]) -> Result<Libc> {
     Ok(Libc::Gnu(newest))
 }
 
-/// `34` of `GLIBC_2.34`.
+/// The minor version: `34` of `GLIBC_2.34`.
 fn gnu(version: &[u8]) -> Option<u32> {
     let number = std::str::from_utf8(version).ok()?.strip_prefix("GLIBC_2.")?;
     number.split('.').next()?.parse().ok()
@@ -95,7 +95,7 @@ fn gnu(version: &[u8]) -> Option<u32> {
 pub(super) mod tests {
     use super::*;
 
-    /// The head of a static program for x86-64, and nothing behind it.
+    /// The header of a static program for x86-64 without content.
     pub(in crate::dist) fn static_program() -> Vec<u8> {
         let mut bytes = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         bytes.extend([2, 0, 62, 0, 1, 0, 0, 0]);

@@ -1,5 +1,5 @@
-//! The container image: an OCI layout in a tar archive with the static binary and nothing else. It runs without root and on a
-//! root file system that cannot be written.
+//! The container image: an OCI layout in a tar archive with only the static binary. It runs without root
+//! and on a read-only root file system.
 //! Must not know: any registry.
 
 use anyhow::Result;
@@ -11,12 +11,12 @@ use super::{
     elf::{Cpu, Libc},
 };
 
-/// Who runs the server: nobody that a host knows.
+/// The user of the server, unknown to the host.
 const USER: u64 = 65_532;
 const PASSWD: &str = "plenary:x:65532:65532:Plenary:/var/lib/plenary:/sbin/nologin\n";
 const GROUP: &str = "plenary:x:65532:\n";
 
-/// A content and what refers to it.
+/// A blob with the data of its descriptor.
 struct Blob {
     media: &'static str,
     bytes: Vec<u8>,
@@ -32,7 +32,8 @@ impl Blob {
     }
 }
 
-/// The archive's file name and bytes; none when the binary needs libraries, which the image does not have.
+/// The archive's file name and bytes; `None` if the binary needs libraries, which the image does not
+/// have.
 pub(super) fn pack(release: &Release) -> Result<Option<(String, Vec<u8>)>> {
     if release.platform.libc != Libc::None {
         return Ok(None);

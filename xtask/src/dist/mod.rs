@@ -1,7 +1,7 @@
-//! The packages of a release, from one binary: a wheel, npm packages, a Debian package, a container image, an archive with its
-//! installer, a formula, a bill of materials; the typed clients for Python and npm; and the checksums of all. The same input makes
-//! the same bytes.
-//! Must not know: where anything is published, or by whom.
+//! The packages of a release, from one binary: a wheel, npm packages, a Debian package, a container
+//! image, an archive with its installer, a formula, a bill of materials; the typed clients for Python
+//! and npm; and the checksums of all. The same input gives the same bytes.
+//! Must not know: the place or the person of publication.
 
 mod archive;
 mod bundle;
@@ -23,46 +23,46 @@ use anyhow::{Context, Result, ensure};
 use crate::{console, needs, process, suite, workspace};
 use elf::Platform;
 
-/// One line that says what Plenary is.
+/// The one-line description of Plenary.
 const SUMMARY: &str = "One server for networks of AI agents";
-/// What every package says of itself.
+/// The description in every package.
 const ABOUT: &str = include_str!("../../../packaging/about.md");
 const CHANGES: &str = include_str!("../../../CHANGELOG.md");
 const LICENSE: &str = include_str!("../../../LICENSE");
-/// The checksums of everything else.
+/// The file with the checksums of all others.
 pub(crate) const SUMS: &str = "SHA256SUMS";
 
-/// What is packed, and how.
+/// The options of the command.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The binary to pack [default: one is built in the profile `dist`]
     #[arg(long, value_name = "FILE")]
     pub(crate) binary: Option<PathBuf>,
-    /// Build a static binary with musl, which the image requires, and try the image; this installs what is missing
+    /// Build a static binary with musl, which the image requires, and test the image; installs missing tools
     #[arg(long, conflicts_with = "binary")]
     pub(crate) musl: bool,
-    /// Where the packages go; what is there is removed [default: `packages` in the target directory]
+    /// Directory for the packages, emptied first [default: `packages` in the target directory]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Where the files will be published, for the installer and the formula
+    /// URL at which the files will be published, for the installer and the formula
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// Who answers for the Debian package
+    /// Maintainer of the Debian package
     #[arg(
         long,
         value_name = "NAME <ADDRESS>",
         default_value = "The maintainers of Plenary <maintainers@plenary.invalid>"
     )]
     pub(crate) maintainer: String,
-    /// How hard to compress, 0 to 9
+    /// Compression level, 0 to 9
     #[arg(long, value_name = "LEVEL", default_value_t = 9, value_parser = clap::value_parser!(u32).range(0..=9))]
     pub(crate) level: u32,
 }
 
-/// What every package is made of.
+/// The input of every package.
 struct Release {
     version: String,
-    /// How old every file is, in seconds.
+    /// The time of every file, in seconds.
     epoch: u64,
     platform: Platform,
     program: Vec<u8>,
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Everything that is made of the binary.
+/// All packages of the binary.
 fn pack(release: &Release, bill: Vec<u8>) -> Result<Vec<(String, Vec<u8>)>> {
     let mut files = vec![wheel::pack(release, &bill)?];
     files.extend(npm::pack(release)?);
@@ -126,7 +126,7 @@ fn write(out: &Path, mut files: Vec<(String, Vec<u8>)>) -> Result<()> {
         .map(|(name, bytes)| format!("{}  {name}\n", hex::encode(archive::sha256(bytes))))
         .collect();
     if out.exists() {
-        // A directory with anything else in it is not one of ours.
+        // A directory with other files was not created by this command.
         ensure!(
             out.join(SUMS).is_file() || fs::read_dir(out)?.next().is_none(),
             "{} holds something other than packages",
@@ -144,7 +144,7 @@ fn write(out: &Path, mut files: Vec<(String, Vec<u8>)>) -> Result<()> {
     Ok(())
 }
 
-/// Builds the binary as it is published: small, without paths of this machine.
+/// Builds the binary for publication: small, without paths of this machine.
 fn build(root: &Path, target: &Path, is_static: bool) -> Result<PathBuf> {
     let mut args = vec!["build", "--locked", "--profile", "dist", "--package", "plenary"];
     let triple = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
@@ -157,7 +157,8 @@ fn build(root: &Path, target: &Path, is_static: bool) -> Result<PathBuf> {
     Ok(target.join("dist/plenary"))
 }
 
-/// The time that the caller gives, or that of the commit. <https://reproducible-builds.org/specs/source-date-epoch/>
+/// The time from the environment, or that of the commit.
+/// <https://reproducible-builds.org/specs/source-date-epoch/>
 fn epoch(root: &Path) -> Result<u64> {
     match std::env::var("SOURCE_DATE_EPOCH") {
         Ok(given) => given.parse().context("SOURCE_DATE_EPOCH is a number of seconds"),

@@ -10,9 +10,10 @@ use super::{
     elf::{Cpu, Libc},
 };
 
-/// Finds the package of the platform, and runs its binary.
+/// The launcher script, which finds the platform's package and runs its binary.
 const LAUNCHER: &str = include_str!("../../../packaging/npm/plenary.js");
-/// Every platform that a release may have a package for. npm passes over those that do not fit or do not exist.
+/// Every platform that a release may have a package for. npm skips those that do not match or do not
+/// exist.
 const PLATFORMS: [&str; 4] = ["linux-x64", "linux-x64-musl", "linux-arm64", "linux-arm64-musl"];
 
 /// Both file names, and their bytes.

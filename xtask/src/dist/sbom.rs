@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::archive::sha256;
 use crate::process;
 
-/// The crate that the binary is.
+/// The crate of the binary.
 const ROOT: &str = "plenary";
 
 #[derive(Deserialize)]
@@ -67,7 +67,7 @@ struct Locked {
     checksum: Option<String>,
 }
 
-/// The bill of a build for a target.
+/// The bill of materials for a target.
 pub(super) fn pack(root: &Path, triple: &str, epoch: u64) -> Result<Vec<u8>> {
     let args = ["metadata", "--format-version", "1", "--locked", "--filter-platform", triple];
     let metadata: Metadata = serde_json::from_str(&process::output(&mut process::cargo(root, &args))?)?;
@@ -91,7 +91,7 @@ fn bill(metadata: &Metadata, lock: &Lock, time: &str) -> Result<Vec<u8>> {
             continue;
         }
         let node = nodes.get(id).context("a crate is not in the graph")?;
-        // What only a build or a test needs is not in the binary.
+        // Dependencies of builds and tests only are not in the binary.
         let linked = |dependency: &&Dependency| dependency.dep_kinds.iter().any(|kind| kind.kind.is_none());
         let needs: Vec<&str> = node.deps.iter().filter(linked).map(|found| found.pkg.as_str()).collect();
         waiting.extend(&needs);

@@ -1,4 +1,4 @@
-//! The package for PyPI: a wheel that has the binary among its scripts, and no Python.
+//! The package for PyPI: a wheel with the binary among its scripts, and no Python.
 //! Must not know: where it is published.
 
 use anyhow::Result;
@@ -12,7 +12,7 @@ use super::{
 
 /// The distribution's name. `plenary` on PyPI is another project.
 pub(super) const NAME: &str = "plenary-server";
-/// Runs the binary beside it, so that `uvx plenary-server` has a program of its own name.
+/// A script that runs the binary, so that `uvx plenary-server` finds a program of that name.
 const ALIAS: &str = "#!/bin/sh\nexec \"$(dirname \"$0\")/plenary\" \"$@\"\n";
 
 /// The wheel's file name and bytes.
@@ -42,7 +42,7 @@ pub(super) fn pack(release: &Release, sbom: &[u8]) -> Result<(String, Vec<u8>)> 
     Ok((format!("{stem}-py3-none-{}.whl", tags.join(".")), with_record(entries, &info, release.level)?))
 }
 
-/// The wheel of these files, with the digest of each.
+/// A wheel of these files, with their digests.
 pub(super) fn with_record(entries: Vec<Entry<'_>>, info: &str, level: u32) -> Result<Vec<u8>> {
     let mut record = String::new();
     for entry in &entries {
@@ -56,11 +56,11 @@ pub(super) fn with_record(entries: Vec<Entry<'_>>, info: &str, level: u32) -> Re
     zip(&packed, level)
 }
 
-/// The platforms that the binary runs on: with a C library at least as new as it needs, or with any.
+/// The platforms that the binary supports: with a C library at least as new as required, or with any.
 fn tags(release: &Release) -> Vec<String> {
     let machine = release.platform.machine();
     match release.platform.libc {
-        // 2.17 is the oldest that installers know by this name.
+        // 2.17 is the oldest that installers know by this form of name.
         Libc::Gnu(minor) => vec![format!("manylinux_2_{}_{machine}", minor.max(17))],
         Libc::None => vec![format!("manylinux_2_17_{machine}"), format!("musllinux_1_1_{machine}")],
     }

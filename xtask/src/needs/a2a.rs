@@ -32,7 +32,7 @@ const AGENTIC: python::Packages = python::Packages {
     directory: "agentic-python",
     requirements: &["agentic-framework==0.3.11"],
     constraints: include_str!("../../agentic-constraints.txt"),
-    // Its dashboards need little of what its agents need, which is a gigabyte.
+    // Its dashboards need only a small part of its agents' dependencies, which take a gigabyte.
     bare: true,
     size: "about 590 MB on disk, a minute",
 };
@@ -45,13 +45,13 @@ const NODE: npm::Packages = npm::Packages {
     lock: include_str!("../../a2a-clients/package-lock.json"),
 };
 
-/// What is there once it is installed.
+/// The installed programs and packages.
 pub(crate) struct Tools {
-    /// Has the Python packages.
+    /// The Python with the packages.
     pub(crate) python: String,
-    /// Has agentic-framework.
+    /// The Python with agentic-framework.
     pub(crate) agentic: String,
-    /// Runs programs.
+    /// The Node.
     pub(crate) node: PathBuf,
     /// The package of the TypeScript SDK of A2A.
     pub(crate) sdk: PathBuf,
@@ -59,7 +59,7 @@ pub(crate) struct Tools {
     pub(crate) acp_sdk: PathBuf,
 }
 
-/// Installs what is absent, or of other releases than those wanted.
+/// Installs missing or outdated packages.
 pub(crate) fn ensure() -> Result<Tools> {
     PYTHON.ensure()?;
     AGENTIC.ensure()?;

@@ -1,5 +1,5 @@
-//! Debian packages, installed when something is absent.
-//! Must not know: what they are for.
+//! Debian packages, installed if a program is missing.
+//! Must not know: their purpose.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process;
 
-/// Installs packages with `apt-get`, as root or through `sudo` where that asks for no password.
+/// Installs packages with `apt-get`, as root or through `sudo` if that requires no password.
 pub(super) fn install(packages: &[&str]) -> Result<()> {
     if !process::succeeds(Command::new("apt-get").arg("--version")) {
         bail!("this system has no apt-get; install {} by its own means", packages.join(", "));
@@ -26,7 +26,7 @@ pub(super) fn install(packages: &[&str]) -> Result<()> {
     apt(&args)
 }
 
-/// What makes a command run as root.
+/// The prefix that runs a command as root.
 fn prefix() -> Result<&'static [&'static str]> {
     if super::postgres::user_id(None)? == 0 {
         return Ok(&[]);

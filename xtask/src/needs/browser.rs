@@ -1,5 +1,5 @@
-//! What the tests of the console's pages need: Debian's Chromium, what drives it, and a Node.
-//! Must not know: what the tests do with them.
+//! The requirements of the tests of the console's pages: Debian's Chromium, its driver, and a Node.
+//! Must not know: the tests.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,11 +12,11 @@ use super::{apt, mcp_node, npm};
 use crate::process;
 
 const LOCK: &str = include_str!("../../../tests/console/package-lock.json");
-/// Names the browser, where another than Debian's is wanted.
+/// The variable that names another browser than Debian's.
 const VARIABLE: &str = "CHROMIUM";
 const CHROMIUM: &str = "/usr/bin/chromium";
 
-/// Installs what is absent; the Node that runs the tests.
+/// Installs missing parts; returns the Node that runs the tests.
 pub(crate) fn ensure(directory: &Path) -> Result<PathBuf> {
     mcp_node::ensure()?;
     npm::ensure_beside(directory, LOCK, "what drives a browser (about 60 MB on disk)")?;

@@ -1,6 +1,6 @@
-//! What the tests of the clients need: mypy, pytest and the frameworks of the examples from PyPI, the TypeScript compiler from
-//! npm, and a Node. Every release is pinned.
-//! Must not know: what the tests do with them.
+//! The requirements of the tests of the clients: mypy, pytest and the frameworks of the examples from
+//! PyPI, the TypeScript compiler from npm, and a Node. Every release is pinned.
+//! Must not know: the tests.
 
 use std::path::{Path, PathBuf};
 
@@ -30,21 +30,21 @@ const PACKAGES: Packages = Packages {
 };
 const LOCK: &str = include_str!("../../../clients/typescript/package-lock.json");
 
-/// What is there once it is installed.
+/// The installed programs and packages.
 pub(crate) struct Tools {
-    /// Has the Python packages.
+    /// The Python with the packages.
     pub(crate) python: String,
     pub(crate) compiler: Compiler,
 }
 
 /// The TypeScript compiler.
 pub(crate) struct Compiler {
-    /// Runs it, and other programs.
+    /// The Node.
     pub(crate) node: PathBuf,
     pub(crate) tsc: PathBuf,
 }
 
-/// Installs what is absent, or of other releases than those wanted.
+/// Installs missing or outdated packages.
 pub(crate) fn ensure(typescript: &Path) -> Result<Tools> {
     PACKAGES.ensure()?;
     Ok(Tools { python: PACKAGES.installed()?.url, compiler: compiler(typescript)? })

@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use super::npm::Packages;
 
-/// Where tests find the directory.
+/// The variable with the directory for tests.
 pub(crate) const VARIABLE: &str = "PLENARY_TEST_CODING_AGENTS";
 
 const PACKAGES: Packages = Packages {
@@ -20,7 +20,7 @@ const PACKAGES: Packages = Packages {
     lock: include_str!("../../../tests/coding-agents/package-lock.json"),
 };
 
-/// Installs them when they are absent, or other releases than those wanted; where they are.
+/// Installs missing or outdated packages; returns their directory.
 pub(crate) fn ensure() -> Result<PathBuf> {
     PACKAGES.ensure()?;
     Ok(PACKAGES.start()?.url.into())

@@ -1,8 +1,8 @@
-//! Cleaning up after this process however it ends: success, failure, Ctrl-C, `kill -9`.
-//! Must not know: what is being cleaned up.
+//! Cleans up after this process however it ends: success, failure, Ctrl-C, `kill -9`.
+//! Must not know: the resource.
 //!
-//! A shell in a process group of its own (Ctrl-C does not reach it) waits for the end of its standard input, which
-//! only this process holds open, and then runs the cleaning command.
+//! A shell in a separate process group (Ctrl-C does not reach it) waits for the end of its standard
+//! input, which only this process holds open, and then runs the cleanup command.
 
 use std::{
     os::unix::process::CommandExt,
@@ -13,13 +13,14 @@ use anyhow::{Context, Result};
 
 use crate::console;
 
-/// Runs its cleaning command when dropped, or when this process is gone.
+/// Runs its cleanup command when dropped, or when this process has ended.
 pub(crate) struct Guard {
     shell: Child,
 }
 
 impl Guard {
-    /// Sets `script` up as the cleaning command, with `args` as `$1`, `$2` …; `prepare` gives it user and place.
+    /// Sets `script` as the cleanup command, with `args` as `$1`, `$2` …; `prepare` sets its user and
+    /// directory.
     pub(crate) fn set(script: &str, args: &[&str], prepare: impl Fn(&mut Command)) -> Result<Self> {
         let mut command = Command::new("/bin/sh");
         command
@@ -37,7 +38,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // Waiting closes its standard input first: that is the signal.
+        // Waiting first closes its standard input, which is the signal.
         if let Err(error) = self.shell.wait() {
             console::say(&format!("warning: cleaning up failed: {error}"));
         }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{Running, npm::Packages};
 
-/// Where tests find the directory.
+/// The variable with the directory for tests.
 pub(crate) const VARIABLE: &str = "PLENARY_TEST_MCP_NODE";
 
 const PACKAGES: Packages = Packages {
@@ -18,12 +18,12 @@ const PACKAGES: Packages = Packages {
     lock: include_str!("../../mcp-clients/package-lock.json"),
 };
 
-/// Installs them when they are absent, or other releases than those wanted.
+/// Installs missing or outdated packages.
 pub(crate) fn ensure() -> Result<()> {
     PACKAGES.ensure()
 }
 
-/// Nothing runs; tests are told where they are.
+/// Starts no process; tests get the directory.
 pub(crate) fn start() -> Result<Running> {
     PACKAGES.start()
 }

@@ -1,11 +1,11 @@
-//! The Python SDK of the Model Context Protocol, from PyPI: a client that was not written here.
+//! The Python SDK of the Model Context Protocol, from PyPI: an independent client.
 //! Must not know: what the tests do with it.
 
 use anyhow::Result;
 
 use super::{Running, python::Packages};
 
-/// Where tests find its Python. When it is set already, nothing is installed.
+/// The variable with its Python for tests. If it is already set, nothing is installed.
 pub(super) const VARIABLE: &str = "PLENARY_TEST_MCP_PYTHON";
 
 const PACKAGES: Packages = Packages {
@@ -18,12 +18,12 @@ const PACKAGES: Packages = Packages {
     size: "about 70 MB on disk, some seconds",
 };
 
-/// Installs it when it is absent, or another release than the one wanted.
+/// Installs the package if it is missing or outdated.
 pub(super) fn ensure() -> Result<()> {
     PACKAGES.ensure()
 }
 
-/// Nothing runs; tests are told where it is.
+/// Starts no process; tests get the path.
 pub(super) fn start() -> Result<Running> {
     PACKAGES.installed()
 }

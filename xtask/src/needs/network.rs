@@ -1,5 +1,5 @@
-//! The tools that make networks of the tests' own, and cut them.
-//! Must not know: what is cut.
+//! The tools that create private networks for tests, and cut them.
+//! Must not know: the programs in these networks.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use super::apt;
 use crate::process;
 
-/// Installs `ip` and `nft` where one of them is absent.
+/// Installs `ip` and `nft` if one of them is missing.
 pub(crate) fn ensure() -> Result<()> {
     let answers = |tool: &str, flag: &str| process::succeeds(Command::new(tool).arg(flag));
     if answers("ip", "-Version") && answers("nft", "--version") {

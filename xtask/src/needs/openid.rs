@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::{Running, npm::Packages};
 
-/// Where tests find the directory.
+/// The variable with the directory for tests.
 pub(super) const VARIABLE: &str = "PLENARY_TEST_OPENID";
 
 const PACKAGES: Packages = Packages {
@@ -18,12 +18,12 @@ const PACKAGES: Packages = Packages {
     lock: include_str!("../../openid-provider/package-lock.json"),
 };
 
-/// Installs it when it is absent, or of another release than the one wanted.
+/// Installs it if it is missing or outdated.
 pub(super) fn ensure() -> Result<()> {
     PACKAGES.ensure()
 }
 
-/// Nothing runs; tests are told where it is.
+/// Starts no process; tests get the directory.
 pub(super) fn start() -> Result<Running> {
     PACKAGES.start()
 }

@@ -10,7 +10,7 @@ use super::{
     python::{Packages, Program},
 };
 
-/// Where tests find it.
+/// The variable with its address for tests.
 pub(super) const VARIABLE: &str = "PLENARY_TEST_PHOENIX";
 
 const PROGRAM: Program = Program {
@@ -24,7 +24,8 @@ const PROGRAM: Program = Program {
         size: "about 850 MB on disk, a minute or two",
     },
     up: "Uvicorn running on",
-    // It migrates its database at each start in a fresh directory; on a busy machine that takes a while.
+    // It migrates its database at each start in a fresh directory, which takes a while on a busy
+    // machine.
     start_max: Duration::from_secs(180),
     tell: |command, directory, port| {
         command
@@ -38,7 +39,7 @@ const PROGRAM: Program = Program {
     },
 };
 
-/// Installs it when it is absent, or another release than the one wanted.
+/// Installs it if it is missing or outdated.
 pub(super) fn ensure() -> Result<()> {
     PROGRAM.packages.ensure()
 }

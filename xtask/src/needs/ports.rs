@@ -1,5 +1,5 @@
-//! Ports that nobody listens on.
-//! Must not know: who will.
+//! Free ports.
+//! Must not know: their use.
 
 use std::net::{Ipv4Addr, TcpListener};
 

@@ -17,25 +17,26 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use super::{Running, apt, guard::Guard, ports};
 use crate::{console, process};
 
-/// Where tests find it. When it is set already, that server is used and none is started.
+/// The variable with its address for tests. If it is already set, that server is used and none is
+/// started.
 pub(super) const VARIABLE: &str = "PLENARY_TEST_POSTGRES";
 
-/// Where tests find the CA that has certified it to be `localhost`, a PEM file.
+/// The variable with the CA of its certificate for `localhost`, a PEM file.
 pub(super) const AUTHORITY: &str = "PLENARY_TEST_POSTGRES_CA";
 
-/// Where Debian keeps the programs of the server, below a directory per version.
+/// The directory of Debian's server programs, with a subdirectory per version.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
 /// The superuser of the cluster.
 const SUPERUSER: &str = "plenary";
 
-/// Another process may take the free port first; so many times is bad luck ruled out.
+/// Most attempts to start, as another process may take the free port first.
 const PORT_ATTEMPTS: usize = 5;
 
-/// Seconds until a server that does not answer is given up.
+/// The time limit of the start, in seconds.
 const START_SECONDS_MAX: &str = "60";
 
-/// Installs the server when it is absent.
+/// Installs the server if it is missing.
 pub(super) fn ensure() -> Result<()> {
     if given().is_some() || programs().is_some() {
         return Ok(());
@@ -61,14 +62,14 @@ pub(super) fn start() -> Result<Running> {
     let data = place.join("data");
     let (place_text, data_text) = (utf8(&place)?, utf8(&data)?);
     let run_as = |command: &mut Command| {
-        // The server refuses to be root, and cannot enter every directory that root stands in.
+        // The server refuses to run as root, and can't enter every directory that root may be in.
         command.current_dir(&place);
         if let Some(account) = &account {
             command.uid(account.user).gid(account.group);
         }
     };
     let pg_ctl = programs.join("pg_ctl");
-    // The tests may run as somebody who can't enter the server's directory.
+    // The tests may run as a user who can't enter the server's directory.
     let authority = std::env::temp_dir().join(format!("plenary-postgres-ca-{}.pem", std::process::id()));
     let guard = Guard::set(
         "\"$1\" stop -D \"$2\" -m immediate -w; rm -rf \"$3\" \"$4\"",
@@ -109,7 +110,7 @@ fn given() -> Option<String> {
     std::env::var(VARIABLE).ok().filter(|url| !url.is_empty())
 }
 
-/// The directory of `initdb` and `pg_ctl`: Debian's newest, else where the PATH finds them.
+/// The directory of `initdb` and `pg_ctl`: Debian's newest, else from the PATH.
 fn programs() -> Option<PathBuf> {
     let complete =
         |directory: &PathBuf| directory.join("initdb").is_file() && directory.join("pg_ctl").is_file();
@@ -132,7 +133,7 @@ struct Account {
 }
 
 impl Account {
-    /// None is needed by anyone but root; root lends the server's own account, or nobody's.
+    /// `None` unless the user is root; root uses the server's own account, or `nobody`.
     fn for_server() -> Result<Option<Self>> {
         if user_id(None)? != 0 {
             return Ok(None);
@@ -146,7 +147,7 @@ impl Account {
     }
 }
 
-/// The number of a user; of the one who runs this when none is named.
+/// The id of a user; of the current one if none is named.
 pub(super) fn user_id(name: Option<&str>) -> Result<u32> {
     id("-u", name)
 }
@@ -156,12 +157,12 @@ fn id(what: &str, name: Option<&str>) -> Result<u32> {
     printed.trim().parse().context("`id` did not print a number")
 }
 
-/// A directory that only the server's account can enter, in a place where that account gets to.
+/// A directory that only the server's account can enter, in a place that it can reach.
 fn private_directory(account: Option<&Account>) -> Result<PathBuf> {
     let places = [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
     for (number, place) in places.iter().enumerate() {
         let directory = place.join(format!("plenary-postgres-{}-{number}", std::process::id()));
-        // A left-over of another process that had this id: somebody else's to remove.
+        // A leftover of an earlier process with this id; it is not ours to remove.
         if std::fs::DirBuilder::new().mode(0o700).create(&directory).is_err() {
             continue;
         }
@@ -179,7 +180,7 @@ fn private_directory(account: Option<&Account>) -> Result<PathBuf> {
     bail!("found no temporary directory that PostgreSQL can enter; set TMPDIR to one")
 }
 
-/// Flushing as in production, sockets in the private directory, room for tests that run side by side.
+/// Flushes as in production, sockets in the private directory, enough connections for concurrent tests.
 fn configure(data: &Path, place: &Path) -> Result<()> {
     let settings = format!(
         "listen_addresses = '127.0.0.1'\nunix_socket_directories = '{}'\nfsync = on\nsynchronous_commit = on\n\
@@ -192,7 +193,7 @@ fn configure(data: &Path, place: &Path) -> Result<()> {
     file.write_all(settings.as_bytes()).with_context(|| format!("could not write {}", path.display()))
 }
 
-/// TLS for who asks for it, by a CA of its own; the CA's certificate.
+/// Enables TLS with a private CA; returns the CA's certificate.
 fn certify(data: &Path, account: Option<&Account>) -> Result<String> {
     let mut params = CertificateParams::new(Vec::new())?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);

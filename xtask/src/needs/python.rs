@@ -1,6 +1,6 @@
-//! Packages from PyPI in a virtual environment of their own, kept in Cargo's target directory; and private servers among
-//! them, started in a temporary directory, on free ports of the loopback.
-//! Must not know: which packages they are, or what the tests do with them.
+//! Packages from PyPI in separate virtual environments, kept in Cargo's target directory; and private
+//! servers from them, started in a temporary directory, on free ports of the loopback.
+//! Must not know: the packages, or the tests.
 
 use std::{
     collections::VecDeque,
@@ -17,50 +17,51 @@ use anyhow::{Context, Result, bail};
 use super::{Running, apt, guard::Guard, ports};
 use crate::{console, process, workspace};
 
-/// Written last; holds what was installed.
+/// Written last; contains the installed releases.
 const STAMP: &str = "installed.txt";
-/// A Python that can make virtual environments; Debian has that apart.
+/// A Python that can create virtual environments, for which Debian has a separate package.
 const PYTHON: &str = "python3";
-/// Another process may take a free port first; so many times is bad luck ruled out.
+/// Most attempts to start, as another process may take the free port first.
 const PORT_ATTEMPTS: usize = 5;
-/// Ends the process group `$1`, which Ctrl-C does not reach, and removes the directory `$2`.
+/// Kills the process group `$1`, which Ctrl-C does not reach, and removes the directory `$2`.
 const CLEAN_UP: &str = "kill -9 \"-$1\"; rm -rf \"$2\" || { sleep 1; rm -rf \"$2\"; }";
-/// Its last lines, for the case that it does not come up.
+/// The number of its last lines that are shown if it does not start.
 const TAIL_LINES: usize = 40;
 
 /// Packages from PyPI.
 #[derive(Clone, Copy)]
 pub(super) struct Packages {
-    /// What people call them.
+    /// Their name for people.
     pub(super) name: &'static str,
-    /// Where tests find them. When it is set already, nothing is installed.
+    /// The variable with their address for tests. If it is already set, nothing is installed.
     pub(super) variable: &'static str,
     /// Its directory, in the target directory and among temporary ones.
     pub(super) directory: &'static str,
-    /// What is installed; everything it brings is pinned by the constraints.
+    /// The packages to install; the constraints pin all their dependencies.
     pub(super) requirements: &'static [&'static str],
-    /// The releases that the tests were written against.
+    /// The releases that the tests were written for.
     pub(super) constraints: &'static str,
-    /// Whether only what the constraints list is installed: of a large program the part that the tests run.
+    /// Whether only the packages of the constraints are installed: the part of a large program that the
+    /// tests run.
     pub(super) bare: bool,
-    /// Said before the installation, so that nobody wonders.
+    /// A note about size and duration, shown before the installation.
     pub(super) size: &'static str,
 }
 
-/// A server from PyPI. When its variable is set already, that server is used and none is started.
+/// A server from PyPI. If its variable is already set, that server is used and none is started.
 pub(super) struct Program {
-    /// What it is made of.
+    /// Its packages.
     pub(super) packages: Packages,
-    /// What it says when it answers.
+    /// The text that it prints when it is ready.
     pub(super) up: &'static str,
-    /// How long it may take until then.
+    /// The time limit of its start.
     pub(super) start_max: Duration,
-    /// Tells it where to be: its arguments and variables, its directory, its port.
+    /// Sets its arguments, variables, directory and port.
     pub(super) tell: fn(&mut Command, &Path, u16) -> Result<()>,
 }
 
 impl Packages {
-    /// Tells tests which Python has them; nothing runs.
+    /// Starts no process; tests get the Python with the packages.
     pub(super) fn installed(&self) -> Result<Running> {
         let python = match self.given() {
             Some(python) => python,
@@ -69,7 +70,7 @@ impl Packages {
         Ok(Running { variable: self.variable, url: python, more: Vec::new(), _guard: None })
     }
 
-    /// Installs them when they are absent, or other releases than those wanted.
+    /// Installs missing or outdated packages.
     pub(super) fn ensure(&self) -> Result<()> {
         if self.given().is_some() {
             return Ok(());
@@ -120,12 +121,12 @@ impl Packages {
         Ok(())
     }
 
-    /// What the caller has named instead.
+    /// The path that the caller has set instead.
     pub(super) fn given(&self) -> Option<String> {
         std::env::var(self.variable).ok().filter(|value| !value.is_empty())
     }
 
-    /// Their Python. Not the scripts beside it, which know the place they were installed to.
+    /// Their Python. Not the scripts beside it, which contain the path of their installation.
     pub(super) fn python(&self) -> Result<PathBuf> {
         Ok(self.place()?.join("bin/python"))
     }
@@ -137,7 +138,7 @@ impl Packages {
 }
 
 impl Program {
-    /// Starts it, empty.
+    /// Starts it with empty data.
     pub(super) fn start(&self) -> Result<Running> {
         let (Packages { name, variable, directory, .. }, start_max) = (self.packages, self.start_max);
         if let Some(url) = self.packages.given() {
@@ -162,7 +163,7 @@ impl Program {
                     let url = format!("http://127.0.0.1:{port}");
                     return Ok(Running { variable, url, more: Vec::new(), _guard: Some(guard) });
                 }
-                // Its port was taken in between.
+                // Another process has taken its port.
                 Ok(Err(last)) if last.to_lowercase().contains("address already in use") => drop(guard),
                 Ok(Err(last)) => bail!("{name} did not start; the last that it said:\n{last}"),
                 Err(_) => bail!("{name} did not come up within {}", console::human(start_max)),
@@ -171,7 +172,7 @@ impl Program {
         bail!("{name} found no port, {PORT_ATTEMPTS} times")
     }
 
-    /// Starts a process, and gives what it prints on both streams.
+    /// Starts a process; returns its combined output.
     fn launch(&self, python: &Path, directory: &Path, port: u16) -> Result<(Child, PipeReader)> {
         let (said, output) = std::io::pipe()?;
         let mut command = Command::new(python);
@@ -197,7 +198,7 @@ impl Program {
     }
 }
 
-/// A Python that can make virtual environments with pip in them.
+/// A Python that can create virtual environments with pip.
 fn python_with_venv(wanted_by: &str) -> Result<&'static str> {
     let able = || process::succeeds(Command::new(PYTHON).args(["-c", "import venv, ensurepip"]));
     if !able() {
@@ -211,13 +212,13 @@ fn python_with_venv(wanted_by: &str) -> Result<&'static str> {
     Ok(PYTHON)
 }
 
-/// Reads what it prints as long as it runs, and tells when it is up, or what it said last when it is over.
+/// Reads its output as long as it runs; reports when it is ready, or its last lines when it has ended.
 fn listen(mut child: Child, said: PipeReader, up: &str, tell: &SyncSender<std::result::Result<(), String>>) {
     let mut tail = VecDeque::with_capacity(TAIL_LINES);
     for line in BufReader::new(said).lines() {
         let Ok(line) = line else { continue };
         if line.contains(up) {
-            // Nobody listens any more when the start was given up.
+            // After the start was abandoned there is no receiver.
             let _late = tell.try_send(Ok(()));
         }
         if tail.len() == TAIL_LINES {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 
 use crate::process;
 
-/// The release of cargo-deny that is installed when none is there; `deny.toml` was written against it.
+/// The release of cargo-deny that is installed if it is missing; `deny.toml` was written for it.
 const DENY_VERSION: &str = "0.20.2";
 
 /// Makes sure that `cargo fmt` and `cargo clippy` run.
@@ -23,7 +23,8 @@ pub(crate) fn ensure_components(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Makes sure that `cargo deny` runs. It is built once, and not optimized: that takes longer than all its checks.
+/// Makes sure that `cargo deny` runs. It is built without optimization: an optimized build takes longer
+/// than all its checks.
 pub(crate) fn ensure_deny(root: &Path) -> Result<()> {
     if process::succeeds(&mut process::cargo(root, &["deny", "--version"])) {
         return Ok(());

@@ -1,12 +1,12 @@
-//! schemathesis, which asks a server everything that its description allows and forbids, and a validator of such
-//! descriptions; both from PyPI.
-//! Must not know: what the tests do with them.
+//! schemathesis, which tests a server with the requests that its description allows and forbids, and a
+//! validator of such descriptions; both from PyPI.
+//! Must not know: the tests.
 
 use anyhow::Result;
 
 use super::{Running, python::Packages};
 
-/// Where tests find its Python. When it is set already, nothing is installed.
+/// The variable with its Python for tests. If it is already set, nothing is installed.
 pub(super) const VARIABLE: &str = "PLENARY_TEST_SCHEMATHESIS";
 
 const PACKAGES: Packages = Packages {
@@ -19,12 +19,12 @@ const PACKAGES: Packages = Packages {
     size: "about 110 MB on disk, some seconds",
 };
 
-/// Installs it when it is absent, or another release than the one wanted.
+/// Installs it if it is missing or outdated.
 pub(super) fn ensure() -> Result<()> {
     PACKAGES.ensure()
 }
 
-/// Nothing runs; tests are told where it is.
+/// Starts no process; tests get the path.
 pub(super) fn start() -> Result<Running> {
     PACKAGES.installed()
 }

@@ -17,15 +17,15 @@ const PACKAGES: Packages = Packages {
     size: "about 60 MB on disk, some seconds",
 };
 
-/// What is there once it is installed.
+/// The installed programs.
 pub(crate) struct Tools {
-    /// Can make virtual environments.
+    /// The Python, which can create virtual environments.
     pub(crate) python: PathBuf,
-    /// Runs a program of a package that is not installed.
+    /// Runs a program of a package without installing it.
     pub(crate) uvx: PathBuf,
 }
 
-/// Installs it when it is absent, or another release than the one wanted.
+/// Installs it if it is missing or outdated.
 pub(crate) fn ensure() -> Result<Tools> {
     PACKAGES.ensure()?;
     let python = PathBuf::from(PACKAGES.installed()?.url);

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::{needs::a2a::ensure, process};
 
-/// What each program walks through.
+/// The walk of each program.
 const WALKS: [&str; 7] = [
     "walk_a2a.py",
     "walk_openai.py",
@@ -18,7 +18,7 @@ const WALKS: [&str; 7] = [
     "walk_langgraph.py",
 ];
 
-/// Runs everything.
+/// Runs all walks.
 pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
     let tools = ensure()?;
     let walks = WALKS.into_iter().map(|walk| (&tools.python, walk));

@@ -1,4 +1,5 @@
-//! The stage of the clients: what is generated is current, types hold, and the tests run against the binary.
+//! The stage of the clients: generated files are current, types check, and the tests pass against the
+//! binary.
 //! Must not know: how anything is installed.
 
 use std::{
@@ -13,7 +14,7 @@ use crate::{
     process, workspace,
 };
 
-/// How long one test in TypeScript may take, in ms; in Python each test has its own limits.
+/// The time limit of one test in TypeScript, in ms; in Python each test has its own.
 const TEST_MS_MAX: &str = "120000";
 
 /// Runs everything.
@@ -34,7 +35,7 @@ fn in_python(tools: &Tools, directory: &Path, target: &Path, binary: &Path) -> R
     };
     process::run(python(&["-m", "mypy", "--cache-dir"]).arg(target.join("clients-mypy")))?;
     process::run(&mut python(&["-m", "pytest", "-p", "no:cacheprovider", "-o", "faulthandler_timeout=120"]))?;
-    // What is published has the types.
+    // The published wheel has the types.
     let wheels = target.join("clients-wheel");
     let pip = ["-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir"];
     process::run(python(&pip).arg(&wheels).arg("."))
@@ -61,7 +62,7 @@ fn in_typescript(compiler: &Compiler, directory: &Path, binary: &Path) -> Result
     process::run(test.args(tests(&directory.join("build/tests"))?))
 }
 
-/// The files that have tests, in order.
+/// The test files, sorted.
 fn tests(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory)? {

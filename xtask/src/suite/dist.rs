@@ -1,5 +1,5 @@
-//! The stage of the packages: each is made from the binary of the tests, and tried from an empty home.
-//! Must not know: what is in a package, or what its test does.
+//! The stage of the packages: each is made from the binary of the tests, and tested from an empty home.
+//! Must not know: the content of a package, or its test.
 
 use std::{fs, path::Path, process::Command};
 
@@ -8,16 +8,16 @@ use anyhow::{Context, Result};
 use super::fresh;
 use crate::{console, dist, needs, process, workspace};
 
-/// What is tried, in order: a script of `packaging/tests` for each.
+/// The tests, in order: a script of `packaging/tests` for each.
 const TESTS: &[&str] = &["installer", "sbom", "wheel", "npm", "clients", "deb", "image"];
-/// What a script says to the person who runs the tests.
+/// The prefix of a script's message to the user.
 const TOLD: &str = "TOLD: ";
 
 /// Makes the packages and tries them.
 pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
     let target = workspace::metadata(root)?.target_directory;
     let (packages, small) = (target.join("packages-tested"), target.join("packages-tested-binary"));
-    // A binary of the tests is mostly what a debugger reads.
+    // A test binary consists mostly of debug information.
     if !process::succeeds(Command::new("strip").arg("-o").arg(&small).arg(binary)) {
         fs::copy(binary, &small).with_context(|| format!("could not copy {}", binary.display()))?;
     }
@@ -34,7 +34,7 @@ pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
     Ok(fs::remove_file(small)?)
 }
 
-/// Tries packages that are made already.
+/// Tests existing packages.
 pub(crate) fn attempt(root: &Path, packages: &Path, tests: &[&str]) -> Result<()> {
     let uv = needs::uv::ensure()?;
     let network = fresh::network();

@@ -1,5 +1,5 @@
-//! A script on a home of its own, and on a network of its own where that can be had; nothing of it is left behind.
-//! Must not know: what the script does.
+//! Runs a script in a fresh home, and in a private network if possible; leaves nothing behind.
+//! Must not know: the script.
 
 use std::{
     fs,
@@ -14,21 +14,22 @@ use anyhow::{Context, Result, bail};
 
 use crate::{console, needs::guard::Guard, process};
 
-/// How long one script may take.
+/// The time limit of one script.
 const TIME_MAX: Duration = Duration::from_mins(4);
-/// Ends whatever has the directory `$1` as its home, also what has left every process group, and removes it.
+/// Kills every process with the home `$1`, even outside the process group, and removes the directory.
 const CLEAN_UP: &str = "for p in /proc/[0-9]*; do grep -qs \"HOME=$1\" $p/environ && kill -9 ${p#/proc/}; done; \
                         rm -rf \"$1\" || { sleep 1; rm -rf \"$1\"; }";
-/// A network and mounts of its own: every port is free, and nothing is fetched.
+/// A private network and private mounts: every port is free, and downloads are impossible.
 const NAMESPACES: &[&str] = &["--map-root-user", "--net", "--mount"];
 
-/// Whether a script can have a network of its own.
+/// Whether a script can have a private network.
 pub(super) fn network() -> bool {
     let lo_is_up = ["ip", "link", "set", "lo", "up"];
     process::succeeds(Command::new("unshare").args(NAMESPACES).args(lo_is_up))
 }
 
-/// Runs a script of bash with `binary` as `plenary` on its path, if there is one; what it printed. On failure that is shown.
+/// Runs a bash script with `binary`, if given, as `plenary` on its path; returns its output, which is
+/// shown on failure.
 pub(super) fn run(
     name: &str,
     script: &str,
@@ -45,7 +46,7 @@ pub(super) fn run(
     if let Some(binary) = binary {
         symlink(binary, programs.join("plenary"))?;
     }
-    // A refusal of the server fails the script.
+    // An error status of the server fails the script.
     fs::write(home.join(".curlrc"), "fail-with-body\n")?;
     let up = if network { "ip link set lo up\n" } else { "" };
     fs::write(home.join("script"), format!("set -e -o pipefail\n{up}{script}"))?;

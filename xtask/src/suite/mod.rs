@@ -1,5 +1,5 @@
-//! The test command: every check and test, stage by stage. What does not need a stage that failed runs nevertheless, so that
-//! one run of another machine shows every failure.
+//! The test command: every check and test, stage by stage. A stage that does not depend on a failed one
+//! still runs, so that one run on another machine shows every failure.
 //! Must not know: how a server is started, or how a rule decides.
 
 mod a2a;
@@ -25,13 +25,13 @@ use crate::{
     process, tidy, workspace,
 };
 
-/// How much to run.
+/// The options of the command.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The inner loop: no servers, no installs, short black-box runs
     #[arg(long)]
     quick: bool,
-    /// How long the description is held against the server with made-up requests; never with --quick
+    /// Minutes of generated requests that check the server against its description; none with --quick
     #[arg(long, value_name = "MINUTES", default_value_t = 2)]
     fuzz_minutes: u32,
     /// Build the binary and run this stage alone
@@ -39,36 +39,36 @@ pub(crate) struct Args {
     only: Option<String>,
 }
 
-/// Where black-box tests find the binary.
+/// The variable with the binary for black-box tests.
 const BINARY: &str = "PLENARY_BIN";
-/// `all`: a test whose server is absent fails instead of passing over itself.
+/// `all`: a test whose server is missing fails instead of being skipped.
 const REQUIRE: &str = "PLENARY_TEST_REQUIRE";
-/// `1`: few rounds of everything that repeats, and no servers.
+/// `1`: few rounds of repeating tests, and no servers.
 const QUICK: &str = "PLENARY_TEST_QUICK";
-/// How long requests are made up, in seconds.
+/// The duration of the fuzz test, in seconds.
 const FUZZ_SECONDS: &str = "PLENARY_TEST_FUZZ_SECONDS";
 
-/// One stage: its name, what to do when it fails, and the work.
+/// One stage: its name, the advice after a failure, and the work.
 struct Stage {
     name: &'static str,
     advice: &'static str,
     work: fn(&mut Run) -> Result<()>,
 }
 
-/// What one stage leaves for the next.
+/// The state that stages pass on.
 struct Run {
     root: &'static Path,
     quick: bool,
     fuzz_minutes: u32,
     binary: Option<PathBuf>,
-    /// What is being installed beside the first stages, which need the processor and not the network.
+    /// The installations that run during the first stages, which need the processor and not the network.
     installs: Option<JoinHandle<Result<()>>>,
     servers: Vec<Running>,
 }
 
 impl Run {
-    /// Cargo. Where nobody works on the sources, it builds without increments, which cost the first build more than they
-    /// save the next, and without tables of lines: a panic names its line anyway.
+    /// Cargo. In a directory without incremental data it builds without it, as it costs the first build
+    /// more than it saves the next, and without line tables: a panic message names its line anyway.
     fn cargo(&self, args: &[&str]) -> Result<Command> {
         let mut command = process::cargo(self.root, args);
         let increments = workspace::metadata(self.root)?.target_directory.join("debug/incremental");
@@ -194,10 +194,10 @@ const FULL: &[Stage] = &[
     DIST,
     DEMO,
 ];
-/// What later stages can't do without.
+/// The stages that later ones depend on.
 const NEEDED: &[&str] = &[TOOLS.name, BUILD.name, INSTALLS.name, SERVERS.name];
 const INNER_LOOP: &[Stage] = &[FORMAT, LINTS, TIDY, BUILD, TESTS];
-/// Each stage that needs the binary and nothing else, behind the one that builds it.
+/// The stages that need only the binary, each after the one that builds it.
 const ALONE: &[&[Stage]] = &[
     &[BUILD, CODING_AGENTS],
     &[BUILD, CLIENTS],
@@ -207,7 +207,7 @@ const ALONE: &[&[Stage]] = &[
     &[BUILD, DIST],
 ];
 
-/// Runs the stages in order and says how long each took.
+/// Runs the stages in order and shows the duration of each.
 pub(crate) fn run(args: &Args) -> Result<()> {
     let stages = match &args.only {
         None if args.quick => INNER_LOOP,
@@ -255,7 +255,7 @@ fn alone(name: &str) -> Result<&'static [Stage]> {
     })
 }
 
-/// Begins to install everything else, so that the network is busy while the processor builds.
+/// Starts all other installations, so that the network is busy while the processor builds.
 fn tools(run: &mut Run) -> Result<()> {
     rust_tools::ensure_components(run.root)?;
     let root = run.root;
@@ -278,7 +278,7 @@ fn installs(root: &Path) -> Result<()> {
 
 /// Builds the binary in the profile of the tests, which start it.
 fn build(run: &mut Run) -> Result<()> {
-    // By way of a test of it: with the features of the tests, so that no dependency is built a second time.
+    // Builds it with a test of it: with the features of the tests, so that no dependency is built twice.
     process::run(&mut run.cargo(&["test", "--workspace", "--test", "cli", "--no-run"])?)?;
     let name = format!("plenary{}", std::env::consts::EXE_SUFFIX);
     let binary = workspace::metadata(run.root)?.target_directory.join("debug").join(name);
@@ -298,13 +298,13 @@ fn servers(run: &mut Run) -> Result<()> {
     Ok(())
 }
 
-/// Runs the coding agents as they are installed, with a scripted model.
+/// Runs the installed coding agents with a scripted model.
 fn coding_agents(run: &mut Run) -> Result<()> {
     let installed = needs::coding_agents::ensure()?;
-    // Their permissions are answered in the console.
+    // Their permission requests are answered in the console.
     needs::browser::ensure(&run.root.join("tests/console"))?;
     let mut command = Command::new(installed.join("node"));
-    // Two cores: each file is a process of its own.
+    // For two cores: each file runs in a separate process.
     command.args(["--test", "--test-concurrency=2", "--test-timeout=120000"]);
     command.current_dir(run.root.join("tests/coding-agents"));
     command.env(BINARY, run.binary()?).env(needs::coding_agents::VARIABLE, &installed);
@@ -319,12 +319,12 @@ fn tests(run: &mut Run) -> Result<()> {
         environment(&mut command, run);
         Ok(command)
     })?;
-    // Nothing after the tests talks to them.
+    // No stage after the tests uses the servers.
     run.servers.clear();
     Ok(())
 }
 
-/// What the tests are told, whatever the caller's own environment says.
+/// Sets the variables of the tests, whatever the caller's environment.
 fn environment(command: &mut Command, run: &Run) {
     for variable in needs::SERVER_VARIABLES.iter().chain(&[REQUIRE, QUICK]) {
         command.env_remove(variable);

@@ -1,4 +1,4 @@
-//! The stage of the console's pages: their types hold, and a browser goes through them against the binary.
+//! The stage of the console's pages: their types check, and a browser tests them against the binary.
 //! Must not know: how anything is installed.
 
 use std::{
@@ -14,10 +14,10 @@ use crate::{
     process,
 };
 
-/// How long one file of tests may take, in ms.
+/// The time limit of one test file, in ms.
 const TESTS_MS_MAX: &str = "600000";
 
-/// Runs everything.
+/// Runs the checks and tests.
 pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
     let directory = root.join("tests/console");
     let node = browser::ensure(&directory)?;
@@ -37,7 +37,7 @@ pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
     rerun::node(test, &tests(&directory.join("suite"))?)
 }
 
-/// The files that have tests, in order.
+/// The test files, sorted.
 fn tests(directory: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory)? {

@@ -1,5 +1,6 @@
-//! The stage of the README: its blocks and those of the guides are pasted from top to bottom, on a fresh home for each page.
-//! Must not know: what the blocks do.
+//! The stage of the README: runs its code blocks and those of the guides from top to bottom, in a fresh
+//! home for each page.
+//! Must not know: the code blocks.
 
 use std::{fs, path::Path};
 
@@ -8,7 +9,7 @@ use anyhow::{Context, Result};
 use super::fresh;
 use crate::console;
 
-/// The pages, each of which a reader can paste without another one.
+/// The pages; each works without the others.
 const PAGES: &[&str] = &[
     "README.md",
     "docs/accounts.md",
@@ -26,11 +27,11 @@ const PAGES: &[&str] = &[
     "docs/runs.md",
     "docs/sessions.md",
 ];
-/// What a page may rely on: "With the server running".
+/// The command behind "With the server running", which a page may assume.
 const SERVER: &str =
     "plenary serve 2> serve.log & until [ -s ~/.local/share/plenary/server-url ]; do sleep 0.1; done";
 
-/// Pastes every page.
+/// Runs every page.
 pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
     let network = fresh::network();
     if !network {
@@ -47,7 +48,7 @@ pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The page as one script that says where it is.
+/// The page as one script, which prints its progress.
 fn script(page: &str, text: &str) -> String {
     let mut lines: Vec<String> = Vec::new();
     if text.contains("With the server running") {
@@ -68,11 +69,11 @@ fn script(page: &str, text: &str) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A line as it is run here: with the binary that was built, and without anything that goes on for ever.
+/// The line as it runs here: with the built binary, and without commands that never end.
 fn pasted(line: &str) -> String {
     let command = line.split(" #").next().unwrap_or(line).trim_end();
     match command {
-        // The binary is there already.
+        // The binary exists already.
         "cargo install --path crates/plenary" => ":".into(),
         "plenary serve" => SERVER.into(),
         _ if command.ends_with("plenary listen") || command.ends_with("frame listen") => {

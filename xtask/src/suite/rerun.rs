@@ -1,6 +1,6 @@
-//! Tests that failed are run once more, by themselves: on a busy machine a browser or a server may be late. What passes then
-//! is named as unsteady and the run goes on; what fails twice has failed.
-//! Must not know: what is tested.
+//! Repeats failed tests once, alone: on a busy machine a browser or a server may be late. A test that
+//! passes then is reported as unsteady and the run continues; one that fails twice has failed.
+//! Must not know: the tests.
 
 use std::{path::PathBuf, process::Command};
 
@@ -8,23 +8,23 @@ use anyhow::{Context, Result};
 
 use crate::{console, process};
 
-/// Where more tests fail, something is broken, and they are not run again.
+/// With more failures the cause is not chance, and no test is repeated.
 const RERUN_MAX: usize = 12;
-/// Tests mostly wait for a server, so that two for each core keep the cores busy.
+/// Tests mostly wait for a server, so two threads per core keep the cores busy.
 const THREADS_PER_CORE: usize = 2;
 
-/// Everything but examples, which Clippy compiles, and tests in documentation, of which there are none.
+/// Everything except examples, which Clippy compiles, and documentation tests, which do not exist.
 const TESTS: [&str; 6] = ["test", "--workspace", "--lib", "--bins", "--tests", "--no-fail-fast"];
 
-/// The name of a test that failed, if the line says so.
+/// The name of a failed test, if the line reports one.
 fn failed_test(line: &str) -> Option<&str> {
     line.strip_prefix("test ")?.strip_suffix(" ... FAILED")
 }
 
-/// Runs every test of the workspace by `command`, which makes a Cargo with arguments.
+/// Runs every test of the workspace; `command` creates a Cargo command with arguments.
 pub(super) fn cargo(command: impl Fn(&[&str]) -> Result<Command>) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from) * THREADS_PER_CORE;
-    // One failure must not hide the others: the log of a run is all that is left of a machine.
+    // One failure must not hide the others: often only the log of a run is available.
     let mut first = command(&TESTS)?;
     first.env("RUST_TEST_THREADS", threads.to_string());
     let mut failed = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn cargo(command: impl Fn(&[&str]) -> Result<Command>) -> Result<()> 
     Ok(())
 }
 
-/// Runs the test runner of Node on these files.
+/// Runs Node's test runner on these files.
 pub(super) fn node(mut command: Command, files: &[PathBuf]) -> Result<()> {
     let state = tempfile::tempdir()?;
     command.arg("--test-rerun-failures").arg(state.path().join("passed.json")).args(files);

@@ -1,4 +1,4 @@
-//! Which crate may depend on which, and who alone may use what opens a database or a terminal.
+//! The allowed dependencies between crates, and the crates that may use databases or terminals.
 //! Must not know: Rust source; it reads manifests.
 
 use anyhow::{Context, Result};
@@ -9,10 +9,10 @@ use super::{
     tree::{File, Tree},
 };
 
-/// The protocol rooms: on top of accounts, and none imports another.
+/// The protocol rooms: they depend on accounts, but not on each other.
 pub(super) const PROTOCOLS: &[&str] = &["sessions", "frames", "channels", "context", "runs", "requests"];
 
-/// What a protocol room may build on.
+/// The dependencies that a protocol room may have.
 const BELOW_PROTOCOLS: &[&str] = &[
     "kernel",
     "log",
@@ -27,7 +27,7 @@ const BELOW_PROTOCOLS: &[&str] = &[
     "accounts",
 ];
 
-/// The concrete backends: named by the binary, and by tests and benches.
+/// The backends: only the binary, tests and benchmarks may name them.
 const BACKENDS: &[&str] = &[
     "log-sqlite",
     "log-postgres",
@@ -38,30 +38,30 @@ const BACKENDS: &[&str] = &[
     "retrieval-vectors",
 ];
 
-/// The binary wires everything together and the automation measures it: both may name anything.
+/// The binary combines all crates and the automation measures it: both may name any crate.
 const WHOLE: &[&str] = &["plenary", "xtask"];
 
 /// Programs and tests, beside the libraries.
 const PROGRAMS: &[&str] = &["plenary", "xtask", "bench", "blackbox"];
 
-/// What every other crate may build on.
+/// The dependencies that every other crate may have.
 const ARROWS: &[(&str, &[&str])] = &[
     ("kernel", &[]),
     ("log", &["kernel"]),
     ("log-sqlite", &["kernel", "log"]),
     ("log-postgres", &["kernel", "log", "outward"]),
     ("journal", &[]),
-    // Each node keeps the log in a file of that store, and the journal orders it.
+    // Each node stores the log in a file of that store, and the journal orders it.
     ("log-cluster", &["kernel", "log", "log-sqlite", "journal"]),
     ("retrieval", &["kernel"]),
-    // Its tables stand beside those of the log and are reached over the same connections.
+    // Its tables are in the log's database, over the same connections.
     ("retrieval-postgres", &["kernel", "log", "log-postgres", "retrieval"]),
     ("retrieval-sqlite", &["kernel", "retrieval"]),
     ("embeddings", &["outward"]),
     ("retrieval-vectors", &["kernel", "retrieval", "embeddings"]),
     ("engine", &["kernel", "log"]),
     ("hub", &["kernel", "log"]),
-    // From the log into an index of it.
+    // From the log into its search index.
     ("indexing", &["kernel", "log", "hub", "retrieval"]),
     ("outward", &[]),
     ("a2a-schema", &[]),
@@ -71,12 +71,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("room", &["kernel", "log", "retrieval", "engine", "hub", "edge"]),
     ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge", "room"]),
     ("client", &["kernel", "outward"]),
-    // Between a room and the programs that it runs: another kind of agent is another file here.
+    // Between a room and the programs that it runs: each kind of agent is a file here.
     ("hosts", &["kernel", "log", "hub", "edge", "room", "accounts", "outward", "runs", "a2a-schema"]),
-    // It asks the rooms through the router, as every client does; the engine has the clock.
+    // It calls the rooms through the router, like every client; the engine has the clock.
     ("mcp", &["kernel", "engine", "telemetry", "edge", "accounts", "outward"]),
-    // For clients of other protocols; it asks the rooms through the router too.
-    // What it tells clients of tasks is sent, signed and repeated by what sends notifications.
+    // For clients of other protocols; it calls the rooms through the router too. The crate for
+    // notifications also sends, signs and repeats its push messages to clients.
     (
         "a2a",
         &[
@@ -93,15 +93,15 @@ const ARROWS: &[(&str, &[&str])] = &[
             "a2a-schema",
         ],
     ),
-    // What is new for an agent, out of every room.
+    // The unread items of an agent, from every room.
     ("inbox", &["kernel", "log", "hub", "edge", "room", "accounts", "sessions", "frames"]),
-    // What was said anywhere, found by its words; what anybody may read of it the rooms know.
+    // The full-text search; the rooms decide who may read what.
     ("search", &["kernel", "log", "retrieval", "hub", "indexing", "edge", "room", "accounts"]),
-    // Who outside vouches for people and programs; what these become here the accounts know.
+    // External issuers of identities; the accounts decide their meaning here.
     ("issuers", &["kernel", "accounts", "outward"]),
-    // What people look at; what the rooms tell of their events they bring along.
+    // The user interface for people; the rooms describe their events.
     ("console", &["kernel", "log", "retrieval", "engine", "hub", "edge", "room", "accounts", "issuers"]),
-    // A person lets a client speak as an agent; what that means the accounts know.
+    // A person lets a client act as an agent; the accounts decide the meaning.
     ("oauth", &["kernel", "log", "edge", "room", "accounts", "issuers", "outward"]),
     // Between this network and those of other operators.
     (
@@ -110,7 +110,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     // Between two rooms: agents that the server runs take part in sessions.
     ("participation", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "sessions", "runs"]),
-    // Between the rooms and people: what waits for a person is asked of one.
+    // Between the rooms and people: requests that wait for a person.
     (
         "sources",
         &[
@@ -118,17 +118,17 @@ const ARROWS: &[(&str, &[&str])] = &[
             "requests",
         ],
     ),
-    // Where people are: what waits for them, sent to what they carry.
+    // Notifications on people's devices about requests that wait for them.
     ("notify", &["kernel", "log", "engine", "hub", "edge", "room", "accounts", "outward", "requests"]),
-    // It holds the server to the documents, so it must not share the server's own idea of them.
+    // It checks the server against the documents, so it must not share the server's code.
     ("blackbox", &[]),
-    // It measures the real binary from outside, and its bare limits must owe the server nothing.
+    // It measures the real binary from outside, and its baselines must not use the server's code.
     ("bench", &[]),
 ];
 
-/// What a crate may build on in its tests besides.
+/// Additional dependencies that a crate may have in its tests.
 const IN_TESTS: &[(&str, &[&str])] = &[
-    // Tools are tested on the rooms that answer them.
+    // Tools are tested with the rooms that answer them.
     (
         "mcp",
         &[
@@ -148,7 +148,7 @@ const IN_TESTS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Foreign crates with few friends, who those are, and why.
+/// Foreign crates that only a few crates may use: those crates, and the reason.
 const CONFINED: &[(&str, &[&str], &str)] = &[
     (
         "rusqlite",
@@ -171,7 +171,7 @@ const CONFINED: &[(&str, &[&str], &str)] = &[
     ("tracing-subscriber", PROGRAMS, "only the binary decides where logs go"),
 ];
 
-/// Foreign crates that a room must do without, and why.
+/// Foreign crates that a room must not use, and the reason.
 const REFUSED: &[(&str, &[&str], &str)] = &[
     ("kernel", &["tokio", "futures-util", "getrandom", "axum", "hyper", "http"], "the kernel is pure"),
     ("log", &["serde_json", "axum", "hyper", "http"], "the log knows bytes, not protocols"),
@@ -208,12 +208,12 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// `plenary-log` is the room `log`; foreign packages have none.
+/// The room of a package: `log` of `plenary-log`; foreign packages have none.
 fn room(package: &str) -> Option<&str> {
     if package == "plenary" { Some(package) } else { package.strip_prefix("plenary-") }
 }
 
-/// What a room may build on; `None` for a room that is not on the map.
+/// The allowed dependencies of a room; `None` for an unknown room.
 fn allowed(room: &str) -> Option<&'static [&'static str]> {
     if PROTOCOLS.contains(&room) {
         return Some(BELOW_PROTOCOLS);
@@ -229,7 +229,7 @@ fn refusal(file: &File, room: &str, dependency: &Dependency) -> Option<Finding> 
     let say =
         |why: &str| Some(Finding::error(&file.path, format!("`{room}` may not depend on `{name}`: {why}")));
     if let Some(other) = self::room(name) {
-        // A crate may test itself with a feature of its own, and anybody may test on a real backend.
+        // A crate may test itself with its own feature, and every crate may test on a real backend.
         let may_test_on = |other: &str| {
             let named = IN_TESTS.iter().find(|(name, _)| *name == room);
             BACKENDS.contains(&other) || named.is_some_and(|(_, rooms)| rooms.contains(&other))
@@ -254,7 +254,7 @@ fn refusal(file: &File, room: &str, dependency: &Dependency) -> Option<Finding> 
     confined.or(refused).and_then(|(_, _, why)| say(why))
 }
 
-/// Everything a manifest asks for, under each target too, by the package's own name.
+/// All dependencies of a manifest, also those of each target, by the package's own name.
 fn dependencies(manifest: &Table) -> Vec<Dependency> {
     let targets = manifest.get("target").and_then(Value::as_table);
     let scopes = std::iter::once(manifest)

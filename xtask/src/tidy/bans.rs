@@ -1,5 +1,6 @@
-//! Calls that are not made here, each with the reason and the place where it would hurt.
-//! Must not know: types; a ban is a sequence of words, so a rename can slip past it, and review stays.
+//! Forbidden calls, each with the reason and the place where it applies.
+//! Must not know: types; a ban is a sequence of words, so a rename can evade it, and review remains
+//! necessary.
 
 use anyhow::Result;
 
@@ -10,31 +11,33 @@ use super::{
     tree::{File, Tree},
 };
 
-/// Words that must not follow each other, where, and why.
+/// A forbidden sequence of words, its place, and the reason.
 struct Ban {
     words: &'static str,
     place: Place,
     why: &'static str,
 }
 
-/// Where a ban holds.
+/// The files in which a ban applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// In every file.
     Anywhere,
     /// In every file, outside tests.
     Product,
-    /// In files whose head says that they are pure.
+    /// In files whose head contains "Pure."
     Pure,
-    /// In those of them whose head does not except the transport's types.
+    /// In those of them whose head does not exempt the transport's types.
     Untransported,
-    /// In the tests that run the real binary on the real clock. Their harness may wait between two looks.
+    /// In the tests that run the real binary on the real clock. Their harness may wait between two
+    /// checks.
     BlackBox,
 }
 
-/// The files of a room that hold decisions, and what its peers send and get: values in, values out. Each says so.
+/// The files of a room with decisions, and with its requests and responses: values in, values out. The
+/// head of each must contain the mark.
 const PURE_FILES: &[&str] = &["command", "event", "state", "decide", "trust", "wire"];
-/// The sentence in the head of a file that makes it pure.
+/// The sentence that marks a file as pure.
 const MARK: &str = "Pure.";
 /// The same for a file that has types of the transport in it.
 const MARK_WITH_TRANSPORT: &str = "Pure, but for the transport's types.";
@@ -90,7 +93,7 @@ const BANS: &[Ban] = &[
     Ban { words: "mpsc::channel()", place: Product, why: NO_LIMIT },
 ];
 
-/// Marks of unfinished work in comments, spelt in two parts so that this list does not find itself.
+/// Marks of unfinished work in comments, each split in two so that this list does not match itself.
 const MARKS: &[&str] = &[concat!("TO", "DO"), concat!("FIX", "ME"), concat!("XX", "X:")];
 
 /// Checks every Rust file.
@@ -136,14 +139,15 @@ impl Place {
     }
 }
 
-/// Whether the head of a file has a sentence; it may go over the end of a line.
+/// Whether the head of a file contains a sentence, even across lines.
 fn says(file: &File, sentence: &str) -> bool {
     let head = file.text.lines().map_while(|line| line.strip_prefix("//!"));
     let words = head.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
     format!("{words} ").contains(&format!("{sentence} "))
 }
 
-/// Whether a part of the path below `crates/<room>/src` has such a name: `decide.rs`, or all of `decide/`.
+/// Whether a part of the path below `crates/<room>/src` has such a name: `decide.rs`, or everything in
+/// `decide/`.
 fn in_room(path: &str, named: impl Fn(&str) -> bool) -> bool {
     let mut parts = path.split('/');
     let is_room = parts.next() == Some("crates")

@@ -1,12 +1,12 @@
-//! Features that must stay off in the whole graph, because Cargo turns them on for everybody at once.
-//! Must not know: who asked for them.
+//! Features that must be off in the whole graph, because Cargo enables them for all crates at once.
+//! Must not know: the crate that enabled them.
 
 use anyhow::{Context, Result};
 
 use super::{Finding, tree::Tree};
 use crate::workspace::{self, Node};
 
-/// Package, feature, and what goes wrong with it on.
+/// Package, feature, and the damage if it is on.
 const OFF: &[(&str, &str, &str)] = &[
     (
         "serde_json",

@@ -1,11 +1,11 @@
-//! Every file says first what it owns and what it must not know.
-//! Must not know: whether what it says is true.
+//! Every file begins with what it owns and what it must not know.
+//! Must not know: whether these statements are true.
 
 use anyhow::Result;
 
 use super::{Finding, tree::Tree};
 
-/// Checks that each Rust file opens with a line of `//!` that has words.
+/// Checks that the first line of each Rust file is a `//!` comment with text.
 pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
     let silent = |text: &str| {
         let first = text.lines().next().unwrap_or_default();

@@ -1,19 +1,22 @@
-//! Every invariant of `docs/invariants.md` and every promise of `docs/security.md` stands once and names a check that exists.
+//! Every invariant of `docs/invariants.md` and every promise of `docs/security.md` appears once and
+//! names an existing check.
 //! Must not know: whether the check is strong enough.
 //!
-//! An invariant is an item of the numbered list under `## Invariants`, a promise one under `## What is promised`. After the word `check:` come one or more
-//! names in backticks: `tidy: rule`, `lint: name` (of the workspace or of `clippy.toml`), or `path/file.rs::test`.
+//! An invariant is an item of the numbered list under `## Invariants`, a promise one under `## What is
+//! promised`. After the word `check:` come one or more names in backticks: `tidy: rule`, `lint: name`
+//! (of the workspace or of `clippy.toml`), or `path/file.rs::test`.
 
 use anyhow::Result;
 use toml::{Table, Value};
 
 use super::{Finding, RULES, items, tree::Tree};
 
-/// The files with such a list, and the heading above it.
+/// The files with such a list, and their headings.
 const LISTS: [(&str, &str); 2] =
     [("docs/invariants.md", "## Invariants"), ("docs/security.md", "## What is promised")];
 
-/// A function of a suite that every backend runs is a test without the attribute, if the suite's `mod.rs` lists it.
+/// A function of a suite for all backends counts as a test without the attribute, if the suite's
+/// `mod.rs` lists it.
 const SUITES: [&str; 2] = ["crates/log/src/conformance/", "crates/retrieval/src/conformance/"];
 
 /// One item of the list.
@@ -24,7 +27,7 @@ struct Invariant {
 }
 
 impl Invariant {
-    /// Its first sentence, which stands between asterisks; without them the whole text.
+    /// Its first sentence, between asterisks; without them the whole text.
     fn title(&self) -> &str {
         self.text.split("**").nth(1).unwrap_or(&self.text)
     }
@@ -67,7 +70,7 @@ fn check_list(tree: &Tree, path: &str, heading: &str) -> Vec<Finding> {
     findings
 }
 
-/// The items of the numbered list, each with the lines that go on below it.
+/// The items of the numbered list, each with its continuation lines.
 fn read(text: &str, heading: &str) -> Vec<Invariant> {
     let mut invariants: Vec<Invariant> = Vec::new();
     let mut inside = false;
@@ -90,11 +93,11 @@ fn read(text: &str, heading: &str) -> Vec<Invariant> {
 /// The names in backticks after `check:`.
 fn checks(text: &str) -> Vec<String> {
     let Some((_, named)) = text.rsplit_once("check:") else { return Vec::new() };
-    // Between backticks: every second part.
+    // Every second part is between backticks.
     named.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Whether the check stands in the tree; the error goes on from its name.
+/// Checks that the named check exists in the tree; the error is a continuation of its name.
 fn find(tree: &Tree, name: &str) -> Result<(), String> {
     if let Some(rule) = name.strip_prefix("tidy: ") {
         let known = RULES.iter().any(|known| known.name == rule);
@@ -118,7 +121,7 @@ fn find(tree: &Tree, name: &str) -> Result<(), String> {
     }
 }
 
-/// Whether the suite makes a test of this function for each backend.
+/// Whether the suite generates a test of this function for each backend.
 fn in_suite(tree: &Tree, path: &str, test: &str) -> bool {
     let suite = SUITES.iter().find(|suite| path.starts_with(**suite));
     let list = suite.and_then(|suite| tree.file(&format!("{suite}mod.rs")));

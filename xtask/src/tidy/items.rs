@@ -1,4 +1,4 @@
-//! The items of one Rust file that rules ask about: functions, modules, named types, test regions.
+//! The items of a Rust file that rules inspect: functions, modules, named types, test regions.
 //! Must not know: any rule.
 
 use std::ops::Range;
@@ -12,7 +12,7 @@ pub(crate) struct Function {
     pub(crate) name: String,
     /// From the word `fn` to the closing brace, in bytes.
     pub(crate) span: Range<usize>,
-    /// Whether an attribute such as `#[test]` or `#[tokio::test]` stands on it.
+    /// Whether it has an attribute such as `#[test]` or `#[tokio::test]`.
     pub(crate) test: bool,
 }
 
@@ -23,13 +23,13 @@ pub(crate) struct OuterModule {
     pub(crate) within: Vec<String>,
     /// Its name.
     pub(crate) name: String,
-    /// Where an attribute before it begins, to look for `#[path = "…"]`; its own place when there is none.
+    /// The start of its attributes, to look for `#[path = "…"]`; its own start if there are none.
     pub(crate) attributes_at: usize,
-    /// Where it stands.
+    /// Its start.
     pub(crate) at: usize,
 }
 
-/// Every function with a body, also those inside others.
+/// Every function with a body, including nested ones.
 pub(crate) fn functions(tokens: &[Token<'_>]) -> Vec<Function> {
     let mut functions = Vec::new();
     let mut test = false;
@@ -70,7 +70,7 @@ fn is_test_attribute(inside: &[Token<'_>]) -> bool {
     path.last().is_some_and(|token| token.text == "test")
 }
 
-/// The brace that opens the body of the function at `index`; none for a declaration or a pointer type.
+/// The brace that opens the body of the function at `index`; `None` for a declaration or a pointer type.
 fn body(tokens: &[Token<'_>], index: usize) -> Option<usize> {
     if !tokens.get(index + 1)?.text.starts_with(|c: char| c.is_alphabetic() || c == '_') {
         return None;
@@ -137,7 +137,7 @@ pub(crate) fn named<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
                 depth = depth.saturating_sub(1);
                 false
             }
-            // Deeper, `type Service = …` fills in the associated type of somebody else's trait.
+            // In a block, `type Service = …` defines the associated type of a trait.
             "type" => depth == 0,
             "mod" | "struct" | "enum" | "union" | "trait" => true,
             _ => false,
@@ -149,7 +149,7 @@ pub(crate) fn named<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
     names
 }
 
-/// Each `#[allow(…)]` or `#[expect(…)]` that gives no reason.
+/// Each `#[allow(…)]` or `#[expect(…)]` without a reason.
 pub(crate) fn allowances_without_reason<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
     let mut found = Vec::new();
     for (index, token) in tokens.iter().enumerate().filter(|(_, token)| token.text == "#") {

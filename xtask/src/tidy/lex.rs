@@ -1,20 +1,21 @@
-//! Rust source as far as the rules need it: its words and signs without comments.
+//! A lexer for Rust source, as far as the rules need it: words and signs without comments.
 //! Must not know: any rule. It reads tokens, not the language: macros are not expanded.
 
 use std::ops::Range;
 
 use proc_macro2::{TokenStream, TokenTree};
 
-/// A word (identifier, keyword, literal) or one sign, and where it stands.
+/// A word (identifier, keyword, literal) or one sign, with its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Token<'a> {
-    /// Bytes from the beginning.
+    /// The offset in bytes.
     pub(crate) at: usize,
     /// The word or sign.
     pub(crate) text: &'a str,
 }
 
-/// Where the words and signs of a source stand; nowhere when it is not Rust, which the compiler says better.
+/// The positions of the words and signs of a source; empty if it is not valid Rust, which the compiler
+/// reports better.
 pub(crate) fn ranges(source: &str) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     if let Ok(stream) = source.parse() {
@@ -28,7 +29,7 @@ fn flatten(source: &str, stream: TokenStream, ranges: &mut Vec<Range<usize>>) {
     for tree in stream {
         let range = tree.span().byte_range();
         match tree {
-            // A documentation comment arrives as an attribute.
+            // A documentation comment is an attribute in the stream.
             _ if source[range.clone()].starts_with("//") || source[range.clone()].starts_with("/*") => {}
             TokenTree::Group(group) => {
                 ranges.push(range.start..range.start + 1);
@@ -40,9 +41,9 @@ fn flatten(source: &str, stream: TokenStream, ranges: &mut Vec<Range<usize>>) {
     }
 }
 
-/// The places where the words and signs of `pattern` (ASCII) follow each other.
+/// The positions where the words and signs of `pattern` (ASCII) follow each other.
 pub(crate) fn find<'a>(tokens: &[Token<'a>], pattern: &str) -> Vec<Token<'a>> {
-    // A pattern may open a bracket that it does not close, so it is no token stream.
+    // A pattern may have an unclosed bracket, so it is not a token stream.
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut wanted = Vec::new();
     let mut rest = pattern;
@@ -58,7 +59,7 @@ pub(crate) fn find<'a>(tokens: &[Token<'a>], pattern: &str) -> Vec<Token<'a>> {
         .collect()
 }
 
-/// The index of the sign that closes the bracket at `open`; the last index when nothing does.
+/// The index of the sign that closes the bracket at `open`; the last index if none does.
 pub(crate) fn close(tokens: &[Token<'_>], open: usize) -> usize {
     let mut depth = 0_usize;
     for (index, token) in tokens.iter().enumerate().skip(open) {

@@ -1,11 +1,11 @@
-//! The project speaks of itself alone: no path of the machine that somebody worked on.
+//! The project contains no paths of a developer's machine.
 //! Must not know: Rust.
 
 use anyhow::Result;
 
 use super::{Finding, tree::Tree};
 
-/// Beginnings of such paths. Each is spelt in two parts, so that this list does not find itself.
+/// The prefixes of such paths. Each is split in two, so that this list does not match itself.
 const PATHS: &[&str] = &[
     concat!("/wo", "rk/"),
     concat!("/fa", "rm/"),
@@ -27,7 +27,7 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Whether a path begins here, rather than goes on: `docs/work/` is a path of the project.
+/// Whether a path begins here: `docs/work/` is a path of the project.
 fn begins(text: &str, at: usize) -> bool {
     text[..at].chars().next_back().is_none_or(|before| !before.is_alphanumeric() && !"._-".contains(before))
 }

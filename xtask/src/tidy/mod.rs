@@ -1,4 +1,4 @@
-//! The rules of the house that the compiler does not know, and the run over all of them.
+//! The project rules that the compiler does not know, and the run of all of them.
 //! Must not know: how one rule decides.
 
 use std::path::Path;
@@ -22,22 +22,22 @@ mod requirements;
 mod sizes;
 pub(crate) mod tree;
 
-/// No choices: every rule runs.
+/// No options: every rule runs.
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
-/// How much a finding weighs.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
-    /// Worth knowing.
+    /// Information.
     Note,
-    /// Worth mending soon.
+    /// A defect to fix soon.
     Warning,
     /// Fails the run.
     Error,
 }
 
-/// What a rule says of one place.
+/// A finding of a rule.
 #[derive(Debug)]
 struct Finding {
     weight: Weight,
@@ -51,23 +51,23 @@ impl Finding {
         Self::error(&format!("{}:{}", file.path, file.line(at)), text)
     }
 
-    /// An error at a place that has no line.
+    /// An error without a line.
     fn error(place: &str, text: String) -> Self {
         Self { weight: Weight::Error, place: place.to_owned(), text }
     }
 
-    /// The same, not failing the run.
+    /// The same without failing the run.
     fn warning(place: &str, text: String) -> Self {
         Self { weight: Weight::Warning, place: place.to_owned(), text }
     }
 
-    /// Something to know.
+    /// A finding for information.
     fn note(place: &str, text: String) -> Self {
         Self { weight: Weight::Note, place: place.to_owned(), text }
     }
 }
 
-/// A rule: the name that invariants cite, and the check.
+/// A rule: the name that invariants refer to, and the check.
 struct Rule {
     name: &'static str,
     check: fn(&Tree) -> Result<Vec<Finding>>,
@@ -87,18 +87,18 @@ const RULES: &[Rule] = &[
     Rule { name: "machine-paths", check: machine_paths::check },
 ];
 
-/// What all rules say of a tree.
+/// The findings of all rules about a tree.
 struct Report {
     lines: Vec<String>,
     errors: usize,
 }
 
-/// Runs every rule over the workspace and says what it found.
+/// Runs every rule over the workspace and prints the findings.
 pub(crate) fn run(_: &Args) -> Result<()> {
     check(workspace::root())
 }
 
-/// Runs every rule over the tree at `root` and says what it found; an error when one of them is broken.
+/// Runs every rule over the tree at `root` and prints the findings; fails if one of them is an error.
 pub(crate) fn check(root: &Path) -> Result<()> {
     let report = report(root)?;
     for line in &report.lines {

@@ -1,11 +1,11 @@
-//! Names that say nothing of what a thing owns.
-//! Must not know: what would be a better one.
+//! Names that say nothing about the content of a module or type.
+//! Must not know: better names.
 
 use anyhow::Result;
 
 use super::{Finding, items, tree::Tree};
 
-/// Words that no module or type is named by, alone or within a longer name.
+/// Words that no name of a module or type may contain.
 const EMPTY: &[&str] = &["manager", "helper", "util", "common", "service"];
 
 /// Checks the modules and types of every Rust file.
@@ -22,14 +22,14 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The empty word in a name, also in the plural.
+/// The forbidden word in a name, also in the plural.
 fn empty_word(name: &str) -> Option<&'static str> {
     words(name).into_iter().find_map(|word| {
         EMPTY.iter().copied().find(|empty| word == *empty || word.strip_suffix('s') == Some(empty))
     })
 }
 
-/// `SessionManager` and `session_manager` are both `session`, `manager`.
+/// The words of a name: `SessionManager` and `session_manager` are both `session`, `manager`.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut after_lower = false;

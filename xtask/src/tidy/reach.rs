@@ -1,5 +1,5 @@
-//! Dead files: Rust source that no crate root reaches, so that nobody compiles it.
-//! Must not know: what is in a file beyond its modules.
+//! Dead files: Rust source that no crate root includes, so that it is never compiled.
+//! Must not know: the content of a file except its modules.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +12,10 @@ use super::{
     tree::{File, Tree},
 };
 
-/// Directories of which every file, and every `main.rs` one level down, is a crate root.
+/// Directories in which every file, and every `main.rs` one level down, is a crate root.
 const ROOT_DIRECTORIES: &[&str] = &["src/bin", "tests", "benches", "examples"];
 
-/// Walks from every crate root through `mod`, and names what it did not meet.
+/// Follows `mod` from every crate root, and reports the files that it did not reach.
 pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
     let mut met = BTreeSet::new();
     let mut open = Vec::new();
@@ -36,7 +36,7 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
         .collect())
 }
 
-/// The crate roots of one package: by convention, and as its manifest says.
+/// The crate roots of one package: by convention, and by its manifest.
 fn roots<'a>(tree: &'a Tree, manifest: &'a File) -> impl Iterator<Item = &'a File> {
     let package = manifest.directory();
     let table: Table = manifest.text.parse().unwrap_or_default();
@@ -68,7 +68,7 @@ fn within<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
     if directory.is_empty() { Some(path) } else { path.strip_prefix(directory)?.strip_prefix('/') }
 }
 
-/// The files that the `mod name;` of this file name.
+/// The files of the `mod name;` items of this file.
 fn modules<'a>(tree: &'a Tree, file: &File, is_root: bool) -> Vec<&'a File> {
     let stem = file.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs");
     let own =
@@ -87,7 +87,7 @@ fn modules<'a>(tree: &'a Tree, file: &File, is_root: bool) -> Vec<&'a File> {
         .collect()
 }
 
-/// The file that `#[path = "…"]` on a module gives.
+/// The file of `#[path = "…"]` on a module.
 fn path_attribute(file: &File, module: &OuterModule) -> Option<String> {
     let attributes = &file.text[module.attributes_at..module.at];
     let (_, value) = attributes.split_once("#[path")?;

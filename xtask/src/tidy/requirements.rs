@@ -1,7 +1,8 @@
-//! Every requirement of a protocol stands in the name of a test: `asp_43_…`, `asp_43_44_…` for two of them.
-//! Must not know: what a requirement asks for, or whether the test that names it is any good.
+//! Every requirement of a protocol is in the name of a test: `asp_43_…`, `asp_43_44_…` for two of them.
+//! Must not know: the content of a requirement, or the quality of its test.
 //!
-//! A number in a comment counts for nothing: nobody could say which test fails when the requirement is broken.
+//! A number in a comment does not count: it would not show which test fails when the requirement is
+//! violated.
 
 use std::collections::BTreeSet;
 
@@ -17,15 +18,16 @@ struct Protocol {
     name: &'static str,
     /// `ASP` of `ASP-43`.
     prefix: &'static str,
-    /// Numbers run from 1 to this one.
+    /// The highest number; numbers begin at 1.
     last: usize,
-    /// Where its tests stand.
+    /// The directories of its tests.
     places: &'static [&'static str],
-    /// A requirement that no test names fails the run; it is only a note while the protocol is being built.
+    /// Whether a requirement without a test fails the run; it is only a note while the protocol is being
+    /// built.
     complete: bool,
 }
 
-/// The protocols, each in the year it is built.
+/// The protocols.
 const PROTOCOLS: &[Protocol] = &[
     Protocol {
         name: "Agent Session Protocol",
@@ -51,7 +53,7 @@ const PROTOCOLS: &[Protocol] = &[
         name: "Agent-Channel Fan-Out",
         prefix: "FO",
         last: 96,
-        // What the memo asks of recipients, the client does.
+        // The client implements the memo's requirements on recipients.
         places: &["crates/kernel/", "crates/hub/", "crates/frames/", "crates/client/", "tests/blackbox/"],
         complete: true,
     },

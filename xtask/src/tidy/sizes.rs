@@ -1,16 +1,16 @@
-//! How large a file and a function may be.
-//! Must not know: what is in them.
+//! The size limits of files and functions.
+//! Must not know: their content.
 
 use anyhow::Result;
 
 use super::{Finding, items, tree::Tree};
 
-/// A file past this is worth splitting.
+/// A longer file should be split.
 const FILE_LINES_LARGE: usize = 400;
-/// A file past this does not pass.
+/// A longer file fails the run.
 const FILE_LINES_MAX: usize = 800;
-/// Lines of code in one function, its head and its closing brace counted; blanks, comments
-/// and lines of text alone are not.
+/// Most lines of code in one function, including its head and closing brace; blank lines, comments and
+/// lines of text alone do not count.
 const FUNCTION_LINES_MAX: usize = 70;
 
 /// Checks every Rust file.

@@ -1,4 +1,4 @@
-//! The files that the rules read, as they stand in the working tree.
+//! The files that the rules read, from the working tree.
 //! Must not know: any rule.
 
 use std::{
@@ -17,11 +17,11 @@ use crate::process;
 
 /// One text file of the repository.
 pub(crate) struct File {
-    /// From the root, with `/`.
+    /// The path from the root, with `/`.
     pub(crate) path: String,
-    /// As it stands.
+    /// The content.
     pub(crate) text: String,
-    /// For Rust: where its words and signs stand. Empty for everything else.
+    /// For Rust: the positions of its words and signs. Empty for other files.
     ranges: Vec<Range<usize>>,
 }
 
@@ -43,12 +43,12 @@ impl File {
         self.ranges.iter().map(token).collect()
     }
 
-    /// The line of a byte, the first being 1.
+    /// The line number of a byte, from 1.
     pub(crate) fn line(&self, at: usize) -> usize {
         self.text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1
     }
 
-    /// Lines within a span that hold a token that counts: so neither blank lines nor comments.
+    /// The number of lines within a span with a token that counts: neither blank lines nor comments.
     pub(crate) fn code_lines(&self, span: Range<usize>, counts: fn(&str) -> bool) -> usize {
         let blank = |byte| if byte == b'\n' { byte } else { b' ' };
         let mut code: Vec<u8> = self.text[span.clone()].bytes().map(blank).collect();
@@ -62,7 +62,7 @@ impl File {
         code.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count()
     }
 
-    /// Whether the whole file is test code, by its place or name.
+    /// Whether the whole file is test code, by its path or name.
     pub(crate) fn is_test_file(&self) -> bool {
         let of_tests = |part: &str| {
             let stem = part.trim_end_matches(".rs");
@@ -76,7 +76,7 @@ impl File {
         items::test_regions(&self.tokens())
     }
 
-    /// Whether a byte stands in test code.
+    /// Whether a byte is in test code.
     pub(crate) fn is_test(&self, at: usize) -> bool {
         self.is_test_file() || self.test_regions().iter().any(|region| region.contains(&at))
     }
@@ -89,21 +89,21 @@ impl File {
 
 /// The whole repository, without what Git ignores.
 pub(crate) struct Tree {
-    /// Where it stands.
+    /// The root directory.
     pub(crate) root: PathBuf,
     /// Every text file, by path.
     pub(crate) files: Vec<File>,
 }
 
 impl Tree {
-    /// Reads the working tree: what Git tracks or would track.
+    /// Reads the working tree: all files that Git tracks or would track.
     pub(crate) fn read(root: &Path) -> Result<Self> {
         let mut paths = listed_by_git(root).or_else(|_| walk(root, Path::new("")))?;
         paths.sort();
         let mut files = Vec::with_capacity(paths.len());
         for path in paths {
             let at = root.join(&path);
-            // Deleted but not yet committed, or a link into nothing.
+            // Deleted but not yet committed, or a dangling link.
             if !at.is_file() {
                 continue;
             }
@@ -140,7 +140,8 @@ fn listed_by_git(root: &Path) -> Result<Vec<String>> {
     Ok(listed.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
 }
 
-/// For a tree without Git, such as an unpacked archive: everything but the build directory and hidden databases.
+/// For a tree without Git, such as an unpacked archive: everything except the build directory and hidden
+/// directories.
 fn walk(root: &Path, below: &Path) -> Result<Vec<String>> {
     let mut paths = Vec::new();
     let at = root.join(below);

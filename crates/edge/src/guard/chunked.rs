@@ -4,32 +4,32 @@
 use super::Fault;
 use crate::config::{CHUNK_LINE_OCTETS_MAX, TRAILER_OCTETS_MAX};
 
-/// Hex digits of a chunk size; more are refused before they could overflow.
+/// Hex digits of a chunk size; more are refused, so that the size can't overflow.
 const SIZE_DIGITS_MAX: usize = 15;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// In the digits of the size.
     Size { digits: usize },
-    /// In an extension behind the size.
+    /// In an extension after the size.
     Extension,
-    /// Behind the CR of the size line.
+    /// After the CR of the size line.
     SizeEnd,
-    /// This much of the chunk is left.
+    /// In the data of the chunk.
     Data,
-    /// Behind the data: CR, then LF.
+    /// After the data: CR, then LF.
     DataEnd { cr: bool },
     /// In a trailer line, `at` bytes into it.
     Trailer { at: usize },
-    /// Behind the CR of a trailer line of this length.
+    /// After the CR of a trailer line of this length.
     TrailerEnd { length: usize },
 }
 
-/// A chunked body as far as it has been read.
+/// The scan of a chunked body.
 #[derive(Debug)]
 pub(super) struct ChunkScan {
     state: State,
-    /// The size of the chunk, then what is left of it.
+    /// The size of the chunk, then the rest of it.
     left: u64,
     /// Bytes of this size line, or of the trailer section.
     line: usize,
@@ -40,7 +40,7 @@ impl ChunkScan {
         Self { state: State::Size { digits: 0 }, left: 0, line: 0 }
     }
 
-    /// How many of these bytes belong to the body, and whether it is at its end.
+    /// The number of these bytes that belong to the body, and whether it has ended.
     pub(super) fn advance(&mut self, bytes: &[u8]) -> Result<(usize, bool), (usize, Fault)> {
         let mut at = 0;
         while at < bytes.len() {
@@ -62,7 +62,7 @@ impl ChunkScan {
         Ok((at, false))
     }
 
-    /// One byte of the framing; whether it was the last of the body.
+    /// Processes one byte of the framing; returns whether it was the last of the body.
     fn step(&mut self, b: u8) -> Result<bool, Fault> {
         self.line += 1;
         self.state = match (self.state, b) {

@@ -7,7 +7,7 @@ use plenary_kernel::{Class, Refusal};
 
 use crate::config::{HEAD_OCTETS_MAX, HEADERS_MAX, TRAILER_OCTETS_MAX};
 
-/// Why a connection ends (RFC 9112). Nothing here is ever passed on half.
+/// Why a connection ends (RFC 9112). Faulty input is never passed on in part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// A TLS greeting on a port that speaks plain HTTP.
@@ -22,7 +22,7 @@ pub enum Fault {
     /// HTTP/0.9, 2 or something else.
     #[error("this server speaks only HTTP/1.1 and HTTP/1.0")]
     Version,
-    /// CONNECT: this is no proxy.
+    /// CONNECT: this is not a proxy.
     #[error("this server is not a proxy")]
     Connect,
     /// A header line that begins with white space.
@@ -31,7 +31,7 @@ pub enum Fault {
     /// White space between a header's name and its colon.
     #[error("there is white space before the colon of a header")]
     SpaceBeforeColon,
-    /// A header line without a colon, or with a name that is no token.
+    /// A header line without a colon, or with a name that is not a token.
     #[error("a header name is malformed")]
     HeaderName,
     /// NUL, CR or another control character in a header value.
@@ -43,7 +43,7 @@ pub enum Fault {
     /// More than one Host.
     #[error("there is more than one Host header")]
     HostRepeated,
-    /// A Host that is no host.
+    /// A Host that is not a valid host.
     #[error("the Host header is malformed")]
     Host,
     /// Content-Length and Transfer-Encoding together.
@@ -61,7 +61,7 @@ pub enum Fault {
     /// A WebSocket handshake with a body.
     #[error("a WebSocket handshake has no body")]
     UpgradeBody,
-    /// The head is over its size.
+    /// The head is too large.
     #[error("the header section is larger than {HEAD_OCTETS_MAX} bytes")]
     HeadTooLarge,
     /// The head has too many lines.
@@ -73,7 +73,7 @@ pub enum Fault {
     /// The chunked framing is broken.
     #[error("the chunked framing of the body is malformed")]
     Chunk,
-    /// The trailer section is over its size.
+    /// The trailer section is too large.
     #[error("the trailer section is larger than {TRAILER_OCTETS_MAX} bytes")]
     TrailersTooLarge,
     /// The body did not arrive in time.
@@ -82,7 +82,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The fault as a normal "no".
+    /// The refusal for the client.
     #[must_use]
     pub fn refusal(self) -> Refusal {
         let (class, code) = match self {
@@ -112,7 +112,7 @@ impl Fault {
         Refusal::new(class, code, format!("Malformed HTTP: {self}."))
     }
 
-    /// The fault that ended a body, where one did.
+    /// The fault that ended a body, if it is the cause of the error.
     #[must_use]
     pub fn within(error: &(dyn Error + 'static)) -> Option<Self> {
         let mut next = Some(error);

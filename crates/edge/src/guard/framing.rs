@@ -7,7 +7,7 @@ use super::{
     head::{Body, HeadScan},
 };
 
-/// Where in a request the connection stands.
+/// The position of the connection within a request.
 #[derive(Debug)]
 enum State {
     Head(HeadScan),
@@ -16,35 +16,35 @@ enum State {
     Upgrade,
 }
 
-/// The requests of one connection, as far as their bytes have come.
+/// The requests of one connection, as far as they were scanned.
 #[derive(Debug)]
 pub(super) struct RequestScanner {
     state: State,
-    /// Heads that were let pass.
+    /// Complete heads so far.
     heads: u32,
-    /// Bytes of bodies that were let pass.
+    /// Bytes of bodies so far.
     body_octets: u64,
 }
 
-/// What a scan came to; `passed` bytes from the start are good to hand on.
+/// The result of a scan; the first `passed` bytes may be passed on.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ScanResult {
     pub(super) passed: usize,
     pub(super) then: NextStep,
 }
 
-/// What to do with the bytes behind those that passed.
+/// What to do with the bytes after the passed ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NextStep {
     /// There are none.
     Go,
-    /// They begin a head; hold them until it is complete, and give them again from its first byte.
+    /// They begin a head: hold them until it is complete, and scan again from its first byte.
     Hold,
-    /// They stand behind a WebSocket handshake; hold them until it is answered.
+    /// They follow a WebSocket handshake: hold them until it is answered.
     Upgrade,
-    /// The head that begins there is refused.
+    /// The head that they begin is refused.
     RefuseHead(Fault),
-    /// The body that goes on there is refused.
+    /// The body that they continue is refused.
     RefuseBody(Fault),
 }
 
@@ -61,12 +61,12 @@ impl RequestScanner {
         self.body_octets
     }
 
-    /// Whether a body is under way.
+    /// Whether a body is in progress.
     pub(super) const fn in_body(&self) -> bool {
         matches!(self.state, State::Length(_) | State::Chunked(_))
     }
 
-    /// The WebSocket handshake was declined: what follows is a head again.
+    /// The WebSocket handshake was declined: the next bytes are a head again.
     pub(super) fn resume(&mut self) {
         self.state = State::Head(HeadScan::default());
     }

@@ -6,10 +6,10 @@ use memchr::memchr;
 use super::Fault;
 use crate::config::{HEAD_OCTETS_MAX, HEADERS_MAX};
 
-/// A method of our own, in which the guard tells the server side of a fault; refused from clients.
+/// An internal method, with which the guard reports a fault to the server side; refused from clients.
 pub(crate) const STAND_IN_METHOD: &str = "PLENARY-FAULT";
 
-/// How the bytes behind a head are framed.
+/// The framing of the bytes after a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
     None,
@@ -19,7 +19,7 @@ pub(super) enum Body {
     Upgrade,
 }
 
-/// A head as far as it has been read; `advance` goes on where it stopped.
+/// The scan of a head; `advance` continues where it stopped.
 #[derive(Debug, Default)]
 pub(super) struct HeadScan {
     at: usize,
@@ -33,8 +33,8 @@ pub(super) struct HeadScan {
 }
 
 impl HeadScan {
-    /// Takes up the whole head as far as it has come, from its first byte. Its length and what follows it once it
-    /// is complete; `None` while it is not.
+    /// Scans the head, given from its first byte. Returns its length and the framing after it once it is
+    /// complete; `None` before.
     pub(super) fn advance(&mut self, bytes: &[u8]) -> Result<Option<(usize, Body)>, Fault> {
         loop {
             let rest = &bytes[self.at..];
@@ -47,7 +47,7 @@ impl HeadScan {
             let Some((b'\r', line)) = rest[..end].split_last() else { return Err(Fault::BareLineFeed) };
             self.at += end + 1;
             if self.lines == 0 {
-                // One empty line before a request is let pass (RFC 9112 section 2.2).
+                // One empty line before a request is allowed (RFC 9112 section 2.2).
                 if line.is_empty() && !self.blank_before {
                     self.blank_before = true;
                     continue;
@@ -65,7 +65,7 @@ impl HeadScan {
         }
     }
 
-    /// What is already wrong with a head whose last line has not ended.
+    /// The fault of a head whose last line is not complete, if it has one already.
     fn incomplete(&self, bytes: &[u8]) -> Result<(), Fault> {
         if bytes.len() >= HEAD_OCTETS_MAX {
             return Err(Fault::HeadTooLarge);
@@ -119,7 +119,7 @@ impl HeadScan {
         if value.iter().fold(false, |bad, b| bad | ((*b < 0x20) & (*b != b'\t')) | (*b == 0x7f)) {
             return Err(Fault::HeaderValue);
         }
-        // Only these decide where the request ends or for whom it is.
+        // Only these determine the end of the request or its recipient.
         match name.len() {
             4 if name.eq_ignore_ascii_case(b"host") => self.host(value.trim_ascii()),
             7 if name.eq_ignore_ascii_case(b"upgrade") => {

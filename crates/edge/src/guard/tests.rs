@@ -10,7 +10,7 @@ use super::{
 
 const GOOD_HEAD: &str = "GET / HTTP/1.1\r\nHost: a\r\n";
 
-/// Everything that passes when the bytes come in these pieces, and what it ends with.
+/// The bytes that pass if the input comes in these pieces, and the error at its end.
 fn run<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, NextStep) {
     let mut framing = RequestScanner::new();
     let (mut passed, mut held) = (Vec::new(), Vec::new());

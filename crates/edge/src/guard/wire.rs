@@ -15,7 +15,7 @@ use plenary_kernel::Share;
 use super::Fault;
 use crate::{answers::Payer, reader::WriteProgress};
 
-/// What the guard waits for.
+/// The input that the guard waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GuardState {
     /// The first byte of a head.
@@ -24,11 +24,11 @@ pub(crate) enum GuardState {
     Head,
     /// More of a body that the server is reading.
     Body,
-    /// Nothing that the peer owes.
+    /// Nothing from the peer.
     Ours,
 }
 
-/// How a WebSocket handshake was answered.
+/// The answer to a WebSocket handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Upgrade {
     Open,
@@ -36,7 +36,7 @@ pub(crate) enum Upgrade {
     Declined,
 }
 
-/// The state that both ends see.
+/// The state that both ends share.
 #[derive(Debug, Default)]
 pub(crate) struct Wire {
     waiting: AtomicU8,
@@ -69,7 +69,7 @@ impl Wire {
         self.overdue.store(false, Relaxed);
     }
 
-    /// What the peer owes at this moment: nothing of its next request while this one is being answered.
+    /// The input that the peer owes now: nothing of its next request while this one is being answered.
     pub(crate) fn waiting(&self) -> GuardState {
         match self.waiting.load(Relaxed) {
             0 | 1 if self.serving.load(Relaxed) => GuardState::Ours,
@@ -80,7 +80,7 @@ impl Wire {
         }
     }
 
-    /// Heads that came complete.
+    /// Complete heads so far.
     pub(crate) fn heads(&self) -> u32 {
         self.heads.load(Relaxed)
     }
@@ -90,12 +90,12 @@ impl Wire {
         self.body_octets.load(Relaxed)
     }
 
-    /// From the call of the service until the reply's body is handed over.
+    /// Set from the call of the service until the reply's body is passed on.
     pub(crate) fn set_serving(&self, serving: bool) {
         self.serving.store(serving, Relaxed);
     }
 
-    /// The deadline of what the guard waits for has passed; forgotten as soon as it moves on.
+    /// Notes that the deadline of the awaited input has passed; cleared when the input continues.
     pub(crate) fn set_overdue(&self) {
         self.overdue.store(true, Relaxed);
     }
@@ -104,19 +104,19 @@ impl Wire {
         self.overdue.load(Relaxed)
     }
 
-    /// What a write came to: how many bytes the peer's buffer has taken, or none yet.
+    /// Notes a write: the bytes that were accepted, and whether it waits for the peer.
     pub(crate) fn wrote(&self, bytes: usize, is_stalled: bool) {
         self.write_stalled.store(is_stalled, Relaxed);
         self.written.store(self.written.load(Relaxed).wrapping_add(bytes as u64), Relaxed);
     }
 
-    /// What was written so far, and whether the last write waits for the peer to read.
+    /// The bytes written so far, and whether the last write waits for the peer to read.
     pub(crate) fn output(&self) -> WriteProgress {
         WriteProgress { bytes: self.written.load(Relaxed), is_stalled: self.write_stalled.load(Relaxed) }
     }
 
     pub(super) fn set_head_fault(&self, fault: Fault) {
-        // The first one counts: nothing that comes after it is read.
+        // The first one counts: no later input is read.
         let _ = self.head_fault.set(fault);
     }
 
@@ -124,12 +124,12 @@ impl Wire {
         let _ = self.body_fault.set(fault);
     }
 
-    /// What is wrong with the head that the stand-in stands for.
+    /// The fault of the head that the internal request replaces.
     pub(crate) fn head_fault(&self) -> Option<Fault> {
         self.head_fault.get().copied()
     }
 
-    /// What was wrong with the body of the request that is being answered.
+    /// The fault of the body of the current request.
     pub(crate) fn body_fault(&self) -> Option<Fault> {
         self.body_fault.get().copied()
     }
@@ -142,7 +142,7 @@ impl Wire {
         }
     }
 
-    /// Remembers the task to wake when the handshake is answered.
+    /// Sets the task to wake when the handshake is answered.
     pub(super) fn on_upgrade(&self, waker: &Waker) {
         *self.upgrade_waker.lock() = Some(waker.clone());
     }
@@ -151,7 +151,7 @@ impl Wire {
         self.upgrade.store(0, Relaxed);
     }
 
-    /// The handshake was answered.
+    /// Notes the answer to the handshake.
     pub(crate) fn answer_upgrade(&self, accepted: bool) {
         self.upgrade.store(if accepted { 1 } else { 2 }, Relaxed);
         let waker = self.upgrade_waker.lock().take();
@@ -160,7 +160,7 @@ impl Wire {
         }
     }
 
-    /// The body of the request under way has not come to its end yet, or has.
+    /// Notes whether the body of the current request is incomplete.
     pub(crate) fn set_body_open(&self, is_open: bool) {
         self.body_open.store(is_open, Relaxed);
     }
@@ -169,14 +169,14 @@ impl Wire {
         self.body_open.load(Relaxed)
     }
 
-    /// Keeps a WebSocket's place among the live streams for as long as the connection is there.
+    /// Keeps a WebSocket's slot among the live streams as long as the connection exists.
     pub(crate) fn keep_stream(&self, place: Option<Share<Payer>>) {
         if let Some(place) = place {
             let _ = self.stream.set(place);
         }
     }
 
-    /// Keeps a body that no handler has read to its end, and gives back the one that was kept.
+    /// Keeps a body that no handler has read to its end, and returns the one that was kept.
     pub(crate) fn keep_unread(&self, body: Option<Incoming>) -> Option<Incoming> {
         std::mem::replace(&mut *self.unread.lock(), body)
     }

@@ -1,5 +1,6 @@
-//! Bodies of HTTP/2: what a peer sends comes as fast as in HTTP/1.1, and what it is sent waits until it has room.
-//! Must not know: what they contain.
+//! Bodies of HTTP/2: a request body must arrive as fast as in HTTP/1.1, and a reply waits until the peer
+//! has space.
+//! Must not know: their content.
 
 use std::{
     error::Error,
@@ -21,7 +22,7 @@ use crate::{
     serving::Reply,
 };
 
-/// A request's body, which must come as fast as one of HTTP/1.1.
+/// A request's body, which must arrive as fast as in HTTP/1.1.
 pub(super) struct TimedBody {
     body: Incoming,
     config: Arc<Config>,
@@ -74,7 +75,7 @@ impl HttpBody for TimedBody {
     }
 }
 
-/// The body of a reply, piece by piece: hyper asks for the next one when the peer has room beyond the last.
+/// The body of a reply, piece by piece: hyper requests the next piece when the peer has space for more.
 pub(super) struct WatchedReply {
     reply: Reply,
     rest: Bytes,
@@ -116,7 +117,8 @@ impl HttpBody for WatchedReply {
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
-    /// Only an empty one: hyper forgets a body that says so with its last piece, before the peer has room for it.
+    /// True only for an empty body: hyper drops a body that reports its end with its last piece, before
+    /// the peer has space for it.
     fn is_end_stream(&self) -> bool {
         !self.has_begun && self.reply.is_end_stream()
     }

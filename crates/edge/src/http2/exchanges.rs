@@ -1,5 +1,5 @@
-//! The requests under way on a connection of HTTP/2, and what its peer owes of them.
-//! Must not know: frames; what a request means.
+//! The current requests on an HTTP/2 connection, and their deadlines.
+//! Must not know: frames; the meaning of a request.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -14,19 +14,19 @@ use crate::{
     reader::{Reader, WriteProgress},
 };
 
-/// What becomes of the connection.
+/// The decision about the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Stays,
-    /// Nothing was asked for too long.
+    /// There was no request for too long.
     Idle,
-    /// A peer does not read, takes back what it asks, or others need the room that its answers take.
+    /// The peer does not read, cancels too many requests, or others need its budget.
     Cut,
 }
 
-/// All of them.
+/// All current requests of a connection.
 pub(super) struct Exchanges {
-    /// The connection is the place of one; each further one needs its own.
+    /// The connection counts for one request; each further one needs a place of its own.
     places: Places,
     table: Mutex<Table>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Exchanges {
 struct Table {
     open: HashMap<u64, Exchange>,
     begun: u64,
-    /// How many ended before their answer since the connection was looked at.
+    /// The number of requests that ended before their answer since the last check.
     abandoned: u32,
     idle_since: Instant,
 }
@@ -44,7 +44,7 @@ struct Exchange {
     written: WriteProgress,
 }
 
-/// One of them, until it is dropped.
+/// One request, until it is dropped.
 pub(super) struct OpenExchange {
     all: Arc<Exchanges>,
     number: u64,
@@ -59,7 +59,8 @@ impl Exchanges {
         Arc::new(Self { places, table: Mutex::new(table) })
     }
 
-    /// Begins one; it is refused past the limits of connections, and where too many were taken back.
+    /// Begins a request; it is refused beyond the limits of connections, and after too many cancelled
+    /// ones.
     pub(super) fn begin(self: &Arc<Self>, allowance: Allowance) -> (OpenExchange, Result<(), Refusal>) {
         let mut table = self.table.lock();
         let permit = (!table.open.is_empty()).then(|| self.places.take());
@@ -93,12 +94,12 @@ impl Exchanges {
 }
 
 impl OpenExchange {
-    /// From here on its end is no loss.
+    /// Notes the answer: an end after this does not count as cancelled.
     pub(super) fn answered(&mut self) {
         self.is_answered = true;
     }
 
-    /// So much more was written, and whether it waits for the peer to make room.
+    /// Notes written bytes, and whether they wait for space at the peer.
     pub(super) fn wrote(&self, bytes: usize, is_stalled: bool) {
         if let Some(exchange) = self.all.table.lock().open.get_mut(&self.number) {
             exchange.written = WriteProgress { bytes: exchange.written.bytes + bytes as u64, is_stalled };

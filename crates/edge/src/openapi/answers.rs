@@ -12,14 +12,14 @@ use crate::{
     operation::{Auth, OperationDoc, SchemaOf},
 };
 
-/// What the edge refuses in the house form, whatever the operation: broken HTTP, a page of somebody else, a head that
-/// came too slowly or is too large, too much at once, and a bug of ours.
+/// The edge's refusals in the common form, for every operation: invalid HTTP, a foreign page, a head
+/// that is too slow or too large, too many requests, and an internal error.
 const OF_THE_EDGE: &[u16] = &[400, 403, 408, 429, 431, 500, 503];
-/// What any body may be refused for: it ended early, came too slowly, is too large, or is compressed.
+/// Refusals of any body: it ended early, came too slowly, is too large, or is compressed.
 const OF_A_BODY: &[u16] = &[400, 408, 413, 415];
-/// What becomes of an operation where the store is in trouble.
+/// The answers of an operation if the store fails.
 const OF_THE_STORE: &[u16] = &[500, 503];
-/// The same, where it writes; and its owner may have used up what it may store.
+/// The same for a writing operation, also beyond its owner's quota.
 const OF_WRITING: &[u16] = &[403, 507];
 
 const EVENT_STREAM: &str = "text/event-stream";
@@ -59,7 +59,7 @@ impl Answers {
         responses.into()
     }
 
-    /// A reference to an answer that others have too.
+    /// A reference to an answer that several operations share.
     fn share(&mut self, status: u16, room: Option<&Value>, schemas: &mut Schemas) -> Value {
         let forms = forms(status, room, schemas);
         let names: Vec<_> = forms.iter().map(form_name).collect();
@@ -102,12 +102,13 @@ fn successes(doc: &OperationDoc, schemas: &mut Schemas) -> Map<String, Value> {
     responses
 }
 
-/// A body of this type. What a schema says of a stream of events is said of each event, and those are told in words.
+/// A body of this type. The schema of a stream of events would apply to each event, and those are
+/// described in words.
 fn media(media_type: &str, schema: &Value) -> Value {
     if media_type == EVENT_STREAM { json!({}) } else { json!({"schema": schema}) }
 }
 
-/// What an operation may refuse in its room's form without listing it.
+/// The refusals in its room's form that an operation need not list.
 fn implied(doc: &OperationDoc) -> BTreeSet<u16> {
     let mut statuses = BTreeSet::new();
     if doc.request.is_some() {
@@ -124,7 +125,7 @@ fn implied(doc: &OperationDoc) -> BTreeSet<u16> {
     statuses
 }
 
-/// In which forms a status is refused: the room's, the house's, or either.
+/// The forms of a refusal with this status: the room's, the common one, or either.
 fn forms(status: u16, room: Option<&Value>, schemas: &mut Schemas) -> Vec<Value> {
     let house: SchemaOf = |generator| generator.subschema_for::<ErrorBody<'static>>();
     let mut forms: Vec<Value> = room.cloned().into_iter().collect();

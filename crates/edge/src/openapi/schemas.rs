@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 
 use crate::operation::SchemaOf;
 
-/// Where definitions stand.
+/// The path of the definitions.
 const GIVEN: &str = "#/components/schemas/";
-/// Where those of requests stand until both are known.
+/// The path of the definitions of requests until both kinds are known.
 const TAKEN: &str = "#/components/taken/";
-/// Put behind the name of a request's type whose answers look different.
+/// The suffix of a request's type if its definition as a response differs.
 const TAKEN_SUFFIX: &str = "Sent";
 
-/// Collects the types that are referred to.
+/// Collects the referenced types.
 pub(super) struct Schemas {
     given: SchemaGenerator,
     taken: SchemaGenerator,
@@ -37,17 +37,17 @@ impl Schemas {
         }
     }
 
-    /// Of what the server sends.
+    /// The schema of a type that the server sends.
     pub(super) fn given(&mut self, schema: SchemaOf) -> Value {
         schema(&mut self.given).into()
     }
 
-    /// Of what it is sent.
+    /// The schema of a type that the server receives.
     pub(super) fn taken(&mut self, schema: SchemaOf) -> Value {
         schema(&mut self.taken).into()
     }
 
-    /// Every definition by its name. What refers to those of requests is pointed to where they stand in the end.
+    /// All definitions by name. References to those of requests are changed to their final place.
     pub(super) fn define(mut self, paths: &mut Value) -> Value {
         let mut defined = self.given.take_definitions(true);
         let taken = self.taken.take_definitions(true);
@@ -61,7 +61,7 @@ impl Schemas {
     }
 }
 
-/// The names under which requests and answers have two schemas, or schemas that refer to such.
+/// The names with two schemas, for requests and responses, and those whose schemas refer to such names.
 fn differing(given: &Map<String, Value>, taken: &Map<String, Value>) -> BTreeSet<String> {
     let mut differing = BTreeSet::new();
     loop {
@@ -85,7 +85,7 @@ fn placed(name: &str, differing: &BTreeSet<String>) -> String {
     if differing.contains(name) { format!("{name}{TAKEN_SUFFIX}") } else { name.to_owned() }
 }
 
-/// Points references to definitions of requests to where these stand in the end.
+/// Changes references to definitions of requests to their final place.
 fn redirect(value: &mut Value, differing: &BTreeSet<String>) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| redirect(item, differing)),

@@ -11,7 +11,7 @@ use tokio::{
 
 use crate::harness::{PATIENCE, Server, request, start};
 
-/// Long enough for a client on a busy machine to say what it wants to.
+/// Long enough for a client on a busy machine to send its request.
 const SHORT: Duration = Duration::from_millis(300);
 
 #[tokio::test]
@@ -30,7 +30,7 @@ async fn a_head_that_drips_is_408_all_the_same() {
     assert_eq!(timeout(PATIENCE, dripping(&server)).await.unwrap(), 408);
 }
 
-/// The status that a client gets which sends a byte of a header every few milliseconds.
+/// The status for a client that sends a byte of a header every few milliseconds.
 async fn dripping(server: &Server) -> u16 {
     let mut client = TcpStream::connect(server.address).await.unwrap();
     client.write_all(b"GET /ok HTTP/1.1\r\nHost: a\r\nX: ").await.unwrap();

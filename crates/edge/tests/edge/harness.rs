@@ -19,7 +19,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Nothing here takes longer, unless it is broken.
+/// The time limit of each step.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Bytes of the answer at `/large`.
@@ -48,7 +48,7 @@ async fn panics() -> Response {
     panic!("on purpose")
 }
 
-/// A stream of events on which nothing happens.
+/// A stream without events.
 async fn events() -> Response {
     let silence = futures_util::stream::pending::<Result<&str, std::convert::Infallible>>();
     let beginning = futures_util::stream::iter([Ok(": begins\n\n")]);
@@ -106,12 +106,12 @@ impl Server {
         Client::new(TcpStream::connect(self.address).await.unwrap())
     }
 
-    /// Until a request waits at the gate.
+    /// Waits until a request is at the gate.
     pub(crate) async fn arrival(&self) {
         timeout(PATIENCE, self.arrived.acquire()).await.unwrap().unwrap().forget();
     }
 
-    /// Until the metrics say so.
+    /// Waits until the metrics contain the line.
     pub(crate) async fn counts(&self, line: &str) {
         let mut look = interval(Duration::from_millis(5));
         let seen = async {
@@ -122,7 +122,7 @@ impl Server {
         timeout(PATIENCE, seen).await.expect(line);
     }
 
-    /// The answer to one request on a connection of its own, and whether the server closed behind it.
+    /// The answer to one request on a separate connection, and whether the server closed it afterwards.
     pub(crate) async fn once(&self, request: &[u8]) -> Reply {
         let mut client = self.connect().await;
         client.send(request).await;
@@ -136,7 +136,7 @@ pub(crate) struct Client<IO> {
     buffer: Vec<u8>,
 }
 
-/// A reply as it came.
+/// A reply as received.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -183,13 +183,13 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Client<IO> {
         self.buffer.drain(..length).collect()
     }
 
-    /// Some bytes, thrown away; how many, and none at the end.
+    /// Reads and drops some bytes; returns their number, 0 at the end.
     pub(crate) async fn some(&mut self) -> usize {
         self.buffer.clear();
         self.more().await
     }
 
-    /// How many bytes come until the end.
+    /// The number of bytes until the end.
     pub(crate) async fn rest(&mut self) -> usize {
         let mut rest = 0;
         loop {
@@ -200,7 +200,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Client<IO> {
         }
     }
 
-    /// Nothing more comes but the end.
+    /// Checks that only the end follows.
     pub(crate) async fn closed(&mut self) {
         while self.more().await != 0 {}
         assert_eq!(String::from_utf8_lossy(&self.buffer), "");

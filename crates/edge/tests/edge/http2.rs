@@ -38,7 +38,7 @@ where
     speak_with_room(io, 64 << 10).await
 }
 
-/// With so much room for each answer.
+/// With this budget for each answer.
 async fn speak_with_room<IO>(io: IO, bytes: u32) -> (Sender, JoinHandle<hyper::Result<()>>)
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -91,7 +91,7 @@ async fn requests_of_one_connection_do_not_wait_for_each_other() {
     assert_eq!(waits.await.unwrap(), "through");
 }
 
-/// Whoever speaks HTTP/1.1 gets it: nothing changes for browsers.
+/// A client that supports HTTP/1.1 gets it: nothing changes for browsers.
 #[tokio::test]
 async fn over_tls_http2_is_for_those_that_speak_nothing_else() {
     let pair = pair("http2");
@@ -149,7 +149,7 @@ async fn a_head_has_the_limits_of_http1() {
     assert_eq!(text(send(&mut sender, get("/ok")).await).await, "ok");
 }
 
-/// A body of which nothing ever comes.
+/// A body without any data or end.
 struct Silent;
 
 impl Body for Silent {
@@ -262,7 +262,7 @@ async fn who_asks_nothing_is_let_go_and_a_stop_lets_requests_finish() {
     assert_eq!(timeout(PATIENCE, server.served).await.unwrap().unwrap(), StopReport { cut: 0 });
 }
 
-/// Live streams of one connection count each by itself.
+/// Each live stream of one connection counts separately.
 #[tokio::test]
 async fn live_streams_have_their_share() {
     let server = start(Config { streams_max: 2, streams_per_payer_max: 2, ..Config::default() });

@@ -71,7 +71,7 @@ async fn past_the_connection_limit_a_client_is_told_and_closed() {
     assert_eq!((reply.status, reply.code().as_str()), (503, "too_many_connections"));
     third.closed().await;
     assert!(server.metrics.render().contains("plenary_http_connections_refused_total 1"));
-    // A place that is given back can be taken again.
+    // A released place can be used again.
     drop(second);
     loop {
         if server.once(&request("GET", "/ok", "Connection: close\r\n", "")).await.status == 200 {

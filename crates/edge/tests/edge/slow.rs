@@ -34,7 +34,7 @@ async fn the_answers_of_slow_readers_hold_no_more_than_the_budget() {
     assert_eq!((reply.status, reply.code().as_str()), (429, "overloaded"));
     assert_eq!(reply.header("retry-after"), Some("1"));
     assert_eq!(server.once(&request("GET", "/ok", "", "")).await.status, 200, "what is small passes");
-    // Room that is given back can be taken again, also by whoever hung up with the answer half read.
+    // Released budget can be used again, also that of a client that hung up with its answer half read.
     drop(second);
     let mut look = interval(Duration::from_millis(5));
     while server.once(&request("GET", "/large", "Connection: close\r\n", "")).await.status != 200 {

@@ -13,7 +13,7 @@ use tower::ServiceExt;
 
 const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
-/// What the operations below answer: whom they saw as the caller's span.
+/// The reply of the operations below: the caller's span that they saw.
 async fn show(CallerSpan(caller): CallerSpan) -> String {
     tracing::warn!("within the handler");
     caller.map(|caller| format!("{caller} {}", caller.state())).unwrap_or_default()
@@ -106,7 +106,7 @@ async fn off_the_caller_is_not_even_read() {
     assert_eq!(get(&router, "/things/7", &[("traceparent", CALLER)]).await, "");
 }
 
-/// Where the lines of a test go.
+/// The log lines of a test.
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
 

@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::harness::{Client, request, start};
 
-/// A certificate for `localhost` and its key in files of their own.
+/// A certificate for `localhost` and its key, in two files.
 pub(crate) struct Pair {
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,

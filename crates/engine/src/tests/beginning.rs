@@ -13,7 +13,7 @@ use super::hall::{
 };
 use crate::{Command, Decision, ExecuteError, Executed, Facts, KeyUse, Room};
 
-/// Opens a hall that is not there yet; the answer says whether it was this one, and how many seats there are.
+/// Opens a new hall; the reply says whether this command did it, and the number of seats.
 pub(super) struct Open(pub(super) usize);
 
 impl Command<Hall> for Open {
@@ -42,7 +42,7 @@ impl Command<Hall> for Open {
 
 pub(super) type Began = Result<Executed<(bool, usize)>, ExecuteError<SeatRefusal>>;
 
-/// Begins in a task of its own, and lets it get as far as it can.
+/// Begins in a separate task, and lets it run until it must wait.
 pub(super) async fn begin(
     halls: &Halls,
     seats: usize,
@@ -144,7 +144,7 @@ async fn a_stream_that_is_being_begun_is_not_there_yet() {
     closed.await.unwrap().unwrap();
     let written = written(halls.log()).await;
     match seat.await.unwrap() {
-        // It was refused on the empty stream before that was begun: nobody was told of it yet.
+        // It was refused on the empty stream before that was begun: no caller has the answer yet.
         Err(ExecuteError::Rejected(SeatRefusal::Full)) => assert_eq!(written, ["Opened 2", "Closed "]),
         answer => panic!("{answer:?}"),
     }

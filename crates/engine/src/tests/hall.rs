@@ -80,7 +80,7 @@ impl Room for Hall {
             HallEvent::Sung => panic!("what does not fold is never folded"),
         }
     }
-    /// Whoever takes a seat pays for it; the names of owners and of guests are one here.
+    /// The guest of a seat pays for it; owners and guests have the same names here.
     fn payer(_: &str, _: &HallState, event: &HallEvent) -> Option<OwnerName> {
         match event {
             HallEvent::Taken(who) => who.parse().ok(),
@@ -97,7 +97,7 @@ impl Room for Hall {
     }
 }
 
-/// Why somebody gets no seat.
+/// Why a guest gets no seat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SeatRefusal {
     Closed,
@@ -105,7 +105,7 @@ pub(super) enum SeatRefusal {
     Banned,
 }
 
-/// Something that happens between the look at the facts and the decision, once.
+/// An action that runs once between the read of the facts and the decision.
 pub(super) type Between = Box<dyn Fn() -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// Takes a seat; the answer is the version of the event.
@@ -131,12 +131,12 @@ pub(super) fn bans() -> StreamName {
     StreamName::new("toy.bans", ID)
 }
 
-/// Puts somebody on the list of the banned.
+/// Bans a visitor.
 pub(super) async fn ban(log: &Log, who: &str) {
     add(log, &bans(), "Banned", who).await;
 }
 
-/// Writes an event past every room.
+/// Writes an event without the engine.
 pub(super) async fn add(log: &Log, stream: &StreamName, kind: &'static str, text: &str) {
     let events = vec![(stream.clone(), new(kind, text))];
     let outcome = log.append(Batch { events, ..Batch::default() }).await.unwrap();
@@ -207,14 +207,14 @@ impl Command<Hall> for Do {
     }
 }
 
-/// Opens another hall for somebody who has a seat in this one.
+/// Opens another hall for a guest who has a seat in this one.
 pub(super) struct OpenFor(pub(super) Halls, pub(super) &'static str);
 
 impl Command<Hall> for OpenFor {
     const NAME: &'static str = "open_for";
     type Reply = ();
     type Rejection = SeatRefusal;
-    /// Whether that one has a seat.
+    /// Whether that guest has a seat.
     type Facts = bool;
     async fn facts(&self, _: &HallState) -> Result<Facts<bool>, Fault> {
         let LookedUp { state, version, upon, .. } = self.0.look_up(ID).await?;
@@ -240,7 +240,7 @@ pub(super) fn closing() -> Do {
     Do(vec![HallEvent::Closed])
 }
 
-/// A millisecond goes by with every stamp.
+/// Each stamp is a millisecond later than the one before.
 #[derive(Debug, Default)]
 pub(super) struct CountingClock(AtomicU64);
 
@@ -272,7 +272,7 @@ pub(super) fn rigged(store: &Store, shared: bool) -> (Halls, FaultControl) {
     (halls(&log), rigging)
 }
 
-/// Asks in a task of its own, and lets it get as far as it can.
+/// Runs a command in a separate task, until it must wait.
 pub(super) async fn ask<C: Command<Hall> + 'static>(
     halls: &Halls,
     command: C,
@@ -287,7 +287,7 @@ where
     task
 }
 
-/// Everybody gets as far as they can.
+/// Lets all tasks run until they must wait.
 pub(super) async fn idle() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
@@ -310,7 +310,7 @@ pub(super) async fn written(log: &Log) -> Vec<String> {
     }
 }
 
-/// What was refused, and nothing else.
+/// The rejection; fails for any other error.
 pub(super) fn refused<T: std::fmt::Debug, J>(answer: Result<Executed<T>, ExecuteError<J>>) -> J {
     match answer {
         Err(ExecuteError::Rejected(no)) => no,

@@ -15,13 +15,13 @@ use crate::{ExecuteError, Executed};
 enum Step {
     /// A process begins the stream with this number of seats.
     Begin(usize, usize),
-    /// A process opens it the ordinary way.
+    /// A process opens it with an ordinary command.
     Execute(usize, usize),
-    /// Somebody takes a seat at a process.
+    /// A visitor takes a seat at a process.
     Take(usize),
-    /// A process looks at it.
+    /// A process reads it.
     Look(usize),
-    /// The writer of a process goes on.
+    /// The writer of a process continues.
     Release(usize),
 }
 
@@ -43,9 +43,9 @@ struct Interleaving {
     processes: [(Halls, FaultControl); 2],
     opened: Vec<JoinHandle<Began>>,
     taken: Vec<JoinHandle<Result<Executed<Version>, ExecuteError<SeatRefusal>>>>,
-    /// The seats that somebody saw.
+    /// The seats that a reader saw.
     seen: Vec<usize>,
-    /// Those who are shown what is on disk, and may have to wait for it.
+    /// The readers of the state on disk, which may have to wait.
     shown: Vec<JoinHandle<usize>>,
 }
 
@@ -80,7 +80,7 @@ impl Interleaving {
         }
     }
 
-    /// Everybody gets an answer, and the answers are what was written.
+    /// Every caller gets an answer, and the answers match the written events.
     async fn end(mut self, order: &[Step]) {
         let mut replies = Vec::new();
         for task in self.shown {
@@ -129,7 +129,7 @@ async fn in_every_order_one_of_those_that_begin_a_stream_does() {
 
 #[tokio::test(start_paused = true)]
 async fn in_every_order_nobody_sees_a_beginning_that_was_none() {
-    // Nothing else happens at the process that is looked at: what is decided on a known state runs ahead of the disk.
+    // Nothing else happens at the reading process: a decision on a known state runs ahead of the disk.
     let steps = [Step::Begin(0, 1), Step::Begin(1, 2), Step::Look(0), Step::Take(1)];
     play(&[&steps[..], &[Step::Release(0), Step::Release(1)]].concat()).await;
 }

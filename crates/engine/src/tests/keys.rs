@@ -68,7 +68,7 @@ async fn asp_35_of_many_equal_requests_at_once_one_is_carried_out() {
     let halls = hall(9).await;
     let mut asked = Vec::new();
     for nth in 0..60 {
-        // Others come between, and are decided on top of the ones that will not be written.
+        // Other commands come between, and are decided on top of the ones that will not be written.
         let (halls, who) = (halls.clone(), if nth % 3 == 0 { "ann" } else { "others" });
         let key = if nth % 3 == 0 { key("k", 1) } else { key(&format!("k{}", nth / 9), 1) };
         asked.push(tokio::spawn(async move { (who, seat(&halls, who, &key).await.unwrap()) }));

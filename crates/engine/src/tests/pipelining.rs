@@ -166,7 +166,7 @@ async fn past_its_attempts_a_command_is_refused_as_overloaded_with_nothing_writt
     let log = halls.log().clone();
     let mut restless = take(&log, "ann");
     restless.between = None;
-    // Somebody changes the list after every look at it.
+    // Another task changes the list after every read.
     struct Restless(super::hall::Take);
     impl crate::Command<Hall> for Restless {
         const NAME: &'static str = "restless";
@@ -216,7 +216,7 @@ async fn readers_are_shown_nothing_that_may_yet_not_be_written() {
     taken_is_seen(&halls).await;
 }
 
-/// What is on disk is shown at once.
+/// A state on disk is returned at once.
 async fn taken_is_seen(halls: &super::hall::Halls) {
     halls.execute(ID, &take(halls.log(), "bob"), None).await.unwrap();
     assert!(halls.fresh(ID).await.unwrap().0.taken.contains("bob"));

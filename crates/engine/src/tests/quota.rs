@@ -9,7 +9,7 @@ use plenary_log::{
 use super::hall::{Do, Hall, HallEvent, Halls, ID, closing, hall, opened, rigged, take, written};
 use crate::{ExecuteError, Executed, KeyUse, Room as _, recount};
 
-/// What a seat costs: the event, and the one beside it.
+/// The use of a seat: its event, and its side event.
 const EVENTS: u64 = 2;
 
 fn key(key: &str) -> KeyUse {
@@ -40,7 +40,7 @@ async fn what_an_owner_stores_is_counted_and_nobody_elses() {
         halls.execute(ID, &take(halls.log(), who), None).await.unwrap();
     }
     halls.execute(ID, &closing(), None).await.unwrap();
-    // "ann" and the version beside it.
+    // "ann" and the version in the side event.
     assert_eq!(used(&halls, "ann").await, Usage { bytes: 3 + 1, events: EVENTS });
     assert_eq!(used(&halls, "bob").await, Usage { bytes: 3 + 1, events: EVENTS });
 }
@@ -55,7 +55,7 @@ async fn past_its_bound_an_owner_is_refused_and_others_are_not() {
     let refused = over(halls.execute(ID, &take(halls.log(), "ann"), None).await);
     assert_eq!(refused, ExceededQuota::Events { used: 4, max: 4 });
     halls.execute(ID, &take(halls.log(), "bob"), None).await.unwrap();
-    // What nobody pays for goes on.
+    // Commands without a payer still work.
     halls.execute(ID, &closing(), None).await.unwrap();
     assert_eq!(
         written(halls.log()).await,
@@ -67,7 +67,7 @@ async fn past_its_bound_an_owner_is_refused_and_others_are_not() {
 #[tokio::test]
 async fn a_request_that_was_carried_out_is_answered_again_past_the_bound() {
     let halls = hall(9).await;
-    // "ann" and the version beside it; the scope, the key, the digest and the answer.
+    // "ann" and the version in the side event; the scope, the key, the digest and the answer.
     const BYTES: u64 = 3 + 1 + 4 + 1 + 32 + 1;
     limit(&halls, BYTES, 100);
     let first = halls.execute(ID, &take(halls.log(), "ann"), Some(&key("k"))).await.unwrap();

@@ -74,7 +74,7 @@ async fn nothing_is_written_on_top_of_a_batch_that_lost_to_another_process() {
     assert_eq!(written(one.log()).await, ["Opened 9", "Closed "]);
 }
 
-/// The version is the same, and what stands there is not.
+/// The version is the same, but the event is another.
 #[tokio::test]
 async fn nothing_is_written_on_a_fact_of_another_stream_that_never_came_to_be() {
     let store = Store::new();
@@ -130,7 +130,7 @@ async fn observed_events_of_another_process_are_folded_without_a_read() {
     assert_eq!(*state, *two.state(ID).await.unwrap().0);
 }
 
-/// What is decided on a folded state is decided on what the other process wrote, at the first attempt.
+/// A decision on a folded state sees the other process's events, at the first attempt.
 #[tokio::test]
 async fn a_command_after_folded_events_is_decided_once() {
     let store = Store::new();
@@ -236,7 +236,7 @@ async fn who_loses_again_reads_only_what_is_new() {
         assert_eq!(late.attempts(), if nth == 0 { 1 } else { 2 });
         read.push(rigging.counted().rows - before);
     }
-    // What it finds at first, all of it again when it has lost once, and from then on what came since.
+    // The whole stream at first, all of it again after the first lost race, and then only newer events.
     assert_eq!(read, [GUESTS + 2, GUESTS + 4, 2]);
     assert_eq!(two.fresh(ID).await.unwrap().0.taken.len(), GUESTS + 6);
 }

@@ -61,7 +61,7 @@ fn fo_3_an_absent_required_member_of_a_payload_is_named_unless_the_rest_is_anoth
             let less = frame(kind, without(full.clone(), field.name));
             if field.required {
                 let expected = match (kind, field.name) {
-                    // What is left is a whole `agent_lock_release`.
+                    // The remaining members are a complete `agent_lock_release`.
                     ("agent_lease_extend", "ttl_ms") => ("payload-kind-mismatch", "payload".into()),
                     _ => ("field-missing", format!("payload.{}", field.name)),
                 };
@@ -101,7 +101,7 @@ fn fo_2_a_payload_that_is_not_of_its_kind_at_all_is_a_mismatch() {
     for payload in [json!(null), json!("x"), json!(1), json!(true), json!([]), json!([{}])] {
         assert_eq!(fault(&frame("agent_advisory", payload)), mismatch);
     }
-    // Every other kind's whole payload; what a kind shares with another it takes itself.
+    // Each kind refuses the complete payload of every other kind, and accepts its own.
     for (kind, _) in payloads() {
         for (other, payload) in payloads() {
             let frame = frame(kind, payload);

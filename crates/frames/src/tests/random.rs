@@ -91,7 +91,7 @@ fn frames() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Puts a member that nobody knows into the nth object of a value.
+/// Puts an unknown member into the nth object of a value.
 fn intrude(value: &mut Value, nth: &mut usize) -> bool {
     match value {
         Value::Object(members) if *nth == 0 => members.insert("zz_unknown".into(), json!(1)).is_none(),

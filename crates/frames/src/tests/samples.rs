@@ -117,12 +117,12 @@ pub(super) fn fault(value: &Value) -> (&'static str, String) {
     (fault.code.as_str(), fault.field.unwrap_or_else(|| "-".into()))
 }
 
-/// A text of so many bytes.
+/// A text of this many bytes.
 pub(super) fn octets(count: u64) -> String {
     "x".repeat(usize::try_from(count).unwrap())
 }
 
-/// The same, in characters of two bytes but for perhaps one.
+/// The same, in characters of two bytes, with one of a single byte if the number is odd.
 pub(super) fn wide(count: u64) -> String {
     let half = usize::try_from(count / 2).unwrap();
     format!("{}{}", "é".repeat(half), if count % 2 == 1 { "x" } else { "" })

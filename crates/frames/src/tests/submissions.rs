@@ -78,7 +78,7 @@ fn what_is_no_acceptable_json_is_refused() {
 
 #[test]
 fn the_octets_of_a_frame_are_kept_on_one_line() {
-    // Another order, white space, escapes: what the sender wrote, but for the line breaks.
+    // Another order, white space, escapes: the sender's text, except for line breaks.
     let body = "\n{\"ttl_ms\" : 1000,\r\n  \"envelope_version\":\"1.\\u0030\", \"frame_id\":\"7d9a0c9e-3f6b-4c1e-9a51-0c2f6f2f6b11\",\n\
                 \"kind\":\"agent_lock_release\",\"sender_handle\":\"~nick\",\"recipient_handle\":\"~nick\",\
                 \"created_at\":\"2026-05-22T10:00:00.000Z\",\"payload\":{\"lease_id\":\"7D9A0C9E-3f6b-4c1e-9a51-0c2f6f2f6b11\",\

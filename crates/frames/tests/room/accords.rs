@@ -1,4 +1,4 @@
-//! Frames of other networks, as they come in under an accord (FO-50, FO-51).
+//! Incoming frames of other networks under an accord (FO-50, FO-51).
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::house::{House, OPERATOR, frame};
 
-/// An owner whose name no owner gets any more.
+/// An owner with a name that new owners can't have.
 async fn from_an_old_store(house: &House, owner: &str) {
     let event = OwnerEvent::OwnerRegistered(OwnerRegistered { by: Actor::Operator, token: None });
     let events = vec![(OwnerRoom::stream(owner), OwnerRoom::encode(&event))];

@@ -11,7 +11,7 @@ async fn fo_43_44_53_56_a_frame_reaches_every_session_of_its_recipient_as_it_was
         (house.agent("@nick.cc-laptop", "open").await, house.agent("@nick.phone", "open").await);
     let mut first = house.open(&laptop, "~nick/stream").await;
     let mut second = house.open(&phone, "~nick/stream").await;
-    // Its span is over already: that is the recipients' business (FO-13, FO-82).
+    // Its time span has ended already, which is for the recipients to judge (FO-13, FO-82).
     let text = frame("~nick", "~nick", "one").to_string().replacen('{', "{ \"ttl_ms\" : 1000 ,\r\n  ", 1);
     let answer = house.send(House::request(&laptop, "POST", "/frames", &[], text.clone())).await;
     assert_eq!(answer.count(), 2);
@@ -138,7 +138,7 @@ async fn fo_49_69_an_organisations_members_get_its_frames_each_on_its_own_stream
     assert_eq!(of_alice.tag().await, "all");
     assert_eq!(of_alice.tag().await, "ops");
     assert_eq!(of_bob.tag().await, "all");
-    // The organisation's own agents are another scope, and no member.
+    // The organisation's own agents are not members, and have another scope.
     assert_eq!(submit(&nick, "~nick", "~acme/*", "own").await.count(), 1);
     drop(of_acme);
     submit(&eve, "~eve", "org:acme/members/*", "x").await.refused(403, "scope-unauthorised", "-");
@@ -149,7 +149,7 @@ async fn fo_49_69_an_organisations_members_get_its_frames_each_on_its_own_stream
         "scope-unauthorised",
         "-",
     );
-    // Trust holds between members as well (D.5).
+    // Trust rules apply between members as well (D.5).
     house.post(OPERATOR, "/_admin/agents/@alice.a/blocks", &json!({"handle": "@nick.a"})).await.ok(201);
     assert_eq!(submit(&nick, "~nick", "org:acme/members/*", "two").await.count(), 2);
 }

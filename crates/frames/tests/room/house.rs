@@ -1,4 +1,4 @@
-//! A running room with accounts beside it, and what tests ask of it.
+//! A running room with accounts, and its operations for tests.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ use tower::ServiceExt as _;
 
 pub(crate) const OPERATOR: &str = "plo_test";
 pub(crate) const UUID: &str = "7d9a0c9e-3f6b-4c1e-9a51-0c2f6f2f6b11";
-/// How long anything may take before a test has failed.
+/// The time limit of each step.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The room of one process.
@@ -27,7 +27,7 @@ pub(crate) struct House {
     router: Router,
 }
 
-/// An answer, whole.
+/// A complete response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -42,7 +42,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or(Value::Null)
     }
 
-    /// Whether it refuses so, in the one form; `-` is no field (FO-73).
+    /// Whether it is this refusal, in the form of the protocol; `-` means no field (FO-73).
     #[track_caller]
     pub(crate) fn refused(&self, status: u16, code: &str, field: &str) {
         let body = self.ok(status);
@@ -57,7 +57,7 @@ impl Answer {
         }
     }
 
-    /// How many subscriptions a frame was emitted to.
+    /// The number of subscriptions that a frame was emitted to.
     #[track_caller]
     pub(crate) fn count(&self) -> u64 {
         let body = self.ok(200);
@@ -208,7 +208,7 @@ impl House {
         Stream { headers: parts.headers, body, read: String::new() }
     }
 
-    /// Makes an agent; its token.
+    /// Creates an agent; returns its token.
     pub(crate) async fn agent(&self, handle: &str, policy: &str) -> String {
         let made = self.post(OPERATOR, "/_admin/agents", &json!({"handle": handle, "policy": policy})).await;
         made.ok(201)["token"].as_str().unwrap().to_owned()
@@ -220,7 +220,7 @@ impl House {
         roster["roster"].as_array().unwrap().clone()
     }
 
-    /// Waits until so many are subscribed to a handle.
+    /// Waits until a handle has this many subscriptions.
     pub(crate) async fn until_rostered(&self, handle: &str, count: usize) {
         let until = async {
             while self.rostered(OPERATOR, handle).await.len() != count {

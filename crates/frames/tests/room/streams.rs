@@ -17,7 +17,7 @@ async fn fo_57_a_stream_says_that_it_is_alive() {
     assert_eq!(stream.headers["cache-control"], "no-store");
     let begun = tokio::time::Instant::now();
     for nth in 1..=3 {
-        // Events in between do not put it off.
+        // Events in between do not delay it.
         house.submit(&token, "", &frame("~nick", "~nick", "x")).await.ok(200);
         assert_eq!(stream.tag().await, "x");
         tokio::time::advance(Duration::from_secs(8)).await;

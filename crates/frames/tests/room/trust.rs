@@ -23,7 +23,7 @@ async fn fo_47_only_agents_that_trust_the_sender_get_a_frame() {
     assert_eq!(submit("three").await.count(), 1);
     assert_eq!([of_open.tag().await, of_open.tag().await], ["one", "two"]);
     assert_eq!([of_shut.tag().await, of_shut.tag().await], ["two", "three"]);
-    // Within one owner nothing is gated.
+    // Within one owner no trust rule applies.
     house
         .post(OPERATOR, "/_admin/agents/@alice.open/blocks", &json!({"handle": "@alice.shut"}))
         .await

@@ -15,17 +15,17 @@ use super::{
     ring::{Entries, Ring},
 };
 
-/// How often a lane looks for what is too old and who has stalled.
+/// How often a lane looks for old messages and stalled subscriptions.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
 impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
-    /// Forgets what is too old, drops who has stalled, frees rings that nobody needs. Cheap: it looks at each key and
-    /// subscription once.
+    /// Drops old messages and stalled subscriptions, and frees unused rings. Cheap: it looks at each key
+    /// and subscription once.
     pub fn sweep(&self) {
         self.0.sweep(Instant::now());
     }
 
-    /// Sweeps once a second until the lane is gone; to be spawned.
+    /// Sweeps once a second until the lane is dropped; to be spawned.
     pub fn sweeping(&self) -> impl Future<Output = ()> + Send + 'static {
         let lane = Arc::downgrade(&self.0);
         async move {
@@ -43,7 +43,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
 }
 
 impl<F, M> Inner<F, M> {
-    /// The ring of a key, made if there is none; none past the limit.
+    /// The ring of a key, created if absent; `None` beyond the limit of keys.
     pub(super) fn ring_for_message(&self, key: &str) -> Option<Arc<Ring<F, M>>> {
         match self.ring(key) {
             Some(ring) => Some(ring),
@@ -51,7 +51,7 @@ impl<F, M> Inner<F, M> {
         }
     }
 
-    /// The ring of a key, made if there is none.
+    /// The ring of a key, created if absent.
     pub(super) fn ring_for_member(&self, key: &str) -> Result<Arc<Ring<F, M>>, SubscribeError> {
         let rings = self.rings();
         if rings.closed {
@@ -87,7 +87,7 @@ impl<F, M> Inner<F, M> {
         self.free(rings, &key, true)
     }
 
-    /// Frees a ring that has no subscription and, unless it is to give way, no message.
+    /// Frees a ring that has no subscription and no message; with `gives_way`, its messages are dropped.
     fn free(&self, rings: &mut Rings<F, M>, key: &str, gives_way: bool) -> bool {
         let Some(ring) = rings.by_key.get(key) else { return false };
         let mut members = ring.members_mut();
@@ -125,7 +125,7 @@ impl<F, M> Inner<F, M> {
         }
     }
 
-    /// Who has left messages waiting for too long.
+    /// The subscriptions that have left messages waiting for too long.
     fn stalled(&self, ring: &Ring<F, M>, now: Instant) -> Vec<Arc<Member<F>>> {
         let (members, entries) = (ring.members(), ring.entries());
         let stalls = |member: &&Arc<Member<F>>| {
@@ -138,10 +138,10 @@ impl<F, M> Inner<F, M> {
         members.list.iter().filter(stalls).cloned().collect()
     }
 
-    /// Makes an eighth of the room free. What senders have in the rings of others gets at most half of the rest: those
-    /// that have the most there are cut to one size. Then the keys that hold the most lose what is kept for slow readers
-    /// alone, and are cut to one size, the oldest messages first. Whoever holds less keeps all of it, so that no key's
-    /// readers pay for another key.
+    /// Frees an eighth of the limit. The messages of senders in rings of others may use at most half of
+    /// the rest: the largest senders are cut to one equal size. Then the largest keys lose the messages
+    /// that are kept only for slow readers, and are cut to one equal size, oldest messages first. A key
+    /// below that size loses nothing, so no key's readers pay for another key.
     pub(super) fn shed(&self) {
         let Some(_shedding) = self.shedding.try_lock() else { return };
         let rings = self.all();
@@ -162,7 +162,7 @@ impl<F, M> Inner<F, M> {
     }
 }
 
-/// The size to which the largest are cut so that all fit into the room.
+/// The size to which the largest are cut so that the sum fits into `room`.
 fn fair_size(mut held: Vec<usize>, room: usize) -> usize {
     held.sort_unstable();
     let (mut left, count) = (room, held.len());

@@ -3,35 +3,39 @@
 
 use std::time::Duration;
 
-/// What a lane may hold.
+/// The limits of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaneLimits {
-    /// Most messages of one key that are kept for those who come back; past it the oldest go, when all have read them.
+    /// Most messages of one key that are kept for clients that reconnect. Beyond it the oldest are
+    /// dropped once all subscriptions have read them.
     pub entries_max: usize,
-    /// Most messages of one key that are kept for those who are there; past it who has not read the oldest has stalled.
+    /// Most messages of one key that are kept for current subscriptions. Beyond it a subscription that
+    /// has not read the oldest has stalled.
     pub backlog_max: usize,
-    /// How long a message is kept; past it it goes.
+    /// How long a message is kept; then it is dropped.
     pub age_max: Duration,
-    /// Most keys; past it one that has only messages gives way, and if all have subscriptions a new key has no ring.
+    /// Most keys. Beyond it a key without subscriptions is dropped; if all have subscriptions, a new key
+    /// has no ring.
     pub keys_max: usize,
-    /// Most bytes of the messages of one key; past it the key's own oldest go, read or not.
+    /// Most bytes of the messages of one key. Beyond it the key's oldest are dropped, read or not.
     pub key_octets_max: usize,
-    /// Most bytes of all messages together; past it the keys that hold the most lose their oldest, and a key that holds
-    /// less than an equal part loses nothing.
+    /// Most bytes of all messages together. Beyond it the largest keys lose their oldest messages; a key
+    /// that uses less than an equal share loses nothing.
     pub octets_max: usize,
-    /// Most bytes of one sender's messages in the rings of others that are kept for those who come back; past it the
-    /// sender's own oldest there go, as soon as all who are there have read them. A message counts once, in however many
-    /// rings it is.
+    /// Most bytes of one sender's messages in the rings of others that are kept for clients that
+    /// reconnect. Beyond it the sender's oldest there are dropped once all current subscriptions have
+    /// read them. A message counts once, in however many rings it is.
     pub sender_octets_max: usize,
-    /// The same with what waits for those who are there; past it the sender's own oldest go, read or not.
+    /// The same for messages that current subscriptions have not read. Beyond it the sender's oldest are
+    /// dropped, read or not.
     pub sender_backlog_octets_max: usize,
-    /// Most subscriptions to one key; past it the next one is refused.
+    /// Most subscriptions to one key. Beyond it a new one is refused.
     pub subscriptions_max: usize,
     /// Most messages that one turn of a subscription takes; the rest waits for its next turn.
     pub turn_count_max: usize,
     /// About how many bytes one turn takes: it ends with the message that reaches them.
     pub turn_octets_max: usize,
-    /// How long a subscription may leave waiting messages; past it it is dropped.
+    /// How long a subscription may leave messages waiting. Beyond it the subscription is dropped.
     pub stall_max: Duration,
 }
 

@@ -15,18 +15,18 @@ use tokio::time::Instant;
 
 use super::EndReason;
 
-/// Nothing waits.
+/// No message waits.
 const NOTHING: u64 = u64::MAX;
 
 /// One subscription.
 pub(super) struct Member<F> {
     id: u64,
     pub(super) facts: F,
-    /// Where it stands among the members of its ring; changed only under their lock.
+    /// Its index among the members of its ring; changed only under their lock.
     place: AtomicUsize,
     /// The place in the ring of the first message that waits for it, or [`NOTHING`].
     waiting: AtomicU64,
-    /// When it last took something, in milliseconds after it came.
+    /// When it last took a message, in milliseconds after `came`.
     taken_ms: AtomicU64,
     came: Instant,
     ended: AtomicU8,
@@ -47,17 +47,19 @@ impl<F> Member<F> {
         }
     }
 
-    /// A message waits at a place that was written before. Only the first one since the last look wakes.
+    /// Notes that the message at `place`, written before, waits. Only the first message since the last
+    /// look wakes the reader.
     ///
-    /// It must be a read-modify-write whatever it finds: only then whoever takes it sees what stands at the place.
+    /// It must be a read-modify-write in every case: only then does the reader that takes the mark see
+    /// the message at that place.
     pub(super) fn wake(&self, place: u64) {
         if self.waiting.fetch_min(place, Ordering::AcqRel) == NOTHING {
             self.reader.wake();
         }
     }
 
-    /// Takes the wake-up, before the ring is looked at. The place is that of the first message that waits; it may have
-    /// been read already.
+    /// Takes the wake-up, before the ring is read. Returns the place of the first waiting message, which
+    /// may have been read already.
     pub(super) fn take(&self) -> Option<u64> {
         if self.waiting.load(Ordering::Relaxed) == NOTHING {
             return None;
@@ -65,28 +67,28 @@ impl<F> Member<F> {
         Some(self.waiting.swap(NOTHING, Ordering::AcqRel)).filter(|place| *place != NOTHING)
     }
 
-    /// Something is left for the next turn.
+    /// Notes that messages from `place` on are left for the next turn.
     pub(super) fn left(&self, place: u64) {
         self.waiting.fetch_min(place, Ordering::AcqRel);
     }
 
-    /// Where the first message waits.
+    /// The place of the first waiting message.
     pub(super) fn waiting(&self) -> Option<u64> {
         Some(self.waiting.load(Ordering::Acquire)).filter(|place| *place != NOTHING)
     }
 
-    /// It has taken something.
+    /// Notes that it has taken a message.
     pub(super) fn took(&self, now: Instant) {
         let ms = u64::try_from(now.duration_since(self.came).as_millis()).unwrap_or(u64::MAX);
         self.taken_ms.store(ms, Ordering::Relaxed);
     }
 
-    /// When it last took something, or came.
+    /// When it last took a message, or subscribed.
     pub(super) fn taken(&self) -> Instant {
         self.came + Duration::from_millis(self.taken_ms.load(Ordering::Relaxed))
     }
 
-    /// Its reader finds that it was ended.
+    /// Ends the subscription; its reader finds the reason at its next look.
     pub(super) fn end(&self, why: EndReason) {
         let code = match why {
             EndReason::Stalled => 1,
@@ -106,7 +108,7 @@ impl<F> Member<F> {
         }
     }
 
-    /// Where wake-ups go from now on. To be looked at again after this, so that none is lost.
+    /// Sets the waker for wake-ups. The caller looks again afterwards, so that none is lost.
     pub(super) fn wake_by(&self, waker: &Waker) {
         self.reader.register(waker);
     }
@@ -120,7 +122,7 @@ pub(super) struct Members<F> {
 }
 
 impl<F> Members<F> {
-    /// Takes one off; false when it was off already.
+    /// Removes one; false if it was not in the list.
     pub(super) fn take_off(&mut self, member: &Member<F>) -> bool {
         let place = member.place.load(Ordering::Relaxed);
         if self.list.get(place).is_none_or(|found| found.id != member.id) {

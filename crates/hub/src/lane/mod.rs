@@ -30,23 +30,23 @@ use self::{
     senders::{Charge, Senders},
 };
 
-/// Says which subscriptions get a message, by their facts. It is asked when the message is emitted and again when it
-/// is read, so it must answer the same each time.
+/// Selects the subscriptions that get a message, by their facts. It runs when the message is emitted and
+/// again when it is read, so it must give the same result each time.
 pub type Matches<F> = Arc<dyn Fn(&F) -> bool + Send + Sync>;
 
 /// A message on its way into the ring of a key.
 pub struct Emission<F, M> {
-    /// Its number among the messages of its key. Numbers rise; one that does not begins the key anew, and nobody
-    /// resumes across that.
+    /// Its number among the messages of its key. Numbers rise; a number that does not rise starts the
+    /// key anew, and no client can resume from before it.
     pub number: u64,
     /// The message; a clone must be cheap (`Bytes`, `Arc`).
     pub message: M,
-    /// How many bytes it holds, for the bounds.
+    /// Its size in bytes, for the limits.
     pub octets: usize,
-    /// When it has to be forgotten (FO-89): from then on nobody gets it who was not there when it was emitted, and who
-    /// was there and still has not read it a second later does not get it either.
+    /// When it must be forgotten (FO-89). From then on, subscriptions that began after the message do not get it;
+    /// earlier ones may still read it for up to a second after it was emitted.
     pub forget_at: Option<Instant>,
-    /// Who gets it.
+    /// Selects its readers.
     pub matches: Matches<F>,
 }
 
@@ -59,17 +59,17 @@ pub enum SubscribeError {
     /// [`LaneLimits::keys_max`] keys have subscriptions.
     #[error("too many keys have subscriptions")]
     TooManyKeys,
-    /// The lane is closed: the server goes down.
+    /// The lane is closed: the server shuts down.
     #[error("the lane is closed")]
     Closed,
 }
 
-/// What the lane holds now.
+/// The current content of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LaneSize {
     /// Keys with subscriptions or messages.
     pub keys: usize,
-    /// Bytes of messages, with what each costs besides.
+    /// Bytes of messages, including the overhead of each.
     pub octets: usize,
     /// Subscriptions.
     pub subscriptions: usize,
@@ -83,17 +83,17 @@ pub struct Lane<F, M>(Arc<Inner<F, M>>);
 struct Inner<F, M> {
     limits: LaneLimits,
     rings: RwLock<Rings<F, M>>,
-    /// Octets that the rings hold, each for itself; what they share is counted with its senders.
+    /// Bytes that the rings hold separately; what they share is counted with its senders.
     octets: AtomicUsize,
     subscriptions: AtomicUsize,
     stalled: AtomicU64,
     /// Counts subscriptions, to tell them apart.
     subscribed: AtomicU64,
-    /// Counts messages over all keys: which one is older.
+    /// Counts messages over all keys, to compare their age.
     emitted: AtomicU64,
-    /// Who has messages in rings of others.
+    /// The senders that have messages in rings of others.
     senders: Senders<F, M>,
-    /// Held by the task that makes room.
+    /// Held by the task that frees memory.
     shedding: Mutex<()>,
 }
 
@@ -101,7 +101,7 @@ struct Inner<F, M> {
 struct StoredMessage<F, M> {
     ring: Arc<Ring<F, M>>,
     place: u64,
-    /// How many subscriptions it matches.
+    /// The number of subscriptions that it matches.
     matching: usize,
 }
 
@@ -145,19 +145,21 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         &self.0.limits
     }
 
-    /// Puts a message in the ring of a key and wakes the subscriptions that it matches; answers how many those are.
-    /// Messages of one key are emitted one after another, in the order of their numbers. Never waits.
+    /// Puts a message in the ring of a key and wakes the subscriptions that it matches; returns their
+    /// number. Messages of one key must be emitted one after another, in the order of their numbers.
+    /// Never waits.
     ///
-    /// Past [`LaneLimits::keys_max`] a message of a new key is not kept, and nobody is there who would get it.
+    /// Beyond [`LaneLimits::keys_max`] a message of a new key is not kept; such a key has no
+    /// subscription that could read it.
     pub fn emit(&self, key: &str, emission: Emission<F, M>) -> usize {
         let put = self.put(key, emission, None);
         self.make_room();
         put.map_or(0, |put| put.matching)
     }
 
-    /// The same for one message that somebody else than the keys' own sends to each of them: its bytes are the same ones
-    /// in every ring, and count once. All that one sender has in the rings of others is bounded by
-    /// [`LaneLimits::sender_octets_max`]: its own oldest messages there make room for it.
+    /// The same for a message from another sender to several keys: all rings share its bytes, which
+    /// count once. [`LaneLimits::sender_octets_max`] bounds all messages of one sender in the rings of
+    /// others: its own oldest messages there make room for a new one.
     pub fn emit_from<K: AsRef<str>>(&self, sender: &str, to: Vec<(K, Emission<F, M>)>) -> usize {
         let sender = self.0.senders.get(sender);
         let mut sent = sender.sent();
@@ -206,8 +208,9 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         }
     }
 
-    /// Subscribes to a key. With `after`, the number of the last message that was got, it goes on behind that one
-    /// while the ring reaches back so far (FO-60); otherwise, and without it, it begins with what is emitted from now on.
+    /// Subscribes to a key. With `after`, the number of the last received message, it continues after
+    /// that one if the ring still has everything since (FO-60). Otherwise it begins with the next
+    /// message that is emitted.
     ///
     /// # Errors
     /// See [`SubscribeError`].
@@ -239,12 +242,13 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
             self.0.subscriptions.fetch_add(1, Ordering::Relaxed);
             drop(members);
             let subscription = Subscription::new(self.clone(), ring, member, cursor, end);
-            // It may have been closed since it was asked for the ring.
+            // The lane may have been closed since the ring was looked up.
             return if self.0.rings().closed { Err(SubscribeError::Closed) } else { Ok(subscription) };
         }
     }
 
-    /// The messages of a key behind a number that match these facts and are still kept, for who does not subscribe.
+    /// The kept messages of a key after a number that match these facts, for a caller without a
+    /// subscription.
     #[must_use]
     pub fn retained(&self, key: &str, facts: &F, after: u64) -> Vec<(u64, M)> {
         let Some(ring) = self.0.ring(key) else { return Vec::new() };
@@ -258,7 +262,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         })
     }
 
-    /// The messages of a key behind a number that are still kept, whoever they are for.
+    /// The kept messages of a key after a number, whoever may read them.
     #[must_use]
     pub fn retained_by_anyone(&self, key: &str, after: u64) -> Vec<(u64, M)> {
         let Some(ring) = self.0.ring(key) else { return Vec::new() };
@@ -278,8 +282,8 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         self.0.ring(key).map_or(0, |ring| ring.members().list.len())
     }
 
-    /// The number after which a subscription begins with the oldest message that anyone may still get; `None` where
-    /// there is no ring.
+    /// The number after which a subscription begins with the oldest message that any client may still
+    /// get; `None` without a ring.
     #[must_use]
     pub fn reaches_back_to(&self, key: &str) -> Option<u64> {
         let ring = self.0.ring(key)?;
@@ -289,14 +293,14 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         }))
     }
 
-    /// What `told` says of each subscription to a key, in no order (FO-93).
+    /// Applies `told` to the facts of each subscription to a key, in no order (FO-93).
     pub fn roster<T>(&self, key: &str, told: impl FnMut(&F) -> T) -> Vec<T> {
         let Some(ring) = self.0.ring(key) else { return Vec::new() };
         let members = ring.members();
         members.list.iter().map(|member| &member.facts).map(told).collect()
     }
 
-    /// Ends the subscriptions to a key whose facts match; answers how many those were.
+    /// Ends the subscriptions to a key whose facts match; returns their number.
     pub fn expel(&self, key: &str, matches: impl Fn(&F) -> bool) -> usize {
         let Some(ring) = self.0.ring(key) else { return 0 };
         let expelled: Vec<_> =
@@ -304,7 +308,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         expelled.iter().filter(|member| self.0.end(&ring, member, EndReason::Expelled)).count()
     }
 
-    /// Ends every subscription, and takes no more.
+    /// Ends every subscription and refuses new ones.
     pub fn close(&self) {
         self.0.rings.write().closed = true;
         for ring in self.0.all() {
@@ -315,7 +319,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         }
     }
 
-    /// What it holds now.
+    /// Its current size.
     #[must_use]
     pub fn size(&self) -> LaneSize {
         LaneSize {
@@ -328,7 +332,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
 }
 
 impl<F, M> Inner<F, M> {
-    /// Octets of all messages together.
+    /// Bytes of all messages together.
     fn octets(&self) -> usize {
         self.octets.load(Ordering::Relaxed) + self.senders.octets()
     }
@@ -345,7 +349,7 @@ impl<F, M> Inner<F, M> {
         self.rings().by_key.values().cloned().collect()
     }
 
-    /// Takes a subscription off its ring. False when it was off already.
+    /// Removes a subscription from its ring. False if it was not in it.
     fn end(&self, ring: &Ring<F, M>, member: &Member<F>, why: EndReason) -> bool {
         let taken_off = ring.members_mut().take_off(member);
         if taken_off {

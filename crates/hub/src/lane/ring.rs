@@ -19,9 +19,9 @@ use super::{
     senders::Charge,
 };
 
-/// How long a message that has to be forgotten stays for those who were there when it was emitted.
+/// How long a message with `forget_at` stays for subscriptions that existed when it was emitted.
 const LIVE_FOR: Duration = Duration::from_secs(1);
-/// What an entry costs besides its message, about, in bytes.
+/// The approximate overhead of an entry besides its message, in bytes.
 pub const ENTRY_OCTETS: usize = 128;
 
 /// One key. Its members are locked before its entries.
@@ -46,24 +46,25 @@ impl<F, M> Ring<F, M> {
     pub(super) fn entries(&self) -> RwLockReadGuard<'_, Entries<F, M>> {
         self.entries.read()
     }
-    /// Forgets what is too old, if anything is.
+    /// Drops old messages, if there are any.
     pub(super) fn prune_if_old(&self, octets: &AtomicUsize, now: Instant, limits: &LaneLimits) {
         let is_old = self.entries().rows.front().is_some_and(|oldest| oldest.at + limits.age_max <= now);
         if is_old {
             self.change(octets, |entries| entries.prune(now, limits));
         }
     }
-    /// Whether the message at a place waits for somebody who is there.
+    /// Whether a current subscription still waits for the message at a place.
     pub(super) fn awaits(&self, place: u64) -> bool {
         let members = self.members();
         self.entries().is_awaited(place, &members)
     }
-    /// Lets go of the message at a place, if it is still there. Whoever waits for it hears that it is lost.
+    /// Drops the message at a place, if it is still there. Subscriptions that wait for it learn that it
+    /// is lost.
     pub(super) fn forget(&self, octets: &AtomicUsize, place: u64) {
         let members = self.members();
         self.change(octets, |entries| entries.forget(place, &members));
     }
-    /// Changes the entries, and keeps the sum over all rings.
+    /// Changes the entries, and updates the sum over all rings.
     pub(super) fn change<T>(&self, octets: &AtomicUsize, change: impl FnOnce(&mut Entries<F, M>) -> T) -> T {
         let mut entries = self.entries.write();
         let before = entries.octets;
@@ -81,23 +82,23 @@ impl<F, M> Ring<F, M> {
 /// A message in the ring.
 pub(super) struct Entry<F, M> {
     number: u64,
-    /// How many were emitted before it, to whatever key.
+    /// How many messages were emitted before it, over all keys.
     pub(super) order: u64,
     pub(super) at: Instant,
-    /// What this ring holds for it alone.
+    /// Bytes that this ring alone holds for it.
     octets: usize,
-    /// What it shares with other rings.
+    /// Bytes that it shares with other rings.
     shared: usize,
     forget_at: Option<Instant>,
-    /// Where that counts, if another sent it than the key's own.
+    /// The sender's account of the shared bytes, if the sender is not the key's own.
     charge: Option<Arc<Charge>>,
-    /// Gone when it was forgotten.
+    /// `None` once it is forgotten.
     kept: Option<(M, Matches<F>)>,
 }
 
 impl<F, M> Entry<F, M> {
-    /// The number and the message, unless it is forgotten or not for these facts. Who was not there when it was
-    /// emitted must not get what has to be forgotten `now`.
+    /// The number and the message, unless it is forgotten or does not match these facts. A subscription
+    /// that began after the message was emitted does not get a message that must be forgotten by `now`.
     pub(super) fn message_for(&self, facts: &F, now: Instant, was_there: bool) -> Option<(u64, &M)> {
         let (_, matches) = self.kept.as_ref()?;
         self.message(now, was_there).filter(|_| matches(facts))
@@ -112,36 +113,37 @@ impl<F, M> Entry<F, M> {
     pub(super) fn size(&self) -> usize {
         self.octets + self.shared
     }
-    /// Lets go of the message, not of its place; how many bytes that makes free, own and shared.
+    /// Drops the message but keeps its place; returns the freed bytes, own and shared.
     fn forget(&mut self) -> (usize, usize) {
         (self.kept, self.charge) = (None, None);
         let own = std::mem::replace(&mut self.octets, ENTRY_OCTETS) - ENTRY_OCTETS;
         (own, std::mem::take(&mut self.shared))
     }
-    /// When it is let go of, if it asked for that.
+    /// When it must be dropped, if `forget_at` is set.
     fn forget_at(&self) -> Option<Instant> {
         self.forget_at.map(|at| at.max(self.at + LIVE_FOR))
     }
 }
 
-/// The messages of one key. Each has a place, counted from 0 since the ring was made, without gaps.
+/// The messages of one key. Each has a place, counted without gaps from 0 when the ring was made.
 pub(super) struct Entries<F, M> {
     rows: VecDeque<Entry<F, M>>,
     /// The place of the first row.
     first: u64,
-    /// What this ring alone holds.
+    /// Bytes that this ring alone holds.
     pub(super) octets: usize,
-    /// What it shares with other rings.
+    /// Bytes that it shares with other rings.
     shared: usize,
-    /// The place behind the last one that a limit took.
+    /// The place after the last message that a limit dropped.
     lost: u64,
     /// The number of the newest message ever.
     last: Option<u64>,
     /// The place from which numbers rise.
     rising_from: u64,
-    /// Of what rises from there, nothing above this number has gone; what it was before is not known.
+    /// No message after that place with a number above this was dropped; what happened before it is not
+    /// known.
     gone: u64,
-    /// Nothing has to be forgotten before.
+    /// The earliest time at which a message must be forgotten.
     forget_next: Option<Instant>,
 }
 
@@ -164,7 +166,7 @@ impl<F, M> Entries<F, M> {
     pub(super) fn first(&self) -> u64 {
         self.first
     }
-    /// The place behind the last message that was lost; one that asked to be forgotten is no loss.
+    /// The place after the last lost message; a message that expired by its own `forget_at` is not lost.
     pub(super) fn lost(&self) -> u64 {
         self.lost
     }
@@ -180,7 +182,8 @@ impl<F, M> Entries<F, M> {
         let skip = usize::try_from(place.saturating_sub(self.first)).unwrap_or(usize::MAX);
         self.rows.range(skip.min(self.rows.len())..)
     }
-    /// The place of the first message from a place on that somebody gets who was not there; the end if there is none.
+    /// The first place, from `place` on, whose message a new subscription gets; the end if there is
+    /// none.
     pub(super) fn first_for(&self, facts: &F, place: u64, now: Instant) -> u64 {
         let passed =
             self.from(place).take_while(|entry| entry.message_for(facts, now, false).is_none()).count();
@@ -191,7 +194,7 @@ impl<F, M> Entries<F, M> {
         self.rows.iter()
     }
 
-    /// Takes a message in; answers its place.
+    /// Adds a message; returns its place.
     pub(super) fn push(
         &mut self,
         emission: Emission<F, M>,
@@ -224,14 +227,15 @@ impl<F, M> Entries<F, M> {
         self.end() - 1
     }
 
-    /// Lets go of what is past its bound and has been read: of everything before `read_until`.
+    /// Drops the messages beyond the limit that have been read: those before `read_until`.
     pub(super) fn trim(&mut self, read_until: u64, limits: &LaneLimits) {
         while self.rows.len() > limits.entries_max.max(1) && self.first < read_until {
             self.drop_first();
         }
     }
 
-    /// The place behind the message of a number, if nothing behind it has gone or is past its bound; otherwise the end.
+    /// The place after the message with a number, if nothing after it was dropped or is beyond the
+    /// limit; otherwise the end.
     pub(super) fn behind(&self, number: u64, limits: &LaneLimits) -> u64 {
         if number < self.gone || self.last.is_none_or(|last| number >= last) {
             return self.end();
@@ -242,7 +246,7 @@ impl<F, M> Entries<F, M> {
         if self.end() - place > limits.entries_max as u64 { self.end() } else { place }
     }
 
-    /// The number behind which [`Entries::behind`] finds all that it finds behind any.
+    /// The lowest number from which [`Entries::behind`] continues without a gap.
     pub(super) fn reaches_back_to(&self, limits: &LaneLimits) -> u64 {
         let start = self.rising_from.max(self.first);
         let bound = self.end().saturating_sub(limits.entries_max as u64);
@@ -251,7 +255,7 @@ impl<F, M> Entries<F, M> {
         before.map_or(self.gone, |entry| entry.number.max(self.gone))
     }
 
-    /// Forgets what is too old, and what asked to be forgotten.
+    /// Drops messages that are too old, and those whose `forget_at` is due.
     pub(super) fn prune(&mut self, now: Instant, limits: &LaneLimits) {
         while self.rows.front().is_some_and(|entry| entry.at + limits.age_max <= now) {
             self.drop_first();
@@ -285,7 +289,7 @@ impl<F, M> Entries<F, M> {
         members.list.iter().any(|member| waits(member) && matches(&member.facts))
     }
 
-    /// Lets go of the message at a place for a limit, if it is still there.
+    /// Drops the message at a place because of a limit, if it is still there.
     fn forget(&mut self, place: u64, members: &Members<F>) {
         let is_awaited = self.is_awaited(place, members);
         let Some(entry) = self.nth(place).and_then(|nth| self.rows.get_mut(nth)) else { return };
@@ -303,7 +307,7 @@ impl<F, M> Entries<F, M> {
         self.drop_forgotten();
     }
 
-    /// Nobody resumes across what a limit took.
+    /// Notes that a limit dropped a message: no client can resume across it.
     fn note_gone(&mut self, place: u64, number: u64) {
         if place >= self.rising_from {
             self.gone = self.gone.max(number);
@@ -316,7 +320,7 @@ impl<F, M> Entries<F, M> {
         }
     }
 
-    /// Lets go of the oldest messages until the rest is no larger than that.
+    /// Drops the oldest messages until at most that many bytes are left.
     pub(super) fn drop_to(&mut self, octets: usize) {
         while self.octets > octets && !self.rows.is_empty() {
             self.drop_first();
@@ -328,7 +332,7 @@ impl<F, M> Entries<F, M> {
         self.octets -= entry.octets;
         self.shared -= entry.shared;
         self.first += 1;
-        // What asked to be forgotten leaves no gap.
+        // A message that expired by its own `forget_at` leaves no gap.
         if entry.kept.is_some() {
             self.lost = self.lost.max(self.first);
             self.note_gone(self.first - 1, entry.number);

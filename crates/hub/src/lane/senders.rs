@@ -21,7 +21,7 @@ use super::{
 /// The senders that have messages in rings of others.
 pub(super) struct Senders<F, M> {
     by_name: Mutex<ByName<F, M>>,
-    /// Octets of their messages together, without what each ring keeps beside one.
+    /// Bytes of their messages together, without the overhead of each ring.
     octets: Arc<AtomicUsize>,
 }
 
@@ -29,12 +29,12 @@ type ByName<F, M> = HashMap<Arc<str>, Arc<Sender<F, M>>>;
 
 /// One sender.
 pub(super) struct Sender<F, M> {
-    /// What its messages hold now, with what each ring keeps beside them.
+    /// Bytes that its messages use now, including the overhead in each ring.
     octets: Arc<AtomicUsize>,
     sent: Mutex<SenderQueue<F, M>>,
 }
 
-/// The messages of a sender, oldest first. Some may have gone from their rings.
+/// The messages of a sender, oldest first. Rings may have dropped some of them.
 pub(super) struct SenderQueue<F, M>(VecDeque<Message<F, M>>);
 
 struct Message<F, M> {
@@ -42,7 +42,7 @@ struct Message<F, M> {
     charge: Weak<Charge>,
 }
 
-/// A message that counts until the last ring has let go of it.
+/// The bytes of a message, counted until the last ring has dropped it.
 pub(super) struct Charge {
     message: usize,
     with_entries: usize,
@@ -77,7 +77,7 @@ impl<F, M> Senders<F, M> {
         sender
     }
 
-    /// Forgets what has gone from its rings, and senders that have nothing there.
+    /// Drops the record of messages that no ring has any more, and of senders without messages.
     pub(super) fn sweep(&self) {
         self.by_name.lock().retain(|_, sender| {
             let mut sent = sender.sent();
@@ -86,8 +86,8 @@ impl<F, M> Senders<F, M> {
         });
     }
 
-    /// Makes room for a message to so many keys, of the sender's own oldest ones. What waits for somebody goes only past
-    /// the second bound.
+    /// Makes room for a message to several keys by dropping the sender's own oldest messages. Unread
+    /// messages are dropped only beyond the second limit.
     pub(super) fn charge(
         &self,
         sender: &Sender<F, M>,
@@ -108,7 +108,7 @@ impl<F, M> Senders<F, M> {
         Arc::new(Charge { message: octets, with_entries, of_sender, of_all })
     }
 
-    /// Cuts the senders that have the most to one size.
+    /// Cuts the largest senders to one equal size.
     pub(super) fn cut(&self, fair_size: impl FnOnce(Vec<usize>) -> usize, octets: &AtomicUsize) {
         let senders: Vec<_> = self.by_name.lock().values().cloned().collect();
         let held = |sender: &Arc<Sender<F, M>>| sender.octets.load(Ordering::Relaxed);
@@ -120,7 +120,7 @@ impl<F, M> Senders<F, M> {
 }
 
 impl<F, M> Sender<F, M> {
-    /// Held while a message is sent: those of one sender go one after another.
+    /// The queue, locked while a message is sent: messages of one sender are sent one after another.
     pub(super) fn sent(&self) -> MutexGuard<'_, SenderQueue<F, M>> {
         self.sent.lock()
     }
@@ -147,7 +147,7 @@ impl<F, M> SenderQueue<F, M> {
             .is_some_and(|oldest| oldest.charge.strong_count() > 0 && oldest.places.iter().any(awaits))
     }
 
-    /// Takes the oldest message out of the rings; false when there is none.
+    /// Drops the oldest message from all rings; false if there is none.
     fn forget_oldest(&mut self, octets: &AtomicUsize) -> bool {
         let Some(oldest) = self.0.pop_front() else { return false };
         for (ring, place) in &oldest.places {

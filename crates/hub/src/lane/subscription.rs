@@ -24,10 +24,11 @@ pub struct Delivery<M> {
 /// Why a subscription ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EndReason {
-    /// The ring went past it, or it took nothing for [`super::LaneLimits::stall_max`] while messages waited.
+    /// The ring dropped a message that it had not read, or it took nothing for
+    /// [`super::LaneLimits::stall_max`] while messages waited.
     #[error("the subscription stalled")]
     Stalled,
-    /// It was taken off, see [`Lane::expel`].
+    /// [`Lane::expel`] ended it.
     #[error("the subscription was ended")]
     Expelled,
     /// The lane was closed.
@@ -35,14 +36,14 @@ pub enum EndReason {
     Closed,
 }
 
-/// One subscription; dropped, it is off the lane.
+/// One subscription; dropping it ends it.
 pub struct Subscription<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> {
     lane: Lane<F, M>,
     ring: Arc<Ring<F, M>>,
     member: Arc<Member<F>>,
     /// The place of the next message to look at.
     cursor: u64,
-    /// The place of the first message that was emitted while it was there.
+    /// The place of the first message that was emitted after it subscribed.
     since: u64,
 }
 
@@ -63,25 +64,25 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
         Self { lane, ring, member, cursor, since }
     }
 
-    /// What is known of it.
+    /// Its facts.
     #[must_use]
     pub fn facts(&self) -> &F {
         &self.member.facts
     }
 
-    /// Waits for messages, and puts all that wait behind what is in `into`, in order, up to the bounds of a turn. May be
-    /// dropped while it waits: nothing is lost.
+    /// Waits for messages, and appends all waiting ones to `into`, in order, up to the limits of a turn.
+    /// Cancel-safe: nothing is lost if the future is dropped.
     ///
     /// # Errors
-    /// That the subscription ended; it says so again each time.
+    /// The subscription ended; each later call gives the same error.
     pub async fn next(&mut self, into: &mut Vec<Delivery<M>>) -> Result<(), EndReason> {
         poll_fn(|cx| self.poll_next(cx, into)).await
     }
 
-    /// The same for who is polled. Only the task that polled last is woken.
+    /// The same as a poll function. Only the task that polled last is woken.
     ///
     /// # Errors
-    /// That the subscription ended; it says so again each time.
+    /// The subscription ended; each later call gives the same error.
     pub fn poll_next(
         &mut self,
         cx: &mut Context<'_>,
@@ -98,10 +99,10 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
         Poll::Pending
     }
 
-    /// The same without waiting; false when no message waits.
+    /// The same without waiting; false if no message waits.
     ///
     /// # Errors
-    /// That the subscription ended; it says so again each time.
+    /// The subscription ended; each later call gives the same error.
     pub fn try_next(&mut self, into: &mut Vec<Delivery<M>>) -> Result<bool, EndReason> {
         if let Some(why) = self.member.ended() {
             return Err(why);
@@ -112,10 +113,10 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
         let now = Instant::now();
         let limits = self.lane.limits();
         self.ring.prune_if_old(&self.lane.0.octets, now, limits);
-        // From here to what is left for the next turn nothing may go from the ring.
+        // No message may leave the ring between here and the note of what is left for the next turn.
         let entries = self.ring.entries();
         let Some(waiting) = self.member.take() else { return Ok(false) };
-        // A place that was read already says nothing of what came later: then the cursor counts.
+        // A place that was read already says nothing about later messages: then the cursor counts.
         if waiting.max(self.cursor) < entries.lost() {
             drop(entries);
             self.lane.0.end(&self.ring, &self.member, EndReason::Stalled);

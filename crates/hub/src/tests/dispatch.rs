@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 
 use crate::{Observer, Presence, dispatch};
 
-/// Longer than any round is put off.
+/// Longer than the longest delay of a round.
 const PAUSE: std::time::Duration = std::time::Duration::from_millis(20);
 
 struct NoteTaker {

@@ -16,7 +16,7 @@ use plenary_log::rigged::{FaultControl, Process, Store};
 
 use crate::Cursors;
 
-/// A clock that is set by hand, and ids that differ.
+/// A clock that tests set, with unique ids.
 #[derive(Debug, Default)]
 struct ByHand {
     now: AtomicU64,

@@ -120,7 +120,7 @@ async fn the_living_are_found_among_thousands_of_dead() {
     let (_store, _clock, one, two) = two().await;
     let ann = agent("ann");
     one.cursors.take_up(&ann).await.unwrap();
-    // Processes that were killed left their lease behind; the names of later ones stand behind theirs.
+    // Killed processes left their leases; the names of later processes sort after theirs.
     for from in (0..3_000).step_by(500) {
         let rows = (from..from + 500).map(|nth| RowOp {
             name: format!("node/0{nth:025}"),

@@ -1,4 +1,4 @@
-//! Recently committed events, as a follower gets them.
+//! The recently committed events for a follower.
 
 use plenary_kernel::{Position, TimestampMs, Version};
 use plenary_log::{StoredEvent, StreamName};

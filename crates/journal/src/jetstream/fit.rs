@@ -1,16 +1,16 @@
-//! The requirements on servers and streams of a journal: a configuration that could lose an acknowledged record is
-//! refused. Pure.
-//! Must not know: how they are reached.
+//! The requirements on the servers and streams of a journal: a configuration that could lose an
+//! acknowledged record is refused. Pure.
+//! Must not know: how the servers are reached.
 
 use async_nats::jetstream::stream::{Config, RetentionPolicy, StorageType};
 
 use super::{REPLICAS, Retention};
 use crate::PAYLOAD_OCTETS_MIN;
 
-/// The oldest NATS whose flush of each write is a group commit, and whose fences hold.
+/// The oldest NATS whose flush of each write is a group commit, and whose sequence check holds.
 pub const VERSION_MIN: (u32, u32) = (2, 15);
 
-/// Why servers or a stream must not be used.
+/// Why a server or stream must not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
     /// The server is too old.
@@ -19,7 +19,7 @@ pub enum Unfit {
     /// The server has no JetStream.
     #[error("the NATS server runs without JetStream; `plenary cluster nats-conf` prints a configuration")]
     NoJetStream,
-    /// The server takes only small messages.
+    /// The server's message limit is too low.
     #[error("the NATS server takes messages of {0} bytes; set max_payload to at least {PAYLOAD_OCTETS_MIN}")]
     Payload(usize),
     /// The stream has too few replicas.
@@ -27,12 +27,12 @@ pub enum Unfit {
         "the stream {0} has {1} replicas, and {REPLICAS} are needed; --cluster-dev takes fewer, for trials"
     )]
     Replicas(String, usize),
-    /// The stream forgets.
+    /// The stream drops records.
     #[error("the stream {0} forgets records ({1})")]
     Forgets(String, &'static str),
 }
 
-/// Whether a server is fit.
+/// Checks a server.
 pub(super) fn server(version: &str, max_payload: usize, has_jetstream: bool) -> Result<(), Unfit> {
     if !has_jetstream {
         return Err(Unfit::NoJetStream);
@@ -49,7 +49,7 @@ pub(super) fn server(version: &str, max_payload: usize, has_jetstream: bool) -> 
     Ok(())
 }
 
-/// Whether a stream is fit, as it was found.
+/// Checks the configuration of an existing stream.
 pub(super) fn stream(config: &Config, keeping: Retention, dev: bool) -> Result<(), Unfit> {
     let name = || config.name.clone();
     if config.num_replicas < REPLICAS && !dev {

@@ -1,4 +1,4 @@
-//! Messages between nodes over plain subjects of NATS: one that all nodes hear, and one for each node.
+//! Messages between nodes over plain subjects of NATS: one subject for all nodes, and one for each node.
 //! Must not know: the content of a message.
 
 use async_nats::{Client, Subscriber};
@@ -20,7 +20,7 @@ pub struct Subjects {
 }
 
 impl Nats {
-    /// The way between the nodes that use the journal of a name.
+    /// The channel between the nodes that use the journal of a name.
     #[must_use]
     pub fn peers(&self, name: &str) -> Subjects {
         let all = format!("plenary.{}.{name}.nodes", self.options.network);
@@ -43,7 +43,7 @@ impl Subjects {
     async fn listened(&self, node: NodeId) -> Result<Messages, ReadError> {
         let subscribing = async {
             let both = (self.subscribed(Address::All).await?, self.subscribed(Address::One(node)).await?);
-            // What is sent after this is heard.
+            // Every message that is sent after this arrives.
             self.client.flush().await.map_err(unavailable)?;
             Ok(both)
         };
@@ -69,7 +69,7 @@ impl Subjects {
 impl Peers for Subjects {
     fn send(&self, to: Address, body: Bytes) -> Answer<'_, ()> {
         Box::pin(async move {
-            // What does not get out in time is lost, as it may be on the way.
+            // A message that can't be sent in time is lost, as it might be in transit.
             let _ = timeout(ANSWER_MAX, self.client.publish(self.subject(to), body)).await;
         })
     }

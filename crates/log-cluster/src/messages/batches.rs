@@ -1,6 +1,7 @@
-//! Batches as they go to the node with the pen. Chains go as numbers within one message, with what is known of them: a
-//! node has one request under way, so that no chain reaches from one message that is undecided into another. Pure.
-//! Must not know: what is decided of them.
+//! The form of batches for the node with the pen. Chains become numbers within one message, with their
+//! known state: a node has one pending request, so no chain extends from one undecided message into
+//! another. Pure.
+//! Must not know: the decisions on them.
 
 use bytes::Bytes;
 use plenary_kernel::{TimestampMs, Version};
@@ -28,7 +29,7 @@ pub(super) struct StoredBatch {
     key: Option<StoredKey>,
     #[prost(message, repeated, tag = "7")]
     charges: Vec<StoredUse>,
-    /// Its place among the chains.
+    /// The index of its chain in the message.
     #[prost(uint32, optional, tag = "8")]
     chain: Option<u32>,
 }
@@ -89,7 +90,8 @@ pub(super) struct StoredChain {
     is_broken: bool,
 }
 
-/// The chains of a message, each once. A request has at most a commit's worth of batches, and few of them are in chains.
+/// The chains of a message, each once. A linear search suffices: a request has at most one commit's
+/// batches, and few of them have chains.
 #[derive(Default)]
 struct Chains(Vec<Chain>);
 
@@ -111,7 +113,7 @@ impl Chains {
     }
 }
 
-/// Batches in their forms, and the chains that they name.
+/// The forms of batches, and of the chains that they refer to.
 pub(super) fn written(batches: &[Batch]) -> (Vec<StoredBatch>, Vec<StoredChain>) {
     let mut chains = Chains::default();
     let batches: Vec<_> = batches.iter().map(|batch| batch_form(batch, &mut chains)).collect();
@@ -152,7 +154,7 @@ fn batch_form(batch: &Batch, chains: &mut Chains) -> StoredBatch {
     }
 }
 
-/// The batches of a message; `None` if these are none.
+/// The batches of a message; `None` if the forms are invalid.
 pub(super) fn read(batches: Vec<StoredBatch>, chains: Vec<StoredChain>) -> Option<Vec<Batch>> {
     let chain = |stored: StoredChain| {
         let chain = Chain::new(StreamName::stored(&stored.stream));
@@ -166,7 +168,7 @@ pub(super) fn read(batches: Vec<StoredBatch>, chains: Vec<StoredChain>) -> Optio
 }
 
 fn batch_of(stored: StoredBatch, chains: &[Chain]) -> Option<Batch> {
-    // A number that names no chain makes the message none.
+    // A number without a chain makes the message invalid.
     let chain = |number: Option<u32>| match number {
         None => Some(None),
         Some(number) => Some(Some(chains.get(usize::try_from(number).ok()?)?.clone())),

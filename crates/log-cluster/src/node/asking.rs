@@ -1,6 +1,7 @@
-//! The side without the pen: a node hands its appends to the node that has it, one request at a time, and has the outcome
-//! when it has applied the record that names the request. A request that a record takes the pen away from before it is
-//! named can't be written any more, as the journal takes no further record of that pen; it is made again elsewhere.
+//! The side without the pen: a node sends its appends to the node that has it, one request at a time,
+//! and gets the outcome when it has applied the record that names the request. If a record moves the pen
+//! before the request is named, the request can't be written any more, as the journal accepts no further
+//! record of the earlier pen; it is sent again to the new holder.
 //! Must not know: how a group is decided.
 
 use std::time::Duration;
@@ -17,29 +18,30 @@ use crate::{
     record::{Notes, Recorded},
 };
 
-/// How long a request waits before it is sent again: it may have been lost.
+/// How long a request waits before it is sent again, as it may have been lost.
 const AGAIN: Duration = Duration::from_secs(1);
-/// How long the node with the pen may leave a request, while the journal stands still and answers.
+/// How long the node with the pen may leave a request unanswered, while the journal answers but has no
+/// new records.
 const IGNORED_MAX: Duration = Duration::from_secs(3);
-/// How long it may leave one whatever else it writes.
+/// How long it may leave a request unanswered while it writes other records.
 const LEFT_MAX: Duration = Duration::from_secs(6);
 
-/// A request that is under way.
+/// A pending request.
 pub(crate) struct PendingRequest {
     unit: Unit,
     serial: u64,
     epoch: u64,
     body: Bytes,
     sent: Instant,
-    /// When it was sent first, and since when the pen has written nothing.
+    /// When it was first sent, and when the pen last wrote a record.
     begun: Instant,
     since: Instant,
-    /// The outcome, which holds behind a record that is not here yet.
+    /// The outcome, which applies after a record that is not here yet.
     answer: Option<Answer>,
 }
 
 impl Node {
-    /// Asks the node with the pen, or looks after what it was asked.
+    /// Sends a request to the node with the pen, or checks the pending one.
     pub(super) async fn ask(&mut self, pen: Pen, now: Instant) -> Result<(), Trouble> {
         let Some(asked) = &mut self.waiting.asked else { return self.ask_next(pen, now).await };
         let is_left = now.duration_since(asked.begun) >= LEFT_MAX;
@@ -47,7 +49,7 @@ impl Node {
             asked.since = now;
             let has_more = match timeout(BACK_MAX, self.journal.extent()).await {
                 Ok(Ok(extent)) => extent.last > self.last.sequence,
-                // Nobody can write now.
+                // The journal is unavailable, so no node can write now.
                 Ok(Err(_)) | Err(_) => return Ok(()),
             };
             return if has_more && !is_left { self.catch_up().await } else { self.take_pen().await };
@@ -84,14 +86,14 @@ impl Node {
         Ok(())
     }
 
-    /// The node with the pen says what came of a request of which it wrote nothing.
+    /// Processes the answer of the node with the pen to a request of which it wrote nothing.
     pub(super) async fn answered(&mut self, answer: Answer) -> Result<(), Trouble> {
         let behind = answer.behind;
         match &mut self.waiting.asked {
             Some(asked) if asked.serial == answer.serial => asked.answer = Some(answer),
             _ => return Ok(()),
         }
-        // Whoever decides again must see what the refusal saw.
+        // A caller that decides again must see the state that the refusal was based on.
         if self.last.sequence < behind {
             self.take_hints().await?;
         }
@@ -113,7 +115,7 @@ impl Node {
         }
     }
 
-    /// A record says who wrote it, and what came of the requests of nodes.
+    /// Processes the notes of a record: its writer, and the outcomes of requests.
     pub(super) fn noted(&mut self, notes: Notes) {
         for Recorded { node, serial, outcomes } in notes.answers {
             let is_it = |asked: &mut PendingRequest| node == self.me && asked.serial == serial;
@@ -128,7 +130,7 @@ impl Node {
             if let Some(asked) = self.waiting.asked.as_mut().filter(|asked| asked.epoch == pen.epoch) {
                 asked.since = now;
             }
-            // That pen is over, and no record of it names the request.
+            // That pen has ended, and no record of it names the request.
             if let Some(asked) = self.waiting.asked.take_if(|asked| asked.epoch < pen.epoch) {
                 self.waiting.units.push_front(asked.unit);
             }
@@ -136,7 +138,7 @@ impl Node {
         self.finish_answered();
     }
 
-    /// Ends what has waited too long.
+    /// Ends units that have waited too long.
     pub(super) fn expire(&mut self, now: Instant) {
         if let Some(asked) = self.waiting.asked.take_if(|asked| asked.unit.until <= now) {
             asked.unit.end(Err(Fault::OutcomeUnknown("the node with the pen does not answer".into())));
@@ -146,7 +148,7 @@ impl Node {
         }
     }
 
-    /// Ends everything of this process that was not sent.
+    /// Ends all units of this process that were not sent.
     pub(super) fn refuse_own(&mut self, fault: &Fault) {
         for unit in std::mem::take(&mut self.waiting.units) {
             unit.end(Err(fault.clone()));
@@ -155,7 +157,7 @@ impl Node {
 }
 
 impl Unit {
-    /// Answers it; another node that waits for it is not told.
+    /// Answers the callers of this process; another node gets no answer.
     pub(super) fn end(self, result: Result<Vec<PlanResult>, Fault>) {
         if let Owner::Own(replies) = self.whose {
             reply(replies, result);

@@ -1,6 +1,6 @@
-//! The records of all nodes: those that hints bring or the journal gives are applied to this node's file in their order, and
-//! the others are told how far that is.
-//! Must not know: who decided them.
+//! The records of all nodes: those from hints or from the journal are applied to this node's file in
+//! order, and the other nodes learn the last applied one.
+//! Must not know: the node that decided them.
 
 use bytes::Bytes;
 use plenary_journal::{Hint, READ_RECORDS_MAX, ReadError, Record, peers::Address};
@@ -16,7 +16,7 @@ use crate::{
 };
 
 impl Node {
-    /// Applies what hints brought, or reads what they say is there.
+    /// Applies the records of hints, or reads them from the journal.
     pub(super) async fn hinted(&mut self, first: Hint) -> Result<(), Trouble> {
         let mut hints = vec![first];
         while hints.len() < APPLIED_AT_ONCE_MAX
@@ -36,7 +36,7 @@ impl Node {
         }
         match self.take_in(&bodies).await? {
             Ok(()) => {}
-            // Whoever hints may be wrong: the journal has the last word.
+            // A hint may be wrong: the journal decides.
             Err(damage) => {
                 tracing::warn!(%damage, "a hint was wrong");
                 must_look = true;
@@ -45,7 +45,7 @@ impl Node {
         if must_look { self.catch_up().await } else { Ok(()) }
     }
 
-    /// Reads and applies what the journal has.
+    /// Reads and applies the new records of the journal.
     pub(super) async fn catch_up(&mut self) -> Result<(), Trouble> {
         loop {
             let records = match self.journal.read(self.last.sequence, READ_RECORDS_MAX).await {
@@ -82,7 +82,7 @@ impl Node {
         }
     }
 
-    /// One replica of the journal is damaged: another may not be.
+    /// Asks another replica of the journal to lead, because this one is damaged.
     async fn mistrusts(&mut self) {
         self.mistrusted += 1;
         if self.mistrusted <= MISTRUSTED_MAX {
@@ -91,7 +91,7 @@ impl Node {
         }
     }
 
-    /// Applies what hints wait, behind a record that somebody else published.
+    /// Applies the waiting hints, after a record of another node.
     pub(super) async fn take_hints(&mut self) -> Result<(), Trouble> {
         while let Some(hint) = self.hints.try_next() {
             self.hinted(hint).await?;
@@ -99,7 +99,7 @@ impl Node {
         Ok(())
     }
 
-    /// Applies the records that follow, as far as they do.
+    /// Applies consecutive records, up to the first damaged one.
     async fn take_in(&mut self, bodies: &[Bytes]) -> Result<Result<(), Damage>, Trouble> {
         let (mut writes, mut links) = (Writes::default(), Vec::new());
         let mut last = self.last;
@@ -122,7 +122,7 @@ impl Node {
         Ok(damaged)
     }
 
-    /// Writes records to the file, and does what they say beside.
+    /// Writes records to the file, and processes their notes.
     pub(super) async fn apply(&mut self, writes: Writes, records: Vec<(Link, Notes)>) -> Result<(), Trouble> {
         let links: Vec<Link> = records.iter().map(|(link, _)| *link).collect();
         let Some(last) = links.last().copied() else { return Ok(()) };
@@ -139,14 +139,14 @@ impl Node {
             }
             Err(fault @ Fault::OutcomeUnknown(_)) => Err(Trouble::Ending(NodeFault(fault))),
             Err(fault) => {
-                // A node that can't write its own file decides nothing.
+                // A node that can't write its own file must not decide.
                 self.give_up();
                 Err(Trouble::Passing(fault))
             }
         }
     }
 
-    /// Tells the others what this node has, and the node with the pen at once: it may wait for that.
+    /// Announces the last applied record, to the node with the pen at once: it may wait for that.
     async fn says_applied(&self) {
         let epoch = self.pens.ours();
         let applied = self.last.sequence;
@@ -170,7 +170,7 @@ impl Node {
         }
     }
 
-    /// This node writes no more until it has taken the pen again.
+    /// Gives up the pen: this node writes no more until it has taken it again.
     pub(super) fn give_up(&mut self) {
         if self.pens.ours().is_some() {
             self.pens.given_up();

@@ -1,6 +1,6 @@
-//! The side with the pen: a node takes it with a record, decides groups on its own file, its own appends and those that
-//! other nodes ask for, and publishes each as the next record.
-//! Must not know: how a request reaches it.
+//! The side with the pen: a node takes it with a record, decides groups on its own file, from its own
+//! appends and the requests of other nodes, and publishes each as the next record.
+//! Must not know: the transport of requests.
 
 use plenary_journal::{Settlement, peers::Address, settle};
 use plenary_log::{Batch, Fault, Outcome, PlanResult, Writes};
@@ -18,14 +18,14 @@ use crate::{
 };
 
 impl Node {
-    /// Another node asks for something to be written. What comes twice is taken once.
+    /// Queues a request of another node. A repeated request is queued once.
     pub(super) fn requested(&mut self, request: Request) {
         let Request { from, serial, epoch, batches } = request;
         if self.pens.ours() != Some(epoch) {
             return;
         }
         if !self.waiting.taken.contains_key(&from) && self.waiting.taken.len() >= NODES_MAX {
-            // What was taken of whom must not be forgotten within one epoch.
+            // The numbers of accepted requests must not be dropped within one epoch.
             self.give_up();
             return;
         }
@@ -39,7 +39,7 @@ impl Node {
         self.waiting.units.push_back(Unit { batches, octets, until, whose: Owner::Node(from, serial) });
     }
 
-    /// Takes the pen, unless somebody else has it by then.
+    /// Takes the pen, unless another node has it by then.
     pub(super) async fn take_pen(&mut self) -> Result<(), Trouble> {
         let taken = self.try_to_take_pen().await;
         if let Err(Trouble::Passing(fault)) = &taken {
@@ -69,7 +69,7 @@ impl Node {
                     let link = Link { sequence: epoch, hash: record::hash(&body), ..self.last };
                     self.pens.taken(epoch, Instant::now());
                     self.waiting.taken.clear();
-                    // What other nodes asked of an earlier epoch they ask again.
+                    // Other nodes repeat their requests of an earlier epoch.
                     self.waiting.units.retain(Unit::is_own);
                     let pen = Some(Pen { node: self.me, epoch });
                     tracing::info!(epoch, "this node has the pen");
@@ -91,7 +91,8 @@ impl Node {
         }
     }
 
-    /// Decides the next group, publishes it and applies it; decides it anew behind whatever came first.
+    /// Decides the next group, publishes it and applies it; decides it again if another record came
+    /// first.
     pub(super) async fn group(&mut self, epoch: u64) -> Result<(), Trouble> {
         let units = self.next_group();
         let until = Instant::now() + SETTLE_MAX;
@@ -141,14 +142,14 @@ impl Node {
                 }
             }
             if self.pens.ours() != Some(epoch) {
-                // Somebody has taken the pen; what nobody wrote is decided there.
+                // Another node has taken the pen; it decides the unwritten units.
                 units.into_iter().rev().for_each(|unit| self.waiting.units.push_front(unit));
                 return Ok(());
             }
         }
     }
 
-    /// What waits, up to a group's size; at least one unit.
+    /// The waiting units up to a group's size; at least one.
     fn next_group(&mut self) -> Vec<Unit> {
         let (mut units, mut left) = (Vec::new(), GROUP_OCTETS_MAX);
         while let Some(unit) = self.waiting.units.pop_front_if(|unit| units.is_empty() || unit.octets <= left)
@@ -159,7 +160,7 @@ impl Node {
         units
     }
 
-    /// Who writes the record, and what it answers.
+    /// The notes of a record: its writer, and its answers to requests.
     fn notes(&self, epoch: u64, units: &[Unit], outcomes: &[PlanResult]) -> Notes {
         let mut answers = Vec::new();
         let mut left = outcomes;
@@ -173,7 +174,7 @@ impl Node {
         Notes { pen: Some(Pen { node: self.me, epoch }), answers }
     }
 
-    /// The record is in the journal: it is applied, and its appends are acknowledged once another node keeps it.
+    /// Applies the published record; its appends are acknowledged once another node has it.
     async fn written(
         &mut self,
         units: Vec<Unit>,
@@ -186,7 +187,7 @@ impl Node {
         let position = writes.events.last().map_or(self.last.position, |event| event.position);
         let link = Link { sequence, hash: record::hash(body), position };
         if let Err(trouble) = self.apply(writes, vec![(link, notes)]).await {
-            // What could not be applied now is read from the journal.
+            // If it could not be applied now, it is read from the journal later.
             return ended(units, trouble);
         }
         let mut outcomes = outcomes.into_iter();
@@ -194,21 +195,21 @@ impl Node {
             let outcomes: Vec<_> = outcomes.by_ref().take(unit.batches.len()).collect();
             if let Owner::Own(replies) = unit.whose {
                 let held = HeldAppends { sequence, since: Instant::now(), replies, outcomes };
-                // The task ends behind this one.
+                // The task ends after this one.
                 let _ = self.held.send(held).await;
             }
         }
         Ok(())
     }
 
-    /// Follows a record that is there instead of this node's.
+    /// Applies a record that another node published first.
     async fn behind(&mut self, first: plenary_journal::Record) -> Result<(), Trouble> {
         self.follow(&[first]).await?;
         self.take_hints().await
     }
 
-    /// Whether refusals hold: they were decided at the journal's end, or nothing later changes them. If not, the node is
-    /// at the end now.
+    /// Whether refusals hold: they were decided at the journal's end, or no later record can change
+    /// them. If false, the node has caught up with the journal.
     async fn holds(&mut self, outcomes: &[PlanResult], until: Instant) -> Result<bool, Trouble> {
         if outcomes.iter().all(is_final) {
             return Ok(true);
@@ -226,7 +227,7 @@ impl Node {
         Ok(false)
     }
 
-    /// Nothing is published to a journal that does not answer.
+    /// Checks that a journal that did not answer is back, before the next publication.
     async fn is_back(&mut self) -> Result<(), Trouble> {
         match timeout(BACK_MAX, self.journal.extent()).await {
             Ok(Ok(_)) => {
@@ -252,7 +253,7 @@ impl Node {
         }
     }
 
-    /// Nothing of them was written, nor will be.
+    /// Refuses units: none of them was or will be written.
     async fn refuse(&self, units: Vec<Unit>, fault: &Fault) {
         for unit in units {
             if let Owner::Node(node, serial) = unit.whose {
@@ -265,7 +266,7 @@ impl Node {
     }
 }
 
-/// A group that could not go on.
+/// Ends the units of a failed group.
 fn ended(units: Vec<Unit>, trouble: Trouble) -> Result<(), Trouble> {
     let (Trouble::Passing(fault) | Trouble::Ending(NodeFault(fault))) = &trouble;
     let why = fault.to_string();
@@ -273,7 +274,7 @@ fn ended(units: Vec<Unit>, trouble: Trouble) -> Result<(), Trouble> {
     Err(trouble)
 }
 
-/// Whether no later record can change it. A claimed key stays claimed.
+/// Whether no later record can change the outcome. A claimed key stays claimed.
 fn is_final(decided: &PlanResult) -> bool {
     matches!(decided, Ok(Outcome::AlreadyDone { .. } | Outcome::KeyReused))
 }

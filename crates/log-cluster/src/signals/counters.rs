@@ -3,19 +3,20 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-/// Most counters that are remembered; past it all are forgotten and begin again above the highest of them.
+/// Most counters that are remembered; beyond it all are dropped and begin again above the highest of
+/// them.
 const COUNTERS_MAX: usize = 65_536;
 
 /// The last numbers.
 #[derive(Default)]
 pub(super) struct Counters {
     last: HashMap<Arc<str>, u64>,
-    /// No counter that was forgotten had a higher number.
+    /// The highest number of any dropped counter.
     forgotten: u64,
 }
 
 impl Counters {
-    /// The number that comes next, of a counter that begins at `start`.
+    /// The next number of a counter that begins at `start`.
     pub(super) fn next(&self, name: &str, start: u64) -> u64 {
         self.last.get(name).map_or_else(|| start.max(self.forgotten + 1), |last| last + 1)
     }

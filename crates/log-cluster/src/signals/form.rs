@@ -4,16 +4,16 @@
 use bytes::Bytes;
 use prost::Message;
 
-/// What one process sends at once.
+/// The messages that one process sends together.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Group {
-    /// Who sends it.
+    /// The sender.
     #[prost(fixed64, tag = "1")]
     pub(super) process: u64,
-    /// How many it has sent: makes the record unlike every other.
+    /// The number of groups it has sent; it makes the record unique.
     #[prost(uint64, tag = "2")]
     pub(super) serial: u64,
-    /// Whether it goes now, and nobody need wait for it.
+    /// Whether the sender shuts down, so that no process waits for it.
     #[prost(bool, tag = "3")]
     pub(super) leaves: bool,
     #[prost(message, repeated, tag = "4")]
@@ -28,7 +28,7 @@ pub(super) struct Tell {
     pub(super) topic: String,
     #[prost(string, repeated, tag = "2")]
     pub(super) counters: Vec<String>,
-    /// The numbers that the counters gave it, in their order.
+    /// The numbers of its counters, in their order.
     #[prost(uint64, repeated, tag = "3")]
     pub(super) numbers: Vec<u64>,
     #[prost(bytes = "bytes", tag = "4")]
@@ -43,7 +43,7 @@ pub(super) struct Answer {
     pub(super) to: u64,
     #[prost(uint64, tag = "2")]
     pub(super) question: u64,
-    /// Absent: there is none.
+    /// Absent: the process declined.
     #[prost(bytes = "bytes", optional, tag = "3")]
     pub(super) answer: Option<Bytes>,
 }

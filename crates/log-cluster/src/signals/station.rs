@@ -1,5 +1,5 @@
-//! The task for a process's signals: it numbers queued signals, publishes each as the next record, and dispatches the
-//! records of all processes in order.
+//! The task for a process's signals: it numbers queued signals, publishes each group as the next record,
+//! and dispatches the records of all processes in order.
 //! Must not know: the publishers, or the listeners.
 
 use std::{
@@ -26,18 +26,18 @@ use super::{
     form::{Answer, Group, Tell},
 };
 
-/// Longest that a group of signals is tried for.
+/// The time limit for publishing a group.
 const TELL_MAX: Duration = Duration::from_secs(4);
-/// How often a process says that it is there, and looks for what nobody told it of.
+/// How often a process sends a heartbeat, and looks for records without a hint.
 const BEAT_EVERY: Duration = Duration::from_secs(1);
-/// So long after its last word a process is not waited for.
+/// How long a process counts as alive after its last message.
 const ALIVE: Duration = Duration::from_secs(4);
 /// Most signals and answers of one record, and about most bytes.
 const GROUP_MAX: usize = 256;
 const GROUP_OCTETS_MAX: usize = 1 << 20;
-/// So many records are read at the start, for the numbers in them.
+/// The number of past records that are read at the start, for their numbers.
 const LOOK_BACK: u64 = 2_048;
-/// Longest that a process waits to say that it goes.
+/// The time limit for the farewell message.
 const LEAVE_MAX: Duration = Duration::from_millis(500);
 /// Microseconds in a millisecond.
 const US_PER_MS: u64 = 1_000;
@@ -48,21 +48,21 @@ pub(super) struct Station {
     queue: mpsc::WeakSender<Item>,
     process: ProcessId,
     serial: u64,
-    /// The last record that was handed out.
+    /// The last dispatched record.
     last: u64,
     counters: Counters,
-    /// When each process, but this one, was heard of.
+    /// The time of the last message of each other process.
     heard: HashMap<ProcessId, Instant>,
     hints: Option<Hints>,
 }
 
-/// What is to be sent together.
+/// The messages of the next record.
 #[derive(Default)]
 struct Draft {
     tells: Vec<Tell>,
-    /// With which number a counter begins that nobody knows, for each of `tells`.
+    /// The first number of an unknown counter, for each of `tells`.
     starts: Vec<u64>,
-    /// Who waits for the numbers, of each of `tells`.
+    /// The receivers of the numbers, for each of `tells`.
     replies: Vec<oneshot::Sender<Result<PublicationReceipt, Fault>>>,
     answers: Vec<Answer>,
 }
@@ -115,7 +115,7 @@ impl Station {
         }
     }
 
-    /// Until the last handle is gone, or the signals are closed.
+    /// Runs until the last handle is gone, or the signals are closed.
     pub(super) async fn run(
         mut self,
         mut items: mpsc::Receiver<Item>,
@@ -172,7 +172,7 @@ impl Station {
         let _ = timeout(LEAVE_MAX, self.publish(group)).await;
     }
 
-    /// Listens first and looks back second.
+    /// Listens first and reads past records second.
     async fn begun(&mut self) {
         self.hints = self.journal.hints().await.ok();
         if let Ok(Extent { first, last }) = self.journal.extent().await {
@@ -209,7 +209,7 @@ impl Station {
         }
     }
 
-    /// Hands out what hints wait, as far as they follow.
+    /// Dispatches the waiting hints, as long as they are consecutive.
     fn take_hints(&mut self) {
         while let Some(Hint { sequence, body }) = self.hints.as_mut().and_then(Hints::try_next) {
             if let Some(body) = body
@@ -220,7 +220,7 @@ impl Station {
         }
     }
 
-    /// Hands out what the journal has; what it has forgotten is lost here.
+    /// Dispatches the records of the journal; records that it has dropped are lost here.
     async fn catch_up(&mut self) -> Result<(), Fault> {
         let unavailable = |error: ReadError| Fault::Unavailable(error.to_string());
         let Extent { first, last } = self.journal.extent().await.map_err(unavailable)?;
@@ -273,7 +273,7 @@ impl Station {
         }
     }
 
-    /// An answer to ourselves takes no way at all.
+    /// An answer to this process itself is not sent.
     fn responder(&self, to: ProcessId, question: u64) -> Responder {
         if to == self.process {
             let (exchange, here) = (self.exchange.clone(), self.process);
@@ -288,12 +288,12 @@ impl Station {
         })
     }
 
-    /// Publishes a group and answers its publishers. An empty one says that this process is there.
+    /// Publishes a group and answers its publishers. An empty group is a heartbeat.
     async fn tell(&mut self, items: Vec<Item>) -> Result<(), Fault> {
         let mut draft = Draft::of(items);
         match self.publish_draft(&mut draft).await {
             Ok((sequence, group)) => {
-                // The publishers are answered before their own signals are handed out.
+                // The publishers are answered before their own signals are dispatched.
                 let alive = self.alive();
                 for (tell, reply) in draft.tells.into_iter().zip(draft.replies) {
                     let _ =
@@ -312,7 +312,7 @@ impl Station {
         }
     }
 
-    /// Numbers a draft and publishes it, anew behind whatever came first.
+    /// Numbers a draft and publishes it; repeats both if another record came first.
     async fn publish_draft(&mut self, draft: &mut Draft) -> Result<(u64, Group), Fault> {
         let until = Instant::now() + TELL_MAX;
         loop {
@@ -336,7 +336,7 @@ impl Station {
                     return Err(Fault::Unavailable("others were first again and again".into()));
                 }
                 Settlement::Unknown(why) => {
-                    // It may be that the journal has begun again.
+                    // The journal may have started anew.
                     let _ = self.catch_up().await;
                     return Err(Fault::OutcomeUnknown(why));
                 }
@@ -363,7 +363,7 @@ impl Station {
         }
     }
 
-    /// The processes that are waited for, this one among them.
+    /// The living processes, including this one.
     fn alive(&mut self) -> Vec<ProcessId> {
         let now = Instant::now();
         self.heard.retain(|_, heard| now.duration_since(*heard) < ALIVE);
@@ -380,7 +380,7 @@ impl Station {
     }
 }
 
-/// The next hint; waits for ever where there are none.
+/// The next hint; waits for ever without a source.
 async fn next(hints: &mut Option<Hints>) -> Option<Hint> {
     match hints {
         Some(hints) => hints.next().await,
@@ -388,12 +388,12 @@ async fn next(hints: &mut Option<Hints>) -> Option<Hint> {
     }
 }
 
-/// Waits until the signals are closed, or nobody is left who could close them.
+/// Waits until the signals are closed, or their last handle is gone.
 async fn is_closed(closed: &mut watch::Receiver<bool>) {
     let _ = closed.wait_for(|is_closed| *is_closed).await;
 }
 
-/// What waits together goes together.
+/// Collects the waiting items into one group.
 fn gathered(first: Item, items: &mut mpsc::Receiver<Item>) -> Vec<Item> {
     let octets = |item: &Item| match item {
         Item::Tell { outgoing, .. } => outgoing.publication.body.len(),

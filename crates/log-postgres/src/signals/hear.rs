@@ -1,4 +1,4 @@
-//! Incoming NOTIFY messages: signals go to the exchange, answers to the asker.
+//! Incoming NOTIFY messages: signals are given to the exchange, answers to the process's questions.
 //! Must not know: how messages are sent.
 
 use std::{future::poll_fn, sync::Arc};
@@ -48,7 +48,7 @@ fn take(shared: &Arc<SignalState>, from: ProcessId, message: Message) {
     }
 }
 
-/// An answer to ourselves takes no way at all.
+/// An answer to this process itself is not sent.
 fn responder(shared: &Arc<SignalState>, to: ProcessId, here: ProcessId, question: u64) -> Responder {
     if to == here {
         let exchange = shared.exchange.clone();

@@ -25,22 +25,23 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::target::Target;
 
-/// Most signals and answers that wait for the connection; past it a publisher waits, and an answer is not given.
+/// Most signals and answers that wait for the connection; beyond it a publisher waits, and an answer is
+/// dropped.
 const QUEUE_MAX: usize = 1_024;
 
-/// What the connection has to send.
+/// A message that the connection has to send.
 enum Item {
-    /// A signal to everybody.
+    /// A signal to all processes.
     Tell { outgoing: OutgoingSignal, reply: oneshot::Sender<Result<PublicationReceipt, Fault>> },
     /// An answer to one process.
     Answer { to: ProcessId, question: u64, answer: Option<Bytes> },
 }
 
-/// Longest wait at the start for this process to be heard.
+/// Longest wait at the start for the connection to listen.
 const START_MS_MAX: u64 = 3_000;
 
-/// The signals of a store, as soon as this process listens to them. A server that goes away meanwhile is no reason not to
-/// start.
+/// The signals of a store, as soon as this process listens. If the server is lost meanwhile, the start
+/// continues.
 pub(crate) async fn signals(target: Arc<Target>) -> Signals {
     let (queue, items) = mpsc::channel(QUEUE_MAX);
     let (closing, closed) = watch::channel(false);
@@ -58,13 +59,13 @@ pub(crate) async fn signals(target: Arc<Target>) -> Signals {
     Signals::new(Arc::new(Notify { queue, closing }), exchange)
 }
 
-/// What the publishers and the task share.
+/// The state that the publishers and the task share.
 struct SignalState {
     target: Arc<Target>,
     exchange: Arc<Exchange>,
-    /// The number under which this process listens now; 0 while it does not.
+    /// The id under which this process listens now; 0 while it does not.
     process: AtomicU64,
-    /// The number under which it listened last, on a connection that was lost; 0 for none.
+    /// The id under which it listened on an earlier, lost connection; 0 for none.
     former: AtomicU64,
     queue: mpsc::WeakSender<Item>,
 }
@@ -75,7 +76,7 @@ impl SignalState {
     }
 }
 
-/// Where publishers come in.
+/// The carrier for publishers.
 struct Notify {
     queue: mpsc::Sender<Item>,
     closing: watch::Sender<bool>,

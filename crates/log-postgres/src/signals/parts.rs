@@ -6,17 +6,17 @@ use std::{ops::Range, sync::Arc};
 use bytes::Bytes;
 use plenary_log::signals::{OutgoingSignal, ProcessId, Publication};
 
-/// Most bytes of one notification; PostgreSQL takes less than 8,000.
+/// Most bytes of one notification; PostgreSQL accepts fewer than 8,000.
 const PART_OCTETS_MAX: usize = 7_900;
-/// Room for what stands before the numbers: four integers with their spaces.
+/// The space for the fields before the numbers: four integers with their spaces.
 const HEAD_OCTETS_MAX: usize = 4 * 21;
-/// Room for one number and what parts it from the next.
+/// The space for one number and its separator.
 const NUMBER_OCTETS_MAX: usize = 20;
 /// Most numbers in one part.
 const NUMBERS_PER_PART_MAX: usize = 256;
-/// Most parts of one message; what has more is not joined. An answer has the most.
+/// Most parts of one message; longer ones are not joined. Answers have the most parts.
 const PARTS_MAX: usize = 512;
-/// The topic of answers; no other topic is called so.
+/// The topic of answers; no other topic has this name.
 const ANSWER: &str = "!";
 
 /// A message from one process to others.
@@ -24,7 +24,7 @@ const ANSWER: &str = "!";
 pub(crate) enum Message {
     /// For the subscribers of a topic.
     Signal { topic: String, numbers: Vec<(Arc<str>, u64)>, question: Option<u64>, body: Bytes },
-    /// For who asked.
+    /// For the process that asked.
     Answer { question: u64, answer: Option<Bytes> },
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn answer(from: ProcessId, serial: u64, question: u64, answer: Option
     cut(from, serial, 0, &text)
 }
 
-/// As it is, if a notification can hold it; in hexadecimal otherwise.
+/// Writes the body unchanged if a notification can contain it; otherwise in hexadecimal.
 fn write_body(text: &mut String, body: Option<&Bytes>) {
     match body.map(|body| (body, std::str::from_utf8(body))) {
         None => text.push('n'),
@@ -102,7 +102,8 @@ fn cut(ProcessId(from): ProcessId, serial: u64, counters: usize, mut text: &str)
     parts
 }
 
-/// Joins what comes in. The parts of a message come one after another, because they were sent in one transaction.
+/// Joins incoming parts. The parts of a message arrive one after another, because one transaction sends
+/// them.
 #[derive(Debug, Default)]
 pub(crate) struct Joiner {
     from: u64,
@@ -114,7 +115,8 @@ pub(crate) struct Joiner {
 }
 
 impl Joiner {
-    /// Takes a notification; answers with a message when it was the last part of one. What can't be read is nothing.
+    /// Takes a notification; returns the message if this was its last part. Unreadable notifications are
+    /// ignored.
     pub(crate) fn take(&mut self, notification: &str) -> Option<(ProcessId, Message)> {
         let mut pieces = notification.splitn(6, ' ');
         let from = pieces.next()?.parse().ok()?;
@@ -174,7 +176,7 @@ mod tests {
         OutgoingSignal { publication, question: Some(u64::MAX) }
     }
 
-    /// What the store makes of the parts, when the counters give their own places from `first` on.
+    /// The parts after the store has inserted the numbers, which begin at `first`.
     fn notifications(parts: &[Part], first: u64) -> Vec<String> {
         let told = |part: &Part| {
             let numbers: Vec<_> = part.counters.clone().map(|nth| (first + nth as u64).to_string()).collect();

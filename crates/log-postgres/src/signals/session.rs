@@ -20,18 +20,19 @@ use crate::{
     trouble::Trouble,
 };
 
-/// How often a process says that it is alive.
+/// How often a process renews its lease.
 const BEAT_EVERY: Duration = Duration::from_secs(1);
-/// How long it is taken to be alive after its last word, in milliseconds.
+/// How long a process counts as alive after its last renewal, in milliseconds.
 const ALIVE_MS: u64 = 4_000;
-/// Longest wait for one step of a beginning, and for a beat.
+/// Longest wait for one step of a start, and for a renewal.
 const STEP_MS_MAX: u64 = 3_000;
 /// Most signals and answers of one transaction.
 const GROUP_MAX: usize = 64;
-/// About how many bytes one transaction tells: it ends with the signal that reaches them.
+/// About how many bytes one transaction sends: it ends with the signal that reaches them.
 const GROUP_OCTETS_MAX: usize = 1 << 20;
 
-/// Carries until nobody is left or it is closed. `ready` is told when this process listens for the first time.
+/// Sends and receives until no handle is left or the signals are closed. `ready` is notified when this
+/// process listens for the first time.
 pub(super) async fn run(
     shared: Arc<SignalState>,
     mut items: mpsc::Receiver<Item>,
@@ -68,7 +69,7 @@ fn begun(backoff: &mut Backoff, ready: &mut Option<oneshot::Sender<()>>) {
     }
 }
 
-/// What wants to be sent meanwhile is not.
+/// Refuses everything that is queued while the connection is lost.
 async fn refuse(items: &mut mpsc::Receiver<Item>, lost: &Trouble) -> std::convert::Infallible {
     while let Some(item) = items.recv().await {
         match item {
@@ -79,7 +80,7 @@ async fn refuse(items: &mut mpsc::Receiver<Item>, lost: &Trouble) -> std::conver
     std::future::pending().await
 }
 
-/// One connection, until it is lost or nobody is left.
+/// Uses one connection, until it is lost or no handle is left.
 async fn carry(
     shared: &Arc<SignalState>,
     items: &mut mpsc::Receiver<Item>,
@@ -123,7 +124,7 @@ async fn work(
     }
 }
 
-/// What waits together goes together.
+/// Collects the waiting items into one group.
 fn group(first: Item, items: &mut mpsc::Receiver<Item>) -> Vec<Item> {
     let octets = |item: &Item| match item {
         Item::Tell { outgoing, .. } => outgoing.publication.body.len(),
@@ -141,19 +142,20 @@ fn group(first: Item, items: &mut mpsc::Receiver<Item>) -> Vec<Item> {
     group
 }
 
-/// A connection that listens.
+/// A listening connection.
 struct Listener {
     process: ProcessId,
     tell: Statement,
     beat: Statement,
 }
 
-/// Listens first and is counted among the living second: whoever is waited for gets the question.
+/// Listens first and registers as alive second: every process that is waited for then receives the
+/// question.
 async fn begin(shared: &SignalState, client: &Client) -> Result<Listener, Trouble> {
     let target = &shared.target;
     target.settle(client).await.map_err(OpenError::trouble)?;
     within(STEP_MS_MAX, async {
-        // Of what is sent here nothing has to be on disk.
+        // No data sent here needs to be on disk.
         client.batch_execute("SET synchronous_commit = off").await?;
         let drawn = client.query_one("SELECT nextval('signal_process_ids')", &[]).await?;
         let process = ProcessId(place(drawn.try_get(0)?)?);
@@ -173,7 +175,8 @@ async fn begin(shared: &SignalState, client: &Client) -> Result<Listener, Troubl
         let begun = Listener { process, tell, beat };
         shared.process.store(process.0, Ordering::Release);
         begun.beat(client).await?;
-        // Nobody waits for what this process was before, or for what is long gone.
+        // Removes this process's former id, and processes that ended long ago, so that nobody waits for
+        // them.
         let gone = "DELETE FROM signal_processes \
             WHERE id = $1 OR alive_until < clock_timestamp() - interval '1 hour'";
         client.execute(gone, &[&stored(shared.former.load(Ordering::Acquire))]).await?;
@@ -190,7 +193,7 @@ impl Listener {
     }
 }
 
-/// Nobody need wait for this process's last word to grow old.
+/// Ends this process's lease early, so that nobody waits for it to expire.
 async fn leave(shared: &SignalState) {
     let process = shared.process();
     shared.exchange.close();

@@ -1,6 +1,6 @@
-//! Sends a group of signals and answers as one statement, which is its own transaction. It locks the counters' rows
-//! in the order of their names until its commit, so the order of the numbers is that of the commits, in which
-//! notifications arrive; and no process can stall between the two.
+//! Sends a group of signals and answers as one statement, which is its own transaction. It locks the
+//! counters' rows in the order of their names until its commit, so numbers have the order of commits, in
+//! which notifications arrive; and no process can stall between the two.
 //! Must not know: the recovery of a lost connection.
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -17,14 +17,14 @@ use crate::{
     trouble::Trouble,
 };
 
-/// Longest wait for a group to be told.
+/// Longest wait for a group to be sent.
 const TELL_MS_MAX: u64 = 5_000;
 /// Microseconds in a millisecond.
 const US_PER_MS: u64 = 1_000;
 
-/// Numbers and tells in one statement. `$1` to `$3`: the counters in order, how many numbers each gives, and where it begins
-/// if it is new. `$4` to `$6`: for each number that is told, the part, the counter and how many went before, from 1. `$7`
-/// to `$9`: the parts.
+/// Numbers and sends in one statement. `$1` to `$3`: the counters in order, how many numbers each
+/// assigns, and where it begins if it is new. `$4` to `$6`: for each number that is sent, the part, the
+/// counter and its index among the counter's numbers, from 1. `$7` to `$9`: the parts.
 pub(super) const TELL: &str = "\
 WITH given AS (
     INSERT INTO signal_counters AS known (name, last, taken)
@@ -47,11 +47,11 @@ WITH given AS (
 SELECT (SELECT before FROM befores), (SELECT count(*) FROM told),
     (SELECT array_agg(id) FROM signal_processes WHERE alive_until > clock_timestamp())";
 
-/// A group as the statement takes it.
+/// The parameters of the statement for one group.
 #[derive(Default)]
 struct Group {
     counters: BTreeMap<Arc<str>, Counter>,
-    /// For each number: its part, its counter and how many went before it, from 1.
+    /// For each number: its part, its counter and its index among the counter's numbers, from 1.
     numbers: Vec<(i64, Arc<str>, u64)>,
     channels: Vec<String>,
     heads: Vec<String>,
@@ -63,7 +63,7 @@ struct Counter {
     start: u64,
 }
 
-/// One after another, for messages of one process.
+/// The serial numbers of this process's messages.
 #[derive(Default)]
 pub(super) struct Serial(u64);
 
@@ -74,7 +74,7 @@ impl Serial {
     }
 }
 
-/// Tells a group and answers its publishers. After a trouble the connection is as good as lost if it says so.
+/// Sends a group and answers its publishers. The returned trouble says whether the connection is lost.
 pub(super) async fn tell(
     client: &Client,
     statement: &Statement,
@@ -129,7 +129,7 @@ pub(super) async fn tell(
 }
 
 impl Group {
-    /// The how-manieth numbers these are of their counters in this group.
+    /// Takes the next numbers of these counters, as indexes within this group.
     fn take_numbers(&mut self, counters: &[Arc<str>], start: u64) -> Vec<u64> {
         let take = |name: &Arc<str>| {
             let counter = self.counters.entry(name.clone()).or_insert(Counter { taken: 0, start });
@@ -150,7 +150,8 @@ impl Group {
         }
     }
 
-    /// Runs the statement: what the number before the first one of each counter was, and who is alive.
+    /// Runs the statement; returns each counter's number before its first new one, and the living
+    /// processes.
     async fn run(
         &self,
         client: &Client,

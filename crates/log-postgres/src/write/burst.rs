@@ -1,5 +1,5 @@
-//! Pipelined statements, sent without waiting for answers. The order on the wire is the order of `send`: no statement
-//! may pass the lock at the front or the commit at the end.
+//! Pipelined statements, sent without waiting for answers. The order on the wire is the order of `send`:
+//! no statement may overtake the lock at the front or be overtaken by the commit at the end.
 
 use std::{
     future::{Future, poll_fn},

@@ -24,7 +24,7 @@ pub(crate) struct Columns<'a> {
 
 /// Stored forms of texts.
 pub(crate) type Texts<'a> = Vec<Cow<'a, str>>;
-/// Contents.
+/// Byte columns.
 type Octets<'a> = Vec<&'a [u8]>;
 
 /// The columns of new events.
@@ -42,7 +42,7 @@ pub(crate) struct Events<'a> {
 }
 
 impl Events<'_> {
-    /// In the order of the table.
+    /// The parameters in the order of the table.
     pub(crate) fn params(&self) -> Vec<&(dyn ToSql + Sync)> {
         let place: [&(dyn ToSql + Sync); 3] = [&self.position, &self.stream, &self.version];
         let form: [&(dyn ToSql + Sync); 3] = [&self.kind, &self.form, &self.at];
@@ -109,7 +109,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// The last change of each key; one statement can't change a row twice.
+    /// Keeps the last change of each key; one statement can't change a row twice.
     fn index(&mut self, ops: &'a [IndexOp]) {
         let mut last: HashMap<(&'static str, &'a str), Option<&'a [u8]>> = HashMap::with_capacity(ops.len());
         for op in ops {

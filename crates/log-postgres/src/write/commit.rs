@@ -1,4 +1,4 @@
-//! The second half of a group's transaction: one statement that writes to every table, and the commit behind it.
+//! The second half of a group's transaction: one statement that writes to every table, then the commit.
 
 use plenary_kernel::Position;
 use tokio_postgres::{Error, Row, Statement, error::SqlState, types::ToSql};
@@ -12,20 +12,21 @@ use crate::{
 /// Why a commit was not acknowledged.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum NotCommitted {
-    /// The server refused: nothing was written, and no transaction is open any more.
+    /// The server refused: nothing was written, and no transaction is open.
     Nothing(Trouble),
-    /// A key was claimed before, which is only seen by looking: the same.
+    /// A key was claimed before; nothing was written. The group must be decided with its keys looked up.
     KeyTaken,
-    /// Nothing that could commit was sent; the transaction is still open.
+    /// No commit was sent; the transaction is still open.
     NotSent(Trouble),
-    /// The commit was sent, and its answer did not come.
+    /// The commit was sent, but its answer did not arrive.
     Unknown(String),
 }
 
-/// A write to one table: whether there is anything to write, the SQL with `?` for its parameters, and these.
+/// A write to one table: whether there is anything to write, the SQL with `?` for its parameters, and
+/// the parameters.
 type Part<'a> = (bool, &'static str, Vec<&'a (dyn ToSql + Sync)>);
 
-/// Where the log ends then, and who is told.
+/// The new head, and the channel to notify.
 struct End<'a> {
     last: i64,
     channel: &'a str,
@@ -135,7 +136,7 @@ pub(crate) async fn write_and_commit(
     let [written, committed]: [_; 2] =
         answers.try_into().map_err(|_| NotCommitted::Unknown("two answers were awaited".into()))?;
     if let Err(error) = written {
-        // The server's own word on what stands before the commit; without it the commit may have gone through.
+        // A definite answer of the server before the commit; without it the commit may have succeeded.
         return Err(match error.as_db_error() {
             Some(db) if *db.code() == SqlState::UNIQUE_VIOLATION && db.table() == Some("keys") => {
                 NotCommitted::KeyTaken

@@ -22,7 +22,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Streams that are remembered are left out, and the keys unless they are asked for.
+    /// Leaves out remembered streams, and the keys unless they are requested.
     pub(crate) fn of(jobs: &[Job], remembered: &Streams, with_keys: bool) -> Self {
         let (mut streams, mut keys, mut rows) = (HashSet::new(), HashSet::new(), HashSet::new());
         for batch in jobs.iter().map(|job| &job.batch) {
@@ -45,17 +45,17 @@ impl Names {
     }
 }
 
-/// What is committed under the names of a group. A stream that is not remembered is not there.
+/// The committed values of a group's names. A stream that is not in `streams` does not exist.
 pub(crate) struct CommittedNames<'a> {
     pub(crate) streams: &'a Streams,
     pub(crate) keys: HashMap<(String, String), CheckedRecord<KeyRecord>>,
     pub(crate) rows: HashMap<String, CheckedRecord<Row>>,
 }
 
-/// What is stored, or what of it is damaged. One damaged record must not fail those around it.
+/// The stored value, or a description of its damage. A damaged record must not fail the others.
 pub(crate) type CheckedRecord<T> = Result<T, String>;
 
-/// Records by the names that they stand for.
+/// Maps records to their names.
 pub(crate) fn by_name<N: Clone + Eq + Hash, T>(
     names: &[N],
     records: &[Record],
@@ -68,14 +68,14 @@ pub(crate) fn by_name<N: Clone + Eq + Hash, T>(
     records.iter().map(entry).collect()
 }
 
-/// The name that a record stands for: its first column is the place in the list of names, from 1.
+/// The name of a record: its first column is the index in the list of names, from 1.
 pub(crate) fn nth<'a, T>(names: &'a [T], record: &Record) -> Result<&'a T, Trouble> {
     let nth: i64 = record.try_get(0)?;
     let name = usize::try_from(nth - 1).ok().and_then(|nth| names.get(nth));
     name.ok_or_else(|| Trouble::Broken(format!("a name numbered {nth}")))
 }
 
-/// Digest, outcome and checksum, from a column on.
+/// Digest, outcome and checksum, starting at a column.
 pub(crate) fn key_record(
     record: &Record,
     column: usize,
@@ -87,26 +87,27 @@ pub(crate) fn key_record(
     Ok(checked(kept, digest, record.try_get(column + 2)?, what))
 }
 
-/// Digest and outcome, from a column on, whatever the checksum says; `None` if the digest is none.
+/// Digest and outcome, starting at a column, without a check of the checksum; `None` if the digest is
+/// invalid.
 pub(crate) fn key_as_stored(record: &Record, column: usize) -> Result<Option<KeyRecord>, Trouble> {
     let digest: &[u8] = record.try_get(column)?;
     let Ok(digest) = digest.try_into() else { return Ok(None) };
     Ok(Some(KeyRecord { digest, outcome: octets(record, column + 1)? }))
 }
 
-/// Revision, value and checksum, from a column on.
+/// Revision, value and checksum, starting at a column.
 pub(crate) fn row(record: &Record, column: usize, name: &str) -> Result<CheckedRecord<Row>, Trouble> {
     let row = row_as_stored(record, column)?;
     let digest = Digest::row(name, &row);
     Ok(checked(row, digest, record.try_get(column + 2)?, || format!("the row {name}")))
 }
 
-/// Revision and value, from a column on, whatever the checksum says.
+/// Revision and value, starting at a column, without a check of the checksum.
 pub(crate) fn row_as_stored(record: &Record, column: usize) -> Result<Row, Trouble> {
     Ok(Row { revision: place(record.try_get(column)?)?, value: octets(record, column + 1)? })
 }
 
-/// What was read, if it is what was written.
+/// The value, if its checksum is right.
 pub(crate) fn checked<T>(
     read: T,
     digest: Digest,

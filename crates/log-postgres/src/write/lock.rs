@@ -18,9 +18,10 @@ use crate::{
     trouble::Trouble,
 };
 
-/// Prepared by name: what goes out on every turn leaves as one message. Processes queue at an advisory lock, which
-/// wakes one of them, in order; a row lock wakes all. The row lock is what holds. Either is a statement of its own, so
-/// that the ones behind it see everything that was committed before it was got.
+/// Prepared by name, so that the statements of a turn leave as one message. Processes queue at an
+/// advisory lock, which wakes one of them, in order; a row lock would wake all. The row lock provides
+/// the guarantee. Each is a separate statement, so that later statements see everything that was
+/// committed before the lock.
 pub(crate) const NAMED: &str = "\
     PREPARE queue AS SELECT pg_advisory_xact_lock(x'506c656e00000000'::bigint + 'head'::regclass::oid::bigint); \
     PREPARE lock_head AS SELECT last, streams FROM head FOR UPDATE; \
@@ -28,7 +29,7 @@ pub(crate) const NAMED: &str = "\
     WHERE e.position > $1 AND e.position <= $1 + 4096 GROUP BY s.id";
 const BEGIN: &str = "BEGIN; EXECUTE queue; EXECUTE lock_head";
 
-/// What a writing session prepares besides.
+/// The other prepared statements of a writing session.
 pub(crate) const STATEMENTS: &[&str] = &[STREAMS, KEYS, ROWS];
 const STREAMS: &str = "SELECT named.nth, s.id, \
     (SELECT e.version FROM events e WHERE e.stream = s.id ORDER BY e.version DESC LIMIT 1) \
@@ -38,14 +39,14 @@ const KEYS: &str = "SELECT named.nth, k.digest, k.outcome, k.sum FROM unnest($1:
 const ROWS: &str = "SELECT named.nth, r.revision, r.value, r.sum FROM unnest($1::text[]) \
     WITH ORDINALITY AS named (name, nth) JOIN rows r ON r.name = named.name";
 
-/// Where the log ends, locked.
+/// The locked head.
 pub(crate) struct Head {
     pub(crate) last: Position,
-    /// How many streams there are; the newest one's id.
+    /// The number of streams; the newest one's id.
     pub(crate) streams_made: i64,
 }
 
-/// Begins a transaction and locks the head; with `changes`, brings the streams up to it in the same breath. After an
+/// Begins a transaction and locks the head; with `changes`, also updates the streams to it. After an
 /// error that leaves the connection good, the transaction is still open: see [`undo`].
 pub(crate) async fn lock(
     session: &WriteSession,
@@ -75,7 +76,7 @@ pub(crate) async fn lock(
     Ok(head)
 }
 
-/// Statements without parameters, and the rows of each.
+/// Runs statements without parameters; returns the rows of each.
 async fn control(session: &WriteSession, sql: &str) -> Result<Vec<Vec<SimpleQueryRow>>, Trouble> {
     let (mut answers, mut rows) = (Vec::new(), Vec::new());
     for message in within(ANSWER_MS_MAX, session.client().simple_query(sql)).await? {
@@ -106,7 +107,7 @@ async fn run(
     session.client().query(session.statement(nth), &params).await
 }
 
-/// Looks names up, under the lock.
+/// Looks up names, under the lock.
 pub(crate) async fn look_up<'a>(
     session: &WriteSession,
     names: &Names,

@@ -27,37 +27,38 @@ use self::{
 };
 use crate::{StoreState, backoff::Backoff, trouble::Trouble};
 
-/// How many groups look their keys up after one that met a claimed key unawares. Retries come in flocks.
+/// How many groups look up their keys after a group failed on a claimed key. Retries come in bursts.
 const CAREFUL_GROUPS: u32 = 64;
-/// Longest that the lock is kept for those who have just lost to another process.
+/// How long the lock is kept for batches that have just lost to another process.
 const TURN_KEPT: Duration = Duration::from_millis(10);
 
 /// The writer's task.
 pub(crate) struct Writer {
     shared: Arc<StoreState>,
     feeder: Feeder,
-    /// Own commits, for the tail; when it is full the tail reads them back.
+    /// Own commits, for the feed; when it is full the feed reads them from the store.
     committed: mpsc::Sender<Arc<[StoredEvent]>>,
     session: Option<WriteSession>,
     backoff: Backoff,
     streams: Streams,
-    /// Whether others appended before the last lock.
+    /// Whether other processes appended before the last lock.
     among_others: bool,
-    /// Groups that still look their keys up before they write; the others rely on the unique index.
+    /// The number of groups that still look up their keys before they write; later ones rely on the
+    /// unique index.
     careful: u32,
 }
 
-/// The store can't go on.
+/// The store has failed for good.
 struct StoreEnded;
 
 /// The head, locked by this session.
 type Turn = (WriteSession, Head);
 
-/// What came of a group.
+/// The result of a group.
 struct GroupResult {
     outcomes: Vec<PlanResult>,
     events: Arc<[StoredEvent]>,
-    /// The lock, where all that was asked is refused because somebody else was first.
+    /// The lock, if every batch is refused because another process was first.
     lost: Option<Turn>,
 }
 
@@ -82,13 +83,14 @@ impl Writer {
         }
     }
 
-    /// Until the last handle on the log is gone, or the store can't go on.
+    /// Runs until the last handle on the log is gone, or the store fails.
     pub(crate) async fn run(mut self, jobs: Jobs) {
         let mut queue = Queue::new(jobs);
         let mut kept = None;
         while queue.wait().await {
             let is_kept = kept.is_some();
-            // The group is made when the lock is got: what comes while others hold it goes along.
+            // The group is selected after the lock is taken: jobs that arrive during the wait are
+            // included.
             let turn = match kept.take() {
                 Some(turn) => Ok(turn),
                 None => self.locked().await,
@@ -106,13 +108,13 @@ impl Writer {
         }
     }
 
-    /// Keeps the lock for a moment: whoever reads and decides anew meanwhile can't lose again. Without it, a process that
-    /// writes to a stream without a pause leaves no gap in which another one would read it and write first. Not twice
-    /// in a row, for the others' sake.
+    /// Keeps the lock for a moment, so that a caller that reads and decides again can't lose again.
+    /// Otherwise a process that writes to a stream without a pause leaves no gap in which another could
+    /// read and write first. Not twice in a row, so that other processes get their turn.
     async fn keep(&mut self, turn: Turn, queue: &mut Queue) -> Option<Turn> {
         match timeout(TURN_KEPT, queue.wait()).await {
             Ok(true) if !turn.0.client().is_closed() => Some(turn),
-            // Without work, in time, or without its connection, which is made anew.
+            // No work, in time, or a lost connection, which is replaced.
             Ok(_) | Err(_) => {
                 self.undo(turn.0).await;
                 None
@@ -120,8 +122,8 @@ impl Writer {
         }
     }
 
-    /// Writes a group, if need be at a second attempt with its keys looked up, and answers its jobs. Gives the lock back
-    /// where all of them lost to others.
+    /// Writes a group, if necessary in a second attempt with its keys looked up, and answers its jobs.
+    /// Returns the lock if all of them lost to other processes.
     async fn group(&mut self, turn: Turn, jobs: Vec<Job>) -> Result<Option<Turn>, StoreEnded> {
         let careful = self.careful > 0;
         self.careful = self.careful.saturating_sub(1);
@@ -158,7 +160,7 @@ impl Writer {
         }
     }
 
-    /// Decides the batches under the lock, and commits what they write.
+    /// Decides the batches under the lock, and commits their writes.
     async fn write(
         &mut self,
         (mut session, head): Turn,
@@ -200,8 +202,8 @@ impl Writer {
         committed.map(|()| GroupResult { outcomes, events: writes.events.into(), lost: None })
     }
 
-    /// What the batches write. Without a look at the keys a batch that goes through is stopped by the unique index if it
-    /// has to be; one that is refused may have been a retry, whose answer comes first.
+    /// Decides the batches. Without a look-up of the keys, the unique index stops an accepted batch
+    /// whose key is claimed; a refused batch may be a retry, whose earlier answer has precedence.
     async fn decide(
         &mut self,
         session: &WriteSession,
@@ -224,8 +226,7 @@ impl Writer {
         }
     }
 
-    /// The head, locked. A connection that broke while nothing was being written is replaced once without anybody's
-    /// notice.
+    /// The locked head. A connection that broke while idle is replaced once, without an error.
     async fn locked(&mut self) -> Result<Turn, Trouble> {
         let mut again = true;
         loop {
@@ -248,7 +249,7 @@ impl Writer {
         }
     }
 
-    /// Ends a transaction that wrote nothing; a connection on which that can't be done is dropped.
+    /// Ends a transaction that wrote nothing; if that fails, the connection is dropped.
     async fn undo(&mut self, session: WriteSession) {
         if !session.client().is_closed() && undo(&session).await.is_ok() {
             self.session = Some(session);
@@ -267,7 +268,7 @@ impl Writer {
         Ok(session)
     }
 
-    /// Nothing was done: says so, and ends the process when the store is not what it was.
+    /// Answers that nothing was done, and ends the process if the store is broken.
     fn failed(&self, jobs: impl IntoIterator<Item = Job>, trouble: Trouble) -> Result<(), StoreEnded> {
         let broken = matches!(trouble, Trouble::Broken(_));
         let fault = trouble.fault();
@@ -289,7 +290,7 @@ impl Writer {
     }
 }
 
-/// Whether somebody else wrote first.
+/// Whether another writer was first.
 fn is_lost(outcome: &PlanResult) -> bool {
     matches!(outcome, Ok(Outcome::Conflict { .. } | Outcome::RowConflict { .. }))
 }

@@ -7,7 +7,7 @@ use plenary_log::{Batch, Fault, IndexOp, JOBS_PER_COMMIT_MAX, Job, Jobs};
 
 use crate::text::{TEXT_OCTETS_MAX, stored};
 
-/// Most bytes of content in one transaction, the last batch aside; the rest goes into the next one.
+/// Most bytes of content in one transaction, except the last batch; the rest waits for the next.
 const GROUP_OCTETS_MAX: usize = 8 << 20;
 
 /// The jobs that were taken and are not yet in a group.
@@ -22,7 +22,7 @@ impl Queue {
         Self { jobs, waiting: VecDeque::new(), taken: Vec::new() }
     }
 
-    /// Waits for work; false when none will ever come again.
+    /// Waits for work; false if no job will ever come again.
     pub(crate) async fn wait(&mut self) -> bool {
         while self.waiting.is_empty() {
             self.jobs.take(&mut self.taken).await;
@@ -34,7 +34,7 @@ impl Queue {
         true
     }
 
-    /// The jobs of the next transaction, with what came in the meantime.
+    /// The jobs of the next transaction, including those that arrived meanwhile.
     pub(crate) fn group(&mut self) -> Vec<Job> {
         if self.waiting.len() < JOBS_PER_COMMIT_MAX {
             self.gather();
@@ -50,7 +50,7 @@ impl Queue {
         group
     }
 
-    /// Everything that waits, here and behind.
+    /// All waiting jobs.
     pub(crate) fn all(&mut self) -> impl Iterator<Item = Job> {
         while self.gather() {}
         self.waiting.drain(..)
@@ -63,7 +63,7 @@ impl Queue {
         more
     }
 
-    /// A job that can't be kept is answered here: it must not fail the others.
+    /// Answers a job that can't be stored, so that it does not fail the others.
     fn put(&mut self) {
         for job in self.taken.drain(..) {
             if fits(&job.batch) {

@@ -11,15 +11,15 @@ use crate::{
     trouble::Trouble,
 };
 
-/// A session that writes.
+/// A writing session.
 pub(crate) struct WriteSession {
     session: Session,
-    /// The statements that write, by which tables they write to; made when first needed.
+    /// The writing statements, by the tables that they write to; prepared when first needed.
     shapes: HashMap<u16, Statement>,
 }
 
 impl WriteSession {
-    /// Connects; the position is where the log ends now.
+    /// Connects; also returns the current head.
     pub(crate) async fn connect(target: &Target) -> Result<(Self, Position), OpenError> {
         let (session, head) = target.session(Purpose::Writing, STATEMENTS).await?;
         within(ANSWER_MS_MAX, session.client.batch_execute(NAMED)).await?;
@@ -28,7 +28,7 @@ impl WriteSession {
     pub(crate) fn client(&self) -> &Client {
         &self.session.client
     }
-    /// The process on the server.
+    /// The id of the process on the server.
     pub(crate) fn pid(&self) -> i32 {
         self.session.pid
     }
@@ -36,7 +36,7 @@ impl WriteSession {
     pub(crate) fn statement(&self, nth: usize) -> &Statement {
         &self.session.statements[nth]
     }
-    /// The statement of a shape.
+    /// The statement for a set of tables.
     pub(crate) async fn shape(
         &mut self,
         shape: u16,

@@ -9,26 +9,26 @@ use tokio_postgres::Row as Record;
 
 use crate::{target::place, text::plain, trouble::Trouble, write::known::nth};
 
-/// Most streams that are remembered; past it all are forgotten.
+/// Most streams that are remembered; beyond it all are dropped.
 const STREAMS_REMEMBERED_MAX: usize = 65_536;
-/// Most events of others that are looked through; behind more of them all is forgotten.
+/// Most events of others that are read to update the streams; beyond it all are dropped.
 const CHANGES_MAX: u64 = 4_096;
 
-/// A stream that is there.
+/// An existing stream.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stream {
     pub(crate) id: i64,
     pub(crate) version: Version,
 }
 
-/// A stream that others appended to.
+/// A stream that other processes appended to.
 pub(crate) struct Change {
     name: StreamName,
     stream: Stream,
 }
 
 impl Change {
-    /// The name as it is stored.
+    /// From the stored name.
     pub(crate) fn new(name: &str, id: i64, version: u64) -> Self {
         Self { name: StreamName::stored(&plain(name)), stream: Stream { id, version: Version(version) } }
     }
@@ -42,7 +42,7 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// Nothing is known.
+    /// Without any stream.
     pub(crate) fn new(at: Position) -> Self {
         Self { known: HashMap::new(), at }
     }
@@ -52,7 +52,7 @@ impl Streams {
     pub(crate) fn get(&self, name: &StreamName) -> Option<Stream> {
         self.known.get(name).copied()
     }
-    /// Takes in what others appended until `head`, as far as it was looked through.
+    /// Applies the appends of others up to `head`, as far as they were read.
     pub(crate) fn changed(&mut self, head: Position, changes: Vec<Change>) {
         if head.0 - self.at.0 > CHANGES_MAX {
             self.known.clear();
@@ -61,14 +61,14 @@ impl Streams {
         }
         self.at = head;
     }
-    /// Takes in streams that were looked up by their names: `(nth, id, version)`.
+    /// Adds streams that were looked up by their names: `(nth, id, version)`.
     pub(crate) fn found(&mut self, names: &[StreamName], records: &[Record]) -> Result<(), Trouble> {
         for record in records {
             self.known.insert(nth(names, record)?.clone(), stream(record)?);
         }
         Ok(())
     }
-    /// Takes in own events, each with its stream's id.
+    /// Adds own events, each with its stream's id.
     pub(crate) fn committed<'a>(&mut self, events: impl Iterator<Item = (&'a StoredEvent, i64)>) {
         if self.known.len() > STREAMS_REMEMBERED_MAX {
             self.known.clear();

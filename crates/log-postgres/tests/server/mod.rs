@@ -1,4 +1,4 @@
-//! Stores on the PostgreSQL server that the tests were given, each in a schema of its own.
+//! Stores on the PostgreSQL server of the tests, each in a separate schema.
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::print_stdout, reason = "a skipped test says why")]
 
@@ -42,7 +42,7 @@ pub(crate) fn run(case: impl Future<Output = ()>) {
     }
 }
 
-/// A store in a schema of its own, which goes away with it.
+/// A store in a separate schema, which is dropped with it.
 pub(crate) struct Place {
     pub(crate) schema: String,
 }
@@ -71,13 +71,13 @@ impl Place {
             .expect("the session is set up");
         client
     }
-    /// Changes one row as a disk would: no trigger sees it.
+    /// Changes one row as a faulty disk would: no trigger sees it.
     pub(crate) async fn damage(&self, sql: &str) {
         let admin = self.admin().await;
         admin.batch_execute("SET session_replication_role = replica").await.expect("the role is taken");
         assert_eq!(admin.execute(sql, &[]).await.expect("the change is made"), 1, "{sql}");
     }
-    /// Ends the server's processes behind our connections for one purpose; how many there were.
+    /// Ends the server's processes of our connections for one purpose; returns their number.
     pub(crate) async fn terminate(&self, admin: &Client, purpose: &str) -> usize {
         let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
         let name = format!("plenary {purpose} {}", self.schema);
@@ -112,7 +112,7 @@ pub(crate) fn stream(id: &str) -> StreamName {
     StreamName::new("test.stream", id)
 }
 
-/// One event that says `text`.
+/// One event with the text.
 pub(crate) fn says(stream: &StreamName, text: &str) -> Batch {
     let envelope = Bytes::copy_from_slice(text.as_bytes());
     let event = NewEvent { kind: "Said", form: 1, envelope, payload: Bytes::new() };
@@ -151,7 +151,7 @@ pub(crate) fn assert_gapless(events: &[StoredEvent], first: u64) {
     assert_eq!(positions, expected);
 }
 
-/// Fails a case that waits for something that does not come.
+/// Fails a case that waits too long.
 pub(crate) async fn soon<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(20), what).await.expect("it comes soon")
 }

@@ -1,4 +1,4 @@
-//! A relay before the server that can be cut, or be set to cut at the next commit.
+//! A relay to the server that can be cut, or set to cut at the next commit.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ use tokio_postgres::{Config, config::Host};
 /// A commit as the writer sends it: a simple query.
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 
-/// The names, as the server knows them, of connections that hear notifications.
+/// The application names of connections that receive notifications.
 const HEARING: [&[u8]; 2] = [b"plenary listen", b"plenary signal"];
 
-/// What becomes of the bytes.
+/// The treatment of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// They pass.
+    /// All bytes pass.
     Open,
-    /// No connection stands, and none is made.
+    /// All connections are cut, and new ones fail.
     Cut,
     /// The next commit does not reach the server; then `Cut`.
     CutBeforeCommit,
-    /// Of connections that hear notifications and were made before, nothing comes back any more; the others work.
+    /// Existing connections for notifications get no more answers; the others work.
     Still,
     /// The next commit reaches the server and its answer is lost; then `Cut`.
     CutAfterCommit,
@@ -37,7 +37,7 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// Before the server of the tests.
+    /// A relay to the server of the tests.
     pub(crate) async fn start() -> Self {
         let config: Config = super::url().parse().expect("the URL is well-formed");
         let [Host::Tcp(host)] = config.get_hosts() else { panic!("the test server must be reached by TCP") };
@@ -55,14 +55,14 @@ impl Relay {
     pub(crate) fn set(&self, way: Way) {
         self.way.send_replace(way);
     }
-    /// Waits until a commit has met its fate.
+    /// Waits until a commit was lost or its answer was.
     pub(crate) async fn cut(&self) {
         self.way.subscribe().wait_for(|way| *way == Way::Cut).await.expect("the relay stands");
     }
 }
 
 fn through(config: &Config, port: u16) -> String {
-    // Commits are looked for in what passes, which TLS would hide.
+    // The relay searches the bytes for commits, which TLS would hide.
     let mut url = format!("host=127.0.0.1 port={port} sslmode=disable");
     for (name, value) in [("user", config.get_user()), ("dbname", config.get_dbname())] {
         if let Some(value) = value {
@@ -86,14 +86,14 @@ async fn accept(listener: TcpListener, server: (String, u16), way: Arc<watch::Se
     }
 }
 
-/// Until either side ends or the relay is cut; dropping both sockets cuts the connection.
+/// Runs until either side ends or the relay is cut; dropping both sockets cuts the connection.
 async fn relay(client: TcpStream, server: TcpStream, way: Arc<watch::Sender<Way>>, made_before: bool) {
     let mut watched = way.subscribe();
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     // Whether this connection's next answers are to be lost.
     let lost = watch::Sender::new(false);
-    // Whether it hears notifications and may be made to stand still.
+    // Whether it receives notifications and may be stalled.
     let hears = watch::Sender::new(false);
     let heard = made_before.then_some(&hears);
     tokio::select! {
@@ -113,7 +113,7 @@ async fn requests(
     let mut buffer = vec![0; 1 << 16];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         let chunk = &buffer[..read];
-        // The first thing that is sent says what the connection is for.
+        // The first message contains the purpose of the connection.
         if let Some(hears) = hears
             && HEARING.iter().any(|name| chunk.windows(name.len()).any(|window| window == *name))
         {
@@ -154,7 +154,7 @@ async fn answers(
             return;
         }
         if *lost.borrow() {
-            // The answer to COMMIT is the end of what comes.
+            // The answer to COMMIT is the last one.
             if chunk.windows(7).any(|window| window == b"COMMIT\0") {
                 way.send_replace(Way::Cut);
                 return;

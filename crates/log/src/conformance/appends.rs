@@ -15,7 +15,7 @@ use crate::{AppendedRange, Batch, NewEvent, Outcome, StoredEvent};
 
 const MIB: usize = 1 << 20;
 
-/// Kind, form, time, envelope and payload are kept as they were given.
+/// Kind, form, time, envelope and payload come back unchanged.
 pub async fn every_field_comes_back_byte_for_byte<S: Store>() {
     let (_store, log, mut tail) = fresh::<S>().await;
     let at = stream("sess_01/with a slash, ü and \u{10FFFF}");
@@ -96,7 +96,7 @@ pub async fn positions_and_versions_have_no_gaps<S: Store>() {
     assert_eq!(texts(&log, &b).await, ["b1", "b2"]);
 }
 
-/// Of a batch without events, `first` is the head + 1 and `last` the head.
+/// For a batch without events, `first` is the head + 1 and `last` the head.
 pub async fn a_batch_without_events_takes_no_position<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let at = stream("a");
@@ -128,7 +128,7 @@ pub async fn batches_submitted_in_order_are_decided_in_order<S: Store>() {
     }
 }
 
-/// Many callers at once: each has its own place.
+/// Each of many concurrent callers gets its own position.
 pub async fn many_tasks_append_at_once<S: Store>() {
     const TASKS: usize = 16;
     const EACH: usize = 20;

@@ -23,7 +23,7 @@ pub(super) fn event(text: impl Into<Vec<u8>>) -> NewEvent {
     NewEvent { kind: "Happened", form: 1, envelope: Bytes::from(text.into()), payload: Bytes::new() }
 }
 
-/// A batch, said in words.
+/// Builds a batch step by step.
 pub(super) trait Say {
     fn when(self, stream: &StreamName, expected: u64) -> Self;
     fn add(self, stream: &StreamName, text: &str) -> Self;
@@ -83,7 +83,7 @@ impl Say for Batch {
     }
 }
 
-/// What a read or an append answered; a fault fails the case.
+/// The value of a read or an append; a fault fails the case.
 #[track_caller]
 pub(super) fn sound<T>(answer: Result<T, Fault>) -> T {
     match answer {
@@ -92,7 +92,7 @@ pub(super) fn sound<T>(answer: Result<T, Fault>) -> T {
     }
 }
 
-/// Takes a feed as it comes, so that it never holds the writer up.
+/// Drains a feed as it comes, so that it never blocks the writer.
 pub(super) struct Tail(mpsc::UnboundedReceiver<StoredEvent>);
 
 impl Tail {
@@ -116,7 +116,7 @@ impl Tail {
         }
         events
     }
-    /// What is left once the log is gone.
+    /// The remaining events, after the log is closed.
     pub(super) async fn rest(mut self) -> Vec<StoredEvent> {
         let mut events = Vec::new();
         while let Some(event) = self.0.recv().await {
@@ -138,24 +138,24 @@ pub(super) async fn fresh<S: Store>() -> (S, Log, Tail) {
     (store, log, tail)
 }
 
-/// Appends what must be accepted.
+/// Appends a batch that must be accepted.
 pub(super) async fn accepted(log: &Log, batch: Batch) -> AppendedRange {
     let outcome = sound(log.append(batch).await);
     let Outcome::Appended(appended) = outcome else { panic!("not appended: {outcome:?}") };
     appended
 }
 
-/// Appends what may be refused.
+/// Appends a batch that may be refused.
 pub(super) async fn answered(log: &Log, batch: Batch) -> Outcome {
     sound(log.append(batch).await)
 }
 
-/// Puts all batches in the queue before the first answer is looked at, so that they meet in commits.
+/// Queues all batches before it reads the first answer, so that they share commits.
 pub(super) async fn pipelined(log: &Log, batches: Vec<Batch>) -> Vec<Outcome> {
     pipelined_all(log, batches).await.into_iter().map(sound).collect()
 }
 
-/// The same, of batches that may fail.
+/// The same for batches that may fail.
 pub(super) async fn pipelined_all(log: &Log, batches: Vec<Batch>) -> Vec<Result<Outcome, Fault>> {
     let slots = join_all(batches.iter().map(|_| log.reserve())).await;
     let pending: Vec<_> =

@@ -57,7 +57,7 @@ pub async fn the_first_conflict_is_named<S: Store>() {
     assert_eq!(answered(&log, wrong).await, conflict(&c, 1), "conditions come before rows");
 }
 
-/// Neither events nor index, rows or key of a refused batch are there.
+/// A refused batch writes no events, index rows, rows or key.
 pub async fn a_conflict_writes_nothing<S: Store>() {
     let (_store, log, mut tail) = fresh::<S>().await;
     let (a, b) = (stream("a"), stream("b"));
@@ -90,7 +90,7 @@ pub async fn a_conflict_writes_nothing<S: Store>() {
     assert_gapless(&tail.take(3).await, 1);
 }
 
-/// A batch may be sent off before the one that it relies on is answered.
+/// A batch may be submitted before the one that it relies on is answered.
 pub async fn pipelined_conditions_rely_on_earlier_batches<S: Store>() {
     const COUNT: u64 = 300;
     let (_store, log, _tail) = fresh::<S>().await;
@@ -110,7 +110,8 @@ pub async fn pipelined_conditions_rely_on_earlier_batches<S: Store>() {
     assert_eq!(texts(&log, &a).await, expected);
 }
 
-/// What was decided on top of a batch that is not written is not written, although the stream is where it must be.
+/// A batch that was decided on an unwritten batch is not written, even if the stream is at the expected
+/// version.
 pub async fn a_broken_chain_writes_nothing_more<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let a = stream("a");
@@ -130,8 +131,8 @@ pub async fn a_broken_chain_writes_nothing_more<S: Store>() {
     assert_eq!(texts(&log, &a).await, ["a1", "somebody else's", "y"]);
 }
 
-/// What was decided on a fact of another stream that is not written is not written either, although that stream is where
-/// it must be; and it breaks no chain.
+/// A batch that was decided on an unwritten fact of another stream is not written either, even if that
+/// stream is at the expected version; no chain breaks.
 pub async fn a_condition_upon_a_broken_chain_fails<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let (a, b) = (stream("a"), stream("b"));
@@ -164,7 +165,8 @@ pub async fn racing_conditions_let_one_through<S: Store>() {
     assert_eq!(texts(&log, &a).await.len(), 10);
 }
 
-/// Appends `count` events to a stream, each on the version that was last seen, again until it holds.
+/// Appends `count` events to a stream, each on the version that was last seen, and retries until the
+/// condition holds.
 pub(super) async fn optimistic(log: &Log, at: &StreamName, writer: &str, count: usize) {
     let mut seen = 0;
     for n in 0..count {
@@ -184,7 +186,7 @@ pub(super) async fn optimistic(log: &Log, at: &StreamName, writer: &str, count: 
     }
 }
 
-/// Everything that the writers wrote stands there once, each writer's own in order.
+/// Every written event is there once, each writer's own in order.
 pub(super) fn assert_interleaved(texts: &[String], writers: &[&str], count: usize) {
     for writer in writers {
         let own = texts.iter().filter(|text| text.split(':').next() == Some(writer));
@@ -194,7 +196,7 @@ pub(super) fn assert_interleaved(texts: &[String], writers: &[&str], count: usiz
     assert_eq!(texts.len(), writers.len() * count);
 }
 
-/// Two tasks that write the same stream with conditions and try again.
+/// Two tasks that write the same stream with conditions and retry.
 pub async fn optimistic_writers_lose_nothing<S: Store>() {
     const EACH: usize = 100;
     let (_store, log, _tail) = fresh::<S>().await;

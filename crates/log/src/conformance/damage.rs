@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{Fault, Log, Order, Outcome};
 
-/// What of a store is damaged.
+/// The damaged part of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Damage<'a> {
     /// A byte of the envelope of the event at a position.
@@ -36,7 +36,7 @@ fn assert_corrupt<T: std::fmt::Debug>(answer: Result<T, Fault>, place: &str) {
     }
 }
 
-/// Two streams, an index, rows and keys; then what is damaged is damaged while nobody has the store open.
+/// A store with two streams, an index, rows and keys, damaged while no handle is open.
 async fn damaged<S: Damageable>(damages: &[Damage<'_>]) -> (S, Log) {
     let (store, log, tail) = fresh::<S>().await;
     let (a, b) = (stream("a"), stream("b"));
@@ -54,7 +54,7 @@ async fn damaged<S: Damageable>(damages: &[Damage<'_>]) -> (S, Log) {
     (store, log)
 }
 
-/// The stream's other events are not served either when they are read with it, and other streams are.
+/// The stream's other events are not served either if they are read with it; other streams are.
 pub async fn a_damaged_event_fails_its_stream_alone<S: Damageable>() {
     for damage in [Damage::Envelope(3), Damage::Kind(3)] {
         let (_store, log) = damaged::<S>(&[damage]).await;
@@ -68,7 +68,7 @@ pub async fn a_damaged_event_fails_its_stream_alone<S: Damageable>() {
     }
 }
 
-/// Who reads the whole log gets everything else, once and in order.
+/// A reader of the whole log gets everything else, once and in order.
 pub async fn a_reader_of_the_log_gets_past_damage<S: Damageable>() {
     let (_store, log) = damaged::<S>(&[Damage::Envelope(1), Damage::Envelope(3)]).await;
     let (mut after, mut seen) = (Position::ZERO, Vec::new());
@@ -83,7 +83,7 @@ pub async fn a_reader_of_the_log_gets_past_damage<S: Damageable>() {
     assert_eq!((seen, after), (vec![2, 4], Position(4)));
 }
 
-/// An index is read around its damaged row.
+/// An index is read without its damaged row.
 pub async fn a_damaged_index_row_is_not_served<S: Damageable>() {
     let (_store, log) = damaged::<S>(&[Damage::Index { name: INDEX, key: "k" }]).await;
     assert_corrupt(log.read_index(INDEX, "", None, 10, Order::Ascending).await, "k of the index");
@@ -92,7 +92,8 @@ pub async fn a_damaged_index_row_is_not_served<S: Damageable>() {
     assert_eq!(sound(log.read_index(INDEX, "", None, 10, Order::Ascending).await).len(), 2, "written anew");
 }
 
-/// Neither a damaged row nor a damaged key decides anything, and what is committed with them is not held up.
+/// Neither a damaged row nor a damaged key decides anything, and the batches of the same commit are
+/// written.
 pub async fn a_damaged_record_fails_its_batch_alone<S: Damageable>() {
     let (_store, log) = damaged::<S>(&[Damage::Row("r"), Damage::Key("key")]).await;
     let a = stream("a");

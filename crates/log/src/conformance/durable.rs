@@ -46,7 +46,7 @@ pub async fn a_reopened_store_has_everything<S: Store>() {
     }
 }
 
-/// Positions, versions and revisions go on where they were.
+/// Positions, versions and revisions continue from their last values.
 pub async fn a_reopened_store_goes_on_counting<S: Store>() {
     let (store, log, tail) = fresh::<S>().await;
     let a = stream("a");
@@ -70,7 +70,7 @@ pub async fn a_reopened_store_goes_on_counting<S: Store>() {
     assert_gapless(&events, 1);
 }
 
-/// What accounts use is as it was, and goes on from there.
+/// The use of accounts is the same after reopening, and rises from there.
 pub async fn a_reopened_store_has_the_same_use<S: Store>() {
     let (store, log, tail) = fresh::<S>().await;
     let a = stream("a");
@@ -84,7 +84,7 @@ pub async fn a_reopened_store_has_the_same_use<S: Store>() {
     }
 }
 
-/// Dropping the log lets the writer finish what was put in its queue.
+/// After the log is dropped, the writer still writes the queued batches.
 pub async fn what_was_queued_before_the_drop_is_kept<S: Store>() {
     const COUNT: usize = 700;
     let (store, log, tail) = fresh::<S>().await;

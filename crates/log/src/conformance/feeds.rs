@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{Log, OpenedLog, StoredEvent};
 
-/// What was committed, once, in order; what was refused, never.
+/// Committed events once, in order; refused ones never.
 pub async fn the_feed_has_everything_once_and_in_order<S: Store>() {
     let (_store, log, mut tail) = fresh::<S>().await;
     let (a, b) = (stream("a"), stream("b"));
@@ -29,7 +29,7 @@ pub async fn the_feed_has_everything_once_and_in_order<S: Store>() {
     assert!(tail.rest().await.is_empty(), "nothing comes twice, and the feed ends with the log");
 }
 
-/// Batches that meet in one commit are all fed.
+/// All batches of one commit are fed.
 pub async fn the_feed_has_whole_groups<S: Store>() {
     let (_store, log, mut tail) = fresh::<S>().await;
     let at = [stream("a"), stream("b"), stream("c")];
@@ -46,7 +46,7 @@ pub async fn the_feed_has_whole_groups<S: Store>() {
     assert!(tail.rest().await.is_empty());
 }
 
-/// Nobody has to listen.
+/// A log works without a reader of its feed.
 pub async fn a_dropped_feed_stops_nothing<S: Store>() {
     let store = S::fresh().await;
     let OpenedLog { log, feed } = store.open().await;

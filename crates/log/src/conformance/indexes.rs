@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Batch, IndexOp, Log, Order};
 
-/// Keys whose order and prefixes go wrong where a store compares anything but bytes.
+/// Keys whose order and prefixes are wrong if a store compares anything but bytes.
 const KEYS: [&str; 26] = [
     "",
     "%",
@@ -56,7 +56,7 @@ fn pairs(of: &[(&str, &str)]) -> Vec<(String, String)> {
     of.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
-/// The last put of a key counts; removing what is not there is nothing.
+/// The last put of a key counts; removing an absent key changes nothing.
 pub async fn an_index_is_put_overwritten_and_deleted<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     accepted(&log, batch().put("a", "1").put("b", "").put("c", "\0ü")).await;

@@ -32,7 +32,7 @@ pub async fn a_claimed_key_gives_its_outcome_again<S: Store>() {
     assert_eq!(answered(&log, empty).await, done(""));
 }
 
-/// The same key for another request is refused, and writes nothing.
+/// The same key with another request is refused, and writes nothing.
 pub async fn another_digest_is_a_reuse<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let a = stream("a");
@@ -47,7 +47,7 @@ pub async fn another_digest_is_a_reuse<S: Store>() {
     assert_eq!(texts(&log, &a).await, ["a1"]);
 }
 
-/// A retry is answered although its conditions don't hold any more: they can't, its own events stand there.
+/// A retry is answered although its conditions no longer hold: its own events made them false.
 pub async fn a_key_wins_over_conditions_and_rows<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let a = stream("a");
@@ -59,7 +59,7 @@ pub async fn a_key_wins_over_conditions_and_rows<S: Store>() {
     assert_eq!(texts(&log, &a).await, ["a1"]);
 }
 
-/// Scope and key are apart, also where they run together as text.
+/// Scope and key are distinct, even if their concatenations are equal.
 pub async fn a_key_is_unique_within_its_scope<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let claim = |scope: &str, key: &str, outcome: &'static str| {
@@ -109,7 +109,7 @@ pub async fn a_key_is_seen_within_one_group<S: Store>() {
     assert_eq!(texts(&log, &a).await, ["a1", "a2"]);
 }
 
-/// A batch that was refused may come again under the same key, also with another digest.
+/// A refused batch may be submitted again under the same key, even with another digest.
 pub async fn a_refused_batch_leaves_its_key_free<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let a = stream("a");

@@ -26,16 +26,16 @@ pub mod usage;
 /// A case that takes longer hangs.
 const CASE_MAX: Duration = Duration::from_secs(120);
 
-/// A store under test. Dropping it may remove what it kept.
+/// A store under test. Dropping it may delete its data.
 pub trait Store: Send + Sync + Sized + 'static {
-    /// Whether what the store needs is at hand; when not, the cases end at once.
+    /// Whether the requirements of the store are met; if not, the cases end at once.
     fn at_hand() -> bool {
         true
     }
-    /// A new store with nothing in it.
+    /// A new, empty store.
     fn fresh() -> impl Future<Output = Self> + Send;
-    /// A handle on this store. It is called again after `closed` if the cases `durable` are asked for, and while
-    /// another handle is open if the cases `shared` are asked for.
+    /// A handle on this store. It is called again after `closed` in the `durable` cases, and while
+    /// another handle is open in the `shared` cases.
     fn open(&self) -> impl Future<Output = OpenedLog> + Send;
     /// Waits, after all handles were dropped, until the store may be opened again.
     fn closed(&self) -> impl Future<Output = ()> + Send {
@@ -43,13 +43,13 @@ pub trait Store: Send + Sync + Sized + 'static {
     }
 }
 
-/// A durable store whose disk can be made to lie.
+/// A durable store whose stored data a test can damage.
 pub trait Damageable: Store {
-    /// Damages what was stored, while no handle is open.
+    /// Damages stored data, while no handle is open.
     fn damage(&self, damage: damage::Damage<'_>) -> impl Future<Output = ()> + Send;
 }
 
-/// Runs one case to its end, on a runtime of its own.
+/// Runs one case to its end, on its own runtime.
 ///
 /// # Panics
 /// If the case fails or does not end.
@@ -62,9 +62,10 @@ pub fn run(case: impl Future<Output = ()>) {
     runtime.block_on(async { tokio::time::timeout(CASE_MAX, case).await.expect("the case ends") });
 }
 
-/// Makes one `#[test]` for each case of the suite: `conformance!(MyStore)`. A store that outlives its handles
-/// adds `durable`, and one that several handles may hold at once adds `shared`: `conformance!(MyStore, durable, shared)`;
-/// one whose handles share nothing but signals adds `shared_signals`; a [`Damageable`] one adds `damaged`.
+/// Generates one `#[test]` for each case of the suite: `conformance!(MyStore)`. A store that outlives
+/// its handles adds `durable`, and one with several concurrent handles adds `shared`:
+/// `conformance!(MyStore, durable, shared)`. A store whose handles share only signals adds
+/// `shared_signals`; a [`Damageable`] one adds `damaged`.
 #[macro_export]
 macro_rules! conformance {
     ($store:ty $(, $more:ident)*) => {

@@ -21,7 +21,7 @@ const INDEXES: [&str; 2] = ["m.one", "m.two"];
 const KEYS: [&str; 7] = ["", "a", "a/", "a/b", "a0", "aü", "\u{10ffff}"];
 const ROWS: [&str; 4] = ["r", "r/1", "r/2", "r0"];
 
-/// What a batch expects of a place, before it is known where that place is.
+/// The expectation of a batch about a version, before that version is known.
 #[derive(Debug, Clone, Copy)]
 enum Guess {
     Right,
@@ -106,7 +106,7 @@ fn batch(draft: &Draft, model: &Model, nth: u64) -> Batch {
     }
 }
 
-/// Groups of batches that go off together.
+/// Groups of batches that are submitted together.
 pub async fn a_store_does_what_the_model_does<S: Store>() {
     let runtime = tokio::runtime::Handle::current();
     let cases =

@@ -90,7 +90,7 @@ fn news(of: &[(&StreamName, u64)]) -> Vec<StreamNews> {
     }))
 }
 
-/// By stream. Where the events stand is left to the random test.
+/// Sorted by stream. The random test checks the positions.
 fn sorted(news: impl IntoIterator<Item = StreamNews>) -> Vec<StreamNews> {
     let mut news: Vec<_> = news.into_iter().map(|news| StreamNews { at: Position(0), ..news }).collect();
     news.sort_by(|a, b| a.stream.cmp(&b.stream));
@@ -125,7 +125,7 @@ pub async fn news_between_two_positions<S: Store>() {
     assert_eq!(between("", 0, 10).await, news(&[]));
 }
 
-/// Of the streams that were asked for, those that went on.
+/// The requested streams that have new events.
 pub async fn news_of_named_streams<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let [b1, b2, bc, slash, zero] = some_news(&log).await;
@@ -163,7 +163,7 @@ pub async fn the_head_rises_with_every_event<S: Store>() {
     }
 }
 
-/// Nothing is no error.
+/// An empty answer is not an error.
 pub async fn an_empty_store_answers_everything<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let a = stream("a");

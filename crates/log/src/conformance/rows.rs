@@ -18,7 +18,7 @@ async fn read(log: &Log, name: &str) -> Option<Row> {
     sound(log.read_row(name).await)
 }
 
-/// Absent is 0, every write adds one, `None` takes whatever is there.
+/// Absent is 0, every write adds one, `None` accepts any state.
 pub async fn a_row_is_compared_and_set<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let write = |expected, value| batch().row("cursor/1", expected, Some(value));
@@ -55,7 +55,7 @@ pub async fn a_row_is_deleted_and_begins_again<S: Store>() {
     assert_eq!(read(&log, "lease/1").await, row(1, "again"));
 }
 
-/// The first row that is elsewhere is named, and nothing is written.
+/// The first row at another revision is named, and nothing is written.
 pub async fn a_row_conflict_writes_nothing<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let a = stream("a");
@@ -74,7 +74,7 @@ pub async fn a_row_conflict_writes_nothing<S: Store>() {
     assert!(texts(&log, &a).await.is_empty());
 }
 
-/// Later batches of one commit see what earlier ones made of a row.
+/// Later batches of one commit see the row as earlier ones left it.
 pub async fn a_row_changes_often_within_one_group<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let write = |expected, value| batch().row("r", expected, value);
@@ -106,7 +106,7 @@ pub async fn a_row_changes_often_within_one_group<S: Store>() {
     assert_eq!(sound(log.read_rows("", None, 10).await).len(), 1);
 }
 
-/// In byte order, strictly behind `after`, at most `max`.
+/// In byte order, strictly after `after`, at most `max`.
 pub async fn rows_are_read_by_prefix<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let names = ["a", "a/", "a/1", "a/10", "a/2", "a/ü", "a0", "b/1", "B/1"];

@@ -21,7 +21,7 @@ async fn two<S: Store>() -> (S, [Log; 2], [Tail; 2]) {
     (store, [first, second], [first_tail, second_tail])
 }
 
-/// An answered append is seen by every read that begins after it, on any handle.
+/// Every read that begins after an acknowledged append sees it, on any handle.
 pub async fn a_second_handle_sees_what_the_first_wrote<S: Store>() {
     let (_store, [first, second], _tails) = two::<S>().await;
     let a = stream("a");
@@ -39,7 +39,7 @@ pub async fn a_second_handle_sees_what_the_first_wrote<S: Store>() {
     }
 }
 
-/// What either handle charges, both see.
+/// Both handles see the charges of either.
 pub async fn charges_add_up_across_handles<S: Store>() {
     const EACH: u64 = 40;
     let (_store, [first, second], _tails) = two::<S>().await;
@@ -99,7 +99,7 @@ pub async fn keys_and_rows_hold_across_handles<S: Store>() {
     assert_eq!(sound(first.head().await), Position(ROUNDS));
 }
 
-/// Each feed has its own and the other's events, all, once, in order.
+/// Each feed has all events of both handles, once, in order.
 pub async fn both_feeds_have_everything_in_order<S: Store>() {
     const EACH: usize = 100;
     let (_store, logs, tails) = two::<S>().await;
@@ -150,7 +150,7 @@ pub async fn a_reader_tails_the_writes_of_another_handle<S: Store>() {
     assert_eq!(seen, whole(&second).await);
 }
 
-/// The feed of a handle that is opened later begins behind what was there.
+/// The feed of a handle that is opened later begins after the existing events.
 pub async fn a_late_feed_begins_at_the_head<S: Store>() {
     let (store, first, mut tail) = fresh::<S>().await;
     let a = stream("a");

@@ -14,7 +14,7 @@ use crate::{
     signals::{SIGNAL_ANSWER_OCTETS_MAX, SIGNAL_OCTETS_MAX, Signal, Subscription},
 };
 
-/// Long enough for an answer to come, short enough to wait for one that does not.
+/// Long enough for an answer to arrive, short enough to wait for one that does not.
 const WAIT: Duration = Duration::from_millis(500);
 
 /// Two handles on one fresh store, with their subscriptions.
@@ -46,7 +46,7 @@ async fn asked(signals: &Signals, wait: Duration) -> (Vec<Bytes>, bool) {
     (said, answers.complete)
 }
 
-/// Whoever publishes, both get it, with the same numbers and bytes.
+/// A signal of either handle reaches both, with the same numbers and bytes.
 pub async fn a_signal_reaches_both_handles<S: Store>() {
     let (_store, [(first, mut one), (second, mut two)], _tails) = two::<S>().await;
     let bodies = [Bytes::from_static(b"{}"), vec![0xff; SIGNAL_OCTETS_MAX].into(), "é".repeat(9_000).into()];
@@ -64,7 +64,7 @@ pub async fn a_signal_reaches_both_handles<S: Store>() {
     }
 }
 
-/// Many publishers on both, and counters in any order: both see the same order, without gaps.
+/// Many publishers on both handles, and counters in any order: both see the same order, without gaps.
 pub async fn both_handles_get_signals_in_the_order_of_their_numbers<S: Store>() {
     const EACH: usize = 60;
     let (_store, [(first, mut one), (second, mut two)], _tails) = two::<S>().await;
@@ -90,7 +90,7 @@ pub async fn both_handles_get_signals_in_the_order_of_their_numbers<S: Store>() 
     }
 }
 
-/// An answer of each, and no longer than that takes.
+/// Each handle answers, and the question ends with the last answer.
 pub async fn a_question_is_answered_by_both<S: Store>() {
     let (_store, [(first, one), (second, two)], _tails) = two::<S>().await;
     answering(one, "one");
@@ -101,7 +101,7 @@ pub async fn a_question_is_answered_by_both<S: Store>() {
     }
 }
 
-/// An answer that takes many parts, and one that is too large.
+/// An answer of many parts, and one that is too large.
 pub async fn an_answer_comes_whole_or_not_at_all<S: Store>() {
     let (_store, [(first, one), (_second, mut two)], _tails) = two::<S>().await;
     drop(one);
@@ -116,7 +116,7 @@ pub async fn an_answer_comes_whole_or_not_at_all<S: Store>() {
     }
 }
 
-/// A process that lets a question pass costs one wait; heard of again, it is asked again.
+/// A process that does not answer costs one wait; after any message of it, it is waited for again.
 pub async fn a_process_that_does_not_answer_is_not_waited_for_twice<S: Store>() {
     let (_store, [(first, one), (second, mut two)], _tails) = two::<S>().await;
     answering(one, "one");
@@ -125,7 +125,7 @@ pub async fn a_process_that_does_not_answer_is_not_waited_for_twice<S: Store>() 
     assert_eq!(asked(first.signals(), CASE_MAX).await, (vec!["one".into()], true));
     late.responder.expect("an answer was awaited").answer("late".into());
     answering(two, "two");
-    // Its late answer, or anything else of it, says that it is there.
+    // Its late answer, or any other message of it, shows that it is alive.
     published(second.signals(), says(&["a"], "here")).await;
     let both = vec![Bytes::from("one"), Bytes::from("two")];
     while asked(first.signals(), WAIT).await != (both.clone(), true) {
@@ -133,7 +133,7 @@ pub async fn a_process_that_does_not_answer_is_not_waited_for_twice<S: Store>() 
     }
 }
 
-/// A process that goes is not waited for.
+/// A process that has ended is not waited for.
 pub async fn a_process_that_goes_is_not_waited_for<S: Store>() {
     let (_store, [(first, one), (second, two)], _tails) = two::<S>().await;
     answering(one, "one");

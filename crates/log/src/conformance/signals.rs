@@ -19,10 +19,10 @@ use crate::{
 
 /// The topic of these cases.
 pub(super) const TOPIC: &str = "test";
-/// The lowest number that a counter gives that was never used before `AT`.
+/// The lowest number of a counter that was never used before `AT`.
 pub(super) const FIRST: u64 = AT.0 * 1_000;
 
-/// A signal of some counters.
+/// A publication with these counters.
 pub(super) fn says(counters: &[&str], body: impl Into<Bytes>) -> Publication {
     let counters = counters.iter().map(|name| Arc::from(*name)).collect();
     Publication { topic: TOPIC, counters, at: AT, body: body.into() }
@@ -41,7 +41,7 @@ pub(super) fn numbered(signal: &Signal) -> Vec<(String, u64)> {
     signal.numbers.iter().map(|(name, number)| (name.to_string(), *number)).collect()
 }
 
-/// Each counter begins at the clock, which is asked once, and rises by one.
+/// Each counter begins at the clock's time, which is read once, and rises by one.
 pub async fn numbers_rise_by_one_from_the_clock<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let signals = log.signals();
@@ -56,7 +56,7 @@ pub async fn numbers_rise_by_one_from_the_clock<S: Store>() {
     }
 }
 
-/// Whatever the bytes, up to the limits.
+/// Any bytes, up to the limits.
 pub async fn a_signal_comes_back_as_it_was<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let signals = log.signals();
@@ -107,7 +107,7 @@ pub async fn signals_arrive_in_the_order_of_their_numbers<S: Store>() {
     assert_eq!(log.signals().lost(), 0);
 }
 
-/// Each of its counters is one further than before.
+/// Each of its counters has risen by one.
 #[track_caller]
 pub(super) fn assert_next(last: &mut HashMap<String, u64>, signal: &Signal) {
     for (name, number) in numbered(signal) {
@@ -136,7 +136,7 @@ pub async fn past_its_limits_a_signal_is_refused<S: Store>() {
     assert_eq!(published(signals, says(&["a"], "")).await, [FIRST]);
 }
 
-/// A process that is alone waits for nobody but itself, however long it would.
+/// A process that is alone waits only for its own answer, not for the time limit.
 pub async fn a_question_is_answered_by_a_process_alone<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let signals = log.signals();
@@ -166,7 +166,7 @@ pub async fn a_question_is_answered_by_a_process_alone<S: Store>() {
     }
 }
 
-/// What a full queue can't take is lost; nobody waits for it.
+/// A full queue drops signals; no publisher waits.
 pub async fn a_subscriber_that_lags_loses_signals_and_blocks_nobody<S: Store>() {
     const MORE: usize = 10;
     let (_store, log, _tail) = fresh::<S>().await;
@@ -187,7 +187,7 @@ pub async fn a_subscriber_that_lags_loses_signals_and_blocks_nobody<S: Store>() 
     assert_eq!(heard(&mut subscription).await.numbers[0].1, number, "then it goes on");
 }
 
-/// A queue is as short in bytes as in signals.
+/// A queue is bounded in bytes as well as in signals.
 pub async fn a_subscriber_that_lags_holds_few_octets<S: Store>() {
     const ROOM: usize = SIGNALS_WAITING_OCTETS_MAX / SIGNAL_OCTETS_MAX;
     let (_store, log, _tail) = fresh::<S>().await;
@@ -207,7 +207,7 @@ pub async fn a_subscriber_that_lags_holds_few_octets<S: Store>() {
     assert_eq!(heard(&mut subscription).await.body, body, "then there is room again");
 }
 
-/// A later subscription takes the topic over; other topics are apart.
+/// A later subscription replaces the topic's earlier one; other topics are independent.
 pub async fn a_topic_has_one_subscription<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let signals = log.signals();
@@ -221,7 +221,7 @@ pub async fn a_topic_has_one_subscription<S: Store>() {
     assert!(second.try_next().is_none() && other.try_next().is_none());
 }
 
-/// A log that closes takes its signals with it, and so does the last handle.
+/// Closing a log ends its signals, and so does dropping the last handle.
 pub async fn closed_signals_end<S: Store>() {
     let (store, log, tail) = fresh::<S>().await;
     let signals = log.signals().clone();
@@ -238,7 +238,7 @@ pub async fn closed_signals_end<S: Store>() {
     store.closed().await;
 }
 
-/// What a subscription gets when its process goes: nothing more.
+/// A subscription gets no signal after its process has ended.
 pub async fn a_subscription_ends_with_the_last_handle<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let mut subscription = log.signals().subscribe(TOPIC);
@@ -248,7 +248,7 @@ pub async fn a_subscription_ends_with_the_last_handle<S: Store>() {
     assert!(subscription.next().await.is_none());
 }
 
-/// After a restart numbers are higher than all before, if the clock has gone on.
+/// After a restart numbers are higher than all before, if the clock has advanced.
 pub async fn numbers_go_on_rising_after_a_restart<S: Store>() {
     let (store, log, tail) = fresh::<S>().await;
     let mut last = 0;

@@ -11,7 +11,8 @@ async fn used(log: &Log, account: &str) -> (u64, u64) {
     (bytes, events)
 }
 
-/// Each account has its own; one that was never charged uses nothing. A batch may do nothing but charge.
+/// Each account has its own use; one that was never charged uses nothing. A batch may consist of charges
+/// only.
 pub async fn a_charge_is_counted_with_its_batch<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let a = stream("a");
@@ -25,7 +26,7 @@ pub async fn a_charge_is_counted_with_its_batch<S: Store>() {
     assert_eq!(used(&log, "nic").await, (0, 0));
 }
 
-/// What is freed is taken off, in one group with what is added, and nobody uses less than nothing.
+/// Freed bytes are subtracted, in one group with added ones, and no use is negative.
 pub async fn what_is_freed_is_taken_off<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let a = stream("a");
@@ -39,7 +40,7 @@ pub async fn what_is_freed_is_taken_off<S: Store>() {
     assert_eq!((used(&log, "nick").await, used(&log, "ann").await), ((0, 2), (0, 0)));
 }
 
-/// Batches of one commit, in one batch an account more than once.
+/// Charges of several batches of one commit, some twice for one account in one batch.
 pub async fn charges_add_up_within_one_group<S: Store>() {
     const COUNT: u64 = 100;
     let (_store, log, _tail) = fresh::<S>().await;
@@ -55,7 +56,7 @@ pub async fn charges_add_up_within_one_group<S: Store>() {
     assert_eq!(used(&log, "odd").await, (COUNT / 2, COUNT / 2));
 }
 
-/// Whatever it is refused for, beside batches that are not.
+/// Whatever the reason of the refusal, next to batches that are accepted.
 pub async fn a_refused_batch_charges_nothing<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let a = stream("a");

@@ -17,30 +17,30 @@ use super::{
     questions::Questions,
 };
 
-/// A signal as one process gets it.
+/// A signal as one process receives it.
 #[derive(Debug)]
 pub struct Signal {
-    /// The counters with the numbers that they gave it, in the publisher's order.
+    /// The counters with the numbers of this signal, in the publisher's order.
     pub numbers: Vec<(Arc<str>, u64)>,
-    /// The body, as it was published.
+    /// The body, as published.
     pub body: Bytes,
     /// Whether this process published it.
     pub own: bool,
-    /// Where the answer goes, when an answer is awaited.
+    /// The way to answer, if the publisher waits for answers.
     pub responder: Option<Responder>,
 }
 
-/// Gives the answer of this process to one question. Dropped without one, it says so, and nobody waits for it.
+/// Answers one question for this process. Dropping it declines, so that no process waits for it.
 pub struct Responder(Option<AnswerSink>);
 
 type AnswerSink = Box<dyn FnOnce(Option<Bytes>) + Send>;
 
 impl Responder {
-    /// What is done with the answer; `None` says that there is none.
+    /// Calls `answering` with the answer, or with `None` if there is none.
     pub fn new(answering: impl FnOnce(Option<Bytes>) + Send + 'static) -> Self {
         Self(Some(Box::new(answering)))
     }
-    /// Answers. An answer of more than [`SIGNAL_ANSWER_OCTETS_MAX`] bytes is not given.
+    /// Answers. An answer of more than [`SIGNAL_ANSWER_OCTETS_MAX`] bytes is replaced by none.
     pub fn answer(mut self, answer: Bytes) {
         let size = answer.len();
         let answer = (size <= SIGNAL_ANSWER_OCTETS_MAX).then_some(answer);
@@ -67,8 +67,8 @@ impl fmt::Debug for Responder {
     }
 }
 
-/// The signals of one topic, in the order in which their numbers were given. Ends when the signals are closed or a
-/// later subscription takes the topic.
+/// The signals of one topic, in the order of their numbers. Ends when the signals are closed or a later
+/// subscription replaces it.
 #[derive(Debug)]
 pub struct Subscription {
     signals: mpsc::Receiver<Signal>,
@@ -97,12 +97,12 @@ impl Subscription {
 #[derive(Debug)]
 struct Subscriber {
     signals: mpsc::Sender<Signal>,
-    /// Bytes of the bodies that wait.
+    /// Bytes of the waiting bodies.
     octets: Arc<AtomicUsize>,
 }
 
 impl Subscriber {
-    /// Whether it was accepted, or the receiver is gone; if not, it is lost.
+    /// False if the signal is lost because the queue is full; a dropped receiver counts as accepted.
     fn try_hand(&self, signal: Signal) -> bool {
         let octets = signal.body.len();
         if self.octets.fetch_add(octets, Ordering::Relaxed) + octets > SIGNALS_WAITING_OCTETS_MAX {
@@ -119,32 +119,33 @@ impl Subscriber {
     }
 }
 
-/// A signal on its way in.
+/// A signal that arrives at this process.
 #[derive(Debug)]
 pub struct IncomingSignal<'a> {
-    /// Who published it.
+    /// The publisher.
     pub from: ProcessId,
-    /// Its recipient.
+    /// The topic of its subscriber.
     pub topic: &'a str,
-    /// What the subscriber gets.
+    /// The signal for the subscriber.
     pub signal: Signal,
 }
 
-/// Where the signals of one process arrive.
+/// Distributes the signals that arrive at one process.
 #[derive(Debug, Default)]
 pub struct Exchange {
     topics: RwLock<HashMap<&'static str, Subscriber>>,
     questions: Questions,
     lost: AtomicU64,
-    /// Whether the last signal was lost: it is said once, not for each.
+    /// Whether the last signal was lost: only the first loss of a series is logged.
     losing: AtomicBool,
     closed: Mutex<bool>,
-    /// Who let a question pass, and was not heard of since.
+    /// The processes that did not answer a question and sent nothing since.
     silent: Mutex<HashSet<ProcessId>>,
 }
 
 impl Exchange {
-    /// Hands a signal to its subscriber, and never waits: a full queue loses it. Without a subscriber it is nobody's.
+    /// Gives a signal to its subscriber, and never waits: a full queue loses it. Without a subscriber it
+    /// is dropped.
     pub fn hand(&self, incoming: IncomingSignal<'_>) {
         self.heard_of(incoming.from);
         let topics = self.topics.read();
@@ -159,13 +160,13 @@ impl Exchange {
         }
     }
 
-    /// A process has answered a question of this one; `None` says that it has no answer.
+    /// Records that a process answered a question of this one; `None` if it declined.
     pub fn answered(&self, question: u64, process: ProcessId, answer: Option<Bytes>) {
         self.heard_of(process);
         self.questions.answered(question, process, answer);
     }
 
-    /// No more signals arrive: subscriptions end after they have read the waiting ones.
+    /// Closes the exchange: subscriptions end after the waiting signals.
     pub fn close(&self) {
         *self.closed.lock() = true;
         self.topics.write().clear();
@@ -186,13 +187,13 @@ impl Exchange {
         Subscription { signals: receiver, octets }
     }
 
-    /// These let a question pass: they are not waited for until they are heard of.
+    /// Notes processes that did not answer: they are not waited for until they send something.
     pub(super) fn silent(&self, processes: &[ProcessId]) {
         tracing::warn!(?processes, "other processes did not answer a request in time");
         self.silent.lock().extend(processes);
     }
 
-    /// Those who are waited for; what is known of others is forgotten.
+    /// The living processes to wait for; notes about processes that are gone are dropped.
     pub(super) fn awaited(&self, mut alive: Vec<ProcessId>) -> Vec<ProcessId> {
         let mut silent = self.silent.lock();
         if !silent.is_empty() {

@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{Fault, reads::Read};
 
-/// Most counters that are remembered; past it all are forgotten and begin again above the highest of them.
+/// Most counters that are remembered; beyond it all are dropped and begin again above the highest of
+/// them.
 const COUNTERS_REMEMBERED_MAX: usize = 65_536;
 /// Microseconds in a millisecond.
 const US_PER_MS: u64 = 1_000;
@@ -33,7 +34,7 @@ struct State {
 #[derive(Default)]
 struct Counters {
     last: HashMap<Arc<str>, u64>,
-    /// No counter that was forgotten had a higher number.
+    /// The highest number of any dropped counter.
     forgotten: u64,
 }
 
@@ -54,13 +55,13 @@ impl Counters {
 }
 
 impl Network {
-    /// No process yet.
+    /// A network without processes.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One more process. It leaves when the last clone is gone.
+    /// Adds a process. It leaves when the last clone is dropped.
     #[must_use]
     pub fn join(&self) -> Signals {
         let exchange = Arc::new(Exchange::default());
@@ -86,7 +87,8 @@ struct Member {
 }
 
 impl Member {
-    /// Numbers it and hands it out under one lock, so that everybody gets signals in the order of their numbers.
+    /// Numbers and distributes a publication under one lock, so that all processes get signals in the
+    /// order of their numbers.
     fn carry_now(&self, outgoing: OutgoingSignal) -> Result<PublicationReceipt, Fault> {
         let OutgoingSignal { publication: Publication { topic, counters, at, body }, question } = outgoing;
         let mut state = self.network.lock();

@@ -21,32 +21,32 @@ pub use self::exchange::{Exchange, IncomingSignal, Responder, Signal, Subscripti
 pub use self::local::Network;
 use crate::{Fault, reads::Read};
 
-/// Largest body of a signal, in bytes; past it [`PublishError::BodyTooLarge`].
+/// Largest body of a signal, in bytes; beyond it [`PublishError::BodyTooLarge`].
 pub const SIGNAL_OCTETS_MAX: usize = 256 << 10;
-/// Largest answer to a question, in bytes; a larger one is not given, as if there were none.
+/// Largest answer to a question, in bytes; beyond it the process declines instead.
 pub const SIGNAL_ANSWER_OCTETS_MAX: usize = 1 << 20;
-/// Most counters of one signal; past it [`PublishError::TooManyCounters`].
+/// Most counters of one signal; beyond it [`PublishError::TooManyCounters`].
 pub const SIGNAL_COUNTERS_MAX: usize = 1_024;
-/// Longest name of a counter, in bytes; past it [`PublishError::BadCounter`].
+/// Longest name of a counter, in bytes; beyond it [`PublishError::BadCounter`].
 pub const COUNTER_OCTETS_MAX: usize = 128;
-/// Most signals of one topic that wait for this process's subscriber; past it signals are lost here.
+/// Most signals of one topic that wait for this process's subscriber; beyond it signals are lost here.
 pub const SIGNALS_WAITING_MAX: usize = 1_024;
-/// Most bytes of the bodies that wait for it; past it signals are lost here.
+/// Most bytes of the bodies that wait for it; beyond it signals are lost here.
 pub const SIGNALS_WAITING_OCTETS_MAX: usize = 32 << 20;
-/// Most questions of this process that are open at once; past it `Fault::Overloaded`.
+/// Most questions of this process that are open at once; beyond it `Fault::Overloaded`.
 pub const QUESTIONS_MAX: usize = 4_096;
 /// How long a question usually waits for the other processes' answers.
 pub const ANSWERS_WAIT: Duration = Duration::from_millis(250);
 
-/// What is handed to every process.
+/// A signal to publish to every process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Publication {
-    /// Who is meant in each process: the name under which it subscribed, ASCII letters and `-`.
+    /// The name under which each process subscribed, ASCII letters and `-`.
     pub topic: &'static str,
     /// The counters that give this signal its numbers, each once: 1 to [`COUNTER_OCTETS_MAX`] bytes without
     /// white space or control characters. None is fine: then the signal has no number and no order.
     pub counters: Vec<Arc<str>>,
-    /// Now. A counter that the store has not met yet begins at this, in microseconds.
+    /// The current time. A new counter begins at this, in microseconds.
     pub at: TimestampMs,
     /// Any bytes, at most [`SIGNAL_OCTETS_MAX`].
     pub body: Bytes,
@@ -61,52 +61,53 @@ pub enum PublishError {
     /// More than [`SIGNAL_COUNTERS_MAX`].
     #[error("a signal of {0} counters")]
     TooManyCounters(usize),
-    /// The name of a counter, or its second mention.
+    /// The counter's name is not valid, or appears twice.
     #[error("{0:?} can't be a counter here")]
     BadCounter(Arc<str>),
-    /// What carries signals failed: nobody got it, unless it is `OutcomeUnknown`.
+    /// The carrier failed: no process got the signal, unless the fault is `OutcomeUnknown`.
     #[error(transparent)]
     Fault(#[from] Fault),
 }
 
-/// What became of a question.
+/// The result of a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answers {
-    /// The numbers that the counters gave, in the order in which they were named.
+    /// The numbers of the counters, in their order in the publication.
     pub numbers: Vec<u64>,
-    /// What the processes answered, in the order in which it came; those that have nothing to say are left out.
+    /// The answers of the processes, in order of arrival, without those that declined.
     pub answers: Vec<Bytes>,
-    /// Whether every process that was known to be alive has answered, or has said that it won't.
+    /// Whether every living process has answered or declined.
     pub complete: bool,
 }
 
-/// One process among those that exchange signals.
+/// A process that exchanges signals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProcessId(pub u64);
 
 /// A publication on its way to the processes.
 #[derive(Debug, Clone)]
 pub struct OutgoingSignal {
-    /// What is published; it keeps the limits.
+    /// The publication; it is within the limits.
     pub publication: Publication,
-    /// The number of the question that it asks, if it asks one.
+    /// The number of its question, if it asks one.
     pub question: Option<u64>,
 }
 
-/// What became of a publication.
+/// The result of a publication.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicationReceipt {
     /// A number for each counter.
     pub numbers: Vec<u64>,
-    /// The processes that were alive when the numbers were given, this one among them.
+    /// The processes that were alive when the numbers were given, including this one.
     pub alive: Vec<ProcessId>,
 }
 
-/// What a backend does to carry signals. It hands each one to the [`Exchange`] of every process, this one too.
+/// Transports signals for a backend. It gives each one to the [`Exchange`] of every process, including
+/// this one.
 pub trait Carrier: Send + Sync + 'static {
-    /// Numbers a publication and hands it to everybody.
+    /// Numbers a publication and gives it to all processes.
     fn carry(&self, outgoing: OutgoingSignal) -> Read<'_, PublicationReceipt>;
-    /// Nothing more is carried.
+    /// Stops the carrier.
     fn close(&self);
 }
 
@@ -119,7 +120,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Signals that go through a carrier, which hands them to this exchange.
+    /// Signals over a carrier that delivers them to this exchange.
     #[must_use]
     pub fn new(carrier: Arc<dyn Carrier>, exchange: Arc<Exchange>) -> Self {
         Self { carrier, exchange, asked: Arc::default() }
@@ -131,9 +132,10 @@ impl Signals {
         Network::new().join()
     }
 
-    /// Gives each counter its next number and hands the signal to every process, this one too. The answer has the
-    /// numbers in the order of the counters: those of one counter rise by one, whichever process publishes, and go on
-    /// rising after a restart. It does not say that anybody took it.
+    /// Gives each counter its next number and sends the signal to every process, including this one.
+    /// Returns the numbers in the order of the counters: the numbers of one counter rise by one,
+    /// whichever process publishes, and keep rising after a restart. Success does not mean that a
+    /// process received it.
     ///
     /// # Errors
     /// See [`PublishError`].
@@ -143,11 +145,12 @@ impl Signals {
         Ok(carried.numbers)
     }
 
-    /// The same, and collects what the processes answer through [`Signal::responder`], until all that are alive have
-    /// answered or `wait` is over. In a process that is alone it takes as long as its own subscriber takes.
+    /// The same, and collects the answers that the processes give through [`Signal::responder`], until
+    /// all living ones have answered or `wait` is over. In a process that is alone it takes as long as
+    /// its own subscriber takes.
     ///
     /// # Errors
-    /// See [`PublishError`]. A process that is slow or gone is no error: the answer is not `complete` then.
+    /// See [`PublishError`]. A slow or dead process is not an error: the answer is then not `complete`.
     pub async fn ask(&self, publication: Publication, wait: Duration) -> Result<Answers, PublishError> {
         checked(&publication)?;
         let number = self.asked.fetch_add(1, Ordering::Relaxed);
@@ -162,19 +165,19 @@ impl Signals {
         Ok(Answers { numbers: carried.numbers, answers, complete })
     }
 
-    /// Takes the signals of a topic from now on. There is one subscription for each topic: an earlier one ends.
+    /// Subscribes to a topic from now on. Each topic has one subscription: an earlier one ends.
     #[must_use]
     pub fn subscribe(&self, topic: &'static str) -> Subscription {
         self.exchange.subscribe(topic)
     }
 
-    /// How many signals were lost here because a subscriber lagged.
+    /// How many signals were lost here because a subscriber was too slow.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.exchange.lost()
     }
 
-    /// Publishes and hands out nothing more; subscriptions end.
+    /// Closes the signals: nothing more is published or delivered, and subscriptions end.
     pub fn close(&self) {
         self.carrier.close();
         self.exchange.close();

@@ -15,9 +15,9 @@ pub(crate) struct Questions(Arc<Mutex<HashMap<u64, OpenQuestion>>>);
 
 #[derive(Debug, Default)]
 struct OpenQuestion {
-    /// Who has answered, and what.
+    /// The processes that have answered, with their answers.
     answers: Vec<(ProcessId, Option<Bytes>)>,
-    /// Who is waited for; not known at first.
+    /// The processes to wait for; unknown at first.
     expected: Option<Vec<ProcessId>>,
     all: Arc<Notify>,
 }
@@ -39,7 +39,7 @@ impl Questions {
         self.0.lock()
     }
 
-    /// A new question; none when too many are open.
+    /// Opens a question; `None` if too many are open.
     pub(crate) fn open(&self, number: u64) -> Option<Question> {
         let mut open = self.lock();
         if open.len() >= QUESTIONS_MAX {
@@ -51,7 +51,7 @@ impl Questions {
         Some(Question { questions: self.clone(), number, all })
     }
 
-    /// A process has answered, or has declined. The waiter may be gone.
+    /// Records that a process has answered or declined. The waiter may be gone.
     pub(crate) fn answered(&self, number: u64, process: ProcessId, answer: Option<Bytes>) {
         let mut open = self.lock();
         let Some(asked) = open.get_mut(&number) else { return };
@@ -71,7 +71,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// Says who is waited for.
+    /// Sets the processes to wait for.
     pub(crate) fn expect(&mut self, processes: &[ProcessId]) {
         if let Some(asked) = self.questions.lock().get_mut(&self.number) {
             asked.expected = Some(processes.to_vec());

@@ -5,12 +5,12 @@ use http::Uri;
 
 use super::Reader;
 
-/// Names the URL for traces alone.
+/// The variable with the URL for traces alone.
 const OF_TRACES: &str = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT";
-/// Names the URL that those of all signals are made of.
+/// The variable with the URL for all signals, to which a path is added.
 const OF_ALL: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
-/// `None` when there is no endpoint, or one that is no URL: a guess would send spans to somebody else.
+/// `None` without an endpoint, or if it is not a URL: a guess could send spans to the wrong server.
 pub(super) fn read(reader: &mut Reader<'_>) -> Option<Uri> {
     let (name, text) = reader.first(&[OF_TRACES, OF_ALL])?;
     let text = if name == OF_ALL { below(&text) } else { text };
@@ -23,7 +23,7 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<Uri> {
     uri
 }
 
-/// The path goes before a query, if there is one.
+/// Adds the path, before the query if there is one.
 fn below(base: &str) -> String {
     let (place, query) = base.split_once('?').map_or((base, None), |(place, query)| (place, Some(query)));
     let query = query.map(|query| format!("?{query}")).unwrap_or_default();

@@ -6,10 +6,11 @@ use percent_encoding::percent_decode_str;
 
 use super::Reader;
 
-/// What the service is called when nobody says otherwise.
+/// The name of the service, unless it is configured.
 const SERVICE_NAME: &str = "plenary";
 
-/// Headers of each request. An entry that is none is left out; values are never named, since they may be tokens.
+/// Headers of each request. Invalid entries are skipped; values are never logged, since they may be
+/// tokens.
 pub(super) fn headers(reader: &mut Reader<'_>) -> Vec<(String, String)> {
     let names = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"];
     let Some((variable, list)) = reader.first(&names) else { return Vec::new() };
@@ -28,7 +29,8 @@ pub(super) fn headers(reader: &mut Reader<'_>) -> Vec<(String, String)> {
     headers
 }
 
-/// The attributes of the resource. One entry that is none makes the whole list worthless, as the specification says.
+/// The attributes of the resource. One invalid entry discards the whole list, as the specification
+/// requires.
 pub(super) fn resource(reader: &mut Reader<'_>) -> Vec<(String, String)> {
     const VARIABLE: &str = "OTEL_RESOURCE_ATTRIBUTES";
     let list = reader.get(VARIABLE).unwrap_or_default();

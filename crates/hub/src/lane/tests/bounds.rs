@@ -110,9 +110,9 @@ async fn past_its_share_a_sender_loses_its_own_oldest_in_the_rings_of_others() {
     lane.emit_from("ann", vec![("calm", large(21))]);
     lane.emit("k0", large(1));
     let mut reader = lane.subscribe("k1", "a", None).unwrap();
-    // What is gone and stands behind a message of the key's own costs its entry.
+    // A dropped message after one of the key's own still uses its entry.
     let gone = limits.entries_max * ENTRY_OCTETS;
-    // Fewer than a ring keeps, so that what goes has gone for the share alone.
+    // Fewer than a ring keeps, so that only the share causes drops.
     for number in 2..200 {
         for key in KEYS {
             assert_eq!(lane.emit_from("eve", vec![(key, large(number))]), usize::from(key == "k1"));

@@ -11,7 +11,7 @@ use tokio::time::advance;
 
 use super::{Delivery, Emission, EndReason, Lane, LaneLimits, SubscribeError, Subscription};
 
-/// A subscription is a name; a message is a text, and for a subscription if it begins with its name or with `*`.
+/// A subscription is a name; a message is a text, which matches a subscription if it begins with its name or with `*`.
 type Names = Lane<&'static str, &'static str>;
 
 fn lane(limits: LaneLimits) -> Names {
@@ -31,7 +31,7 @@ fn resumed(lane: &Names, after: u64) -> Vec<u64> {
     numbers(&mut lane.subscribe("~k", "a", Some(after)).unwrap())
 }
 
-/// The numbers of all that wait, over as many turns as that takes.
+/// The numbers of all waiting messages, over as many turns as necessary.
 fn numbers(subscription: &mut Subscription<&'static str, &'static str>) -> Vec<u64> {
     let mut taken = Vec::new();
     while subscription.try_next(&mut taken).unwrap() {}

@@ -25,11 +25,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a subscription ought to see, and has seen.
+/// The messages that a subscription should see, and has seen.
 struct Reader {
     subscription: Subscription<u8, u64>,
     bit: u8,
-    /// What waits for it, if the lane is right.
+    /// The messages that should wait for it.
     due: Vec<u64>,
     seen: Vec<u64>,
 }
@@ -53,7 +53,7 @@ fn is_for(mask: u8, bit: u8) -> bool {
     mask & (1 << bit) != 0
 }
 
-/// What was emitted is the number and the mask of each message.
+/// The emitted messages: the number and the mask of each.
 fn come(lane: &Lane<u8, u64>, emitted: &[(u64, u8)], bit: u8, after: Option<u64>) -> Option<Reader> {
     let subscription = lane.subscribe("k", bit, after).ok()?;
     let missed = after.map_or(&[][..], |after| {
@@ -67,7 +67,7 @@ fn come(lane: &Lane<u8, u64>, emitted: &[(u64, u8)], bit: u8, after: Option<u64>
 
 fn play(steps: Vec<Step>) -> Result<(), TestCaseError> {
     let lane = Lane::<u8, u64>::new(LIMITS);
-    // Somebody is always there, so that the ring is never freed and made anew.
+    // One subscription always exists, so that the ring is never freed.
     let keeper = lane.subscribe("k", 255, None).unwrap();
     let (mut readers, mut emitted): (Vec<Reader>, Vec<(u64, u8)>) = (Vec::new(), Vec::new());
     let mut last_gone = None;
@@ -97,7 +97,7 @@ fn play(steps: Vec<Step>) -> Result<(), TestCaseError> {
                         reader.seen.extend(taken);
                     }
                     Err(ended) => {
-                        // Only who has left messages past the backlog is dropped.
+                        // Only a subscription with more waiting messages than the backlog limit is dropped.
                         prop_assert_eq!(ended, EndReason::Stalled);
                         let newest = emitted.last().map_or(0, |(number, _)| *number);
                         let waits = reader.due.first().copied().unwrap_or(newest);

@@ -17,7 +17,7 @@ fn emit(lane: &Lane<(), u64>, numbers: impl IntoIterator<Item = u64>) {
     }
 }
 
-/// What a subscription gets that asks for all that is retained.
+/// The messages of a subscription that requests all retained ones.
 fn retained(lane: &Lane<(), u64>) -> Vec<u64> {
     let after = lane.reaches_back_to("~nick");
     let mut subscription = lane.subscribe("~nick", (), after).unwrap();
