@@ -63,6 +63,11 @@ const LEFT_OUT = new Set([
   "link.frame",
   "link.read",
   "link.revoke",
+  "link.command",
+  "link.events",
+  "link.news",
+  "link.offer",
+  "link.states",
   "request.tap",
   "request.tapped",
 ]);

@@ -16,7 +16,7 @@ use crate::tools::{
 };
 
 pub(crate) const DEPOSITS: &str = "Store decisions, findings or a handoff for others and for later sessions.";
-pub(crate) const NOTES: &str = "Note a fact (ends the earlier value), `propose` it for review, or `end` it.";
+pub(crate) const NOTES: &str = "Note a fact (ends the old value), `propose` or `end` it.";
 /// The tag of a package that proposes a fact.
 const PROPOSED_FACT: &str = "proposed-fact";
 /// Longest title of such a package, in characters.
