@@ -210,8 +210,8 @@ impl Accounts {
     /// For an agent that was known without asking the store: asks it as if it were not. Where somebody is told no
     /// more than "not found", or the same whoever is there, an agent in memory then costs what no agent costs
     /// (ASP-18, ASP-19).
-    pub fn ask_in_vain<'a>(&'a self, known: &'a KnownAgent) -> Sealed<'a, Result<(), Fault>> {
-        seal(async move { self.0.agents.ask_in_vain(known.handle.as_str(), known.version).await })
+    pub fn imitate_load<'a>(&'a self, known: &'a KnownAgent) -> Sealed<'a, Result<(), Fault>> {
+        seal(async move { self.0.agents.imitate_load(known.handle.as_str(), known.version).await })
     }
 
     /// The same as [`Accounts::agent`], and everything that other processes have committed.

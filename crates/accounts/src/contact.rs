@@ -105,7 +105,7 @@ impl Command<ContactRoom> for RequestContactWith<'_> {
         let RequestContact { authority, from, to, .. } = &self.command;
         let (asked_for, asked) = self.accounts.look_agent_up(to).await?;
         if !asked {
-            self.accounts.ask_in_vain(&asked_for).await?;
+            self.accounts.imitate_load(&asked_for).await?;
         }
         let mut facts = self.accounts.contact_facts(authority, Some((from, to))).await?;
         let prefix = format!("{from}/");

@@ -6,7 +6,7 @@ use axum::{
     response::Response,
 };
 use http::{HeaderMap, header, request::Parts};
-use plenary_edge::{Allowance, Asker, OwnPage};
+use plenary_edge::{Allowance, BudgetCaller, OwnPage};
 use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, Refusal};
 use plenary_room::{fault_refusal, house_error};
@@ -91,10 +91,10 @@ async fn admitted(parts: &Parts, principal: Option<&Principal>) -> Result<(), Re
     }
     let Some(allowance) = parts.extensions.get::<Allowance>() else { return Ok(()) };
     let asker = match principal.map(|principal| &principal.who) {
-        Some(TokenOwner::Operator) => Asker::Operator,
-        Some(TokenOwner::Owner(owner)) => Asker::Owner(owner.as_str()),
-        Some(TokenOwner::Agent(agent)) => Asker::Owner(agent.owner()),
-        None => Asker::Nobody,
+        Some(TokenOwner::Operator) => BudgetCaller::Operator,
+        Some(TokenOwner::Owner(owner)) => BudgetCaller::Owner(owner.as_str()),
+        Some(TokenOwner::Agent(agent)) => BudgetCaller::Owner(agent.owner()),
+        None => BudgetCaller::Nobody,
     };
     allowance.admit(asker).await
 }

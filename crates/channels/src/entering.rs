@@ -94,7 +94,7 @@ impl Channels {
         }
         let Some(access) = access else {
             if !asked {
-                self.0.streams.ask_in_vain(id.as_str(), head).await?;
+                self.0.streams.imitate_load(id.as_str(), head).await?;
             }
             return Ok(None);
         };

@@ -198,7 +198,7 @@ pub struct CodingSessionView {
 
 /// The server's answer to an event of a coding session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct SessionTold {
+pub struct SessionLiveness {
     /// Whether it counts as live.
     pub live: bool,
 }
@@ -265,7 +265,7 @@ impl Client {
         &self,
         session: CodingSession<'_>,
         event: &str,
-    ) -> Result<Reply<SessionTold>> {
+    ) -> Result<Reply<SessionLiveness>> {
         #[derive(Serialize)]
         struct Body<'a> {
             #[serde(flatten)]
@@ -333,7 +333,7 @@ impl Client {
         event: &str,
         page: &InboxPage,
         cut: &[CutItem],
-    ) -> Result<Reply<SessionTold>> {
+    ) -> Result<Reply<SessionLiveness>> {
         #[derive(Serialize)]
         struct Body<'a> {
             #[serde(flatten)]

@@ -92,7 +92,11 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::message`].
-    pub async fn hang_up(&self, path: &str, headers: &[(HeaderName, HeaderValue)]) -> Result<Answer> {
+    pub async fn close_mcp_session(
+        &self,
+        path: &str,
+        headers: &[(HeaderName, HeaderValue)],
+    ) -> Result<Answer> {
         self.converse(Method::DELETE, path, headers, Bytes::new()).await
     }
 

@@ -37,7 +37,7 @@ pub struct Usage {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WhoPage {
     /// The agents; on the first page the caller comes first.
-    pub agents: Vec<WhoIsThere>,
+    pub agents: Vec<AgentActivity>,
     /// The `cursor` of the next page, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
@@ -45,7 +45,7 @@ pub struct WhoPage {
 
 /// An agent, and its activity.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct WhoIsThere {
+pub struct AgentActivity {
     /// The handle.
     pub handle: AgentHandle,
     /// `agent` or `person`.

@@ -56,7 +56,7 @@ pub(crate) async fn open(client: &Client, path: &str, frame_octets_max: usize) -
 }
 
 /// Answers the server's close, and returns its reason.
-pub(crate) async fn farewell<S>(socket: &mut S, frame: Option<CloseFrame>) -> String
+pub(crate) async fn answer_close<S>(socket: &mut S, frame: Option<CloseFrame>) -> String
 where
     S: Frames<Item = std::result::Result<Message, tungstenite::Error>> + Unpin,
 {

@@ -48,7 +48,7 @@ impl Payer {
 
 /// The caller, as far as the budget of answers distinguishes callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asker<'a> {
+pub enum BudgetCaller<'a> {
     /// An owner, or an agent of it.
     Owner(&'a str),
     /// The operator.
@@ -236,14 +236,14 @@ impl Allowance {
     ///
     /// # Errors
     /// 429 or 503 `overloaded` if the budget has no space for the answer.
-    pub async fn admit(&self, asker: Asker<'_>) -> Result<(), Refusal> {
+    pub async fn admit(&self, asker: BudgetCaller<'_>) -> Result<(), Refusal> {
         let (payer, expected) = {
             let mut state = self.state();
             match (asker, &state.payer) {
-                (Asker::Owner(name), Payer::Owner(known)) if **known == *name => {}
-                (Asker::Owner(name), _) => state.payer = Payer::Owner(name.into()),
-                (Asker::Operator, _) => state.payer = Payer::Operator,
-                (Asker::Nobody, _) => state.payer = Payer::of(state.address),
+                (BudgetCaller::Owner(name), Payer::Owner(known)) if **known == *name => {}
+                (BudgetCaller::Owner(name), _) => state.payer = Payer::Owner(name.into()),
+                (BudgetCaller::Operator, _) => state.payer = Payer::Operator,
+                (BudgetCaller::Nobody, _) => state.payer = Payer::of(state.address),
             }
             if state.expected == 0 || state.reserved.is_some() {
                 return Ok(());

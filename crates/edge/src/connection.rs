@@ -173,7 +173,7 @@ impl AsyncWrite for CountedSocket {
 }
 
 /// The state that all connections of a server share.
-pub(crate) struct Ground {
+pub(crate) struct ServerContext {
     pub(crate) router: axum::Router,
     pub(crate) config: Arc<Config>,
     pub(crate) stage: Stage,
@@ -182,7 +182,7 @@ pub(crate) struct Ground {
     pub(crate) answers: Arc<AnswerBudget>,
 }
 
-impl Ground {
+impl ServerContext {
     pub(crate) fn door(&self, peer: SocketAddr) -> Door {
         let Self { router, refused, origin, .. } = self;
         Door { router: router.clone(), peer: Peer(peer), refused: refused.clone(), origin: origin.clone() }
@@ -190,7 +190,7 @@ impl Ground {
 }
 
 /// Serves one connection until it ends, becomes a WebSocket, or the server stops.
-pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, ground: &Ground) {
+pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, ground: &ServerContext) {
     let begun = Instant::now();
     let mut socket = CountedSocket { socket, first: Vec::new(), wire: None, permit };
     let opening = timeout_at(begun + ground.config.head_deadline, socket.speaks_http2());
@@ -211,8 +211,8 @@ pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, grou
     }
 }
 
-async fn serve_http1(socket: CountedSocket, begun: Instant, peer: SocketAddr, ground: &Ground) {
-    let Ground { config, stage, answers, .. } = ground;
+async fn serve_http1(socket: CountedSocket, begun: Instant, peer: SocketAddr, ground: &ServerContext) {
+    let ServerContext { config, stage, answers, .. } = ground;
     let wire = Arc::new(Wire::default());
     let io = TokioIo::new(Guard::new(socket, wire.clone()));
     let allowance = Allowance::new(answers.clone());

@@ -31,7 +31,7 @@ use crate::{
         CONNECTION_BUFFER_OCTETS_MAX, Config, HEAD_OCTETS_MAX, HEADERS_MAX, HTTP2_CONNECTION_WINDOW_BYTES,
         HTTP2_LOOK, HTTP2_PING, HTTP2_PING_WAIT, HTTP2_REQUESTS_MAX, HTTP2_STREAM_WINDOW_BYTES,
     },
-    connection::{Ground, Stage},
+    connection::{ServerContext, Stage},
     error::bug_response,
     guard::{Fault, Wire},
     reader::Reader,
@@ -43,11 +43,11 @@ pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Serves one connection until it ends or the server stops. `wire` reports the progress of writes,
 /// `places` are for concurrent requests.
-pub(crate) async fn serve<IO>(io: IO, wire: &Wire, places: Places, peer: SocketAddr, ground: &Ground)
+pub(crate) async fn serve<IO>(io: IO, wire: &Wire, places: Places, peer: SocketAddr, ground: &ServerContext)
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let Ground { config, answers, stage, .. } = ground;
+    let ServerContext { config, answers, stage, .. } = ground;
     let exchanges = Exchanges::new(places);
     let serving = Http2Connection {
         door: ground.door(peer),

@@ -18,19 +18,19 @@ use crate::{
 };
 
 /// A body that returns to the connection if it is dropped before its end.
-pub(crate) struct Inlet {
+pub(crate) struct DrainableBody {
     body: Option<Incoming>,
     wire: Arc<Wire>,
 }
 
-impl Inlet {
+impl DrainableBody {
     pub(crate) fn new(body: Incoming, wire: Arc<Wire>) -> Self {
         wire.set_body_open(true);
         Self { body: Some(body), wire }
     }
 }
 
-impl HttpBody for Inlet {
+impl HttpBody for DrainableBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -57,7 +57,7 @@ impl HttpBody for Inlet {
     }
 }
 
-impl Drop for Inlet {
+impl Drop for DrainableBody {
     fn drop(&mut self) {
         if self.wire.is_body_open() {
             self.wire.keep_unread(self.body.take());

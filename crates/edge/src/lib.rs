@@ -38,7 +38,7 @@ mod strict;
 mod tls;
 mod traced;
 
-pub use answers::{Allowance, Asker, LiveStream};
+pub use answers::{Allowance, BudgetCaller, LiveStream};
 pub use body::{JsonBody, StrictJson, read_bytes, read_json, read_stream};
 pub use challenge::ScopeChallenge;
 pub use config::Config;

@@ -23,7 +23,7 @@ use crate::{
     admission::{Admission, Permit},
     answers::AnswerBudget,
     config::{ACCEPT_PAUSE, Config, LISTEN_BACKLOG, TURNED_AWAY_MAX, TURNED_AWAY_PER_ADDRESS_MAX},
-    connection::{self, Ground, Stage},
+    connection::{self, ServerContext, Stage},
     linger::Linger,
     metrics::Metrics,
     origin::network_block,
@@ -63,7 +63,7 @@ pub struct Listener {
 
 /// The state that all connections of a listener share.
 struct ListenerState {
-    ground: Ground,
+    ground: ServerContext,
     admission: Arc<Admission>,
     turned_away: Shares<IpAddr>,
     tls: Option<TlsAcceptor>,
@@ -105,7 +105,7 @@ impl Listener {
             turned_away: Shares::new(TURNED_AWAY_MAX, TURNED_AWAY_PER_ADDRESS_MAX),
             tls: config.tls.clone().map(TlsAcceptor::from),
             metrics: metrics.clone(),
-            ground: Ground {
+            ground: ServerContext {
                 router,
                 answers: AnswerBudget::new(&config),
                 config,
@@ -117,7 +117,7 @@ impl Listener {
         tracing::info!(%address, tls = shared.tls.is_some(), "listening");
         stop.run_until_cancelled(accept(&bound, &shared)).await;
         drop(bound);
-        let Ground { config, stage, .. } = &shared.ground;
+        let ServerContext { config, stage, .. } = &shared.ground;
         stage.drain();
         let drained = timeout(config.drain_deadline, shared.admission.empty()).await;
         let cut = if drained.is_ok() { 0 } else { shared.admission.open() };

@@ -29,7 +29,7 @@ use crate::{
     config::SMALL_ANSWER_BYTES_MAX,
     error::{bug_response, refusal_response},
     guard::{Fault, STAND_IN_METHOD, Wire},
-    inlet::{BodyDrain, Inlet},
+    inlet::{BodyDrain, DrainableBody},
     metrics::OperationMetrics,
     peer::{OwnPage, Peer},
 };
@@ -117,7 +117,11 @@ impl hyper::service::Service<http::Request<Incoming>> for ServedConnection {
         }
         // An empty body costs nothing; any other is boxed by axum.
         let request: Request = request.map(|body| {
-            if body.is_end_stream() { Body::empty() } else { Body::new(Inlet::new(body, wire.clone())) }
+            if body.is_end_stream() {
+                Body::empty()
+            } else {
+                Body::new(DrainableBody::new(body, wire.clone()))
+            }
         });
         match self.door.enter(request, &allowance) {
             Ok(routed) => answering(AnswerSource::Called(AssertUnwindSafe(routed).catch_unwind())),

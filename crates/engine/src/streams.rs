@@ -104,7 +104,7 @@ impl<R: Room> Streams<R> {
 
     /// Makes the same reads as for a state that is not in memory, and drops the result: so that the
     /// response time does not reveal whether the stream exists.
-    pub async fn ask_in_vain(&self, id: &str, known: Version) -> Result<(), Fault> {
+    pub async fn imitate_load(&self, id: &str, known: Version) -> Result<(), Fault> {
         let stream = R::stream(id);
         snapshot::load::<R>(&self.log, &stream).await?;
         self.log.read_stream(&stream, known, PageSize::default().events()).await?;

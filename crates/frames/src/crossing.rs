@@ -42,7 +42,7 @@ pub struct LeavingFrame<'a> {
 
 /// Why a frame was not sent.
 #[derive(Debug)]
-pub enum NotCarried {
+pub enum SendError {
     /// There is no such accord or grant for the sender, or no agent there admits it.
     Unauthorised,
     /// The peer, or this server on its behalf, accepts no more frames now.
@@ -57,7 +57,7 @@ pub enum NotCarried {
 }
 
 /// The result of a carrier: the number of sessions that received the frame at the peer.
-pub type Carried<'a> = Pin<Box<dyn Future<Output = Result<u64, NotCarried>> + Send + 'a>>;
+pub type Carried<'a> = Pin<Box<dyn Future<Output = Result<u64, SendError>> + Send + 'a>>;
 
 /// Sends frames to networks of other operators.
 pub trait AccordCarrier: Send + Sync {
@@ -80,7 +80,7 @@ pub struct ArrivingFrame<'a> {
 
 /// Why a frame of a peer is not delivered.
 #[derive(Debug)]
-pub enum NotReceived {
+pub enum ReceiveError {
     /// It violates the memo, or its sender is not its own principal.
     Malformed,
     /// No agent admits the sender.
@@ -89,13 +89,13 @@ pub enum NotReceived {
     Failed,
 }
 
-impl From<NotCarried> for FrameRefusal {
-    fn from(not_carried: NotCarried) -> Self {
+impl From<SendError> for FrameRefusal {
+    fn from(not_carried: SendError) -> Self {
         match not_carried {
-            NotCarried::Unauthorised => Rejection::ScopeUnauthorised.into(),
-            NotCarried::TooMany { retry_after } => Rejection::RateLimited { retry_after }.into(),
-            NotCarried::Unreachable => Rejection::PeerUnreachable.into(),
-            NotCarried::Fault(fault) => fault.into(),
+            SendError::Unauthorised => Rejection::ScopeUnauthorised.into(),
+            SendError::TooMany { retry_after } => Rejection::RateLimited { retry_after }.into(),
+            SendError::Unreachable => Rejection::PeerUnreachable.into(),
+            SendError::Fault(fault) => fault.into(),
         }
     }
 }
@@ -142,37 +142,38 @@ impl Frames {
     /// their number.
     ///
     /// # Errors
-    /// [`NotReceived`]; some sessions may have received it if not all processes could be reached.
+    /// [`ReceiveError`]; some sessions may have received it if not all processes could be reached.
     pub fn receive<'a>(
         &'a self,
         arriving: &'a ArrivingFrame<'a>,
         owners: &'a BTreeSet<OwnerName>,
-    ) -> Sealed<'a, Result<u64, NotReceived>> {
+    ) -> Sealed<'a, Result<u64, ReceiveError>> {
         seal(async move {
-            let frame = checked(arriving).ok_or(NotReceived::Malformed)?;
+            let frame = checked(arriving).ok_or(ReceiveError::Malformed)?;
             let now = self.0.clock.now();
-            decide::timely(&frame, now, self.0.config.max_skew).map_err(|_| NotReceived::Malformed)?;
-            let sender = elsewhere(arriving.agent, arriving.peer).ok_or(NotReceived::Malformed)?;
-            let tool: ToolClass = arriving.tool.parse().map_err(|_| NotReceived::Malformed)?;
-            self.accounts().hear_others().await.map_err(|_| NotReceived::Failed)?;
+            decide::check_created_at(&frame, now, self.0.config.max_skew)
+                .map_err(|_| ReceiveError::Malformed)?;
+            let sender = elsewhere(arriving.agent, arriving.peer).ok_or(ReceiveError::Malformed)?;
+            let tool: ToolClass = arriving.tool.parse().map_err(|_| ReceiveError::Malformed)?;
+            self.accounts().hear_others().await.map_err(|_| ReceiveError::Failed)?;
             // An owner of this network may have the name from before names with `-at-` were refused: no
             // foreign sender may use it.
             let namesake =
-                self.accounts().owner(&sender.owner_name()).await.map_err(|_| NotReceived::Failed)?;
+                self.accounts().owner(&sender.owner_name()).await.map_err(|_| ReceiveError::Failed)?;
             if namesake.state.exists() {
-                return Err(NotReceived::Unauthorised);
+                return Err(ReceiveError::Unauthorised);
             }
             let (mut count, mut is_admitted) = (0, false);
             for owner in owners {
                 let listing =
-                    self.accounts().listing(&sender, owner).await.map_err(|_| NotReceived::Failed)?;
+                    self.accounts().listing(&sender, owner).await.map_err(|_| ReceiveError::Failed)?;
                 if listing.is_empty() {
                     continue;
                 }
                 is_admitted = true;
                 let recipient: SovereignHandle =
                     format!("~{owner}").parse().expect("an owner's name makes a handle");
-                let frame = renamed(&frame, &sender, &recipient).ok_or(NotReceived::Malformed)?;
+                let frame = renamed(&frame, &sender, &recipient).ok_or(ReceiveError::Malformed)?;
                 let audience = Audience { sessions: Sessions::All, agents: Agents::Only(listing) };
                 let told = FrameSignal::Frame(Box::new(Envelope {
                     traits: Traits { kind: frame.kind, sender: frame.sender, tool: tool.clone(), org: None },
@@ -183,9 +184,9 @@ impl Frames {
                     line: frame.line,
                 }));
                 let told = self.ask(vec![counter(&recipient)], &told).await;
-                count += emitted(&told.map_err(|_| NotReceived::Failed)?);
+                count += emitted(&told.map_err(|_| ReceiveError::Failed)?);
             }
-            if is_admitted { Ok(count) } else { Err(NotReceived::Unauthorised) }
+            if is_admitted { Ok(count) } else { Err(ReceiveError::Unauthorised) }
         })
     }
 }

@@ -84,7 +84,11 @@ pub fn identity(frame: &Frame, who: &TokenOwner) -> Result<AgentHandle, Rejectio
 ///
 /// # Errors
 /// `field-invalid` with the field `created_at`.
-pub fn timely(frame: &Frame, now: TimestampMs, skew_max: Option<Duration>) -> Result<(), FrameFault> {
+pub fn check_created_at(
+    frame: &Frame,
+    now: TimestampMs,
+    skew_max: Option<Duration>,
+) -> Result<(), FrameFault> {
     let Some(skew_max) = skew_max else { return Ok(()) };
     let now_ms = i64::try_from(now.0).unwrap_or(i64::MAX);
     if u128::from(frame.created_at_ms.abs_diff(now_ms)) <= skew_max.as_millis() {

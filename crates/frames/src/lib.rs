@@ -36,7 +36,7 @@ mod submit;
 mod tests;
 pub mod wire;
 
-pub use crossing::{AccordCarrier, ArrivingFrame, Carried, LeavingFrame, NotCarried, NotReceived};
+pub use crossing::{AccordCarrier, ArrivingFrame, Carried, LeavingFrame, ReceiveError, SendError};
 pub use describe::page;
 pub use frames::{Config, Frames};
 pub use rate::Rate;

@@ -54,10 +54,10 @@ impl Sessions {
 /// The text has none of the forms of section 6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a recipient scope")]
-pub struct NoScope;
+pub struct InvalidScope;
 
-impl From<NoScope> for FrameFault {
-    fn from(_: NoScope) -> Self {
+impl From<InvalidScope> for FrameFault {
+    fn from(_: InvalidScope) -> Self {
         Self::parameter(
             "scope",
             "~handle, ~handle/*, ~handle/<prefix>*, ~handle/<instrument>@<session-id>, \
@@ -67,23 +67,23 @@ impl From<NoScope> for FrameFault {
 }
 
 impl FromStr for Scope {
-    type Err = NoScope;
+    type Err = InvalidScope;
 
-    fn from_str(text: &str) -> Result<Self, NoScope> {
+    fn from_str(text: &str) -> Result<Self, InvalidScope> {
         if text.len() as u64 > SCOPE_OCTETS_MAX {
-            return Err(NoScope);
+            return Err(InvalidScope);
         }
         if let Some(rest) = text.strip_prefix("org:") {
-            return org(rest).ok_or(NoScope);
+            return org(rest).ok_or(InvalidScope);
         }
         if let Some(rest) = text.strip_prefix("accord:") {
-            return accord(rest).ok_or(NoScope);
+            return accord(rest).ok_or(InvalidScope);
         }
         let (handle, sessions) = match text.split_once('/') {
-            Some((handle, rest)) => (handle, sessions(rest).ok_or(NoScope)?),
+            Some((handle, rest)) => (handle, sessions(rest).ok_or(InvalidScope)?),
             None => (text, Sessions::All),
         };
-        Ok(Self::Handle(handle.parse().map_err(|_| NoScope)?, sessions))
+        Ok(Self::Handle(handle.parse().map_err(|_| InvalidScope)?, sessions))
     }
 }
 

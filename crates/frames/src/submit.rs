@@ -43,7 +43,7 @@ impl Frames {
         submission: Submission,
     ) -> Result<Submitted, FrameRefusal> {
         let Submission { frame, scope } = submission;
-        decide::timely(&frame, self.0.clock.now(), self.0.config.max_skew)?;
+        decide::check_created_at(&frame, self.0.clock.now(), self.0.config.max_skew)?;
         let sender = decide::identity(&frame, &principal.who)?;
         let session = self.session(sender.clone(), &submitter.named)?;
         self.admit(&sender).map_err(|retry_after| Rejection::RateLimited { retry_after })?;

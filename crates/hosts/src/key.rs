@@ -32,11 +32,11 @@ pub(crate) fn bearer(
 
 /// An error as text for people: its `message` or `detail`, or all of it, cut.
 pub(crate) fn said(error: &Value) -> String {
-    said_without(error, None)
+    redacted_error(error, None)
 }
 
 /// The same without the request's credential, which some servers repeat.
-pub(crate) fn said_without(error: &Value, credential: Option<&HeaderValue>) -> String {
+pub(crate) fn redacted_error(error: &Value, credential: Option<&HeaderValue>) -> String {
     let inner = error.get("error").unwrap_or(error);
     let inner = inner.get("message").or_else(|| inner.get("detail")).unwrap_or(inner);
     let text = inner.as_str().map_or_else(|| inner.to_string(), str::to_owned);
@@ -62,11 +62,11 @@ mod tests {
     #[test]
     fn a_credential_that_is_repeated_is_not_told_on() {
         let key = bearer("api_key_env", "KEY", Some("sk-secret/1".into())).unwrap();
-        let told = |error: Value| said_without(&error, Some(&key));
+        let told = |error: Value| redacted_error(&error, Some(&key));
         assert_eq!(told(json!({"error": {"message": "no such key: sk-secret/1."}})), "no such key: ***.");
         assert_eq!(told(json!({"odd": ["sk-secret/1"]})), r#"{"odd":["***"]}"#);
         let long = format!("{}sk-secret/1", "x".repeat(SAID_CHARS_MAX - 4));
         assert!(!told(json!(long)).contains("sk-s"), "nor a part of it");
-        assert_eq!(said_without(&json!("plain"), None), "plain");
+        assert_eq!(redacted_error(&json!("plain"), None), "plain");
     }
 }

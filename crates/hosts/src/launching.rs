@@ -86,7 +86,7 @@ async fn launched(words: Vec<OsString>) -> Result<ExitCode, String> {
                 InputOver::Unread => break None,
             },
             () = sleep_until(latest.unwrap_or_else(Instant::now)), if latest.is_some() => break None,
-            _ = children.recv() => bury(program),
+            _ = children.recv() => reap_orphans(program),
         }
     };
     kill_all(program).await;
@@ -161,7 +161,7 @@ fn ask_to_end(program: Option<Pid>) {
 }
 
 /// Reaps ended orphans, but not the program itself.
-fn bury(program: Option<Pid>) {
+fn reap_orphans(program: Option<Pid>) {
     for child in children_of(rustix::process::getpid()) {
         if Some(child) != program {
             let _ = waitpid(Some(child), WaitOptions::NOHANG);

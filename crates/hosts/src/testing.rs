@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use plenary_kernel::{Stamp, TimestampMs};
 use plenary_runs::{
-    Ears, Run, RunRequest,
+    Run, RunReceiver, RunRequest,
     id::{RunId, ThreadId},
     run_of,
 };
@@ -34,7 +34,7 @@ pub(crate) fn request(body: &Value) -> RunRequest {
 }
 
 /// Both ends of a run for this request.
-pub(crate) fn run(request: &RunRequest) -> (Run, Ears) {
+pub(crate) fn run(request: &RunRequest) -> (Run, RunReceiver) {
     run_of(Arc::new(request.clone()), Arc::new(NoRecall))
 }
 

@@ -112,7 +112,7 @@ impl Cursors {
 
     /// Records that the agent's last connection here closed. Returns whether the agent is offline
     /// everywhere.
-    pub async fn put_down(&self, handle: &AgentHandle, position: Position) -> Result<bool, Fault> {
+    pub async fn release_cursor(&self, handle: &AgentHandle, position: Position) -> Result<bool, Fault> {
         self.moved(handle, position, false);
         if !self.log.shared() {
             return Ok(true);
@@ -165,7 +165,7 @@ impl Cursors {
     }
 
     /// Ends this node's lease early, so that no other node has to wait for it to expire.
-    pub async fn sign_off(&self) -> Result<(), Fault> {
+    pub async fn end_lease(&self) -> Result<(), Fault> {
         let name = format!("node/{}", self.node.0);
         self.log
             .append(Batch { rows: vec![RowOp { name, expected: None, value: None }], ..Batch::default() })

@@ -106,7 +106,7 @@ impl Reactor {
                 }
             };
             is_due |= !events.is_empty() || until.0 - kept.1.0 >= KEEP_EVENTS;
-            self.see_all(see_to, events).await;
+            self.handle_all(see_to, events).await;
             self.recent.lock().forget(until);
             if is_due && kept.0.elapsed() >= KEEP_EVERY {
                 self.keep(until).await?;
@@ -121,8 +121,11 @@ impl Reactor {
     }
 
     /// Handles events: those of one lane in order, the lanes concurrently.
-    async fn see_all<F>(&self, see_to: &(impl Fn(StoredEvent) -> F + Send + Sync), events: Vec<StoredEvent>)
-    where
+    async fn handle_all<F>(
+        &self,
+        see_to: &(impl Fn(StoredEvent) -> F + Send + Sync),
+        events: Vec<StoredEvent>,
+    ) where
         F: Future<Output = Result<(), Fault>> + Send,
     {
         let mut lanes: BTreeMap<String, Vec<StoredEvent>> = BTreeMap::new();
@@ -131,14 +134,14 @@ impl Reactor {
         }
         let seeing = stream::iter(lanes.into_values()).map(|events| async move {
             for event in events {
-                self.see_one(see_to, event).await;
+                self.handle_one(see_to, event).await;
             }
         });
         seeing.buffer_unordered(LANES_AT_ONCE).collect::<()>().await;
     }
 
     /// Handles one event, and retries as long as the store fails.
-    async fn see_one<F>(&self, see_to: &(impl Fn(StoredEvent) -> F + Send + Sync), event: StoredEvent)
+    async fn handle_one<F>(&self, see_to: &(impl Fn(StoredEvent) -> F + Send + Sync), event: StoredEvent)
     where
         F: Future<Output = Result<(), Fault>> + Send,
     {

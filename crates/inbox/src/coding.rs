@@ -15,7 +15,7 @@ use crate::{
     showing::SessionPresence,
     wire::{
         AddressRequest, AttentionRequest, AttentionView, CodingEvent, CodingSession, CodingSessions,
-        MomentRequest, SessionView, ShownRequest, ToldShown,
+        MomentRequest, SessionView, ShownReport, ShownRequest,
     },
 };
 
@@ -137,7 +137,7 @@ async fn shown(
     JsonBody(body): JsonBody,
 ) -> Result<Json<SessionView>, InboxRefusal> {
     let sent: ShownRequest = body.and_then(|body| body.parse()).map_err(Rejection::InvalidBody)?;
-    let ToldShown { told, cursor, spots, held, cut, digest } = sent.check()?;
+    let ShownReport { told, cursor, spots, held, cut, digest } = sent.check()?;
     let CodingEvent { session, client, event, .. } = told;
     let to = inbox.cursor(&caller.handle, &cursor).await?;
     let (marks, _) = inbox

@@ -170,27 +170,27 @@ impl fmt::Display for Spot {
 /// The text is not the id of an item.
 #[derive(Debug, thiserror::Error)]
 #[error("no piece of news has this id")]
-pub(crate) struct NoSpot;
+pub(crate) struct InvalidSpot;
 
 impl FromStr for Spot {
-    type Err = NoSpot;
+    type Err = InvalidSpot;
 
-    fn from_str(text: &str) -> Result<Self, NoSpot> {
+    fn from_str(text: &str) -> Result<Self, InvalidSpot> {
         if let Some(number) = text.strip_prefix('f') {
-            return number.parse().map(Self::Frame).map_err(|_| NoSpot);
+            return number.parse().map(Self::Frame).map_err(|_| InvalidSpot);
         }
         let (text, is_offer) = text.strip_suffix(".s").map_or((text, false), |text| (text, true));
-        let (position, nth) = text.split_once('.').ok_or(NoSpot)?;
-        let position = position.parse().map_err(|_| NoSpot)?;
-        let place = Place(Position(position), u64::from_str_radix(nth, 16).map_err(|_| NoSpot)?);
+        let (position, nth) = text.split_once('.').ok_or(InvalidSpot)?;
+        let position = position.parse().map_err(|_| InvalidSpot)?;
+        let place = Place(Position(position), u64::from_str_radix(nth, 16).map_err(|_| InvalidSpot)?);
         Ok(if is_offer { Self::Offer(place) } else { Self::Log(place) })
     }
 }
 
 impl TryFrom<String> for Spot {
-    type Error = NoSpot;
+    type Error = InvalidSpot;
 
-    fn try_from(text: String) -> Result<Self, NoSpot> {
+    fn try_from(text: String) -> Result<Self, InvalidSpot> {
         text.parse()
     }
 }

@@ -89,7 +89,7 @@ impl Desk {
     }
 
     /// Takes the note that events may have been missed.
-    pub(crate) fn was_doubted(&self) -> bool {
+    pub(crate) fn take_stale(&self) -> bool {
         self.is_stale.swap(false, Ordering::AcqRel)
     }
 

@@ -111,7 +111,7 @@ impl Inbox {
         after: Version,
     ) -> Result<(), Fault> {
         let gathered = self.gather(me, stream, after).await;
-        let gathered = Fault::past_damage(gathered, "a damaged stream is left out of an inbox")?;
+        let gathered = Fault::skip_corrupt(gathered, "a damaged stream is left out of an inbox")?;
         let mut gathered =
             gathered.unwrap_or_else(|| UnreadStream { read: after, ..UnreadStream::default() });
         gathered

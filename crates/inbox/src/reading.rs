@@ -313,7 +313,7 @@ impl Inbox {
                 }
             }
         }
-        if desk.was_doubted() {
+        if desk.take_stale() {
             known.doubt();
             offered.doubt();
         }
@@ -331,7 +331,7 @@ impl Inbox {
             let _turn = turns.acquire().await;
             while let Some(inner) = inbox.upgrade() {
                 let inbox = Self(inner);
-                match inbox.look_beside(&me, &desk).await {
+                match inbox.search_in_background(&me, &desk).await {
                     Ok(true) if !*inbox.0.closed.borrow() => {}
                     Ok(_) => break,
                     Err(fault) => {
@@ -346,7 +346,7 @@ impl Inbox {
     }
 
     /// Searches some of the rest; returns whether there is more.
-    async fn look_beside(&self, me: &AgentHandle, desk: &Desk) -> Result<bool, Fault> {
+    async fn search_in_background(&self, me: &AgentHandle, desk: &Desk) -> Result<bool, Fault> {
         let mut shelves = desk.shelves.lock().await;
         let Shelves { known, offered, .. } = &mut *shelves;
         for (shelf, on) in [(known, ShelfLookup::Known), (offered, ShelfLookup::Offered)] {

@@ -328,7 +328,7 @@ pub(crate) struct CodingEvent {
 
 /// The parsed body of `POST /inbox/shown`: the event, the page's cursor, its items, and those it left
 /// out.
-pub(crate) struct ToldShown {
+pub(crate) struct ShownReport {
     pub(crate) told: CodingEvent,
     pub(crate) cursor: String,
     pub(crate) spots: Vec<Spot>,
@@ -355,7 +355,7 @@ impl MomentRequest {
 
 impl ShownRequest {
     /// The validated request.
-    pub(crate) fn check(self) -> Result<ToldShown, Rejection> {
+    pub(crate) fn check(self) -> Result<ShownReport, Rejection> {
         let Self { session, client, event, cursor, items, held, cut, attention: digest } = self;
         let told = MomentRequest { session, client, event, session_id: None }.check()?;
         if !matches!(event, Moment::Start | Moment::Prompt | Moment::Tool | Moment::Stop | Moment::Wake) {
@@ -372,7 +372,7 @@ impl ShownRequest {
         if !cut.iter().all(|item| spots.contains(&item.spot)) {
             return Err(invalid("`cut` has ids of `items`."));
         }
-        Ok(ToldShown { told, cursor, spots, held, cut, digest })
+        Ok(ShownReport { told, cursor, spots, held, cut, digest })
     }
 }
 

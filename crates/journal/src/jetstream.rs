@@ -25,7 +25,7 @@ use crate::{
     READ_RECORDS_MAX, RECORD_OCTETS_MAX, ReadError, Record, hint_channel,
 };
 
-pub use fit::{Unfit, VERSION_MIN};
+pub use fit::{UnsuitableServers, VERSION_MIN};
 pub use peers::Subjects;
 
 /// Replicas of a stream; with [`Options::dev`] one is enough.
@@ -75,7 +75,7 @@ pub enum OpenError {
     NotReady(String),
     /// The servers must not be used.
     #[error(transparent)]
-    Unfit(#[from] Unfit),
+    UnsuitableServers(#[from] UnsuitableServers),
 }
 
 /// A connection to the servers.
@@ -364,7 +364,7 @@ impl Journal for JetStream {
     fn hints(&self) -> Answer<'_, Result<Hints, ReadError>> {
         Box::pin(self.listen())
     }
-    fn mistrust(&self) -> Answer<'_, ()> {
+    fn request_new_leader(&self) -> Answer<'_, ()> {
         Box::pin(async move {
             let subject = format!("$JS.API.STREAM.LEADER.STEPDOWN.{}", self.stream.cached_info().config.name);
             let asked = timeout(ANSWER_MAX, self.client.request(subject, Bytes::new())).await;

@@ -20,7 +20,7 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-pub use settle::{Settlement, settle};
+pub use settle::{PublicationOutcome, settle};
 
 /// Largest record, in bytes. A server must accept messages of [`PAYLOAD_OCTETS_MIN`].
 pub const RECORD_OCTETS_MAX: usize = 7 << 20;
@@ -108,7 +108,7 @@ pub trait Journal: Send + Sync + 'static {
     fn hints(&self) -> Answer<'_, Result<Hints, ReadError>>;
     /// Requests another leader, because this one lacks a published record or returns a different one. It
     /// may be that no replica is better.
-    fn mistrust(&self) -> Answer<'_, ()> {
+    fn request_new_leader(&self) -> Answer<'_, ()> {
         Box::pin(std::future::ready(()))
     }
 }

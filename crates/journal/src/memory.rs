@@ -92,7 +92,7 @@ impl Memory {
     }
 
     /// Whether the journal answers in time.
-    async fn flows(&self) -> bool {
+    async fn answers_in_time(&self) -> bool {
         let mut stalled = self.0.stalled.subscribe();
         // The sender lives as long as `self`.
         timeout(ANSWER_MAX, stalled.wait_for(|is_stalled| !is_stalled)).await.is_ok()
@@ -138,7 +138,7 @@ fn place(sequence: u64) -> Option<usize> {
 impl Journal for Memory {
     fn publish(&self, after: u64, body: Bytes) -> Answer<'_, Result<(), PublishError>> {
         Box::pin(async move {
-            if !self.flows().await {
+            if !self.answers_in_time().await {
                 return Err(PublishError::Unknown("it stalls".into()));
             }
             self.append(after, body)
@@ -146,7 +146,7 @@ impl Journal for Memory {
     }
     fn read(&self, after: u64, max: usize) -> Answer<'_, Result<Vec<Record>, ReadError>> {
         Box::pin(async move {
-            if !self.flows().await {
+            if !self.answers_in_time().await {
                 return Err(ReadError::Unavailable("it stalls".into()));
             }
             let state = self.0.state.lock();
@@ -163,7 +163,7 @@ impl Journal for Memory {
     }
     fn extent(&self) -> Answer<'_, Result<Extent, ReadError>> {
         Box::pin(async move {
-            if !self.flows().await {
+            if !self.answers_in_time().await {
                 return Err(ReadError::Unavailable("it stalls".into()));
             }
             Ok(Extent { first: 1, last: self.0.state.lock().records.len() as u64 })

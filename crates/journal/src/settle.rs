@@ -13,7 +13,7 @@ const PAUSES: (Duration, Duration) = (Duration::from_millis(1), Duration::from_m
 
 /// The result of a publication.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Settlement {
+pub enum PublicationOutcome {
     /// Our record follows `after`.
     Ours,
     /// This other record follows `after`: ours will never be in the journal.
@@ -27,28 +27,28 @@ pub enum Settlement {
 /// Publishes a record until its fate is known, or until `until`. The bytes of each record must be
 /// unique. It is safe to publish again without an answer: of two attempts at most one can follow
 /// `after`.
-pub async fn settle(journal: &dyn Journal, after: u64, body: &Bytes, until: Instant) -> Settlement {
+pub async fn settle(journal: &dyn Journal, after: u64, body: &Bytes, until: Instant) -> PublicationOutcome {
     let mut pause = PAUSES.0;
     loop {
         let why = match timeout_at(until, journal.publish(after, body.clone())).await {
-            Ok(Ok(())) => return Settlement::Ours,
-            Ok(Err(PublishError::TooLarge(size))) => return Settlement::TooLarge(size),
+            Ok(Ok(())) => return PublicationOutcome::Ours,
+            Ok(Err(PublishError::TooLarge(size))) => return PublicationOutcome::TooLarge(size),
             Ok(Err(error @ (PublishError::Conflict | PublishError::Unknown(_)))) => error.to_string(),
-            Err(_) => return Settlement::Unknown("no answer in time".into()),
+            Err(_) => return PublicationOutcome::Unknown("no answer in time".into()),
         };
         let found = timeout_at(until, journal.read(after, 1)).await;
         let why = match found {
             Ok(Ok(records)) => match records.into_iter().next() {
-                Some(record) if record.body == *body => return Settlement::Ours,
-                Some(record) => return Settlement::Others(record),
+                Some(record) if record.body == *body => return PublicationOutcome::Ours,
+                Some(record) => return PublicationOutcome::Others(record),
                 None => why,
             },
             Ok(Err(error)) => format!("{why}; {error}"),
-            Err(_) => return Settlement::Unknown(why),
+            Err(_) => return PublicationOutcome::Unknown(why),
         };
         let next = Instant::now() + pause;
         if next >= until {
-            return Settlement::Unknown(why);
+            return PublicationOutcome::Unknown(why);
         }
         sleep_until(next).await;
         pause = (pause * 2).min(PAUSES.1);
@@ -73,7 +73,7 @@ mod tests {
     async fn a_lost_acknowledgement_is_looked_up_and_the_record_is_there_once() {
         let journal = Memory::new();
         journal.rig(Rig::LoseAnswers(1));
-        assert_eq!(settle(&journal, 0, &"a".into(), soon()).await, Settlement::Ours);
+        assert_eq!(settle(&journal, 0, &"a".into(), soon()).await, PublicationOutcome::Ours);
         assert_eq!(bodies(&journal).await, ["a"]);
     }
 
@@ -81,17 +81,17 @@ mod tests {
     async fn what_did_not_arrive_is_sent_again() {
         let journal = Memory::new();
         journal.rig(Rig::LosePublications(3));
-        assert_eq!(settle(&journal, 0, &"a".into(), soon()).await, Settlement::Ours);
+        assert_eq!(settle(&journal, 0, &"a".into(), soon()).await, PublicationOutcome::Ours);
         assert_eq!(bodies(&journal).await, ["a"]);
     }
 
     #[tokio::test(start_paused = true)]
     async fn whoever_comes_second_learns_it_even_if_the_first_was_not_answered() {
         let journal = Memory::new();
-        assert_eq!(settle(&journal, 0, &"a".into(), soon()).await, Settlement::Ours);
+        assert_eq!(settle(&journal, 0, &"a".into(), soon()).await, PublicationOutcome::Ours);
         journal.rig(Rig::LoseAnswers(1));
         let first = Record { sequence: 1, body: "a".into() };
-        assert_eq!(settle(&journal, 0, &"b".into(), soon()).await, Settlement::Others(first));
+        assert_eq!(settle(&journal, 0, &"b".into(), soon()).await, PublicationOutcome::Others(first));
         assert_eq!(bodies(&journal).await, ["a"]);
     }
 
@@ -99,14 +99,14 @@ mod tests {
     async fn a_conflict_with_nobody_is_tried_again() {
         let journal = Memory::new();
         journal.rig(Rig::Conflict(4));
-        assert_eq!(settle(&journal, 0, &"a".into(), soon()).await, Settlement::Ours);
+        assert_eq!(settle(&journal, 0, &"a".into(), soon()).await, PublicationOutcome::Ours);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_journal_that_stalls_leaves_it_open() {
         let journal = Memory::new();
         journal.rig(Rig::Stall(true));
-        assert!(matches!(settle(&journal, 0, &"a".into(), soon()).await, Settlement::Unknown(_)));
+        assert!(matches!(settle(&journal, 0, &"a".into(), soon()).await, PublicationOutcome::Unknown(_)));
     }
 
     #[tokio::test(start_paused = true)]
@@ -115,7 +115,7 @@ mod tests {
         let body = Bytes::from(vec![0; crate::RECORD_OCTETS_MAX + 1]);
         assert_eq!(
             settle(&journal, 0, &body, soon()).await,
-            Settlement::TooLarge(crate::RECORD_OCTETS_MAX + 1)
+            PublicationOutcome::TooLarge(crate::RECORD_OCTETS_MAX + 1)
         );
     }
 }

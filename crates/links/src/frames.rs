@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
-use plenary_frames::{AccordCarrier, ArrivingFrame, Carried, LeavingFrame, NotCarried, NotReceived};
+use plenary_frames::{AccordCarrier, ArrivingFrame, Carried, LeavingFrame, ReceiveError, SendError};
 use plenary_kernel::Refusal;
 use serde_json::value::RawValue;
 
@@ -26,37 +26,37 @@ impl AccordCarrier for Links {
     fn carry<'a>(&'a self, frame: LeavingFrame<'a>) -> Carried<'a> {
         Box::pin(async move {
             let changes = self.0.changed.subscribe();
-            let peers = self.peers().await.map_err(NotCarried::Fault)?;
-            let peer = peers.all.get(frame.peer).ok_or(NotCarried::Unauthorised)?;
-            let active = peer.active().ok_or(NotCarried::Unauthorised)?;
+            let peers = self.peers().await.map_err(SendError::Fault)?;
+            let peer = peers.all.get(frame.peer).ok_or(SendError::Unauthorised)?;
+            let active = peer.active().ok_or(SendError::Unauthorised)?;
             let takes_part = peer.grants.owners().contains(&frame.sender.owner_name());
             let is_granted =
                 frame.grant.parse().is_ok_and(|grant: GrantName| active.granted.contains(&grant));
             if !(takes_part && is_granted) {
-                return Err(NotCarried::Unauthorised);
+                return Err(SendError::Unauthorised);
             }
-            let too_many = || NotCarried::TooMany { retry_after: RETRY_AFTER };
+            let too_many = || SendError::TooMany { retry_after: RETRY_AFTER };
             let _owners = self.0.leaving.take(frame.sender.owner_name(), 1).map_err(|_| too_many())?;
             let _peers = self.0.leaving_to.take(peer.accord.clone(), 1).map_err(|_| too_many())?;
-            let text = std::str::from_utf8(frame.line).map_err(|_| NotCarried::Unreachable)?;
+            let text = std::str::from_utf8(frame.line).map_err(|_| SendError::Unreachable)?;
             let said = LinkFrame {
                 grant: frame.grant.to_owned(),
                 agent: frame.sender.clone(),
                 tool: frame.tool.to_owned(),
-                frame: RawValue::from_string(text.to_owned()).map_err(|_| NotCarried::Unreachable)?,
+                frame: RawValue::from_string(text.to_owned()).map_err(|_| SendError::Unreachable)?,
             };
             let path = format!("{ACCORDS_PATH}/{}/frames", peer.accord);
             let taken = tokio::select! {
                 taken = self.call(&peer.network, (Method::POST, &path), Some(&said)) => taken,
-                () = self.ended(changes, &peer.accord) => return Err(NotCarried::Unauthorised),
+                () = self.ended(changes, &peer.accord) => return Err(SendError::Unauthorised),
             };
             match taken {
                 Ok(LinkFrameTaken { count }) => Ok(count),
                 Err(CallFailure::Refused(StatusCode::FORBIDDEN | StatusCode::NOT_FOUND)) => {
-                    Err(NotCarried::Unauthorised)
+                    Err(SendError::Unauthorised)
                 }
                 Err(CallFailure::Refused(StatusCode::TOO_MANY_REQUESTS)) => Err(too_many()),
-                Err(CallFailure::Refused(_) | CallFailure::Unreachable(_)) => Err(NotCarried::Unreachable),
+                Err(CallFailure::Refused(_) | CallFailure::Unreachable(_)) => Err(SendError::Unreachable),
             }
         })
     }
@@ -82,9 +82,9 @@ impl Links {
         let arriving = ArrivingFrame { peer: &call.peer, agent: &sent.agent, tool: &sent.tool, text: &text };
         match self.0.frames.receive(&arriving, owners).await {
             Ok(count) => Ok(LinkFrameTaken { count }),
-            Err(NotReceived::Unauthorised) => Err(not_granted().into()),
-            Err(NotReceived::Malformed) => Err(invalid_frame().into()),
-            Err(NotReceived::Failed) => Err(unavailable().into()),
+            Err(ReceiveError::Unauthorised) => Err(not_granted().into()),
+            Err(ReceiveError::Malformed) => Err(invalid_frame().into()),
+            Err(ReceiveError::Failed) => Err(unavailable().into()),
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::{path::Path, time::Duration};
 
-use plenary_journal::{Journal, ReadError, Settlement, settle};
+use plenary_journal::{Journal, PublicationOutcome, ReadError, settle};
 use plenary_kernel::Position;
 use plenary_log::Writes;
 use plenary_log_sqlite::{Link, export, set_replica_aside};
@@ -99,12 +99,12 @@ async fn written(journal: &dyn Journal, part: &Writes, last: &Link) -> Result<Li
     getrandom::fill(&mut nonce).map_err(|error| broken(error.to_string()))?;
     let body = record::written(part, last, nonce, &Notes::default());
     match settle(journal, last.sequence, &body, Instant::now() + SETTLE_MAX).await {
-        Settlement::Ours => {
+        PublicationOutcome::Ours => {
             let position = part.events.last().map_or(last.position, |event| event.position);
             Ok(Link { sequence, hash: record::hash(&body), position })
         }
-        Settlement::Others(_) => Err(broken("somebody else writes to the journal".into())),
-        Settlement::Unknown(why) => Err(broken(why)),
-        Settlement::TooLarge(size) => Err(broken(format!("it has {size} bytes"))),
+        PublicationOutcome::Others(_) => Err(broken("somebody else writes to the journal".into())),
+        PublicationOutcome::Unknown(why) => Err(broken(why)),
+        PublicationOutcome::TooLarge(size) => Err(broken(format!("it has {size} bytes"))),
     }
 }

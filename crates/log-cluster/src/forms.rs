@@ -7,7 +7,7 @@ use plenary_kernel::{Position, Version};
 use plenary_log::{AppendedRange, Fault, IndexOp, KeyClaim, Outcome, PlanResult, StreamName};
 use prost::{Message, Oneof};
 
-use crate::names::known_for_good;
+use crate::names::interned;
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct StoredIndex {
@@ -32,7 +32,7 @@ impl StoredIndex {
 
     pub(crate) fn read(self) -> Result<IndexOp, &'static str> {
         let Self { name, key, value } = self;
-        let name = known_for_good(&name).ok_or("too many indexes")?;
+        let name = interned(&name).ok_or("too many indexes")?;
         Ok(match value {
             Some(value) => IndexOp::Put { name, key, value },
             None => IndexOp::Delete { name, key },

@@ -40,12 +40,12 @@ pub(crate) enum May {
 
 /// The other nodes.
 #[derive(Debug)]
-pub(crate) struct Keepers {
+pub(crate) struct AckTracker {
     keep: Keep,
     nodes: HashMap<NodeId, (Instant, u64)>,
 }
 
-impl Keepers {
+impl AckTracker {
     pub(crate) fn new(keep: Keep) -> Self {
         Self { keep, nodes: HashMap::new() }
     }
@@ -104,7 +104,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_record_waits_for_another_node_that_is_there() {
         let now = Instant::now();
-        let mut keepers = Keepers::new(Keep::Two);
+        let mut keepers = AckTracker::new(Keep::Two);
         assert_eq!(keepers.may(5, now, LONGEST, now), May::Alone);
         keepers.heard(NodeId(2), 4, now);
         assert_eq!(keepers.may(5, now, LONGEST, now), May::Wait);
@@ -122,7 +122,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_setting_decides_what_a_node_alone_may() {
         let now = Instant::now();
-        let (one, always) = (Keepers::new(Keep::One), Keepers::new(Keep::TwoAlways));
+        let (one, always) = (AckTracker::new(Keep::One), AckTracker::new(Keep::TwoAlways));
         assert_eq!(one.may(5, now, LONGEST, now), May::Now);
         assert_eq!(always.may(5, now, LONGEST, now + KEPT_MAX), May::Wait);
         assert_eq!(always.may(5, now, LONGEST, now + LONGEST), May::Never);
@@ -131,7 +131,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn past_their_limit_silent_nodes_are_forgotten() {
         let now = Instant::now();
-        let mut keepers = Keepers::new(Keep::Two);
+        let mut keepers = AckTracker::new(Keep::Two);
         for nth in 0..2 * NODES_MAX as u64 {
             keepers.heard(NodeId(nth), nth, now);
         }

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 const NAMES_MAX: usize = 4_096;
 
 /// The interned name; `None` beyond the limit.
-pub(crate) fn known_for_good(name: &str) -> Option<&'static str> {
+pub(crate) fn interned(name: &str) -> Option<&'static str> {
     static NAMES: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
     let mut names = NAMES.lock();
     let names = names.get_or_insert_default();

@@ -29,7 +29,7 @@ use self::asking::PendingRequest;
 use crate::{
     messages::PeerMessage,
     others::{HeldAppends, Standing},
-    pens::{Pens, Whose},
+    pens::{PenHolder, PenState},
 };
 
 /// How long a record without an answer is published and looked up again; then the outcomes of its
@@ -76,7 +76,7 @@ pub(crate) struct Node {
     pub(crate) is_cut_off: bool,
     /// How often another replica of the journal was asked to lead, because one was damaged.
     pub(crate) mistrusted: usize,
-    pub(crate) pens: Pens,
+    pub(crate) pens: PenState,
     pub(crate) waiting: Waiting,
 }
 
@@ -230,7 +230,7 @@ impl Node {
     async fn work(&mut self) -> Result<(), Trouble> {
         let now = Instant::now();
         self.expire(now);
-        if let Whose::Ours(epoch) = self.pens.whose(now) {
+        if let PenHolder::Ours(epoch) = self.pens.whose(now) {
             return if self.waiting.units.is_empty() { Ok(()) } else { self.group(epoch).await };
         }
         // Other nodes ask the new holder of the pen, as soon as they know it.
@@ -240,9 +240,9 @@ impl Node {
             return Ok(());
         }
         match self.pens.whose(now) {
-            Whose::Theirs(pen) => self.ask(pen, now).await,
-            Whose::Nobody => self.take_pen().await,
-            Whose::Ours(_) | Whose::Unsure => Ok(()),
+            PenHolder::Theirs(pen) => self.ask(pen, now).await,
+            PenHolder::Nobody => self.take_pen().await,
+            PenHolder::Ours(_) | PenHolder::Unsure => Ok(()),
         }
     }
 

@@ -23,7 +23,7 @@ use crate::{
     fresh::{Fresh, Gate},
     node::{MISTRUST_PAUSE, MISTRUSTED_MAX, Node, Waiting},
     others::{Lines, Others, Standing},
-    pens::Pens,
+    pens::PenState,
     record::{self, BEGINNING, Damage, hash},
     signals,
 };
@@ -119,7 +119,7 @@ pub async fn open(
         poll: options.poll,
         is_cut_off: false,
         mistrusted: 0,
-        pens: Pens::new(me, Instant::now() + PEN_KNOWN),
+        pens: PenState::new(me, Instant::now() + PEN_KNOWN),
         waiting: Waiting::default(),
     };
     tokio::spawn(node.run(jobs));
@@ -225,7 +225,7 @@ async fn caught_up(replica: &Replica, journal: &dyn Journal) -> Result<Link, Ope
             Err(error) if Instant::now() < until => {
                 if matches!(error, ReadError::Hole(_)) && mistrusted < MISTRUSTED_MAX {
                     mistrusted += 1;
-                    journal.mistrust().await;
+                    journal.request_new_leader().await;
                     sleep(MISTRUST_PAUSE).await;
                 }
                 sleep(AGAIN).await;
@@ -241,7 +241,7 @@ async fn caught_up(replica: &Replica, journal: &dyn Journal) -> Result<Link, Ope
             Err(OpenError::Damage(damage)) if mistrusted < MISTRUSTED_MAX => {
                 tracing::warn!(%damage, "a replica of the journal is damaged");
                 mistrusted += 1;
-                journal.mistrust().await;
+                journal.request_new_leader().await;
                 sleep(MISTRUST_PAUSE).await;
             }
             Err(error) => return Err(error),

@@ -14,7 +14,7 @@ use tokio::{
 };
 
 use crate::{
-    keepers::{Keep, Keepers, May},
+    keepers::{AckTracker, Keep, May},
     messages::{self, Beat, PeerMessage},
     node::SETTLE_MAX,
 };
@@ -54,7 +54,7 @@ pub(crate) struct Others {
     pub(crate) name: String,
     pub(crate) peers: Arc<dyn Peers>,
     pub(crate) messages: Option<Messages>,
-    pub(crate) keepers: Keepers,
+    pub(crate) keepers: AckTracker,
     pub(crate) to_node: mpsc::Sender<PeerMessage>,
     pub(crate) held: mpsc::Receiver<HeldAppends>,
     pub(crate) standing: watch::Receiver<Standing>,
@@ -90,7 +90,7 @@ impl Others {
             name,
             peers,
             messages: Some(messages),
-            keepers: Keepers::new(keep),
+            keepers: AckTracker::new(keep),
             to_node,
             held,
             standing: seen,

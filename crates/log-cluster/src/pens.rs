@@ -20,7 +20,7 @@ pub(crate) struct Pen {
 
 /// The holder of the pen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub(crate) enum PenHolder {
     /// This node, in that epoch.
     Ours(u64),
     /// Another node.
@@ -33,7 +33,7 @@ pub(crate) enum Whose {
 
 /// This node's knowledge of the pen.
 #[derive(Debug)]
-pub(crate) struct Pens {
+pub(crate) struct PenState {
     me: NodeId,
     /// The highest known epoch.
     epoch: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Pens {
     unsure_until: Instant,
 }
 
-impl Pens {
+impl PenState {
     /// For a node that knows nothing; other nodes may answer until `unsure_until`.
     pub(crate) fn new(me: NodeId, unsure_until: Instant) -> Self {
         Self { me, epoch: 0, holder: None, unsure_until }
@@ -82,14 +82,14 @@ impl Pens {
     }
 
     /// The current holder.
-    pub(crate) fn whose(&self, now: Instant) -> Whose {
+    pub(crate) fn whose(&self, now: Instant) -> PenHolder {
         match self.holder {
-            Some((node, _)) if node == self.me => Whose::Ours(self.epoch),
+            Some((node, _)) if node == self.me => PenHolder::Ours(self.epoch),
             Some((node, heard)) if now.duration_since(heard) < SILENT_MAX => {
-                Whose::Theirs(Pen { node, epoch: self.epoch })
+                PenHolder::Theirs(Pen { node, epoch: self.epoch })
             }
-            None if now < self.unsure_until => Whose::Unsure,
-            Some(_) | None => Whose::Nobody,
+            None if now < self.unsure_until => PenHolder::Unsure,
+            Some(_) | None => PenHolder::Nobody,
         }
     }
 }
@@ -108,34 +108,34 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_node_that_is_silent_has_no_pen() {
         let now = Instant::now();
-        let mut pens = Pens::new(ME, now + Duration::from_millis(5));
-        assert_eq!(pens.whose(now), Whose::Unsure);
-        assert_eq!(pens.whose(now + Duration::from_millis(5)), Whose::Nobody);
+        let mut pens = PenState::new(ME, now + Duration::from_millis(5));
+        assert_eq!(pens.whose(now), PenHolder::Unsure);
+        assert_eq!(pens.whose(now + Duration::from_millis(5)), PenHolder::Nobody);
         pens.heard(pen(YOU, 4), now);
-        assert_eq!(pens.whose(now), Whose::Theirs(pen(YOU, 4)));
-        assert_eq!(pens.whose(now + SILENT_MAX), Whose::Nobody);
+        assert_eq!(pens.whose(now), PenHolder::Theirs(pen(YOU, 4)));
+        assert_eq!(pens.whose(now + SILENT_MAX), PenHolder::Nobody);
         pens.heard(pen(YOU, 4), now + SILENT_MAX);
-        assert_eq!(pens.whose(now + SILENT_MAX), Whose::Theirs(pen(YOU, 4)));
+        assert_eq!(pens.whose(now + SILENT_MAX), PenHolder::Theirs(pen(YOU, 4)));
         pens.gone(YOU, Some(3));
-        assert_eq!(pens.whose(now + SILENT_MAX), Whose::Theirs(pen(YOU, 4)), "it gave up an older one");
+        assert_eq!(pens.whose(now + SILENT_MAX), PenHolder::Theirs(pen(YOU, 4)), "it gave up an older one");
         pens.gone(YOU, Some(4));
-        assert_eq!(pens.whose(now + SILENT_MAX), Whose::Nobody);
+        assert_eq!(pens.whose(now + SILENT_MAX), PenHolder::Nobody);
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_higher_epoch_wins_and_a_pen_that_was_given_up_does_not_come_back() {
         let now = Instant::now();
-        let mut pens = Pens::new(ME, now);
+        let mut pens = PenState::new(ME, now);
         pens.taken(5, now);
         pens.heard(pen(YOU, 4), now);
-        assert_eq!((pens.whose(now), pens.ours()), (Whose::Ours(5), Some(5)));
+        assert_eq!((pens.whose(now), pens.ours()), (PenHolder::Ours(5), Some(5)));
         pens.given_up();
         pens.heard(pen(ME, 5), now);
-        assert_eq!((pens.whose(now), pens.ours()), (Whose::Nobody, None));
+        assert_eq!((pens.whose(now), pens.ours()), (PenHolder::Nobody, None));
         pens.heard(pen(YOU, 4), now);
-        assert_eq!(pens.whose(now), Whose::Nobody, "its time is over");
+        assert_eq!(pens.whose(now), PenHolder::Nobody, "its time is over");
         pens.taken(6, now);
         pens.heard(pen(YOU, 7), now);
-        assert_eq!((pens.whose(now), pens.ours()), (Whose::Theirs(pen(YOU, 7)), None));
+        assert_eq!((pens.whose(now), pens.ours()), (PenHolder::Theirs(pen(YOU, 7)), None));
     }
 }

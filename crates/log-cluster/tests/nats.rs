@@ -17,7 +17,7 @@ use std::{
 use bytes::Bytes;
 use plenary_journal::{
     Hint, Journal, PublishError, Record,
-    jetstream::{Nats, OpenError, Options as NatsOptions, Retention, Unfit},
+    jetstream::{Nats, OpenError, Options as NatsOptions, Retention, UnsuitableServers},
 };
 use plenary_log::{OpenedLog, conformance};
 use plenary_log_cluster::{Journals, Options, StoreClose, open};
@@ -166,6 +166,9 @@ fn few_replicas_are_refused() {
         trial.journal("log", Retention::Forever).await.expect("a trial may");
         let nats = server.connect(false).await.expect("the server answers");
         let refused = nats.journal("log", Retention::Forever).await.err();
-        assert!(matches!(refused, Some(OpenError::Unfit(Unfit::Replicas(_, 1)))), "{refused:?}");
+        assert!(
+            matches!(refused, Some(OpenError::UnsuitableServers(UnsuitableServers::Replicas(_, 1)))),
+            "{refused:?}"
+        );
     });
 }

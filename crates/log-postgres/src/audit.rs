@@ -2,7 +2,7 @@
 //! Must not know: the errors of a log; `plenary_log::Walk` finds them.
 
 use plenary_kernel::{Position, limits::READ_ROWS_MAX};
-use plenary_log::{Audit, Change, Digest, Looks, StreamName, Usage, Walk};
+use plenary_log::{Audit, AuditVisitor, Change, Digest, StreamName, Usage, Walk};
 use tokio_postgres::{Client, Row as Record, types::ToSql};
 
 use crate::{
@@ -41,7 +41,7 @@ pub async fn audit_with(
     url: &str,
     options: &Options,
     add: bool,
-    looks: &mut (dyn Looks + Send),
+    looks: &mut (dyn AuditVisitor + Send),
 ) -> Result<(Audit, u64), OpenError> {
     let target = Target::new(url, options)?;
     let client = target.connect(Purpose::Looking).await?;
@@ -50,8 +50,8 @@ pub async fn audit_with(
     let meta = within(ANSWER_MS_MAX, client.query_one("SELECT version, last FROM meta, head", &[])).await?;
     let (found, head): (i32, i64) =
         (meta.try_get(0).map_err(Trouble::from)?, meta.try_get(1).map_err(Trouble::from)?);
-    if migrate::known(found)? < migrate::known_here() {
-        return Err(OpenError::Older { found, known: migrate::known_here() });
+    if migrate::known(found)? < migrate::newest_schema_version() {
+        return Err(OpenError::Older { found, known: migrate::newest_schema_version() });
     }
     for record in within(ANSWER_MS_MAX, client.query(USAGE, &[])).await? {
         let (account, usage) = used(&record)?;
@@ -128,7 +128,7 @@ impl AuditRun {
         Ok(())
     }
 
-    async fn log(&mut self, head: Position, looks: &mut (dyn Looks + Send)) -> Result<(), Trouble> {
+    async fn log(&mut self, head: Position, looks: &mut (dyn AuditVisitor + Send)) -> Result<(), Trouble> {
         let mut walk = Walk::default();
         loop {
             let page = [stored(walk.last.0), stored(head.0)];
@@ -176,7 +176,7 @@ impl AuditRun {
         }
     }
 
-    async fn rows(&mut self, looks: &mut (dyn Looks + Send)) -> Result<(), Trouble> {
+    async fn rows(&mut self, looks: &mut (dyn AuditVisitor + Send)) -> Result<(), Trouble> {
         let mut after = String::new();
         loop {
             let records = self.query(ROWS, &[&after, &limit()]).await?;
@@ -198,7 +198,7 @@ impl AuditRun {
         }
     }
 
-    async fn keys(&mut self, looks: &mut (dyn Looks + Send)) -> Result<(), Trouble> {
+    async fn keys(&mut self, looks: &mut (dyn AuditVisitor + Send)) -> Result<(), Trouble> {
         let mut after = (String::new(), String::new());
         loop {
             let records = self.query(KEYS, &[&after.0, &after.1, &limit()]).await?;

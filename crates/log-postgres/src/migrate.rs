@@ -69,12 +69,12 @@ async fn step(client: &Client, target: &Target) -> Result<Option<String>, OpenEr
 }
 
 /// The version of this program.
-pub(crate) fn known_here() -> i32 {
+pub(crate) fn newest_schema_version() -> i32 {
     i32::try_from(STEPS.len()).unwrap_or(i32::MAX)
 }
 
 /// The version, unless it is newer than this program's.
 pub(crate) fn known(version: i32) -> Result<i32, OpenError> {
-    let known = known_here();
+    let known = newest_schema_version();
     if version > known { Err(OpenError::Newer { found: version, known }) } else { Ok(version) }
 }

@@ -6,7 +6,7 @@ use std::{collections::HashMap, path::Path};
 
 use bytes::Bytes;
 use plenary_kernel::Position;
-use plenary_log::{Audit, Change, Digest, KeyRecord, Looks, Row, Usage, Walk};
+use plenary_log::{Audit, AuditVisitor, Change, Digest, KeyRecord, Row, Usage, Walk};
 use rusqlite::{Connection, Error, Row as Found, params, params_from_iter, types::Value};
 
 use crate::{
@@ -39,7 +39,7 @@ pub fn audit(directory: &Path) -> Result<Audit, OpenError> {
 }
 
 /// The same with a visitor.
-pub fn audit_with(directory: &Path, looks: &mut dyn Looks) -> Result<Audit, OpenError> {
+pub fn audit_with(directory: &Path, looks: &mut dyn AuditVisitor) -> Result<Audit, OpenError> {
     checks::library()?;
     let connection = schema::looking(&directory.join(DATABASE_FILE))?;
     connection.execute_batch("BEGIN")?;
@@ -66,7 +66,7 @@ fn complaints(connection: &Connection, audit: &mut Audit) -> Result<(), Error> {
     Ok(())
 }
 
-fn log(connection: &Connection, audit: &mut Audit, looks: &mut dyn Looks) -> Result<(), ReadError> {
+fn log(connection: &Connection, audit: &mut Audit, looks: &mut dyn AuditVisitor) -> Result<(), ReadError> {
     let (mut walk, mut names, mut kinds) = (Walk::default(), HashMap::new(), Vec::new());
     let mut statement = connection.prepare(events::ALL)?;
     let mut rows = statement.query([])?;
@@ -90,7 +90,7 @@ fn log(connection: &Connection, audit: &mut Audit, looks: &mut dyn Looks) -> Res
 }
 
 /// Checks that the stream index has the position of every event that it covers.
-fn positions(connection: &Connection, audit: &mut Audit, _: &mut dyn Looks) -> Result<(), ReadError> {
+fn positions(connection: &Connection, audit: &mut Audit, _: &mut dyn AuditVisitor) -> Result<(), ReadError> {
     let mut statement = connection.prepare(
         "SELECT e.position, e.stream, e.version FROM events e LEFT JOIN stream_index i ON i.slot = e.stream << 32 | e.version
          WHERE e.position <= (SELECT value FROM meta WHERE name = 'events_indexed') AND i.position IS NOT e.position",
@@ -117,7 +117,7 @@ fn positions(connection: &Connection, audit: &mut Audit, _: &mut dyn Looks) -> R
     Ok(())
 }
 
-fn indexes(connection: &Connection, audit: &mut Audit, _: &mut dyn Looks) -> Result<(), ReadError> {
+fn indexes(connection: &Connection, audit: &mut Audit, _: &mut dyn AuditVisitor) -> Result<(), ReadError> {
     for table in ["idx", "index_log"] {
         let sql = format!("SELECT name, key, value, sum FROM {table} WHERE value IS NOT NULL");
         each(connection, &sql, |row| {
@@ -131,7 +131,7 @@ fn indexes(connection: &Connection, audit: &mut Audit, _: &mut dyn Looks) -> Res
     Ok(())
 }
 
-fn rows(connection: &Connection, audit: &mut Audit, looks: &mut dyn Looks) -> Result<(), ReadError> {
+fn rows(connection: &Connection, audit: &mut Audit, looks: &mut dyn AuditVisitor) -> Result<(), ReadError> {
     each(connection, "SELECT name, revision, value, sum FROM rows", |row| {
         audit.rows += 1;
         let name = row.get_ref(0)?.as_str()?;
@@ -142,7 +142,7 @@ fn rows(connection: &Connection, audit: &mut Audit, looks: &mut dyn Looks) -> Re
     })
 }
 
-fn keys(connection: &Connection, audit: &mut Audit, looks: &mut dyn Looks) -> Result<(), ReadError> {
+fn keys(connection: &Connection, audit: &mut Audit, looks: &mut dyn AuditVisitor) -> Result<(), ReadError> {
     let salt: Vec<u8> =
         connection.query_row("SELECT value FROM meta WHERE name = 'salt'", [], |row| row.get(0))?;
     let salt = Salt::of(&salt).ok_or_else(|| ReadError::Corrupt("the salt has another length".to_owned()))?;
@@ -164,7 +164,7 @@ fn keys(connection: &Connection, audit: &mut Audit, looks: &mut dyn Looks) -> Re
 }
 
 /// The counters, including the changes that are not indexed yet.
-fn usage(connection: &Connection, _: &mut Audit, looks: &mut dyn Looks) -> Result<(), ReadError> {
+fn usage(connection: &Connection, _: &mut Audit, looks: &mut dyn AuditVisitor) -> Result<(), ReadError> {
     let mut counted: HashMap<String, Usage> = HashMap::new();
     each(connection, "SELECT account, max(0, bytes), max(0, events) FROM usage", |row| {
         let count = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);

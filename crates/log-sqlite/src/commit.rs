@@ -354,7 +354,7 @@ impl<'c> Committer<'c> {
             unindexed.row(op);
         }
         for (account, used) in usage {
-            unindexed.use_of(account, used);
+            unindexed.record_usage(account, used);
         }
         let gone = unindexed.recent.push(events);
         drop(unindexed);

@@ -12,7 +12,7 @@ type Keys = BTreeMap<String, Option<Bytes>>;
 
 /// The memtable, see the head of the file.
 #[derive(Debug, Default)]
-pub(crate) struct IndexBuffer {
+pub(crate) struct Memtable {
     indexes: BTreeMap<&'static str, Keys>,
     octets: usize,
 }
@@ -20,7 +20,7 @@ pub(crate) struct IndexBuffer {
 /// The part of the memtable in a range: the last value of each key, in the order of the read.
 pub(crate) type Overlay = Vec<(String, Option<Bytes>)>;
 
-impl IndexBuffer {
+impl Memtable {
     pub(crate) fn add(&mut self, op: &IndexOp) {
         let (name, key, value) = match op {
             IndexOp::Put { name, key, value } => (*name, key, Some(value.clone())),
@@ -98,8 +98,8 @@ pub(crate) fn over(overlay: Overlay, rows: Vec<IndexRow>, max: usize, order: Ord
 mod tests {
     use super::*;
 
-    fn gathered() -> IndexBuffer {
-        let mut gathered = IndexBuffer::default();
+    fn gathered() -> Memtable {
+        let mut gathered = Memtable::default();
         for (key, value) in
             [("b", Some("2")), ("c", None), ("d", Some("4")), ("e", Some("5")), ("d", Some("44"))]
         {

@@ -271,7 +271,7 @@ pub(crate) fn load(connection: &mut Connection) -> Result<(SharedTail, Place), O
         for (account, change) in charges.iter().flat_map(|charges| read_charges(charges)) {
             let here = unindexed.usage(account);
             let used = here.map_or_else(|| records::usage_in_file(connection, account), Ok)?;
-            unindexed.use_of(account.to_owned(), change.applied(used));
+            unindexed.record_usage(account.to_owned(), change.applied(used));
         }
     }
     let mut rows =

@@ -11,7 +11,7 @@ use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use plenary_kernel::Version;
 use plenary_log::{Change, IndexOp, StoredEvent, StreamName, Usage};
 
-use crate::{gathered::IndexBuffer, recent::Recent};
+use crate::{gathered::Memtable, recent::Recent};
 
 /// Keys of one scope are adjacent in the index: its order begins with this many bits of the scope.
 const SCOPE_BITS: u32 = 24;
@@ -94,7 +94,7 @@ pub(crate) struct Tail {
     usage: HashMap<String, Usage>,
     /// The streams whose names are not in the file's index.
     names: HashMap<StreamName, i64>,
-    pub(crate) gathered: IndexBuffer,
+    pub(crate) gathered: Memtable,
     /// The last commits.
     pub(crate) recent: Recent,
     count: usize,
@@ -123,7 +123,7 @@ impl Tail {
     }
 
     /// Sets the current use of an account.
-    pub(crate) fn use_of(&mut self, account: String, usage: Usage) {
+    pub(crate) fn record_usage(&mut self, account: String, usage: Usage) {
         self.count += usize::from(self.usage.insert(account, usage).is_none());
     }
 

@@ -70,7 +70,7 @@ impl Audit {
 }
 
 /// A visitor of a store's walk, which sees the store as of one moment.
-pub trait Looks {
+pub trait AuditVisitor {
     /// The next event of the log.
     fn event(&mut self, event: &StoredEvent);
     /// A row.
@@ -83,7 +83,7 @@ pub trait Looks {
 }
 
 /// A visitor that ignores everything.
-impl Looks for () {
+impl AuditVisitor for () {
     fn event(&mut self, _: &StoredEvent) {}
     fn row(&mut self, _: &str) {}
     fn beside(&mut self, _: Usage) {}

@@ -26,7 +26,7 @@ impl Fault {
     ///
     /// # Errors
     /// Every other fault.
-    pub fn past_damage<T>(answer: Result<T, Self>, what: &'static str) -> Result<Option<T>, Self> {
+    pub fn skip_corrupt<T>(answer: Result<T, Self>, what: &'static str) -> Result<Option<T>, Self> {
         match answer {
             Ok(answer) => Ok(Some(answer)),
             Err(fault @ Self::Corrupt(_)) => {

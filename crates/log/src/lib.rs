@@ -21,7 +21,7 @@ pub mod rigged;
 pub mod signals;
 mod usage;
 
-pub use audit::{Audit, FINDINGS_MAX, Finding, Looks, Walk};
+pub use audit::{Audit, AuditVisitor, FINDINGS_MAX, Finding, Walk};
 pub use batch::{AppendedRange, Batch, Condition, IndexOp, KeyClaim, KeyRecord, Outcome, Row, RowOp};
 pub use chain::Chain;
 pub use digest::Digest;

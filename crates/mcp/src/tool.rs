@@ -87,7 +87,7 @@ pub trait Action: Send + Sync + 'static {
     fn call<'a>(&'a self, caller: &'a Caller, arguments: Map<String, Value>) -> CallFuture<'a>;
 
     /// The same for a client that can ask its person; most tools ask nobody.
-    fn call_beside<'a>(
+    fn call_with_person<'a>(
         &'a self,
         caller: &'a Caller,
         arguments: Map<String, Value>,

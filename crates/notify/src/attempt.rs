@@ -141,7 +141,7 @@ impl Notify {
             if notice.event == Event::Created {
                 let id = &notice.request.request_id;
                 let seen = self.0.requests.seen(id).await;
-                let seen = Fault::past_damage(seen, "a damaged request is not told of")?.flatten();
+                let seen = Fault::skip_corrupt(seen, "a damaged request is not told of")?.flatten();
                 let waits = seen.is_some_and(|seen| matches!(seen.view.state, Phase::Open | Phase::Snoozed));
                 if !waits && subscription.is_for_people() {
                     continue;
@@ -173,7 +173,7 @@ impl Notify {
         let oldest = rows.first().filter(|_| rows.len() > DEAD_PER_OWNER_MAX);
         if let Some(id) = oldest.and_then(|row| row.key.rsplit('/').next()?.parse().ok()) {
             let forgotten = self.handle(&id, DeliveryStep::Forget).await;
-            Fault::past_damage(forgotten, "a damaged notification that did not arrive is kept")?;
+            Fault::skip_corrupt(forgotten, "a damaged notification that did not arrive is kept")?;
         }
         Ok(())
     }

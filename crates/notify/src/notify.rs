@@ -23,7 +23,7 @@ use tokio::sync::{Notify as Bell, OnceCell};
 use crate::{
     Config, TESTS_PER_OWNER_MAX,
     delivery::{
-        DeliveryRoom, DoDelivery, Unauthenticated,
+        DeliveryCommand, DeliveryRoom, Unauthenticated,
         decide::{DeliveryStep, Outcome, Patience},
         event::DeliveryEvent,
     },
@@ -31,7 +31,7 @@ use crate::{
     push::Vapid,
     rates::MailRates,
     sender::Sender,
-    subscription::{self, DoSubscription, SubscriptionRoom, event::Subscription},
+    subscription::{self, SubscriptionCommand, SubscriptionRoom, event::Subscription},
 };
 
 /// Most concurrent tests of all owners.
@@ -118,8 +118,8 @@ impl Notify {
         owner: &OwnerName,
         authority: Authority,
         doing: subscription::SubscriptionStep,
-    ) -> Result<subscription::Became, ExecuteError<subscription::Rejection>> {
-        let command = DoSubscription { notify: self, authority, doing };
+    ) -> Result<subscription::SubscriptionResult, ExecuteError<subscription::Rejection>> {
+        let command = SubscriptionCommand { notify: self, authority, doing };
         Ok(self.0.subscriptions.execute(owner.as_str(), &command, None).await?.reply)
     }
 
@@ -141,7 +141,7 @@ impl Notify {
         id: &NoticeId,
         doing: DeliveryStep,
     ) -> Result<Outcome, ExecuteError<Unauthenticated>> {
-        let command = DoDelivery { notify: self, doing };
+        let command = DeliveryCommand { notify: self, doing };
         Ok(self.0.deliveries.execute(id.as_str(), &command, None).await?.reply)
     }
 

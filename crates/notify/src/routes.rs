@@ -365,7 +365,7 @@ async fn list_dead(
         let Some(id) = row.key.rsplit('/').next().and_then(|id| id.parse().ok()) else { continue };
         let view = notify.dead_view(&owner, id).await;
         notifications
-            .extend(Fault::past_damage(view, "a damaged notification is left out of a list")?.flatten());
+            .extend(Fault::skip_corrupt(view, "a damaged notification is left out of a list")?.flatten());
     }
     Ok(Json(DeadList { notifications }))
 }

@@ -113,7 +113,7 @@ impl Notify {
             for row in rows {
                 if let Some(id) = row.key.rsplit('/').next().and_then(|id| id.parse::<NoticeId>().ok()) {
                     let ended = self.end_abandoned(&id).await;
-                    Fault::past_damage(ended, "a damaged notification is not taken over")?;
+                    Fault::skip_corrupt(ended, "a damaged notification is not taken over")?;
                 }
                 after = Some(row.key);
             }

@@ -2,7 +2,7 @@
 //! Must not know: how a run is lost.
 
 use plenary_log::Fault;
-use plenary_runs::{NotBegun, command::Request, event::RunCompleted};
+use plenary_runs::{StartError, command::Request, event::RunCompleted};
 
 use crate::{Participation, message::Context, room::is_in, told::SessionRun};
 
@@ -41,12 +41,12 @@ impl Participation {
             .begin_bound(&told.acting, (&agent, &told.context.sender), told.thread, request, &key)
             .await
         {
-            Ok(_) | Err(NotBegun::KeyReused) => {
+            Ok(_) | Err(StartError::KeyReused) => {
                 tracing::info!(agent = %handle, %session, run = %told.run.id, "a lost run is started again");
                 Ok(true)
             }
-            Err(NotBegun::Rejected(_) | NotBegun::OverQuota(_)) => Ok(false),
-            Err(NotBegun::Fault(fault)) => Err(fault),
+            Err(StartError::Rejected(_) | StartError::OverQuota(_)) => Ok(false),
+            Err(StartError::Fault(fault)) => Err(fault),
         }
     }
 }

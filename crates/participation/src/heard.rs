@@ -5,7 +5,7 @@ use plenary_accounts::HostedIdentity;
 use plenary_kernel::SessionId;
 use plenary_log::{Fault, StoredEvent};
 use plenary_runs::{
-    Agent, NotBegun,
+    Agent, StartError,
     command::Request,
     decide::Rejection,
     event::{RunTrace, ThreadEvent},
@@ -100,7 +100,7 @@ impl Participation {
                         .await;
                     match done {
                         // The run ended meanwhile: its answer starts a new run.
-                        Err(NotBegun::Rejected(Rejection::RunNotActive)) => self.ask(&hearing).await,
+                        Err(StartError::Rejected(Rejection::RunNotActive)) => self.ask(&hearing).await,
                         done => self.done(&hearing, done.map(drop)).await,
                     }
                 }
@@ -156,28 +156,28 @@ impl Participation {
         self.done(hearing, done.map(drop)).await
     }
 
-    async fn done(&self, hearing: &Listener<'_>, done: Result<(), NotBegun>) -> Result<(), Fault> {
+    async fn done(&self, hearing: &Listener<'_>, done: Result<(), StartError>) -> Result<(), Fault> {
         match done {
             Ok(()) => {
                 self.0.rates.count(&hearing.pair(), hearing.stored.at);
                 Ok(())
             }
             // Another path has handled the message already.
-            Err(NotBegun::KeyReused) => Ok(()),
-            Err(NotBegun::Fault(fault)) => Err(fault),
-            Err(NotBegun::Rejected(
+            Err(StartError::KeyReused) => Ok(()),
+            Err(StartError::Fault(fault)) => Err(fault),
+            Err(StartError::Rejected(
                 Rejection::TooManyQueued
                 | Rejection::ThreadFull
                 | Rejection::TooManyRuns
                 | Rejection::TooManyRunsOfOwner
                 | Rejection::TooManyQueuedOfOwner,
             )) => self.refuse(hearing, SilenceReason::TooManyPending).await,
-            Err(NotBegun::OverQuota(exceeded)) => {
+            Err(StartError::OverQuota(exceeded)) => {
                 let (agent, session) = (&hearing.agent.handle, hearing.session);
                 tracing::warn!(%agent, %session, ?exceeded, "a run was not started: the owner's quota is used up");
                 Ok(())
             }
-            Err(NotBegun::Rejected(rejection)) => {
+            Err(StartError::Rejected(rejection)) => {
                 let (agent, session) = (&hearing.agent.handle, hearing.session);
                 tracing::warn!(%agent, %session, ?rejection, "a run was not started");
                 Ok(())

@@ -145,7 +145,7 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
         }
         tracing::info!("stopping");
         if let Some(whereabouts) = whereabouts {
-            whereabouts.take_back();
+            whereabouts.remove_url_file();
         }
         server.stop().await
     });

@@ -73,7 +73,7 @@ impl Place {
     }
 }
 
-async fn furnish(place: &Place) {
+async fn set_up_home(place: &Place) {
     place.deposit("p", "a", &json!({"status": "draft", "x-a": 1.5})).await;
     place.post("/v1/packages/a/flag", &json!({"review_type": "human", "note": "look"})).await;
     place.deposit("q", "a", &json!({"tags": ["other"]})).await;
@@ -85,7 +85,7 @@ async fn furnish(place: &Place) {
 #[tokio::test]
 async fn ap_80_a_backup_is_restored_whole() {
     let (from, to) = (Place::start("backed-up"), Place::start("restored"));
-    furnish(&from).await;
+    set_up_home(&from).await;
     let dir = from.home.work().join("backup");
     let mut told = Vec::new();
     let mut progress = |progress: &Progress<'_>| told.push(progress.records);
@@ -130,7 +130,7 @@ fn change(path: &Path, from: &str, to: &str) {
 #[tokio::test]
 async fn ap_76_a_file_goes_out_and_in() {
     let (from, to) = (Place::start("exported"), Place::start("imported"));
-    furnish(&from).await;
+    set_up_home(&from).await;
     let path = from.home.work().join("export.ndjson");
     let mut file = std::fs::File::create(&path).unwrap();
     let exported = from.client.export(&["p".into()], None, &mut file, &mut |_| {}).await.unwrap();
@@ -152,7 +152,7 @@ async fn synced(from: &Place, to: &Place, state: &mut SyncState) -> SyncReport {
 #[tokio::test]
 async fn ap_80_two_servers_come_together() {
     let (a, b) = (Place::start("here"), Place::start("there"));
-    furnish(&a).await;
+    set_up_home(&a).await;
     b.deposit("r", "z", &json!({})).await;
     let (mut there, mut back) = (SyncState::default(), SyncState::default());
     let first = synced(&a, &b, &mut there).await;

@@ -13,20 +13,20 @@ use crate::{
 
 impl Requests {
     /// Handles due timers. Called regularly; reads the store only if a timer may be due.
-    pub(crate) async fn keep_time(&self) -> Result<(), Fault> {
+    pub(crate) async fn run_timers(&self) -> Result<(), Fault> {
         if self.0.next_due.load(Ordering::Acquire) > self.now().0 {
             return Ok(());
         }
         // Set before the search, so that a time that is noted meanwhile is not lost.
         self.0.next_due.store(u64::MAX, Ordering::Release);
-        let done = self.do_what_is_due().await;
+        let done = self.handle_due_timers().await;
         if done.is_err() {
             self.0.next_due.store(0, Ordering::Release);
         }
         done
     }
 
-    async fn do_what_is_due(&self) -> Result<(), Fault> {
+    async fn handle_due_timers(&self) -> Result<(), Fault> {
         let mut after = None::<String>;
         loop {
             let rows =
@@ -41,7 +41,7 @@ impl Requests {
                 }
                 if let Ok(id) = id.parse::<AskId>() {
                     let passed = self.pass_time(&id).await;
-                    Fault::past_damage(passed, "the time of a damaged request does not pass")?;
+                    Fault::skip_corrupt(passed, "the time of a damaged request does not pass")?;
                 }
                 after = Some(row.key);
             }

@@ -47,7 +47,7 @@ impl Requests {
             for IndexRow { key, value } in page {
                 let row = serde_json::from_slice(&value)
                     .map_err(|error| Fault::Corrupt(format!("{key} in {index}: {error}")));
-                let row = Fault::past_damage(row, "a damaged row is left out of a list of requests")?;
+                let row = Fault::skip_corrupt(row, "a damaged row is left out of a list of requests")?;
                 rows.extend(row.map(|row| (key[prefix.len()..].to_owned(), row)));
             }
             if count < READ_ROWS_MAX || rows.len() >= LOOKED_AT_MAX {
@@ -101,7 +101,7 @@ impl Requests {
             let id = id.ok_or_else(|| Fault::Corrupt(format!("{key} in a list of requests")))?;
             // The state decides: the index may be slightly older.
             let seen = self.seen_by(who, &id).await;
-            let seen = Fault::past_damage(seen, "a damaged request is left out of a list")?.flatten();
+            let seen = Fault::skip_corrupt(seen, "a damaged request is left out of a list")?.flatten();
             if let Some(seen) = seen {
                 let view = shown(who, seen);
                 if view.state == ask.state && (ask.to.is_none() || view.to == ask.to) {

@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Why a command was not carried out.
-pub(crate) type NotDone = ExecuteError<Rejection>;
+pub(crate) type CommandError = ExecuteError<Rejection>;
 
 /// The room of requests to people. Cheap to clone.
 #[derive(Clone)]
@@ -79,7 +79,7 @@ impl Requests {
     }
 
     /// Makes a request to a person.
-    pub(crate) async fn make(&self, id: &AskId, command: MakeRequest) -> Result<AskId, NotDone> {
+    pub(crate) async fn make(&self, id: &AskId, command: MakeRequest) -> Result<AskId, CommandError> {
         let deadline = command.deadline;
         let asked = CommandContext { requests: self, id: id.clone(), command };
         let done = self.0.streams.begin(id.as_str(), &asked, None).await?;
@@ -117,7 +117,7 @@ impl Requests {
         })
     }
 
-    pub(crate) async fn answer(&self, id: &AskId, command: AnswerRequest) -> Result<(), NotDone> {
+    pub(crate) async fn answer(&self, id: &AskId, command: AnswerRequest) -> Result<(), CommandError> {
         let (owner, undo_ms) = (self.owner_of(id).await?, command.undo_ms);
         let makes_rule = command.rule.is_some() && undo_ms == 0;
         let asked = CommandContext { requests: self, id: id.clone(), command };
@@ -132,7 +132,7 @@ impl Requests {
     }
 
     /// Records an answer through a one-tap link.
-    pub(crate) async fn answer_by_link(&self, id: &AskId, answer: Answer) -> Result<(), NotDone> {
+    pub(crate) async fn answer_by_link(&self, id: &AskId, answer: Answer) -> Result<(), CommandError> {
         let by = AnsweredBy::Link;
         self.answer(id, AnswerRequest { by, answer, version: None, undo_ms: 0, rule: None }).await
     }
@@ -141,7 +141,7 @@ impl Requests {
         &self,
         id: &AskId,
         command: HandleRequest,
-    ) -> Result<Option<TimestampMs>, NotDone> {
+    ) -> Result<Option<TimestampMs>, CommandError> {
         let asked = CommandContext { requests: self, id: id.clone(), command };
         let done = self.0.streams.execute(id.as_str(), &asked, None).await?;
         // After an undo, the deadline applies again.
@@ -149,7 +149,7 @@ impl Requests {
         Ok(done.reply)
     }
 
-    pub(crate) async fn withdraw(&self, id: &AskId, source: Source) -> Result<(), NotDone> {
+    pub(crate) async fn withdraw(&self, id: &AskId, source: Source) -> Result<(), CommandError> {
         let asked = CommandContext { requests: self, id: id.clone(), command: WithdrawRequest { source } };
         self.0.streams.execute(id.as_str(), &asked, None).await?;
         Ok(())

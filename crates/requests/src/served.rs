@@ -98,14 +98,14 @@ impl ServedRoom for Requests {
     }
 
     fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {
-        Box::pin(self.keep_time())
+        Box::pin(self.run_timers())
     }
 
     fn turns(&self) -> Vec<Turn> {
         let requests = self.clone();
         let keep = move || {
             let requests = requests.clone();
-            async move { requests.keep_time().await }
+            async move { requests.run_timers().await }
         };
         vec![Turn::new(EVERY, "deadlines of requests were not checked", keep)]
     }

@@ -79,7 +79,7 @@ pub async fn admits(
 ///
 /// # Errors
 /// If the store fails.
-pub async fn are_apart(
+pub async fn is_blocked_between(
     accounts: &Accounts,
     (one, other): (&AgentHandle, &AgentHandle),
     conditions: &mut Vec<Condition>,

@@ -102,7 +102,7 @@ pub(crate) struct RunIds {
 
 /// Why an agent is not configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NotConfigured {
+pub(crate) enum ConfigureRejection {
     /// The token is no longer valid.
     Unauthenticated,
     /// Only its owner and the operator configure an agent.
@@ -117,17 +117,17 @@ fn decide(
     holds: bool,
     stamp: &Stamp,
     command: &ConfigureAgent,
-) -> Result<Decision<AgentConfigured, RunIds>, NotConfigured> {
+) -> Result<Decision<AgentConfigured, RunIds>, ConfigureRejection> {
     let Caller { authority, owner, .. } = &command.caller;
     if !holds {
-        return Err(NotConfigured::Unauthenticated);
+        return Err(ConfigureRejection::Unauthenticated);
     }
     if !may_configure(&authority.by, owner) {
-        return Err(NotConfigured::Forbidden);
+        return Err(ConfigureRejection::Forbidden);
     }
     let octets = serde_json::to_vec(&state.with(&command.args)).map_or(usize::MAX, |json| json.len());
     if octets > ARGS_OCTETS_MAX {
-        return Err(NotConfigured::TooLarge);
+        return Err(ConfigureRejection::TooLarge);
     }
     let (run, thread) = (RunId::mint(stamp, 0), ThreadId::mint(stamp, 1));
     let event = AgentConfigured { run, by: authority.by.clone(), args: command.args.clone() };
@@ -137,7 +137,7 @@ fn decide(
 impl Command<ConfigurationRoom> for ConfigureAgent {
     const NAME: &'static str = "configure_agent";
     type Reply = RunIds;
-    type Rejection = NotConfigured;
+    type Rejection = ConfigureRejection;
     type Facts = bool;
 
     async fn facts(&self, _: &Configuration) -> Result<Facts<bool>, Fault> {
@@ -152,7 +152,7 @@ impl Command<ConfigurationRoom> for ConfigureAgent {
         _: Version,
         holds: &bool,
         stamp: &Stamp,
-    ) -> Result<Decision<AgentConfigured, RunIds>, NotConfigured> {
+    ) -> Result<Decision<AgentConfigured, RunIds>, ConfigureRejection> {
         decide(state, *holds, stamp, self)
     }
 }

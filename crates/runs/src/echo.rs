@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use serde_json::{Map, Value, json};
 
 use crate::runner::{
-    Card, Event, EventKind, NotTaken, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner,
+    Card, EmitError, Event, EventKind, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner,
 };
 
 /// Most bytes of text in one event.
@@ -64,7 +64,7 @@ fn steps(request: &RunRequest) -> Vec<Value> {
 }
 
 /// Emits a text, split into as many events as necessary.
-async fn say(text: &str, run: &Run) -> Result<(), NotTaken> {
+async fn say(text: &str, run: &Run) -> Result<(), EmitError> {
     let mut rest = text;
     loop {
         let (piece, more) = rest.split_at(rest.floor_char_boundary(PIECE_OCTETS));
@@ -88,7 +88,7 @@ fn completion(kind: EventKind, members: Value) -> Event {
 }
 
 /// Shows one step: its name, or an object with its name and parameters.
-async fn show(step: &Value, input: &str, run: &mut Run) -> Result<Option<RunEnd>, NotTaken> {
+async fn show(step: &Value, input: &str, run: &mut Run) -> Result<Option<RunEnd>, EmitError> {
     let (name, takes) = match step {
         Value::String(name) => (name.as_str(), &Value::Null),
         Value::Object(members) => {

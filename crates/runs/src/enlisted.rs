@@ -126,7 +126,7 @@ pub(crate) struct EnlistCommand {
 
 /// Why an agent is not enlisted or dismissed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NotEnlisted {
+pub(crate) enum EnlistRejection {
     /// The token is no longer valid.
     Unauthenticated,
     /// Only the agent itself may enlist; the agent, its owner and the operator may dismiss it.
@@ -145,14 +145,14 @@ fn decide(
     handle: &AgentHandle,
     by: Option<Actor>,
     introduction: Option<&Introduction>,
-) -> Result<Decision<EnlistedEvent, ()>, NotEnlisted> {
+) -> Result<Decision<EnlistedEvent, ()>, EnlistRejection> {
     let is_itself = by == Some(Actor::Agent(handle.clone()));
     let may_let_go = by.as_ref().is_none_or(|by| is_itself || may_configure(by, &handle.owner_name()));
     match introduction {
-        Some(_) if !is_itself => Err(NotEnlisted::Forbidden),
-        None if !may_let_go => Err(NotEnlisted::Forbidden),
-        Some(introduction) if !introduction.fits() => Err(NotEnlisted::TooLong),
-        Some(introduction) if !introduction.is_plain() => Err(NotEnlisted::Hidden),
+        Some(_) if !is_itself => Err(EnlistRejection::Forbidden),
+        None if !may_let_go => Err(EnlistRejection::Forbidden),
+        Some(introduction) if !introduction.fits() => Err(EnlistRejection::TooLong),
+        Some(introduction) if !introduction.is_plain() => Err(EnlistRejection::Hidden),
         wanted if wanted == state.0.as_ref() => Ok(Decision::unchanged(())),
         Some(introduction) => Ok(Decision::new(vec![EnlistedEvent::AgentEnlisted(introduction.clone())], ())),
         None => Ok(Decision::new(vec![EnlistedEvent::AgentDismissed(Dismissal { by })], ())),
@@ -162,7 +162,7 @@ fn decide(
 impl Command<EnlistedRoom> for EnlistCommand {
     const NAME: &'static str = "enlist";
     type Reply = ();
-    type Rejection = NotEnlisted;
+    type Rejection = EnlistRejection;
     type Facts = bool;
 
     async fn facts(&self, _: &Enlistment) -> Result<Facts<bool>, Fault> {
@@ -180,9 +180,9 @@ impl Command<EnlistedRoom> for EnlistCommand {
         _: Version,
         holds: &bool,
         _: &Stamp,
-    ) -> Result<Decision<EnlistedEvent, ()>, NotEnlisted> {
+    ) -> Result<Decision<EnlistedEvent, ()>, EnlistRejection> {
         if !holds {
-            return Err(NotEnlisted::Unauthenticated);
+            return Err(EnlistRejection::Unauthenticated);
         }
         let by = self.authority.as_ref().map(|authority| authority.by.clone());
         decide(state, &self.handle, by, self.introduction.as_ref())
@@ -205,7 +205,7 @@ mod tests {
         state: &Enlistment,
         by: &str,
         wanted: Option<&Introduction>,
-    ) -> Result<Vec<EnlistedEvent>, NotEnlisted> {
+    ) -> Result<Vec<EnlistedEvent>, EnlistRejection> {
         let by = (by != "-").then(|| by.parse().unwrap());
         let decision = decide(state, &"@nick.tool".parse().unwrap(), by, wanted);
         decision.map(|decision| decision.events)
@@ -223,7 +223,7 @@ mod tests {
         let changed = decided(&here, "@nick.tool", Some(&writes));
         assert_eq!(changed, Ok(vec![EnlistedEvent::AgentEnlisted(writes)]));
         for other in ["@nick.other", "~nick", "operator"] {
-            assert_eq!(decided(&here, other, reads()), Err(NotEnlisted::Forbidden), "{other}");
+            assert_eq!(decided(&here, other, reads()), Err(EnlistRejection::Forbidden), "{other}");
         }
         for by in ["@nick.tool", "~nick", "operator"] {
             let gone = EnlistedEvent::AgentDismissed(Dismissal { by: Some(by.parse().unwrap()) });
@@ -234,7 +234,7 @@ mod tests {
             Ok(vec![EnlistedEvent::AgentDismissed(Dismissal { by: None })])
         );
         for other in ["@nick.other", "~ann"] {
-            assert_eq!(decided(&here, other, None), Err(NotEnlisted::Forbidden), "{other}");
+            assert_eq!(decided(&here, other, None), Err(EnlistRejection::Forbidden), "{other}");
         }
         assert_eq!(decided(&Enlistment::default(), "~nick", None), Ok(Vec::new()), "nobody is there");
     }
@@ -248,9 +248,9 @@ mod tests {
                 .map(|events| events.len())
         };
         assert_eq!(asked(&most, &tools), Ok(1));
-        assert_eq!(asked(&(most.clone() + "x"), &tools), Err(NotEnlisted::TooLong));
-        assert_eq!(asked(&most, &[&tools[..], &["t"]].concat()), Err(NotEnlisted::TooLong));
-        assert_eq!(asked(&most, &[&(tool.clone() + "t")]), Err(NotEnlisted::TooLong));
+        assert_eq!(asked(&(most.clone() + "x"), &tools), Err(EnlistRejection::TooLong));
+        assert_eq!(asked(&most, &[&tools[..], &["t"]].concat()), Err(EnlistRejection::TooLong));
+        assert_eq!(asked(&most, &[&(tool.clone() + "t")]), Err(EnlistRejection::TooLong));
     }
 
     #[test]

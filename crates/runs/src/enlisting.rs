@@ -10,14 +10,16 @@ use plenary_log::{Fault, Order, StoredEvent};
 
 use crate::{
     Agent, RegistryError, RunLimits, Runner, Runs,
-    enlisted::{CAME, ENLISTED, EnlistCommand, EnlistedEvent, EnlistedRoom, Introduction, NotEnlisted, WENT},
+    enlisted::{
+        CAME, ENLISTED, EnlistCommand, EnlistRejection, EnlistedEvent, EnlistedRoom, Introduction, WENT,
+    },
     refusals::RunRefusal,
 };
 
 type Make = dyn Fn(&AgentHandle, Introduction) -> Arc<dyn Runner> + Send + Sync;
 
 /// How the runs of enlisted agents are carried out, and their limits.
-pub(crate) struct Welcome {
+pub(crate) struct EnlistedRunners {
     make: Box<Make>,
     limits: RunLimits,
 }
@@ -37,7 +39,7 @@ impl Runs {
         limits: RunLimits,
         make: impl Fn(&AgentHandle, Introduction) -> Arc<dyn Runner> + Send + Sync + 'static,
     ) {
-        let _ = self.0.welcome.set(Welcome { make: Box::new(make), limits });
+        let _ = self.0.welcome.set(EnlistedRunners { make: Box::new(make), limits });
     }
 
     /// Enlists the agent of the token, under its full name. A new introduction replaces the earlier one. An agent of
@@ -52,7 +54,7 @@ impl Runs {
         introduction: Introduction,
     ) -> Result<(), Refusal> {
         if self.0.registry.is_full_for(handle) {
-            return Err(NotEnlisted::TooMany.into());
+            return Err(EnlistRejection::TooMany.into());
         }
         let enlisting = self.enlisting(handle, Some(authority), Some(introduction));
         enlisting.await.map_err(|error| RunRefusal::from(error).refusal)?;
@@ -73,7 +75,7 @@ impl Runs {
         &self,
         agent: &Agent,
         authority: Option<Authority>,
-    ) -> Result<(), ExecuteError<NotEnlisted>> {
+    ) -> Result<(), ExecuteError<EnlistRejection>> {
         let by =
             authority.as_ref().map_or_else(|| Actor::Agent(agent.handle.clone()), |asks| asks.by.clone());
         self.enlisting(&agent.handle, authority, None).await?;
@@ -87,7 +89,7 @@ impl Runs {
         handle: &AgentHandle,
         authority: Option<Authority>,
         introduction: Option<Introduction>,
-    ) -> Result<(), ExecuteError<NotEnlisted>> {
+    ) -> Result<(), ExecuteError<EnlistRejection>> {
         let accounts = self.accounts().clone();
         let command = EnlistCommand { accounts, handle: handle.clone(), authority, introduction };
         self.0.enlisted.execute(handle.as_str(), &command, None).await?;
@@ -142,7 +144,7 @@ impl Runs {
     }
 
     fn came(&self, handle: &AgentHandle, introduction: Introduction) {
-        let Some(Welcome { make, limits }) = self.0.welcome.get() else { return };
+        let Some(EnlistedRunners { make, limits }) = self.0.welcome.get() else { return };
         let agent = Agent::enlisted(handle.clone(), make(handle, introduction), *limits);
         match self.0.registry.enlist(agent) {
             Ok(()) => self.accounts().hosts(handle.clone()),

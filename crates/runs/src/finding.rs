@@ -112,7 +112,7 @@ impl Runs {
         let opened = state
             .opened
             .as_ref()
-            .filter(|opened| agent.goes_by(&opened.agent) && may_read(by, &opened.by, &agent.owner()));
+            .filter(|opened| agent.is_known_as(&opened.agent) && may_read(by, &opened.by, &agent.owner()));
         let Some(opened) = opened else { return Ok(None) };
         let source = Source { thread, agent: opened.agent.clone() };
         Ok(Some(VisibleThread { source, state, head, run: None }))

@@ -30,7 +30,7 @@ use crate::{
 
 /// Why a run is not started.
 #[derive(Debug, thiserror::Error)]
-pub enum NotBegun {
+pub enum StartError {
     /// The decider rejected it.
     #[error("the run was refused: {0:?}")]
     Rejected(Rejection),
@@ -45,7 +45,7 @@ pub enum NotBegun {
     Fault(#[from] Fault),
 }
 
-impl From<ExecuteError<Rejection>> for NotBegun {
+impl From<ExecuteError<Rejection>> for StartError {
     fn from(error: ExecuteError<Rejection>) -> Self {
         match error {
             ExecuteError::Rejected(rejection) => Self::Rejected(rejection),
@@ -132,7 +132,7 @@ impl Runs {
         thread: ThreadId,
         request: Request,
         key: &KeyUse,
-    ) -> Result<Executed<RunStart>, NotBegun> {
+    ) -> Result<Executed<RunStart>, StartError> {
         if self.0.stop.is_cancelled() {
             return Err(Fault::Unavailable("the server stops".into()).into());
         }
@@ -157,7 +157,7 @@ impl Runs {
         (thread, run): (ThreadId, RunId),
         body: Bytes,
         key: &KeyUse,
-    ) -> Result<Executed<InterruptReceipt>, NotBegun> {
+    ) -> Result<Executed<InterruptReceipt>, StartError> {
         let command = ResumeRun { caller: caller(acting, agent, sender), run: Some(run), asked: None, body };
         Ok(self.ask(thread, command, Some(key)).await?)
     }

@@ -48,13 +48,13 @@ pub mod wire;
 
 pub use echo::Echo;
 pub use enlisted::Introduction;
-pub use inside::{NotBegun, Recount, RunOutput, stops};
+pub use inside::{Recount, RunOutput, StartError, stops};
 pub use refusals::{RunRefusal, refused_response};
 pub use registry::{Agent, Registry, RegistryError, RunLimits, handle_of};
 pub use routes::{operations, routes};
 pub use runner::{
-    AgentOperation, Card, Delta, ELICITATION, Ears, Event, EventKind, FinishReason, Input, NotAnEvent,
-    NotTaken, Output, ProgramMessage, Recall, ReceivedOutput, Role, Run, RunEnd, RunFuture, RunRequest,
+    AgentOperation, Card, Delta, ELICITATION, EmitError, Event, EventKind, FinishReason, Input, InvalidEvent,
+    Output, ProgramMessage, Recall, ReceivedOutput, Role, Run, RunEnd, RunFuture, RunReceiver, RunRequest,
     RunSignal, Runner, Turn, run_of,
 };
 pub use runs::Runs;

@@ -158,14 +158,14 @@ impl LiveState {
         let run = self.live.run;
         let taken = self.taken.drain(..).map(|delivery| delivery.message);
         self.held.extend(taken.filter(|line| run.is_none_or(|run| run == line.run)));
-        self.show_held(out);
+        self.write_held_deltas(out);
         while self.held.len() > DELTAS_HELD_MAX {
             self.held.pop_front();
         }
     }
 
     /// Writes the deltas that follow the last event, and drops older ones: the event contains their text.
-    fn show_held(&mut self, out: &mut String) {
+    fn write_held_deltas(&mut self, out: &mut String) {
         let Some((run, id)) = self.passed else { return };
         self.held.retain(|line| {
             if line.run == run && line.after == id {
@@ -216,7 +216,7 @@ impl LiveState {
                 self.write(&event, out);
             }
             self.passed = Some((event.run, event.id));
-            self.show_held(out);
+            self.write_held_deltas(out);
         }
         self.is_over = match &event {
             ThreadEvent::RunCompleted(event) => self.live.run.is_some() || event.leaves == Leaves::Idle,

@@ -63,7 +63,7 @@ impl Runs {
             for row in &rows {
                 let is_elsewhere = alive.contains(&*String::from_utf8_lossy(&row.value));
                 let counted = self.count_queued_of(thread(&row.key)?, is_elsewhere).await;
-                Fault::past_damage(counted, "the queue of a damaged thread is not counted")?;
+                Fault::skip_corrupt(counted, "the queue of a damaged thread is not counted")?;
             }
             if rows.len() < READ_ROWS_MAX {
                 return Ok(());
@@ -85,7 +85,7 @@ impl Runs {
         let now = self.fresh(thread).await?;
         for queued in found.queued() {
             if now.run(queued.id).is_none_or(|run| run.status != RunStatus::Queued) {
-                self.0.counted.waits_no_more(queued.id);
+                self.0.counted.release_queued(queued.id);
             }
         }
         Ok(())
@@ -127,7 +127,7 @@ impl Runs {
                         self.follow(thread, done.reply, share);
                     }
                     Err(ExecuteError::Fault(fault)) => {
-                        Fault::past_damage::<()>(Err(fault), "the runs of a damaged thread are not ended")?;
+                        Fault::skip_corrupt::<()>(Err(fault), "the runs of a damaged thread are not ended")?;
                     }
                     // The decider does not reject a command of the room itself.
                     Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {

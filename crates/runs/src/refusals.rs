@@ -8,14 +8,14 @@ use plenary_log::Fault;
 use plenary_room::{CannotWatch, Form, fault_refusal};
 
 use crate::{
-    configured::NotConfigured,
+    configured::ConfigureRejection,
     decide::Rejection,
-    enlisted::NotEnlisted,
+    enlisted::EnlistRejection,
     limits::{
         AGENT_TOOLS_MAX, AGENTS_MAX, ARGS_OCTETS_MAX, ENLISTED_PER_OWNER_MAX, PURPOSE_CHARS_MAX,
         QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX, TOOL_CHARS_MAX,
     },
-    switch::NotSwitched,
+    switch::SwitchRejection,
     wire::ErrorBody,
 };
 
@@ -152,33 +152,33 @@ impl From<Rejection> for RunRefusal {
     }
 }
 
-impl From<NotEnlisted> for RunRefusal {
-    fn from(why: NotEnlisted) -> Self {
+impl From<EnlistRejection> for RunRefusal {
+    fn from(why: EnlistRejection) -> Self {
         Refusal::from(why).into()
     }
 }
 
-impl From<NotEnlisted> for Refusal {
-    fn from(why: NotEnlisted) -> Self {
+impl From<EnlistRejection> for Refusal {
+    fn from(why: EnlistRejection) -> Self {
         match why {
-            NotEnlisted::Unauthenticated => unauthenticated().refusal,
-            NotEnlisted::Forbidden => {
+            EnlistRejection::Unauthenticated => unauthenticated().refusal,
+            EnlistRejection::Forbidden => {
                 let text = "Only the agent itself can register; only the agent, its owner and the operator can dismiss it.";
                 Refusal::new(Class::Forbidden, "forbidden", text)
             }
-            NotEnlisted::TooLong => {
+            EnlistRejection::TooLong => {
                 let text = format!(
                     "An agent's purpose may have at most {PURPOSE_CHARS_MAX} characters; the agent may list \
                      {AGENT_TOOLS_MAX} tools of at most {TOOL_CHARS_MAX} characters each."
                 );
                 Refusal::new(Class::Unprocessable, "introduction_too_long", text)
             }
-            NotEnlisted::Hidden => {
+            EnlistRejection::Hidden => {
                 let text = "An agent's purpose and the name of each tool must be one line without control, \
                             direction or invisible characters.";
                 Refusal::new(Class::Unprocessable, "invalid_introduction", text)
             }
-            NotEnlisted::TooMany => {
+            EnlistRejection::TooMany => {
                 let text = format!(
                     "The server has {AGENTS_MAX} agents, the maximum, or the owner has \
                      {ENLISTED_PER_OWNER_MAX} agents that registered themselves, the maximum."
@@ -189,15 +189,15 @@ impl From<NotEnlisted> for Refusal {
     }
 }
 
-impl From<NotConfigured> for RunRefusal {
-    fn from(why: NotConfigured) -> Self {
+impl From<ConfigureRejection> for RunRefusal {
+    fn from(why: ConfigureRejection) -> Self {
         match why {
-            NotConfigured::Unauthenticated => unauthenticated(),
-            NotConfigured::Forbidden => {
+            ConfigureRejection::Unauthenticated => unauthenticated(),
+            ConfigureRejection::Forbidden => {
                 let text = "Only the agent's owner and the operator may configure it.";
                 Refusal::new(Class::Forbidden, "forbidden", text).into()
             }
-            NotConfigured::TooLarge => {
+            ConfigureRejection::TooLarge => {
                 let text = format!("The arguments together may have at most {ARGS_OCTETS_MAX} bytes.");
                 shape("args_too_large", text)
             }
@@ -205,11 +205,11 @@ impl From<NotConfigured> for RunRefusal {
     }
 }
 
-impl From<NotSwitched> for RunRefusal {
-    fn from(why: NotSwitched) -> Self {
+impl From<SwitchRejection> for RunRefusal {
+    fn from(why: SwitchRejection) -> Self {
         match why {
-            NotSwitched::Unauthenticated => unauthenticated(),
-            NotSwitched::Forbidden => {
+            SwitchRejection::Unauthenticated => unauthenticated(),
+            SwitchRejection::Forbidden => {
                 let text = "Only the agent's owner and the operator may stop or start it.";
                 Refusal::new(Class::Forbidden, "forbidden", text).into()
             }

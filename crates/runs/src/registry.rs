@@ -90,7 +90,7 @@ impl Agent {
     /// Whether a thread that was opened under this name belongs to the agent. An agent of the configuration may have
     /// been enlisted before, under its full name.
     #[must_use]
-    pub fn goes_by(&self, name: &str) -> bool {
+    pub fn is_known_as(&self, name: &str) -> bool {
         name == self.name || name == full_name(&self.handle)
     }
 
@@ -252,9 +252,9 @@ mod tests {
         assert_eq!((got("nick.a"), got("@nick.a")), (got("a"), got("a")));
         assert_eq!(got("ann.a"), Some(("@ann.a".into(), "ann.a".into())));
         assert_eq!((got("b"), got("@@ann.a"), got("@a"), got("")), (None, None, None, None));
-        let goes_by = |name: &str, other: &str| registry.get(name).unwrap().goes_by(other);
-        assert!(goes_by("a", "a") && goes_by("a", "nick.a") && goes_by("ann.a", "ann.a"));
-        assert!(!goes_by("ann.a", "a") && !goes_by("a", "ann.a"));
+        let is_known_as = |name: &str, other: &str| registry.get(name).unwrap().is_known_as(other);
+        assert!(is_known_as("a", "a") && is_known_as("a", "nick.a") && is_known_as("ann.a", "ann.a"));
+        assert!(!is_known_as("ann.a", "a") && !is_known_as("a", "ann.a"));
     }
 
     #[test]

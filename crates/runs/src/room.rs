@@ -9,7 +9,7 @@ use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    access::{admits, are_apart, is_held},
+    access::{admits, is_blocked_between, is_held},
     command::{
         Caller, CancelAll, CancelRun, CanceledAll, InterruptReceipt, Progress, ProgressReceipt, ResumeRun,
         RunStart, SettleHeld, StartRun, TakeOver,
@@ -162,7 +162,7 @@ impl<C: Decides> Command<ThreadRoom> for CommandContext<C> {
         let holds = self.accounts.holds(authority, &mut conditions).await?;
         let mut is_admitted = admits(&self.accounts, &authority.by, gate, &mut conditions).await?;
         if let Some(other) = on_behalf_of {
-            is_admitted &= !are_apart(&self.accounts, (other, &gate.agent), &mut conditions).await?;
+            is_admitted &= !is_blocked_between(&self.accounts, (other, &gate.agent), &mut conditions).await?;
         }
         let is_held = is_held(&self.accounts, caller, &mut conditions).await?;
         Ok(Facts { value: CallerStanding { holds, is_admitted, is_held }, conditions })

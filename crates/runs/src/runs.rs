@@ -25,11 +25,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     access::is_held,
     command::{Caller, ProgressReceipt, Request, RunStart, SettleHeld, StartRun},
-    configured::{ConfigurationRoom, ConfigureAgent, NotConfigured, RunIds},
+    configured::{ConfigurationRoom, ConfigureAgent, ConfigureRejection, RunIds},
     decide::{Rejection, traced},
     deltas::Deltas,
     enlisted::EnlistedRoom,
-    enlisting::Welcome,
+    enlisting::EnlistedRunners,
     event::{RunQueued, ThreadEvent},
     id::{RunId, ThreadId},
     limits::TAIL_OCTETS_MAX,
@@ -49,7 +49,7 @@ pub(crate) struct Inner {
     configurations: Streams<ConfigurationRoom>,
     pub(crate) switches: Streams<SwitchRoom>,
     pub(crate) enlisted: Streams<EnlistedRoom>,
-    pub(crate) welcome: OnceLock<Welcome>,
+    pub(crate) welcome: OnceLock<EnlistedRunners>,
     accounts: Accounts,
     pub(crate) registry: Registry,
     pub(crate) cursors: Arc<Cursors>,
@@ -224,12 +224,12 @@ impl Runs {
     ) -> Result<Executed<C::Reply>, ExecuteError<Rejection>> {
         let asked = CommandContext { accounts: self.0.accounts.clone(), command };
         let done = self.0.threads.execute(&thread.to_string(), &asked, key).await?;
-        self.hurry(thread, &done);
+        self.wake_followers(thread, &done);
         Ok(done)
     }
 
     /// Wakes the followers of a thread here before the dispatcher reaches the events.
-    fn hurry<T>(&self, thread: ThreadId, done: &Executed<T>) {
+    fn wake_followers<T>(&self, thread: ThreadId, done: &Executed<T>) {
         if done.position.is_some() {
             self.0.watchers.wake(&stream(thread), Version(1));
         }
@@ -262,7 +262,7 @@ impl Runs {
             true => self.0.threads.begin(&id, &asked, key).await?,
             false => self.0.threads.execute(&id, &asked, key).await?,
         };
-        self.hurry(thread, &done);
+        self.wake_followers(thread, &done);
         if done.replayed {
             return Ok(done);
         }
@@ -282,7 +282,7 @@ impl Runs {
             counted.waits(run, share);
             let state = self.fresh(thread).await?;
             if state.run(run).is_none_or(|run| run.status != RunStatus::Queued) {
-                counted.waits_no_more(run);
+                counted.release_queued(run);
             }
         }
         Ok(done)
@@ -342,7 +342,7 @@ impl Runs {
         caller: Caller,
         args: Map<String, Value>,
         key: Option<&KeyUse>,
-    ) -> Result<Executed<RunIds>, ExecuteError<NotConfigured>> {
+    ) -> Result<Executed<RunIds>, ExecuteError<ConfigureRejection>> {
         let agent = caller.agent.clone();
         let command = ConfigureAgent { accounts: self.0.accounts.clone(), caller, args };
         self.0.configurations.execute(&agent, &command, key).await
@@ -374,13 +374,13 @@ impl Runs {
         }
         match event {
             Ok(ThreadEvent::RunStarted(started)) => {
-                self.0.counted.waits_no_more(started.run);
+                self.0.counted.release_queued(started.run);
                 // Started by a command whose outcome was lost; otherwise the run is carried out already.
                 if started.node == self.0.node {
                     self.carry_out(thread, started.run, None, None);
                 }
             }
-            Ok(ThreadEvent::QueuedRunCanceled(canceled)) => self.0.counted.waits_no_more(canceled.run),
+            Ok(ThreadEvent::QueuedRunCanceled(canceled)) => self.0.counted.release_queued(canceled.run),
             Ok(ThreadEvent::CancelRequested(asked) | ThreadEvent::RunResumed(asked)) => {
                 self.0.carried.wake(asked.run);
             }

@@ -70,7 +70,7 @@ impl Runs {
         let opened = state.opened.as_ref()?;
         let by_handle = || handle_of(&opened.agent).and_then(|handle| self.agents().of(&handle));
         let agent = self.agents().get(&opened.agent).or_else(by_handle)?;
-        let is_readable = agent.goes_by(&opened.agent) && may_read(by, &opened.by, &agent.owner());
+        let is_readable = agent.is_known_as(&opened.agent) && may_read(by, &opened.by, &agent.owner());
         is_readable.then(|| (agent.name().to_owned(), Actor::Agent(agent.handle.clone())))
     }
 

@@ -98,7 +98,7 @@ impl RunShares {
     }
 
     /// Releases the share of a run that is no longer queued.
-    pub(crate) fn waits_no_more(&self, run: RunId) {
+    pub(crate) fn release_queued(&self, run: RunId) {
         self.waiting().remove(&run);
     }
 }
@@ -124,7 +124,7 @@ mod tests {
         counted.waits(run, counted.queue(&ann).unwrap());
         assert_eq!(counted.queue(&ann).unwrap_err(), Rejection::TooManyQueuedOfOwner);
         assert!(counted.queue(&nick).is_ok());
-        counted.waits_no_more(run);
+        counted.release_queued(run);
         assert!(counted.queue(&ann).is_ok());
     }
 }

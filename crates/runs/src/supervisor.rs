@@ -25,7 +25,7 @@ use crate::{
     members::Members,
     recall::request_of,
     registry::Agent,
-    runner::{Ears, Event, Recall, RunEnd, RunRequest, run_of},
+    runner::{Event, Recall, RunEnd, RunReceiver, RunRequest, run_of},
     runs::{Place, stream},
     shares::Payer,
     state::RunState,
@@ -50,7 +50,7 @@ impl Runs {
         queued: Option<RunQueued>,
         share: Option<Share<Payer>>,
     ) {
-        self.0.counted.waits_no_more(run);
+        self.0.counted.release_queued(run);
         let Some(place) = self.place(run, share) else { return };
         let runs = self.clone();
         self.0.tasks.spawn(async move {
@@ -162,7 +162,7 @@ impl Drop for Task {
 struct Supervisor {
     runs: Runs,
     request: Arc<RunRequest>,
-    ears: Ears,
+    ears: RunReceiver,
     task: Task,
     /// The id of the next event.
     next_id: u64,
@@ -221,7 +221,7 @@ impl Supervisor {
                     }
                 },
                 SupervisorEvent::Stopping => {
-                    self.tell_to_stop(STOP_GRACE_MS, RunEnd::error(STOPPED));
+                    self.request_stop(STOP_GRACE_MS, RunEnd::error(STOPPED));
                     (Vec::new(), None)
                 }
                 SupervisorEvent::Shown { after, text } => {
@@ -231,13 +231,13 @@ impl Supervisor {
                 SupervisorEvent::Overdue => match self.last_call.take() {
                     Some((_, ended)) => (self.left(), Some(ended)),
                     None => {
-                        self.tell_to_stop(CANCEL_GRACE_MS, self.budget.overdue());
+                        self.request_stop(CANCEL_GRACE_MS, self.budget.overdue());
                         (Vec::new(), None)
                     }
                 },
             };
             if !events.is_empty() || ended.is_some() {
-                self.show_waiting();
+                self.flush_deltas();
                 let progressed = self.write(events, ended).await;
                 if progressed.over {
                     return progressed;
@@ -299,13 +299,13 @@ impl Supervisor {
         events
     }
 
-    fn tell_to_stop(&mut self, grace_ms: u64, ended: RunEnd) {
+    fn request_stop(&mut self, grace_ms: u64, ended: RunEnd) {
         self.ears.cancel();
         self.last_call = Some((Instant::now() + Duration::from_millis(grace_ms), ended));
     }
 
     /// Sends the waiting deltas, so that they precede the events that are about to be written.
-    fn show_waiting(&mut self) {
+    fn flush_deltas(&mut self) {
         while let Ok(delta) = self.ears.deltas.try_recv() {
             self.show(delta.after, delta.text);
         }
@@ -333,7 +333,7 @@ impl Supervisor {
             return Ok(Some(RunEnd::canceled()));
         }
         if run.cancel_requested && self.last_call.is_none() {
-            self.tell_to_stop(CANCEL_GRACE_MS, RunEnd::canceled());
+            self.request_stop(CANCEL_GRACE_MS, RunEnd::canceled());
         }
         if run.resumed <= self.resumed {
             return Ok(None);

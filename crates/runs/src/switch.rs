@@ -97,7 +97,7 @@ pub(crate) struct TurnedTo {
 
 /// Why a switch is not turned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NotSwitched {
+pub(crate) enum SwitchRejection {
     /// The token is no longer valid.
     Unauthenticated,
     /// Only its owner and the operator stop and start an agent.
@@ -109,13 +109,13 @@ fn decide(
     state: &Switch,
     holds: bool,
     command: &TurnSwitch,
-) -> Result<Decision<SwitchEvent, TurnedTo>, NotSwitched> {
+) -> Result<Decision<SwitchEvent, TurnedTo>, SwitchRejection> {
     let Caller { authority, owner, .. } = &command.caller;
     if !holds {
-        return Err(NotSwitched::Unauthenticated);
+        return Err(SwitchRejection::Unauthenticated);
     }
     if !may_configure(&authority.by, owner) {
-        return Err(NotSwitched::Forbidden);
+        return Err(SwitchRejection::Forbidden);
     }
     let reply = TurnedTo { stopped: command.stops };
     let turned = SwitchChange { by: authority.by.clone() };
@@ -129,7 +129,7 @@ fn decide(
 impl Command<SwitchRoom> for TurnSwitch {
     const NAME: &'static str = "turn_switch";
     type Reply = TurnedTo;
-    type Rejection = NotSwitched;
+    type Rejection = SwitchRejection;
     type Facts = bool;
 
     async fn facts(&self, _: &Switch) -> Result<Facts<bool>, Fault> {
@@ -144,7 +144,7 @@ impl Command<SwitchRoom> for TurnSwitch {
         _: Version,
         holds: &bool,
         _: &Stamp,
-    ) -> Result<Decision<SwitchEvent, TurnedTo>, NotSwitched> {
+    ) -> Result<Decision<SwitchEvent, TurnedTo>, SwitchRejection> {
         decide(state, *holds, self)
     }
 }
@@ -159,7 +159,11 @@ impl Runs {
     }
 
     /// Stops or starts an agent. When it stops, active runs are canceled and queued runs end.
-    pub(crate) async fn turn(&self, caller: Caller, stops: bool) -> Result<(), ExecuteError<NotSwitched>> {
+    pub(crate) async fn turn(
+        &self,
+        caller: Caller,
+        stops: bool,
+    ) -> Result<(), ExecuteError<SwitchRejection>> {
         let (agent, by) = (caller.agent.clone(), caller.authority.by.clone());
         let command = TurnSwitch { accounts: self.accounts().clone(), caller, stops };
         self.0.switches.execute(&agent, &command, None).await?;

@@ -216,7 +216,7 @@ impl Search {
             return Ok(None);
         };
         let read = room.read(searcher, rest).await;
-        let thing = Fault::past_damage(read, "a damaged thing is left out of a search")?.flatten();
+        let thing = Fault::skip_corrupt(read, "a damaged thing is left out of a search")?.flatten();
         let room = room.room();
         Ok(thing.map(|thing| Candidate { id: id.to_owned(), room, thing, score: Score::default() }))
     }

@@ -97,7 +97,7 @@ impl Sessions {
         let (mut bytes, mut last) = (0, None);
         for (id, agents) in ids.into_iter().rev() {
             let session = self.owned(&id, agents).await;
-            let session = Fault::past_damage(session, "a damaged session is left out of a list")?.flatten();
+            let session = Fault::skip_corrupt(session, "a damaged session is left out of a list")?.flatten();
             bytes += session.as_ref().map_or(0, |owned| bytes_of(&owned.session));
             if bytes > PAGE_BYTES_MAX && !sessions.is_empty() {
                 more = true;

@@ -254,7 +254,7 @@ impl<C> CommandContext<C> {
     pub(crate) async fn level(&self) -> Result<(), Fault> {
         let named = std::mem::take(&mut *self.named.lock());
         for (known, _) in named.iter().filter(|(_, asked)| !asked) {
-            self.accounts.ask_in_vain(known).await?;
+            self.accounts.imitate_load(known).await?;
         }
         Ok(())
     }

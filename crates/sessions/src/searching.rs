@@ -180,7 +180,8 @@ impl Sessions {
                     Some(Some(known)) => self.search_among(me, &id, (before, known), search, &mut page).await,
                     None => self.search_session(me, &id, before, search, &mut page).await,
                 };
-                let ended = Fault::past_damage(ended, "a damaged session is left out of a search")?.flatten();
+                let ended =
+                    Fault::skip_corrupt(ended, "a damaged session is left out of a search")?.flatten();
                 let at_end = looked == SESSIONS_LOOKED_AT_MAX || page.is_full();
                 let next = ended.or_else(|| at_end.then_some(FIRST));
                 if let Some(before) = next {

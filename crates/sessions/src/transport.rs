@@ -79,7 +79,7 @@ impl Sessions {
         }
         let offline = match closed.cursor {
             Some(cursor) => {
-                let offline = self.0.cursors.put_down(handle, cursor).await?;
+                let offline = self.0.cursors.release_cursor(handle, cursor).await?;
                 // Back while that was written.
                 if self.0.presence.is_online(handle) {
                     let cursor = self.0.presence.cursor(handle).unwrap_or(cursor);
@@ -133,7 +133,7 @@ impl Sessions {
                 let Some((handle, id)) = row.key.split_once('/') else { continue };
                 let Ok(handle) = handle.parse() else { continue };
                 let awaited = self.await_grace(&handle, id).await;
-                Fault::past_damage(awaited, "a damaged session's grace window is not kept")?;
+                Fault::skip_corrupt(awaited, "a damaged session's grace window is not kept")?;
             }
             if rows.len() < READ_ROWS_MAX {
                 return Ok(());
@@ -213,7 +213,7 @@ impl Sessions {
             let (count, last) = (ids.len(), ids.last().cloned());
             let mut told = stream::iter(ids).map(&does).buffer_unordered(TOLD_AT_ONCE);
             while let Some(answer) = told.next().await {
-                Fault::past_damage(answer, "a damaged session is not told of a connection")?;
+                Fault::skip_corrupt(answer, "a damaged session is not told of a connection")?;
             }
             if count < READ_ROWS_MAX {
                 return Ok(());

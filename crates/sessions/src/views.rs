@@ -193,7 +193,7 @@ impl Sessions {
         for id in ids {
             let named = id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")))?;
             let session = self.shown(me, named).await;
-            let session = Fault::past_damage(session, "a damaged session is left out of a list")?.flatten();
+            let session = Fault::skip_corrupt(session, "a damaged session is left out of a list")?.flatten();
             bytes += session.as_ref().map_or(0, bytes_of);
             if bytes > PAGE_BYTES_MAX && !sessions.is_empty() {
                 more = true;

@@ -71,7 +71,7 @@ impl Sources {
     }
 
     /// Makes postponed requests whenever there may be room. Never returns.
-    pub(crate) async fn ask_later(&self) {
+    pub(crate) async fn retry_all_postponed(&self) {
         let mut after = None;
         loop {
             match self.round(after.as_deref()).await {
@@ -98,8 +98,8 @@ impl Sources {
             if full.as_ref().is_some_and(|share| key.starts_with(&share.prefix)) {
                 continue;
             }
-            let seen = self.see_again(&key).await;
-            full = Fault::past_damage(seen, "what was put off is damaged and is not asked")?.flatten();
+            let seen = self.retry_postponed(&key).await;
+            full = Fault::skip_corrupt(seen, "what was put off is damaged and is not asked")?.flatten();
             if full.is_none() {
                 self.index(IndexOp::Delete { name: PUT_OFF, key }).await?;
             }
@@ -107,12 +107,12 @@ impl Sources {
         Ok(next)
     }
 
-    async fn see_again(&self, key: &str) -> Result<Option<Share>, Fault> {
+    async fn retry_postponed(&self, key: &str) -> Result<Option<Share>, Fault> {
         let damaged = || Fault::Corrupt(format!("{key} in {PUT_OFF}"));
         let (_, stream, version) = parts(key).ok_or_else(damaged)?;
         let before = Version(version.0.saturating_sub(1));
         match self.0.log.read_stream(&stream, before, 1).await?.pop() {
-            Some(event) => self.seen_to(&event).await,
+            Some(event) => self.handle_event(&event).await,
             None => Err(damaged()),
         }
     }

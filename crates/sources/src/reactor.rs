@@ -18,20 +18,20 @@ impl Sources {
             async move { sources.see_to(&event).await }
         };
         let reacting = async {
-            tokio::join!(self.0.reactor.react(see_to), self.ask_later());
+            tokio::join!(self.0.reactor.react(see_to), self.retry_all_postponed());
         };
         stop.run_until_cancelled(reacting).await;
     }
 
     async fn see_to(&self, event: &StoredEvent) -> Result<(), Fault> {
-        match self.seen_to(event).await? {
+        match self.handle_event(event).await? {
             Some(share) => self.put_off(&share, event).await,
             None => Ok(()),
         }
     }
 
     /// Handles an event; returns the full share if there is no room for its request.
-    pub(crate) async fn seen_to(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
+    pub(crate) async fn handle_event(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
         match concern(event) {
             Some(Concern::Run) => self.run_moved(event).await,
             Some(Concern::Contact) => self.contact_moved(event).await,

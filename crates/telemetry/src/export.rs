@@ -144,12 +144,12 @@ struct Work {
 
 /// A batch of spans.
 #[derive(Default)]
-struct Parcel {
+struct SpanBatch {
     spans: Vec<SpanData>,
     octets: usize,
 }
 
-impl Parcel {
+impl SpanBatch {
     fn put(&mut self, queued: QueuedSpan) {
         self.octets += queued.octets;
         self.spans.push(queued.span);
@@ -172,8 +172,8 @@ impl Work {
     }
 
     /// Collects spans until the batch is full or the first one has waited long enough.
-    async fn gather(&mut self, first: QueuedSpan) -> Parcel {
-        let mut parcel = Parcel::default();
+    async fn gather(&mut self, first: QueuedSpan) -> SpanBatch {
+        let mut parcel = SpanBatch::default();
         parcel.put(first);
         let due = sleep_until(Instant::now() + self.schedule_delay);
         tokio::pin!(due);
@@ -192,7 +192,7 @@ impl Work {
         parcel
     }
 
-    fn has_room(&self, parcel: &Parcel) -> bool {
+    fn has_room(&self, parcel: &SpanBatch) -> bool {
         parcel.spans.len() < self.batch_spans_max && parcel.octets < BATCH_OCTETS_MAX
     }
 
@@ -208,7 +208,7 @@ impl Work {
 
     /// Logs that the collector fails, and that it works again: once each, however many spans are lost.
     fn tell(&mut self, lost: u64) {
-        let why = self.said.take_trouble();
+        let why = self.said.take_error();
         match (self.failing, lost) {
             (None, 0) => {}
             (None, lost) => {

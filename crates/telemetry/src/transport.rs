@@ -50,7 +50,7 @@ impl CollectorReplies {
     }
 
     /// Why the last attempt failed.
-    pub(crate) fn take_trouble(&self) -> String {
+    pub(crate) fn take_error(&self) -> String {
         std::mem::take(&mut *self.trouble.lock())
     }
 

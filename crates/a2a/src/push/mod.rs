@@ -64,14 +64,14 @@ impl Room for PushRoom {
 }
 
 /// A command on an owner's configurations.
-pub(crate) struct DoPush {
+pub(crate) struct PushCommand {
     pub(crate) accounts: Accounts,
     /// The caller; `None` for the server itself.
     pub(crate) authority: Option<Authority>,
     pub(crate) step: PushStep,
 }
 
-impl Command<PushRoom> for DoPush {
+impl Command<PushRoom> for PushCommand {
     const NAME: &'static str = "do_push";
     type Reply = ();
     type Rejection = Rejection;

@@ -25,7 +25,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    DoPush, PushRoom, PushStep, Rejection, WATCHED,
+    PushCommand, PushRoom, PushStep, Rejection, WATCHED,
     event::{PushConfig, PushEvent, PushKey},
     schedule::{Item, Schedule},
 };
@@ -86,7 +86,7 @@ impl PushBoard {
         authority: Option<Authority>,
         step: PushStep,
     ) -> Result<(), ExecuteError<Rejection>> {
-        let command = DoPush { accounts: self.accounts.clone(), authority, step };
+        let command = PushCommand { accounts: self.accounts.clone(), authority, step };
         self.configs.execute(owner.as_str(), &command, None).await.map(drop)
     }
 
@@ -166,7 +166,7 @@ impl A2a {
             let mut at_work = FuturesUnordered::new();
             loop {
                 while let Some((owner, items)) = { due.lock().begin(Instant::now()) } {
-                    at_work.push(self.tell_owner(owner, items));
+                    at_work.push(self.queue_for_owner(owner, items));
                 }
                 let next = { due.lock().next() };
                 let pause = async {
@@ -186,7 +186,11 @@ impl A2a {
     }
 
     /// Queues the due notifications of one owner; returns those that could not be queued.
-    async fn tell_owner(&self, owner: OwnerName, mut items: BTreeSet<Item>) -> (OwnerName, BTreeSet<Item>) {
+    async fn queue_for_owner(
+        &self,
+        owner: OwnerName,
+        mut items: BTreeSet<Item>,
+    ) -> (OwnerName, BTreeSet<Item>) {
         let mut left = BTreeSet::new();
         // Tasks are not read if nothing can be queued.
         let mut has_room = self.0.push.notify.has_room(&owner).await.unwrap_or(false);
@@ -224,7 +228,7 @@ impl A2a {
         }
         let task = match self.task_of(config).await {
             Ok(task) => task,
-            Err(failure) if is_for_good(failure.status) => {
+            Err(failure) if is_permanent(failure.status) => {
                 return self.finish(owner, PushStep::Settle(config.key.clone())).await;
             }
             Err(_) => return Ok(PushOutcome::NotYet),
@@ -279,7 +283,7 @@ enum PushOutcome {
 }
 
 /// Whether the failure is permanent: the task or the reader is gone.
-fn is_for_good(status: StatusCode) -> bool {
+fn is_permanent(status: StatusCode) -> bool {
     status.is_client_error() && !matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS)
 }
 
@@ -356,10 +360,10 @@ mod tests {
     #[test]
     fn a_refusal_is_for_good_unless_it_passes() {
         for status in [400, 401, 403, 404, 410] {
-            assert!(is_for_good(StatusCode::from_u16(status).unwrap()), "{status}");
+            assert!(is_permanent(StatusCode::from_u16(status).unwrap()), "{status}");
         }
         for status in [408, 429, 500, 503] {
-            assert!(!is_for_good(StatusCode::from_u16(status).unwrap()), "{status}");
+            assert!(!is_permanent(StatusCode::from_u16(status).unwrap()), "{status}");
         }
     }
 }

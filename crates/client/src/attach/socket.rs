@@ -103,7 +103,7 @@ impl Socket {
                 Some(Ok(Message::Text(text))) => return Ok(SocketItem::Frame(text.as_str().to_owned())),
                 Some(Ok(Message::Close(frame))) => {
                     let is_let_go = frame.as_ref().is_some_and(|frame| frame.code == CloseCode::Normal);
-                    let reason = websocket::farewell(&mut self.read, frame).await;
+                    let reason = websocket::answer_close(&mut self.read, frame).await;
                     return Err(ConnectionEnd { reason, is_let_go });
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_) | Message::Frame(_))) => {}

@@ -54,7 +54,9 @@ impl Socket {
             self.asked = None;
             match frame {
                 Some(Ok(Message::Text(text))) => return Ok(text),
-                Some(Ok(Message::Close(frame))) => return Err(websocket::farewell(&mut self.ws, frame).await),
+                Some(Ok(Message::Close(frame))) => {
+                    return Err(websocket::answer_close(&mut self.ws, frame).await);
+                }
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_) | Message::Frame(_))) => {}
                 Some(Err(error)) => return Err(error.to_string()),
                 None => return Err("the connection ended".into()),

@@ -74,7 +74,7 @@ impl Connector {
         tcp.set_nodelay(true).map_err(|e| tcp_fault(&e))?;
         if !secure {
             if let Some(proving) = &self.proving {
-                proving.have_proved(&mut tcp).await?;
+                proving.require_proof(&mut tcp).await?;
             }
             return Ok(Stream::plain(tcp));
         }

@@ -36,7 +36,7 @@ impl ServerProof {
     }
 
     /// Sends the challenge, and fails unless the server proves it. The connection can be used for requests afterwards.
-    pub(super) async fn have_proved<S: AsyncRead + AsyncWrite + Unpin>(
+    pub(super) async fn require_proof<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: &mut S,
     ) -> Result<(), ConnectFault> {
@@ -140,7 +140,7 @@ mod tests {
             drop(far);
         };
         let proving = proving();
-        tokio::join!(proving.have_proved(&mut near), serving).0
+        tokio::join!(proving.require_proof(&mut near), serving).0
     }
 
     fn json(body: &str) -> String {

@@ -15,7 +15,7 @@ use super::{
     contents::{NamedContents, fetch},
     export::each_line,
     manifest::{BLOBS, FILES, HASHES, MANIFEST, Manifest},
-    record::{Namesakes, Record},
+    record::{Record, SharedIds},
 };
 use crate::{Client, Error, Result, frames::now};
 
@@ -31,7 +31,7 @@ struct Files {
     project_ids: Vec<String>,
     /// The blobs that deliverables name, if they are included.
     named: Option<NamedContents>,
-    namesakes: Namesakes,
+    namesakes: SharedIds,
 }
 
 impl Files {
@@ -43,7 +43,7 @@ impl Files {
             open.insert(name, BufWriter::new(File::create(&path).map_err(fault(&path))?));
         }
         let named = with_contents.then(|| NamedContents::of(projects));
-        let namesakes = Namesakes::of(projects);
+        let namesakes = SharedIds::of(projects);
         Ok(Self { dir: dir.to_owned(), open, project_ids: Vec::new(), named, namesakes })
     }
 

@@ -16,7 +16,7 @@ use super::{
     Conflict, ImportOptions, OnProgress, Progress, RefusedLine,
     backup::fault,
     import::{Pieces, send},
-    record::{Namesakes, Record, enveloped},
+    record::{Record, SharedIds, enveloped},
 };
 use crate::{Client, Error, FaultKind, Result, context::BlobId};
 
@@ -38,7 +38,7 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct NamedContents {
     contents: BTreeSet<(String, BlobId)>,
-    namesakes: Namesakes,
+    namesakes: SharedIds,
 }
 
 /// The members of a package that name contents.
@@ -57,7 +57,7 @@ struct Deliverable {
 impl NamedContents {
     /// The contents of an export of these projects, or of all.
     pub(super) fn of(projects: &[String]) -> Self {
-        Self { namesakes: Namesakes::of(projects), ..Self::default() }
+        Self { namesakes: SharedIds::of(projects), ..Self::default() }
     }
 
     /// Adds the contents that a record names; servers do not store a hash of another algorithm.
@@ -117,7 +117,7 @@ pub struct RestoredContents {
 
 /// The contents to restore, and the projects that existed before.
 #[derive(Debug)]
-pub struct ContentsBeside {
+pub struct ContentsIndex {
     dir: PathBuf,
     projects_before: BTreeSet<String>,
 }
@@ -225,7 +225,7 @@ impl Client {
     ///
     /// # Errors
     /// As every call; [`Error::Invalid`] for an index that cannot be read.
-    pub async fn contents_beside(&self, dir: &Path) -> Result<Option<ContentsBeside>> {
+    pub async fn contents_index(&self, dir: &Path) -> Result<Option<ContentsIndex>> {
         let Some(entries) = read(dir)? else { return Ok(None) };
         let mut projects_before = BTreeSet::new();
         for project_id in entries.keys() {
@@ -235,7 +235,7 @@ impl Client {
                 Err(error) => return Err(error),
             }
         }
-        Ok(Some(ContentsBeside { dir: dir.to_owned(), projects_before }))
+        Ok(Some(ContentsIndex { dir: dir.to_owned(), projects_before }))
     }
 
     /// Restores contents into their projects, after the import. Verifies each hash first. May be repeated.
@@ -244,7 +244,7 @@ impl Client {
     /// As every call. Contents restored before the error stay.
     pub async fn restore_contents(
         &self,
-        beside: &ContentsBeside,
+        beside: &ContentsIndex,
         dry_run: bool,
         progress: OnProgress<'_>,
     ) -> Result<RestoredContents> {

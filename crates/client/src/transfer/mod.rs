@@ -15,7 +15,7 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-pub use contents::{ContentsBeside, FetchedContents, MissingContent, RestoredContents};
+pub use contents::{ContentsIndex, FetchedContents, MissingContent, RestoredContents};
 pub use manifest::{BackupCounts, Manifest};
 pub use sync::{SyncReport, SyncState, sync};
 

@@ -41,14 +41,14 @@ pub(super) struct Ids {
 
 /// The ids that several projects of an export share; an export of all starts with its projects.
 #[derive(Debug, Default)]
-pub(super) struct Namesakes {
+pub(super) struct SharedIds {
     /// Projects requested as `OWNER:ID`.
     asked: Vec<String>,
     seen: BTreeSet<String>,
     several: BTreeSet<String>,
 }
 
-impl Namesakes {
+impl SharedIds {
     /// For an export of these projects, or of all.
     pub(super) fn of(projects: &[String]) -> Self {
         let asked = projects.iter().filter(|name| name.contains(':')).cloned().collect();

@@ -143,7 +143,7 @@ impl Client {
         progress: OnProgress<'_>,
     ) -> Result<ImportReport> {
         let mut backup = Backup::open(dir)?;
-        let contents = self.contents_beside(&dir.join(BLOBS)).await?;
+        let contents = self.contents_index(&dir.join(BLOBS)).await?;
         let (mut records, mut octets) = (0, 0);
         let told = |piece: &Bytes| {
             records += 1;

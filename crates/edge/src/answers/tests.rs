@@ -21,7 +21,7 @@ fn asking(budget: &Arc<AnswerBudget>) -> Allowance {
 }
 
 fn admitted(allowance: &Allowance, owner: &str) -> Option<bool> {
-    allowance.admit(Asker::Owner(owner)).now_or_never().map(|outcome| outcome.is_ok())
+    allowance.admit(BudgetCaller::Owner(owner)).now_or_never().map(|outcome| outcome.is_ok())
 }
 
 #[tokio::test]
@@ -33,7 +33,7 @@ async fn a_request_waits_for_the_share_of_its_owner_and_others_do_not() {
     assert_eq!(admitted(&other, "b"), Some(true));
     let waits = tokio::spawn({
         let second = second.clone();
-        async move { second.admit(Asker::Owner("a")).await.is_ok() }
+        async move { second.admit(BudgetCaller::Owner("a")).await.is_ok() }
     });
     while budget.waiters.load(Ordering::Acquire) == 0 {
         tokio::task::yield_now().await;
@@ -91,7 +91,7 @@ async fn without_a_token_an_address_has_a_share() {
         let allowance = asking(&budget);
         allowance.begin(text.parse().ok());
         allowance.expects(4 * MIB);
-        let is_admitted = allowance.admit(Asker::Nobody).now_or_never().map(|outcome| outcome.is_ok());
+        let is_admitted = allowance.admit(BudgetCaller::Nobody).now_or_never().map(|outcome| outcome.is_ok());
         (allowance, is_admitted)
     };
     let (_first, admitted) = address("192.0.2.1");

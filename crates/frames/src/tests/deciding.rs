@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::samples::{advisory, frame, payload, read, with};
 use crate::{
-    decide::{Agents, Audience, Target, coarse, identity, members, reached, target, timely},
+    decide::{Agents, Audience, Target, check_created_at, coarse, identity, members, reached, target},
     frame::Frame,
     rejection::Rejection,
     scope::{Scope, Sessions},
@@ -97,14 +97,14 @@ fn fo_11_a_time_is_refused_only_beyond_the_skew_that_is_set() {
     let at = |ms: i64| TimestampMs(u64::try_from(1_779_444_000_000 + ms).unwrap());
     let skew = Some(Duration::from_secs(60));
     for ms in [-60_000, 0, 60_000] {
-        assert_eq!(timely(&frame, at(ms), skew), Ok(()));
+        assert_eq!(check_created_at(&frame, at(ms), skew), Ok(()));
     }
     for ms in [-60_001, 60_001] {
-        let fault = timely(&frame, at(ms), skew).unwrap_err();
+        let fault = check_created_at(&frame, at(ms), skew).unwrap_err();
         assert_eq!((fault.code.as_str(), fault.field.as_deref()), ("field-invalid", Some("created_at")));
-        assert_eq!(timely(&frame, at(ms), None), Ok(()));
+        assert_eq!(check_created_at(&frame, at(ms), None), Ok(()));
     }
-    assert_eq!(timely(&frame, TimestampMs(0), None), Ok(()));
+    assert_eq!(check_created_at(&frame, TimestampMs(0), None), Ok(()));
 }
 
 #[test]

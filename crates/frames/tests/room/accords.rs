@@ -8,7 +8,7 @@ use plenary_accounts::{
     owner::event::{OwnerEvent, OwnerRegistered},
 };
 use plenary_engine::Room as _;
-use plenary_frames::{ArrivingFrame, NotReceived};
+use plenary_frames::{ArrivingFrame, ReceiveError};
 use plenary_log::{Batch, Outcome};
 use serde_json::json;
 
@@ -39,8 +39,8 @@ async fn fo_51_nobody_elsewhere_speaks_under_the_name_of_an_owner_of_this_networ
             .receive(&ArrivingFrame { peer: &peer, agent: &agent, tool: "cc", text: &text }, &owners)
             .await
     };
-    assert!(matches!(receive("old").await, Err(NotReceived::Unauthorised)));
-    assert!(matches!(receive("nick-at-rose").await, Err(NotReceived::Malformed)));
+    assert!(matches!(receive("old").await, Err(ReceiveError::Unauthorised)));
+    assert!(matches!(receive("nick-at-rose").await, Err(ReceiveError::Malformed)));
     assert!(matches!(receive("nick").await, Ok(1)));
     assert_eq!(of_ida.tag().await, "nick");
 }

@@ -22,7 +22,7 @@ use super::{Http2, grpc};
 use crate::{
     ConfigFault,
     config::{http2_of, pool_of},
-    key::said_without,
+    key::redacted_error,
 };
 
 /// The path of an agent's card below its URL.
@@ -216,7 +216,7 @@ impl Client {
     }
 
     fn refused(&self, status: &Status) -> String {
-        let words = said_without(&json!({"message": status.message()}), self.token.as_ref());
+        let words = redacted_error(&json!({"message": status.message()}), self.token.as_ref());
         self.error(&format!("it answered {:?}: {words}", status.code()))
     }
 
@@ -225,7 +225,7 @@ impl Client {
         let mut answer: Value =
             serde_json::from_slice(body).map_err(|_| self.error("its answer is not JSON"))?;
         if answer["error"].is_object() {
-            return Err(self.error(&said_without(&answer, self.token.as_ref())));
+            return Err(self.error(&redacted_error(&answer, self.token.as_ref())));
         }
         Ok(if binding == Binding::JsonRpc { answer["result"].take() } else { answer })
     }
@@ -263,7 +263,7 @@ impl Client {
         let body = timeout(ANSWER_TIME, within(answer.into_body(), CARD_OCTETS_MAX)).await;
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
         let words = serde_json::from_slice(&body)
-            .map_or(String::new(), |error| format!(": {}", said_without(&error, self.token.as_ref())));
+            .map_or(String::new(), |error| format!(": {}", redacted_error(&error, self.token.as_ref())));
         Err(self.error(&format!("it answered {status}{words}")))
     }
 

@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
 use plenary_runs::{
-    Card, Event, Input, NotTaken, Output, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner,
+    Card, EmitError, Event, Input, Output, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -150,7 +150,7 @@ impl A2a {
             params["configuration"] = json!({"returnImmediately": true});
         }
         let mut answer = self.client.call(endpoint, method, &params).await?;
-        let mut patience = Patience::default();
+        let mut patience = RetryPolicy::default();
         loop {
             let paused = match answer {
                 Answer::Whole(result) => {
@@ -191,7 +191,7 @@ impl A2a {
         mut results: EventStream,
         progress: &mut TaskProgress,
         output: &Output,
-        patience: &mut Patience,
+        patience: &mut RetryPolicy,
     ) -> Result<Option<PauseReason>, String> {
         while let Some(result) = results.next(&self.client).await? {
             patience.answered(true);
@@ -215,14 +215,14 @@ impl A2a {
 
 /// The retry policy for a task without a stream.
 #[derive(Debug, Default)]
-struct Patience {
+struct RetryPolicy {
     /// Consecutive broken streams without results.
     broken: u32,
     /// Consecutive responses without news.
     quiet: u32,
 }
 
-impl Patience {
+impl RetryPolicy {
     /// Notes a response, with or without news. Only the run's own limit ends a slow task.
     fn answered(&mut self, has_news: bool) {
         self.broken = 0;
@@ -258,8 +258,8 @@ async fn emit_all(outputs: Vec<TaskOutput>, output: &Output) -> Result<Option<Pa
 async fn emit(event: Event, output: &Output) -> Result<Option<RunEnd>, String> {
     match output.emit(event).await {
         Ok(()) => Ok(None),
-        Err(NotTaken::Over) => Ok(Some(RunEnd::canceled())),
-        Err(fault @ NotTaken::TooLarge) => Err(fault.to_string()),
+        Err(EmitError::Over) => Ok(Some(RunEnd::canceled())),
+        Err(fault @ EmitError::TooLarge) => Err(fault.to_string()),
     }
 }
 

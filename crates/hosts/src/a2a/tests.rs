@@ -67,7 +67,7 @@ async fn a_run_that_fails_cancels_the_task() {
 
 #[test]
 fn a_task_that_is_answered_for_is_waited_for_and_a_stream_that_breaks_is_not() {
-    let mut patience = Patience::default();
+    let mut patience = RetryPolicy::default();
     for _ in 0..1_000 {
         patience.answered(false);
         assert!(patience.pause().is_some_and(|pause| pause <= Duration::from_secs(5)));

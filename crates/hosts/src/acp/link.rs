@@ -18,9 +18,9 @@ use crate::{
         Program, ending,
         lines::{Line, Lines},
         process::{self, ChildProcess, Group},
-        stderr::{self, LastWords},
+        stderr::{self, StderrTail},
     },
-    spoken::Foreign,
+    spoken::InvalidLines,
 };
 
 /// Most messages that wait for a program that does not read; beyond it the run ends with an error.
@@ -32,9 +32,9 @@ pub(super) struct Link {
     exited: bool,
     group: Arc<Group>,
     lines: Lines<ChildStdout>,
-    heard: LastWords,
+    heard: StderrTail,
     to_program: mpsc::Sender<String>,
-    foreign: Foreign,
+    foreign: InvalidLines,
     asked: u64,
     /// The id of the session.
     session: String,
@@ -57,7 +57,7 @@ impl Link {
             lines: Lines::new(stdout),
             heard: stderr::drain(stderr, request),
             to_program,
-            foreign: Foreign::of_run(request),
+            foreign: InvalidLines::of_run(request),
             asked: 0,
             session: String::new(),
         };

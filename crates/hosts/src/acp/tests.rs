@@ -1,6 +1,6 @@
 //! Real programs that implement as much of the protocol as a test needs.
 
-use plenary_runs::{Ears, EventKind};
+use plenary_runs::{EventKind, RunReceiver};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -25,13 +25,13 @@ fn agent(turn: &str) -> Arc<Acp> {
     Arc::new(Acp::new(serde_json::from_value(settings).unwrap(), &Launcher::none()).unwrap())
 }
 
-fn start(agent: &Arc<Acp>) -> (JoinHandle<RunEnd>, Ears) {
+fn start(agent: &Arc<Acp>) -> (JoinHandle<RunEnd>, RunReceiver) {
     let request = request(&json!({"input": "hi"}));
     let (run, ears) = run(&request);
     (tokio::spawn(agent.clone().run(request, run)), ears)
 }
 
-async fn events(ears: &mut Ears) -> Vec<(EventKind, Value)> {
+async fn events(ears: &mut RunReceiver) -> Vec<(EventKind, Value)> {
     let mut events = Vec::new();
     while let Some(event) = ears.event().await {
         events.push((event.kind, event.members().into()));

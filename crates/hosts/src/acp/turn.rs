@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, future::pending, pin::Pin};
 
-use plenary_runs::{Event, Input, NotTaken, Output, RunEnd, RunSignal};
+use plenary_runs::{EmitError, Event, Input, Output, RunEnd, RunSignal};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -90,14 +90,14 @@ impl<'a> Turn<'a> {
                     continue;
                 }
                 () = async { match &mut stopping { Some(stopped) => stopped.await, None => pending().await } } => {
-                    self.put_out().await?;
+                    self.flush_text().await?;
                     return Ok(TurnEnd::Lost(RunEnd::canceled()));
                 }
                 message = self.link.next() => message,
             };
             match message {
                 Some(Message::Answer { id, result }) if id == prompt => {
-                    self.put_out().await?;
+                    self.flush_text().await?;
                     return Ok(TurnEnd::Ended(ended(result)));
                 }
                 Some(Message::Notice { method, params })
@@ -117,7 +117,7 @@ impl<'a> Turn<'a> {
                 }
                 Some(Message::Answer { .. } | Message::Notice { .. }) => {}
                 None => {
-                    self.put_out().await?;
+                    self.flush_text().await?;
                     return Ok(TurnEnd::Gone);
                 }
             }
@@ -130,10 +130,10 @@ impl<'a> Turn<'a> {
                 let text = update["content"]["text"].as_str().unwrap_or_default();
                 self.output.emit_delta(text);
                 self.text.push_str(text);
-                if self.text.len() >= TEXT_OCTETS_MAX { self.put_out().await } else { Ok(()) }
+                if self.text.len() >= TEXT_OCTETS_MAX { self.flush_text().await } else { Ok(()) }
             }
             Some("tool_call" | "tool_call_update") => {
-                self.put_out().await?;
+                self.flush_text().await?;
                 for event in self.tools.heard(update) {
                     self.say(event).await?;
                 }
@@ -145,7 +145,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Emits the received text.
-    async fn put_out(&mut self) -> Result<(), TurnCut> {
+    async fn flush_text(&mut self) -> Result<(), TurnCut> {
         let text = std::mem::take(&mut self.text);
         let mut rest = text.as_str();
         while !rest.is_empty() {
@@ -159,8 +159,8 @@ impl<'a> Turn<'a> {
     async fn say(&mut self, event: Event) -> Result<(), TurnCut> {
         match self.output.emit(event).await {
             Ok(()) => Ok(()),
-            Err(NotTaken::Over) => Err(TurnCut::Over),
-            Err(fault @ NotTaken::TooLarge) => {
+            Err(EmitError::Over) => Err(TurnCut::Over),
+            Err(fault @ EmitError::TooLarge) => {
                 tracing::warn!(%fault, "a report of a coding agent is ignored");
                 Ok(())
             }
@@ -180,7 +180,7 @@ impl<'a> Turn<'a> {
         let Some(event) = self.questions.front().map(|question| question.asked.event()) else {
             return Ok(());
         };
-        self.put_out().await?;
+        self.flush_text().await?;
         self.say(event).await
     }
 

@@ -1,7 +1,7 @@
 //! One run at one instance, from the request to the end.
 //! Must not know: connections, or other instances.
 
-use plenary_runs::{Input, NotTaken, Output, ProgramMessage, RunEnd, RunRequest, RunSignal};
+use plenary_runs::{EmitError, Input, Output, ProgramMessage, RunEnd, RunRequest, RunSignal};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{
@@ -70,11 +70,11 @@ pub(super) async fn serve(
         match output.emit(event).await {
             Ok(()) => {}
             // If the event were skipped, the output of the run would be incomplete.
-            Err(fault @ NotTaken::TooLarge) => {
+            Err(fault @ EmitError::TooLarge) => {
                 return ConversationEnd::Ended(RunEnd::error(fault.to_string()));
             }
             // The room decides how this run ends.
-            Err(NotTaken::Over) => return ConversationEnd::Ended(RunEnd::canceled()),
+            Err(EmitError::Over) => return ConversationEnd::Ended(RunEnd::canceled()),
         }
     }
 }

@@ -33,7 +33,7 @@ use schemars::JsonSchema;
 
 use super::{
     ConnectedRunner, FRAME_OCTETS_MAX, INSTANCES_MAX, INSTANCES_PER_OWNER_MAX, INSTANCES_TOTAL_MAX,
-    desk::Desk, elsewhere::Elsewhere, pump,
+    desk::Desk, elsewhere::OtherProcesses, pump,
 };
 
 /// How much longer than [`FRAME_OCTETS_MAX`] a frame may be to be answered with a close; a longer one breaks the
@@ -51,7 +51,7 @@ struct Inner {
     /// The number of attached instances per owner.
     shares: Shares<OwnerName>,
     /// `None` if the store has no other processes.
-    elsewhere: OnceLock<Elsewhere>,
+    elsewhere: OnceLock<OtherProcesses>,
 }
 
 impl Default for AttachPoint {
@@ -93,7 +93,7 @@ impl AttachPoint {
     /// error of a run that finds no instance names the other processes that have one. `address` is the address of
     /// this process.
     pub fn answering(&self, signals: Signals, address: String) -> impl Future<Output = ()> + Send + 'static {
-        let elsewhere = self.0.elsewhere.get_or_init(|| Elsewhere { signals, address }).clone();
+        let elsewhere = self.0.elsewhere.get_or_init(|| OtherProcesses { signals, address }).clone();
         let attaching = self.clone();
         async move {
             let has = |agent: &AgentHandle| attaching.known(agent).is_some_and(|desk| desk.instances() > 0);
@@ -131,7 +131,7 @@ impl Observer for AttachPoint {
 
 /// The state of the route.
 #[derive(Clone)]
-pub struct Door {
+pub struct AttachState {
     /// The attachable agents.
     pub attaching: AttachPoint,
     /// Authenticates the callers.
@@ -144,14 +144,14 @@ pub struct Door {
 ///
 /// # Errors
 /// If the operations contradict each other.
-pub fn routes(door: Door, metrics: &Metrics) -> Result<Router, RegistryFault> {
+pub fn routes(door: AttachState, metrics: &Metrics) -> Result<Router, RegistryFault> {
     let router = plenary_edge::routes(operations(), metrics)?;
     Ok(with_method_refusals(router, metrics, refused_response).with_state(door))
 }
 
 /// The operations.
 #[must_use]
-pub fn operations() -> Vec<Operation<Door>> {
+pub fn operations() -> Vec<Operation<AttachState>> {
     let doc = OperationDoc::new(
         "run.attach",
         Method::GET,
@@ -192,7 +192,7 @@ fn not_attached(why: CannotWatch) -> RunRefusal {
 }
 
 /// The refusal when a limit of instances is reached.
-fn used_up(full: SharesFull) -> RunRefusal {
+fn limit_refusal(full: SharesFull) -> RunRefusal {
     let (code, text) = match full {
         SharesFull::Key => (
             "too_many_instances_of_owner",
@@ -209,10 +209,10 @@ fn used_up(full: SharesFull) -> RunRefusal {
 /// The caller.
 struct AttachCaller(Principal);
 
-impl FromRequestParts<Door> for AttachCaller {
+impl FromRequestParts<AttachState> for AttachCaller {
     type Rejection = RunRefusal;
 
-    async fn from_request_parts(parts: &mut Parts, door: &Door) -> Result<Self, RunRefusal> {
+    async fn from_request_parts(parts: &mut Parts, door: &AttachState) -> Result<Self, RunRefusal> {
         Ok(Self(identify(parts, &door.accounts, Credentials::Header).await?))
     }
 }
@@ -243,7 +243,7 @@ fn introduction(told: Vec<(String, String)>) -> Option<Introduction> {
     introduction
 }
 
-impl Door {
+impl AttachState {
     /// The agent that the caller may attach as under this name: only the agent itself, with its own token. To callers
     /// that may not run it, the agent looks absent.
     async fn asked_for(&self, principal: &Principal, name: &str) -> Result<AgentHandle, Refusal> {
@@ -294,7 +294,7 @@ impl Door {
 }
 
 async fn attach(
-    State(door): State<Door>,
+    State(door): State<AttachState>,
     AttachCaller(principal): AttachCaller,
     Path(name): Path<String>,
     Query(told): Query<Vec<(String, String)>>,
@@ -304,7 +304,7 @@ async fn attach(
     let upgrade = upgrade.map_err(|_| {
         Refusal::malformed("websocket_required", "This path is a WebSocket; send an upgrade request.")
     })?;
-    let share = door.attaching.0.shares.take(handle.owner_name(), 1).map_err(used_up)?;
+    let share = door.attaching.0.shares.take(handle.owner_name(), 1).map_err(limit_refusal)?;
     let desk = door.desk(&principal, &handle, introduction(told)).await?;
     let stream = StreamName::new("hosts.attached", desk.handle.as_str());
     let watch = door

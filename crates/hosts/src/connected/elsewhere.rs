@@ -17,13 +17,13 @@ const NAMED_MAX: usize = 3;
 
 /// The other processes.
 #[derive(Clone)]
-pub(super) struct Elsewhere {
+pub(super) struct OtherProcesses {
     pub(super) signals: Signals,
     /// The address of this process.
     pub(super) address: String,
 }
 
-impl fmt::Debug for Elsewhere {
+impl fmt::Debug for OtherProcesses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Elsewhere").field("address", &self.address).finish_non_exhaustive()
     }
@@ -39,7 +39,7 @@ struct AddressAnswer {
     address: String,
 }
 
-impl Elsewhere {
+impl OtherProcesses {
     /// The addresses of the processes with instances of the agent; empty if they cannot be determined.
     pub(super) async fn attached(&self, agent: &AgentHandle) -> Vec<String> {
         let asked = AddressQuestion { agent: agent.clone() };

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 
 use super::HEARD_MAX;
-use crate::spoken::{self, Foreign, NotSaid};
+use crate::spoken::{self, InvalidLines, LineFault};
 
 /// A message of an instance about a run.
 #[derive(Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Instance {
     }
 
     /// Passes one frame on to its run. Waits if the run is slower than the instance.
-    pub(super) async fn hear(&self, frame: &[u8], foreign: &mut Foreign) {
+    pub(super) async fn hear(&self, frame: &[u8], foreign: &mut InvalidLines) {
         let named = match spoken::whose(frame) {
             Ok(Some(Some(run_id))) => run_id,
             Ok(_) => return foreign.note("it names no run", frame),
@@ -80,10 +80,10 @@ impl Instance {
         match read(frame) {
             // A run that is over no longer receives.
             Ok(heard) => drop(run.send(heard).await),
-            Err(NotSaid::TooLarge(why)) => {
+            Err(LineFault::TooLarge(why)) => {
                 drop(run.send(InstanceMessage::Said(ProgramMessage::Ended(RunEnd::error(why)))).await)
             }
-            Err(NotSaid::NoEvent(why)) => foreign.note(&why, frame),
+            Err(LineFault::NoEvent(why)) => foreign.note(&why, frame),
         }
     }
 }
@@ -100,7 +100,7 @@ enum PieceKind {
     TextDelta,
 }
 
-fn read(frame: &[u8]) -> Result<InstanceMessage, NotSaid> {
+fn read(frame: &[u8]) -> Result<InstanceMessage, LineFault> {
     match serde_json::from_slice(frame) {
         Ok(Piece { kind: PieceKind::TextDelta, content }) => Ok(InstanceMessage::Piece(content)),
         Err(_) => spoken::read(frame).map(InstanceMessage::Said),

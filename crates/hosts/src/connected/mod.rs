@@ -18,7 +18,7 @@ use plenary_kernel::AgentHandle;
 use plenary_runs::{Card, Introduction, Run, RunEnd, RunFuture, RunRequest, Runner};
 use serde::Deserialize;
 
-pub use door::{AttachPoint, Door, operations, routes};
+pub use door::{AttachPoint, AttachState, operations, routes};
 
 use self::{conversation::ConversationEnd, desk::Desk};
 use crate::{ConfigFault, config, program::lines::LINE_OCTETS_MAX, until_canceled};
@@ -115,7 +115,7 @@ impl ConnectedRunner {
     }
 
     /// The error text of a run that found no instance, with the processes that have one.
-    async fn nobody_came(&self) -> String {
+    async fn no_instance_error(&self) -> String {
         let came = format!("and none came within {} s", self.wait.as_secs());
         match self.attaching.elsewhere(&self.handle).await {
             None => format!("no instance of the agent is attached, {came}"),
@@ -142,7 +142,7 @@ impl ConnectedRunner {
                 place = desk.place(request, self.wait) => place,
             };
             let Some(place) = place else {
-                return RunEnd::error(self.nobody_came().await);
+                return RunEnd::error(self.no_instance_error().await);
             };
             match conversation::serve(place, request, &output, &mut input).await {
                 ConversationEnd::Ended(ended) => return ended,

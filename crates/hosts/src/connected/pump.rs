@@ -20,7 +20,7 @@ use super::{
     FRAME_OCTETS_MAX, FRAMES_WAITING_MAX, KEEPALIVE_TIME, SILENCE_TIME, STALLED_TIME, desk::Desk,
     instance::Instance,
 };
-use crate::spoken::Foreign;
+use crate::spoken::InvalidLines;
 
 /// The longest time for the closing handshake.
 const CLOSING_TIME: Duration = Duration::from_secs(2);
@@ -76,7 +76,7 @@ pub(super) async fn hear(
     instance: &Instance,
     agent: &str,
 ) -> End {
-    let mut foreign = Foreign::new(agent.into(), format!("instance {}", instance.number));
+    let mut foreign = InvalidLines::new(agent.into(), format!("instance {}", instance.number));
     loop {
         let Ok(heard) = timeout(SILENCE_TIME, read.next()).await else { return SILENT };
         match heard {

@@ -9,9 +9,9 @@ use plenary_edge::RegistryFault;
 use plenary_hub::Observer;
 use plenary_room::{Mount, RoomDescription, ServedRoom};
 
-use super::door::{Door, operations, routes};
+use super::door::{AttachState, operations, routes};
 
-impl ServedRoom for Door {
+impl ServedRoom for AttachState {
     fn about() -> RoomDescription {
         RoomDescription::new("runs", "", &operations(), &[])
     }

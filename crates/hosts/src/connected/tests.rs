@@ -7,13 +7,13 @@ use std::{
 
 use axum::{Error, extract::ws::Message};
 use futures_util::{Sink, StreamExt as _, stream};
-use plenary_runs::{Ears, Event};
+use plenary_runs::{Event, RunReceiver};
 use serde_json::{Value, json};
 use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{instance::Instance, pump::End, *};
 use crate::{
-    spoken::Foreign,
+    spoken::InvalidLines,
     testing::{request, run},
 };
 
@@ -22,7 +22,7 @@ fn connected(attach_wait: &str) -> Arc<ConnectedRunner> {
     Arc::new(ConnectedRunner::new(settings, &"@nick.tool".parse().unwrap(), &AttachPoint::default()).unwrap())
 }
 
-fn start(agent: &Arc<ConnectedRunner>, request: &RunRequest) -> (JoinHandle<RunEnd>, Ears) {
+fn start(agent: &Arc<ConnectedRunner>, request: &RunRequest) -> (JoinHandle<RunEnd>, RunReceiver) {
     let (run, ears) = run(request);
     (tokio::spawn(agent.clone().run(request.clone(), run)), ears)
 }
@@ -44,7 +44,7 @@ impl TestInstance {
     }
 
     async fn says(&self, frame: Value) {
-        let mut foreign = Foreign::new("tool".into(), "a test".into());
+        let mut foreign = InvalidLines::new("tool".into(), "a test".into());
         self.instance.hear(frame.to_string().as_bytes(), &mut foreign).await;
     }
 

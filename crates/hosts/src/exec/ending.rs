@@ -9,14 +9,14 @@ use tokio::{
     time::timeout,
 };
 
-use crate::program::{ending, lines::Lines, process::Group, stderr::LastWords};
+use crate::program::{ending, lines::Lines, process::Group, stderr::StderrTail};
 
 /// How long a program may run after its RunCompleted, with its input closed.
 const EXIT_AFTER_COMPLETION: Duration = Duration::from_secs(5);
 
 /// The run is over: the program gets a short time to end by itself, in the background. Its further output is dropped
 /// (wire.md D.8).
-pub(super) fn let_go(mut child: Child, group: Group, mut said: Lines<ChildStdout>, heard: LastWords) {
+pub(super) fn let_go(mut child: Child, group: Group, mut said: Lines<ChildStdout>, heard: StderrTail) {
     tokio::spawn(async move {
         let ended = async {
             tokio::select! {
@@ -34,7 +34,7 @@ pub(super) fn let_go(mut child: Child, group: Group, mut said: Lines<ChildStdout
 pub(super) async fn without_completion(
     mut child: Child,
     group: Group,
-    heard: LastWords,
+    heard: StderrTail,
     foreign: &str,
 ) -> RunEnd {
     let how = ending::how(&mut child, &group, heard, "RunCompleted").await;

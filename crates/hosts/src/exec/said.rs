@@ -1,12 +1,12 @@
 //! A program's standard output, passed on line by line until its RunCompleted.
 //! Must not know: processes.
 
-use plenary_runs::{NotTaken, Output, ProgramMessage, RunEnd, RunRequest};
+use plenary_runs::{EmitError, Output, ProgramMessage, RunEnd, RunRequest};
 use tokio::io::AsyncRead;
 
 use crate::{
     program::lines::{Line, Lines},
-    spoken::{self, Foreign, NotSaid},
+    spoken::{self, InvalidLines, LineFault},
 };
 
 /// Reads the output of one program for one run.
@@ -14,12 +14,12 @@ pub(super) struct Listener<R> {
     lines: Lines<R>,
     output: Output,
     run_id: String,
-    foreign: Foreign,
+    foreign: InvalidLines,
 }
 
 impl<R: AsyncRead + Unpin> Listener<R> {
     pub(super) fn new(lines: Lines<R>, output: Output, request: &RunRequest) -> Self {
-        Self { lines, output, run_id: request.run_id.to_string(), foreign: Foreign::of_run(request) }
+        Self { lines, output, run_id: request.run_id.to_string(), foreign: InvalidLines::of_run(request) }
     }
 
     /// Passes events on until the run's end; `None` if the output ended without one.
@@ -54,23 +54,23 @@ impl<R: AsyncRead + Unpin> Listener<R> {
             Ok(ProgramMessage::Event(event)) => match self.output.emit(event).await {
                 Ok(()) => None,
                 // If the event were skipped, the output of the run would be incomplete.
-                Err(fault @ NotTaken::TooLarge) => Some(RunEnd::error(fault.to_string())),
+                Err(fault @ EmitError::TooLarge) => Some(RunEnd::error(fault.to_string())),
                 // The room decides how this run ends.
-                Err(NotTaken::Over) => Some(RunEnd::canceled()),
+                Err(EmitError::Over) => Some(RunEnd::canceled()),
             },
             Ok(ProgramMessage::Ended(ended)) => Some(ended),
             Ok(ProgramMessage::Started) => None,
-            Err(NotSaid::TooLarge(why)) => Some(RunEnd::error(why)),
-            Err(NotSaid::NoEvent(why)) => {
+            Err(LineFault::TooLarge(why)) => Some(RunEnd::error(why)),
+            Err(LineFault::NoEvent(why)) => {
                 self.foreign.note(&why, &line);
                 None
             }
         }
     }
 
-    fn read(&self, line: &[u8]) -> Result<ProgramMessage, NotSaid> {
+    fn read(&self, line: &[u8]) -> Result<ProgramMessage, LineFault> {
         if spoken::whose(line)?.is_some_and(|named| named.as_deref() != Some(self.run_id.as_str())) {
-            return Err(NotSaid::NoEvent("it names another run".into()));
+            return Err(LineFault::NoEvent("it names another run".into()));
         }
         spoken::read(line)
     }

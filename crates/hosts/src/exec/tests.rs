@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use plenary_runs::{Ears, Event, EventKind, FinishReason};
+use plenary_runs::{Event, EventKind, FinishReason, RunReceiver};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -17,7 +17,7 @@ fn shell(script: &str) -> Arc<Exec> {
     Arc::new(Exec::new(crate::config::read(table).unwrap(), &Launcher::none()).unwrap())
 }
 
-fn start(exec: Arc<Exec>, body: &Value) -> (JoinHandle<RunEnd>, Ears) {
+fn start(exec: Arc<Exec>, body: &Value) -> (JoinHandle<RunEnd>, RunReceiver) {
     let request = request(body);
     let (run, ears) = run(&request);
     (tokio::spawn(exec.run(request, run)), ears)

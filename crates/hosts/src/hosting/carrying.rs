@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use plenary_runs::{Ears, RunEnd, RunRequest, run_of};
+use plenary_runs::{RunEnd, RunReceiver, RunRequest, run_of};
 use serde_json::{Map, Value};
 use tokio::{
     sync::{mpsc, watch},
@@ -107,7 +107,11 @@ impl RunCarrier {
 
     /// Passes the output of the runner on, and answers to it, until it ends or must be stopped. `Err` if its further
     /// output does not count.
-    async fn listen(&mut self, runner: &mut JoinSet<RunEnd>, ears: &mut Ears) -> Result<RunEnd, String> {
+    async fn listen(
+        &mut self,
+        runner: &mut JoinSet<RunEnd>,
+        ears: &mut RunReceiver,
+    ) -> Result<RunEnd, String> {
         let run = self.request.run_id;
         let (mut frame, mut speaks, mut by) = (None, true, None::<Instant>);
         loop {

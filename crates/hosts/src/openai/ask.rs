@@ -16,7 +16,7 @@ use plenary_outward::{
 use tokio::time::{sleep, timeout};
 
 use super::chat::{Answer, MESSAGE_OCTETS_MAX};
-use crate::key::{said_without, without};
+use crate::key::{redacted_error, without};
 
 /// The longest silence of a response.
 const SILENCE_MAX: Duration = Duration::from_secs(180);
@@ -96,7 +96,7 @@ impl Server {
         let body = timeout(SILENCE_MAX, within(response.into_body(), REFUSAL_OCTETS_MAX)).await;
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
         let words = serde_json::from_slice(&body)
-            .map_or(String::new(), |error| format!(": {}", said_without(&error, self.key.as_ref())));
+            .map_or(String::new(), |error| format!(": {}", redacted_error(&error, self.key.as_ref())));
         let why = self.failure(&format!("it answered {status}{words}"));
         let passing = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
         if passing { AttemptFailure::Passing(why, pause) } else { AttemptFailure::Refused(why) }

@@ -5,7 +5,7 @@ use http::HeaderValue;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{key::said_without, tools::Tool};
+use crate::{key::redacted_error, tools::Tool};
 
 /// Most bytes of one message of the model, with its tool calls; beyond it the response is abandoned.
 pub(super) const MESSAGE_OCTETS_MAX: usize = 1 << 20;
@@ -161,7 +161,7 @@ impl Answer {
         let piece: Piece = serde_json::from_slice(json)
             .map_err(|error| format!("the model's answer is not readable: {error}"))?;
         if let Some(error) = piece.error {
-            return Err(format!("the model's server said: {}", said_without(&error, key)));
+            return Err(format!("the model's server said: {}", redacted_error(&error, key)));
         }
         self.usage = piece.usage.or(self.usage.take());
         let mut added = String::new();

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::Uri;
 use plenary_outward::{Pool, client_config};
 use plenary_runs::{
-    Card, Event, EventKind, FinishReason, Input, NotTaken, Output, Run, RunEnd, RunFuture, RunRequest,
+    Card, EmitError, Event, EventKind, FinishReason, Input, Output, Run, RunEnd, RunFuture, RunRequest,
     RunSignal, Runner,
 };
 use serde::Deserialize;
@@ -135,10 +135,10 @@ fn count(n: usize) -> Value {
 }
 
 /// The room decides how a run ends that accepts no more events.
-fn not_taken(fault: NotTaken) -> RunEnd {
+fn not_taken(fault: EmitError) -> RunEnd {
     match fault {
-        NotTaken::Over => RunEnd::canceled(),
-        NotTaken::TooLarge => RunEnd::error("the model wrote more than an event can hold"),
+        EmitError::Over => RunEnd::canceled(),
+        EmitError::TooLarge => RunEnd::error("the model wrote more than an event can hold"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! A scripted model, over a real socket.
 
-use plenary_runs::{Ears, EventKind};
+use plenary_runs::{EventKind, RunReceiver};
 use tokio::{net::TcpListener, task::JoinHandle};
 
 use super::*;
@@ -58,13 +58,13 @@ fn agent(url: &str, tools: &[&str]) -> Arc<OpenAi> {
     Arc::new(OpenAi::new(settings, Arc::new(RepeatTool), |_| None).unwrap())
 }
 
-fn start(agent: Arc<OpenAi>) -> (JoinHandle<RunEnd>, Ears) {
+fn start(agent: Arc<OpenAi>) -> (JoinHandle<RunEnd>, RunReceiver) {
     let request = request(&json!({"input": "hi"}));
     let (run, ears) = run(&request);
     (tokio::spawn(agent.run(request, run)), ears)
 }
 
-async fn kinds(ears: &mut Ears) -> Vec<EventKind> {
+async fn kinds(ears: &mut RunReceiver) -> Vec<EventKind> {
     let mut kinds = Vec::new();
     while let Some(event) = ears.event().await {
         kinds.push(event.kind);

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use tokio::{process::Child, time::timeout};
 
-use super::{process::Group, stderr::LastWords};
+use super::{process::Group, stderr::StderrTail};
 
 /// How long a program that closed its output may take to end.
 const EXIT_AFTER_OUTPUT: Duration = Duration::from_secs(2);
 
 /// How a program that closed its output ended, with the last line of its standard error.
-pub(crate) async fn how(child: &mut Child, group: &Group, heard: LastWords, without: &str) -> String {
+pub(crate) async fn how(child: &mut Child, group: &Group, heard: StderrTail, without: &str) -> String {
     let ended = timeout(EXIT_AFTER_OUTPUT, child.wait()).await;
     if matches!(ended, Ok(Ok(_))) {
         group.ended()

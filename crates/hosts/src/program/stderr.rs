@@ -22,13 +22,13 @@ const LAST_WORDS_TIME: Duration = Duration::from_millis(200);
 
 /// The last part of a program's standard error.
 #[derive(Debug)]
-pub(crate) struct LastWords {
+pub(crate) struct StderrTail {
     line: Arc<Mutex<String>>,
     draining: JoinHandle<()>,
 }
 
 /// Drains a stream in the background.
-pub(crate) fn drain(stream: impl AsyncRead + Unpin + Send + 'static, request: &RunRequest) -> LastWords {
+pub(crate) fn drain(stream: impl AsyncRead + Unpin + Send + 'static, request: &RunRequest) -> StderrTail {
     let line = Arc::new(Mutex::new(String::new()));
     let (kept, agent, run) = (line.clone(), request.agent.clone(), request.run_id.to_string());
     let draining = tokio::spawn(async move {
@@ -47,10 +47,10 @@ pub(crate) fn drain(stream: impl AsyncRead + Unpin + Send + 'static, request: &R
             *kept.lock() = text;
         }
     });
-    LastWords { line, draining }
+    StderrTail { line, draining }
 }
 
-impl LastWords {
+impl StderrTail {
     /// The last non-empty line, cut; empty if there is none.
     pub(crate) async fn last(mut self) -> String {
         // Child processes may hold the stream open.
@@ -59,7 +59,7 @@ impl LastWords {
     }
 }
 
-impl Drop for LastWords {
+impl Drop for StderrTail {
     fn drop(&mut self) {
         // Nothing reads any more; a program that still runs may find its pipe closed.
         self.draining.abort();

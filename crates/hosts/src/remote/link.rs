@@ -17,7 +17,7 @@ use plenary_runs::limits::{ARTIFACT_OCTETS_MAX, EVENT_OCTETS_MAX};
 use serde_json::{Map, Value};
 use tokio::time::{sleep, timeout};
 
-use crate::{ConfigFault, config::pool_of, key::said_without};
+use crate::{ConfigFault, config::pool_of, key::redacted_error};
 
 /// The longest silence of a stream: keepalives are expected every 15 s.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
@@ -129,7 +129,7 @@ impl Link {
         let body = timeout(ANSWER_TIME, within(answer.into_body(), REFUSAL_OCTETS_MAX)).await;
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
         let words = serde_json::from_slice(&body)
-            .map_or(String::new(), |error| format!(": {}", said_without(&error, self.token.as_ref())));
+            .map_or(String::new(), |error| format!(": {}", redacted_error(&error, self.token.as_ref())));
         Err(self.failure(&format!("it answered {status}{words}")))
     }
 

@@ -2,7 +2,7 @@
 //! Must not know: connections.
 
 use plenary_outward::sse::SseEvent;
-use plenary_runs::{Event, EventKind, NotTaken, Output, ProgramMessage, RunEnd};
+use plenary_runs::{EmitError, Event, EventKind, Output, ProgramMessage, RunEnd};
 use serde_json::{Map, Value};
 
 use super::link::Link;
@@ -45,12 +45,12 @@ impl<'a> Mirror<'a> {
             }
             Ok(ProgramMessage::Ended(ended)) => Ok(MirrorOutcome::Ended(ended)),
             Ok(ProgramMessage::Event(said)) => {
-                let said = self.own_artifact(&members, said).await?;
+                let said = self.store_artifact(&members, said).await?;
                 let deeper = self.deeper(members.get("depth").and_then(Value::as_u64));
                 match self.output.emit(said.deeper(deeper)).await {
                     Ok(()) => Ok(MirrorOutcome::Said),
-                    Err(NotTaken::Over) => Ok(MirrorOutcome::Ended(RunEnd::canceled())),
-                    Err(fault @ NotTaken::TooLarge) => Err(fault.to_string()),
+                    Err(EmitError::Over) => Ok(MirrorOutcome::Ended(RunEnd::canceled())),
+                    Err(fault @ EmitError::TooLarge) => Err(fault.to_string()),
                 }
             }
             // No event follows it.
@@ -73,7 +73,7 @@ impl<'a> Mirror<'a> {
     }
 
     /// Stores a remote artifact here, where our caller can fetch it. One that cannot be fetched keeps its URL.
-    async fn own_artifact(&self, members: &Map<String, Value>, said: Event) -> Result<Event, String> {
+    async fn store_artifact(&self, members: &Map<String, Value>, said: Event) -> Result<Event, String> {
         if said.kind != EventKind::ArtifactGenerated {
             return Ok(said);
         }

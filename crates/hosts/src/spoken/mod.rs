@@ -7,7 +7,7 @@ pub(crate) mod frames;
 use std::{borrow::Cow, sync::Arc};
 
 use plenary_kernel::json::{JsonFault, check};
-use plenary_runs::{NotAnEvent, ProgramMessage, RunRequest};
+use plenary_runs::{InvalidEvent, ProgramMessage, RunRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, value::RawValue};
 
@@ -68,37 +68,37 @@ pub(crate) fn whose(line: &[u8]) -> Result<Option<Option<String>>, Cow<'static, 
 
 /// Why a line is not passed on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NotSaid {
+pub(crate) enum LineFault {
     /// It is not an event.
     NoEvent(Cow<'static, str>),
     /// It is an event beyond the size limit: if it were skipped, the output of the run would be incomplete.
     TooLarge(String),
 }
 
-impl From<Cow<'static, str>> for NotSaid {
+impl From<Cow<'static, str>> for LineFault {
     fn from(why: Cow<'static, str>) -> Self {
         Self::NoEvent(why)
     }
 }
 
 /// Parses a line.
-pub(crate) fn read(line: &[u8]) -> Result<ProgramMessage, NotSaid> {
+pub(crate) fn read(line: &[u8]) -> Result<ProgramMessage, LineFault> {
     if let Some(event) = artifact::read(line)? {
         return Ok(ProgramMessage::Event(event));
     }
     ProgramMessage::read(line).map_err(|fault| match fault {
-        NotAnEvent::TooLarge(_) => {
-            NotSaid::TooLarge(format!("The agent said more at once than it may: {fault}."))
+        InvalidEvent::TooLarge(_) => {
+            LineFault::TooLarge(format!("The agent said more at once than it may: {fault}."))
         }
-        NotAnEvent::NotAnObject | NotAnEvent::UnknownType | NotAnEvent::Member(_) => {
-            NotSaid::NoEvent(fault.to_string().into())
+        InvalidEvent::NotAnObject | InvalidEvent::UnknownType | InvalidEvent::Member(_) => {
+            LineFault::NoEvent(fault.to_string().into())
         }
     })
 }
 
 /// Lines that are not events: logged and ignored (wire.md D.8).
 #[derive(Debug)]
-pub(crate) struct Foreign {
+pub(crate) struct InvalidLines {
     agent: Arc<str>,
     of: String,
     lines: u64,
@@ -106,7 +106,7 @@ pub(crate) struct Foreign {
     last: String,
 }
 
-impl Foreign {
+impl InvalidLines {
     /// For an agent and one of its runs or instances.
     pub(crate) fn new(agent: Arc<str>, of: String) -> Self {
         Self { agent, of, lines: 0, last: String::new() }
@@ -137,7 +137,7 @@ impl Foreign {
     }
 }
 
-impl Drop for Foreign {
+impl Drop for InvalidLines {
     fn drop(&mut self) {
         let more = self.lines.saturating_sub(FOREIGN_LINES_LOGGED_MAX);
         if more > 0 {

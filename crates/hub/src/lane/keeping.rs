@@ -69,7 +69,7 @@ impl<F, M> Inner<F, M> {
         if let Some(ring) = rings.by_key.get(key) {
             return Ok(ring.clone());
         }
-        if rings.by_key.len() >= self.limits.keys_max && !self.give_way(&mut rings) {
+        if rings.by_key.len() >= self.limits.keys_max && !self.free_oldest_ring(&mut rings) {
             return Err(SubscribeError::TooManyKeys);
         }
         let ring = Arc::new(Ring::new());
@@ -78,7 +78,7 @@ impl<F, M> Inner<F, M> {
     }
 
     /// Frees the ring without subscriptions whose newest message is the oldest.
-    fn give_way(&self, rings: &mut Rings<F, M>) -> bool {
+    fn free_oldest_ring(&self, rings: &mut Rings<F, M>) -> bool {
         let unread = rings.by_key.iter().filter(|(_, ring)| ring.members().list.is_empty());
         let newest = |ring: &Ring<F, M>| ring.entries().all().last().map(|entry| entry.order);
         let Some(key) = unread.min_by_key(|(_, ring)| newest(ring)).map(|(key, _)| key.clone()) else {
@@ -142,7 +142,7 @@ impl<F, M> Inner<F, M> {
     /// the rest: the largest senders are cut to one equal size. Then the largest keys lose the messages
     /// that are kept only for slow readers, and are cut to one equal size, oldest messages first. A key
     /// below that size loses nothing, so no key's readers pay for another key.
-    pub(super) fn shed(&self) {
+    pub(super) fn drop_excess(&self) {
         let Some(_shedding) = self.shedding.try_lock() else { return };
         let rings = self.all();
         let room = self.limits.octets_max - self.limits.octets_max / 8;

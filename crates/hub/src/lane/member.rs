@@ -109,7 +109,7 @@ impl<F> Member<F> {
     }
 
     /// Sets the waker for wake-ups. The caller looks again afterwards, so that none is lost.
-    pub(super) fn wake_by(&self, waker: &Waker) {
+    pub(super) fn set_waker(&self, waker: &Waker) {
         self.reader.register(waker);
     }
 }

@@ -178,7 +178,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
 
     fn make_room(&self) {
         if self.0.octets() > self.0.limits.octets_max {
-            self.0.shed();
+            self.0.drop_excess();
         }
     }
 

@@ -90,7 +90,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
     ) -> Poll<Result<(), EndReason>> {
         for first_look in [true, false] {
             match self.try_next(into) {
-                Ok(false) if first_look => self.member.wake_by(cx.waker()),
+                Ok(false) if first_look => self.member.set_waker(cx.waker()),
                 Ok(false) => return Poll::Pending,
                 Ok(true) => return Poll::Ready(Ok(())),
                 Err(why) => return Poll::Ready(Err(why)),

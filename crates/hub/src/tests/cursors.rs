@@ -41,7 +41,7 @@ async fn asp_43_a_cursor_goes_back_when_a_closed_connection_left_something() {
     own.cursors.moved(&ann, Position(20), true);
     own.cursors.flush().await.unwrap();
     assert!(
-        own.cursors.put_down(&ann, Position(5)).await.unwrap(),
+        own.cursors.release_cursor(&ann, Position(5)).await.unwrap(),
         "on a store of our own it is offline then"
     );
     assert_eq!(own.cursors.take_up(&ann).await.unwrap(), Position(5));

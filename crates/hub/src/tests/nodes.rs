@@ -46,8 +46,8 @@ async fn asp_49_the_last_of_all_processes_tells_that_an_agent_is_offline() {
     let ann = agent("ann");
     one.cursors.take_up(&ann).await.unwrap();
     two.cursors.take_up(&ann).await.unwrap();
-    assert!(!one.cursors.put_down(&ann, Position(5)).await.unwrap());
-    assert!(two.cursors.put_down(&ann, Position(6)).await.unwrap());
+    assert!(!one.cursors.release_cursor(&ann, Position(5)).await.unwrap());
+    assert!(two.cursors.release_cursor(&ann, Position(6)).await.unwrap());
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn what_a_process_without_a_connection_keeps_is_taken_over_and_what_a_live
     let (store, clock, one, two) = two().await;
     let ann = agent("ann");
     one.cursors.take_up(&ann).await.unwrap();
-    one.cursors.put_down(&ann, Position(12)).await.unwrap();
+    one.cursors.release_cursor(&ann, Position(12)).await.unwrap();
     assert_eq!(two.cursors.take_up(&ann).await.unwrap(), Position(12));
     assert_eq!(
         rows(&one).await,
@@ -110,7 +110,7 @@ async fn a_process_that_signs_off_is_not_waited_for() {
     let (_store, _clock, one, two) = two().await;
     let ann = agent("ann");
     one.cursors.take_up(&ann).await.unwrap();
-    one.cursors.sign_off().await.unwrap();
+    one.cursors.end_lease().await.unwrap();
     assert!(!two.cursors.is_online_elsewhere(&ann).await.unwrap());
     assert_eq!(orphans(&two).await, [ann]);
 }
@@ -140,7 +140,7 @@ async fn a_connection_that_opens_while_the_last_one_is_put_down_is_online() {
     one.cursors.take_up(&ann).await.unwrap();
     // The old connection's cursor could not be written; then the agent is back.
     one.rigging.fail_writes([InjectedFault::Before(Fault::Unavailable("gone".into()))]);
-    one.cursors.put_down(&ann, Position(5)).await.unwrap_err();
+    one.cursors.release_cursor(&ann, Position(5)).await.unwrap_err();
     assert_eq!(one.cursors.take_up(&ann).await.unwrap(), Position(5));
     one.cursors.flush().await.unwrap();
     assert!(two.cursors.is_online_elsewhere(&ann).await.unwrap(), "the late write says nothing of now");

@@ -12,7 +12,7 @@ pub const VERSION_MIN: (u32, u32) = (2, 15);
 
 /// Why a server or stream must not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum UnsuitableServers {
     /// The server is too old.
     #[error("NATS {0} is too old: at least 2.15 is needed")]
     Version(String),
@@ -33,27 +33,31 @@ pub enum Unfit {
 }
 
 /// Checks a server.
-pub(super) fn server(version: &str, max_payload: usize, has_jetstream: bool) -> Result<(), Unfit> {
+pub(super) fn server(
+    version: &str,
+    max_payload: usize,
+    has_jetstream: bool,
+) -> Result<(), UnsuitableServers> {
     if !has_jetstream {
-        return Err(Unfit::NoJetStream);
+        return Err(UnsuitableServers::NoJetStream);
     }
     let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
     let found = (parts.next().flatten(), parts.next().flatten());
     match found {
         (Some(major), Some(minor)) if (major, minor) >= VERSION_MIN => {}
-        _ => return Err(Unfit::Version(version.to_owned())),
+        _ => return Err(UnsuitableServers::Version(version.to_owned())),
     }
     if max_payload < PAYLOAD_OCTETS_MIN {
-        return Err(Unfit::Payload(max_payload));
+        return Err(UnsuitableServers::Payload(max_payload));
     }
     Ok(())
 }
 
 /// Checks the configuration of an existing stream.
-pub(super) fn stream(config: &Config, keeping: Retention, dev: bool) -> Result<(), Unfit> {
+pub(super) fn stream(config: &Config, keeping: Retention, dev: bool) -> Result<(), UnsuitableServers> {
     let name = || config.name.clone();
     if config.num_replicas < REPLICAS && !dev {
-        return Err(Unfit::Replicas(name(), config.num_replicas));
+        return Err(UnsuitableServers::Replicas(name(), config.num_replicas));
     }
     if keeping == Retention::Shortly {
         return Ok(());
@@ -73,7 +77,7 @@ pub(super) fn stream(config: &Config, keeping: Retention, dev: bool) -> Result<(
     } else {
         return Ok(());
     };
-    Err(Unfit::Forgets(name(), forgets))
+    Err(UnsuitableServers::Forgets(name(), forgets))
 }
 
 #[cfg(test)]
@@ -89,10 +93,10 @@ mod tests {
             assert_eq!(server(good, enough, true), Ok(()), "{good}");
         }
         for old in ["2.14.9", "2.9.10", "1.99.0", "", "x.y"] {
-            assert_eq!(server(old, enough, true), Err(Unfit::Version(old.to_owned())));
+            assert_eq!(server(old, enough, true), Err(UnsuitableServers::Version(old.to_owned())));
         }
-        assert_eq!(server("2.15.1", enough - 1, true), Err(Unfit::Payload(enough - 1)));
-        assert_eq!(server("2.15.1", enough, false), Err(Unfit::NoJetStream));
+        assert_eq!(server("2.15.1", enough - 1, true), Err(UnsuitableServers::Payload(enough - 1)));
+        assert_eq!(server("2.15.1", enough, false), Err(UnsuitableServers::NoJetStream));
     }
 
     #[test]
@@ -100,7 +104,7 @@ mod tests {
         let good = Config { num_replicas: 3, max_messages: -1, max_bytes: -1, ..Config::default() };
         assert_eq!(stream(&good, Retention::Forever, false), Ok(()));
         let few = Config { num_replicas: 1, ..good.clone() };
-        assert!(matches!(stream(&few, Retention::Forever, false), Err(Unfit::Replicas(_, 1))));
+        assert!(matches!(stream(&few, Retention::Forever, false), Err(UnsuitableServers::Replicas(_, 1))));
         assert_eq!(stream(&few, Retention::Forever, true), Ok(()));
         let forgetful = [
             Config { max_age: Duration::from_secs(1), ..good.clone() },
@@ -112,7 +116,7 @@ mod tests {
         ];
         for config in forgetful {
             assert!(
-                matches!(stream(&config, Retention::Forever, true), Err(Unfit::Forgets(..))),
+                matches!(stream(&config, Retention::Forever, true), Err(UnsuitableServers::Forgets(..))),
                 "{config:?}"
             );
             assert_eq!(stream(&config, Retention::Shortly, true), Ok(()));

@@ -10,7 +10,7 @@ use prost::Message;
 
 use crate::{
     forms::{StoredIndex, StoredKey},
-    names::known_for_good,
+    names::interned,
 };
 
 #[derive(Clone, PartialEq, Message)]
@@ -180,7 +180,7 @@ fn batch_of(stored: StoredBatch, chains: &[Chain]) -> Option<Batch> {
     }
     let mut events = Vec::with_capacity(stored.events.len());
     for StoredNewEvent { stream, kind, form, envelope, payload } in stored.events {
-        let (kind, form) = (known_for_good(&kind)?, u16::try_from(form).ok()?);
+        let (kind, form) = (interned(&kind)?, u16::try_from(form).ok()?);
         events.push((StreamName::stored(&stream), NewEvent { kind, form, envelope, payload }));
     }
     let row = |StoredRowOp { name, expected, value }| RowOp { name, expected, value };

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 use super::{APPLIED_AT_ONCE_MAX, MISTRUST_PAUSE, MISTRUSTED_MAX, Node, NodeFault, Trouble};
 use crate::{
     messages::Beat,
-    pens::Whose,
+    pens::PenHolder,
     record::{self, Damage, Notes},
 };
 
@@ -86,7 +86,7 @@ impl Node {
     async fn mistrusts(&mut self) {
         self.mistrusted += 1;
         if self.mistrusted <= MISTRUSTED_MAX {
-            self.journal.mistrust().await;
+            self.journal.request_new_leader().await;
             sleep(MISTRUST_PAUSE).await;
         }
     }
@@ -134,7 +134,7 @@ impl Node {
                 for (_, notes) in records {
                     self.noted(notes);
                 }
-                self.says_applied().await;
+                self.announce_applied().await;
                 Ok(())
             }
             Err(fault @ Fault::OutcomeUnknown(_)) => Err(Trouble::Ending(NodeFault(fault))),
@@ -147,7 +147,7 @@ impl Node {
     }
 
     /// Announces the last applied record, to the node with the pen at once: it may wait for that.
-    async fn says_applied(&self) {
+    async fn announce_applied(&self) {
         let epoch = self.pens.ours();
         let applied = self.last.sequence;
         self.standing.send_modify(|standing| {
@@ -155,7 +155,7 @@ impl Node {
             standing.has_pen = epoch.is_some();
             standing.epoch = epoch.unwrap_or(standing.epoch);
         });
-        if let Whose::Theirs(pen) = self.pens.whose(Instant::now()) {
+        if let PenHolder::Theirs(pen) = self.pens.whose(Instant::now()) {
             let beat = Beat {
                 node: self.me,
                 name: String::new(),

@@ -2,7 +2,7 @@
 //! appends and the requests of other nodes, and publishes each as the next record.
 //! Must not know: the transport of requests.
 
-use plenary_journal::{Settlement, peers::Address, settle};
+use plenary_journal::{PublicationOutcome, peers::Address, settle};
 use plenary_log::{Batch, Fault, Outcome, PlanResult, Writes};
 use plenary_log_sqlite::Link;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -13,7 +13,7 @@ use crate::{
     keepers::NODES_MAX,
     messages::{self, Request},
     others::HeldAppends,
-    pens::{Pen, Whose},
+    pens::{Pen, PenHolder},
     record::{self, Notes, Recorded},
 };
 
@@ -58,14 +58,14 @@ impl Node {
         let until = Instant::now() + SETTLE_MAX;
         loop {
             let whose = self.pens.whose(Instant::now());
-            if matches!(whose, Whose::Theirs(_)) && whose != before {
+            if matches!(whose, PenHolder::Theirs(_)) && whose != before {
                 return Ok(());
             }
             let epoch = self.last.sequence + 1;
             let notes = Notes { pen: Some(Pen { node: self.me, epoch: 0 }), answers: Vec::new() };
             let body = record::written(&Writes::default(), &self.last, nonce()?, &notes);
             match settle(&*self.journal, self.last.sequence, &body, until).await {
-                Settlement::Ours => {
+                PublicationOutcome::Ours => {
                     let link = Link { sequence: epoch, hash: record::hash(&body), ..self.last };
                     self.pens.taken(epoch, Instant::now());
                     self.waiting.taken.clear();
@@ -75,15 +75,15 @@ impl Node {
                     tracing::info!(epoch, "this node has the pen");
                     return self.apply(Writes::default(), vec![(link, Notes { pen, ..notes })]).await;
                 }
-                Settlement::Others(first) => {
+                PublicationOutcome::Others(first) => {
                     self.follow(&[first]).await?;
                     self.take_hints().await?;
                 }
-                Settlement::Unknown(why) => {
+                PublicationOutcome::Unknown(why) => {
                     self.is_cut_off = true;
                     return Err(Trouble::Passing(Fault::Unavailable(why)));
                 }
-                Settlement::TooLarge(size) => {
+                PublicationOutcome::TooLarge(size) => {
                     let why = format!("the journal takes no record of {size} bytes");
                     return Err(Trouble::Passing(Fault::Unavailable(why)));
                 }
@@ -122,19 +122,21 @@ impl Node {
                 let notes = self.notes(epoch, &units, &outcomes);
                 let body = record::written(&writes, &self.last, nonce()?, &notes);
                 match settle(&*self.journal, self.last.sequence, &body, until).await {
-                    Settlement::Ours => return self.written(units, outcomes, writes, &body, notes).await,
-                    Settlement::Others(first) => {
+                    PublicationOutcome::Ours => {
+                        return self.written(units, outcomes, writes, &body, notes).await;
+                    }
+                    PublicationOutcome::Others(first) => {
                         if let Err(trouble) = self.behind(first).await {
                             return ended(units, trouble);
                         }
                     }
-                    Settlement::Unknown(why) => {
+                    PublicationOutcome::Unknown(why) => {
                         self.is_cut_off = true;
                         self.give_up();
                         units.into_iter().for_each(|unit| unit.end(Err(Fault::OutcomeUnknown(why.clone()))));
                         return Err(Trouble::Passing(Fault::Unavailable(why)));
                     }
-                    Settlement::TooLarge(size) => {
+                    PublicationOutcome::TooLarge(size) => {
                         let why = format!("an append of {size} bytes is too large for the journal");
                         self.refuse(units, &Fault::Full(why)).await;
                         return Ok(());

@@ -9,7 +9,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use plenary_journal::{Extent, Hint, Hints, Journal, READ_RECORDS_MAX, ReadError, Settlement, settle};
+use plenary_journal::{
+    Extent, Hint, Hints, Journal, PublicationOutcome, READ_RECORDS_MAX, ReadError, settle,
+};
 use plenary_log::{
     Fault,
     signals::{Exchange, IncomingSignal, ProcessId, PublicationReceipt, Responder, Signal},
@@ -327,20 +329,20 @@ impl Station {
             };
             let body: Bytes = group.encode_to_vec().into();
             match settle(&*self.journal, self.last, &body, until).await {
-                Settlement::Ours => return Ok((self.last + 1, group)),
-                Settlement::Others(first) if Instant::now() < until => {
+                PublicationOutcome::Ours => return Ok((self.last + 1, group)),
+                PublicationOutcome::Others(first) if Instant::now() < until => {
                     self.hand_out(first.sequence, first.body);
                     self.take_hints();
                 }
-                Settlement::Others(_) => {
+                PublicationOutcome::Others(_) => {
                     return Err(Fault::Unavailable("others were first again and again".into()));
                 }
-                Settlement::Unknown(why) => {
+                PublicationOutcome::Unknown(why) => {
                     // The journal may have started anew.
                     let _ = self.catch_up().await;
                     return Err(Fault::OutcomeUnknown(why));
                 }
-                Settlement::TooLarge(size) => {
+                PublicationOutcome::TooLarge(size) => {
                     return Err(Fault::Full(format!("{size} bytes are too many for one record of signals")));
                 }
             }
@@ -372,7 +374,7 @@ impl Station {
 
     async fn publish(&mut self, group: Group) {
         let body: Bytes = group.encode_to_vec().into();
-        while let Settlement::Others(first) =
+        while let PublicationOutcome::Others(first) =
             settle(&*self.journal, self.last, &body, Instant::now() + LEAVE_MAX).await
         {
             self.last = first.sequence;

@@ -42,7 +42,7 @@ pub(crate) struct Writer {
     backoff: Backoff,
     streams: Streams,
     /// Whether other processes appended before the last lock.
-    among_others: bool,
+    others_wrote: bool,
     /// The number of groups that still look up their keys before they write; later ones rely on the
     /// unique index.
     careful: u32,
@@ -78,7 +78,7 @@ impl Writer {
             session: Some(session),
             backoff: Backoff::default(),
             streams: Streams::new(head),
-            among_others: false,
+            others_wrote: false,
             careful: 0,
         }
     }
@@ -232,9 +232,9 @@ impl Writer {
         loop {
             let session = self.session().await?;
             let before = self.streams.at();
-            match lock(&session, &mut self.streams, self.among_others).await {
+            match lock(&session, &mut self.streams, self.others_wrote).await {
                 Ok(head) => {
-                    self.among_others = head.last > before;
+                    self.others_wrote = head.last > before;
                     return Ok((session, head));
                 }
                 Err(Trouble::Lost(text)) if again => {

@@ -200,7 +200,7 @@ impl ServerHandler for Handler {
             let client = Some(&context).filter(|context| !stands_alone(context)).and_then(Client::of);
             let person = client.map(|client| Arc::new(client) as Arc<dyn ClientPerson>);
             let called =
-                tool.action.call_beside(&caller, request.arguments.unwrap_or_default(), person).await;
+                tool.action.call_with_person(&caller, request.arguments.unwrap_or_default(), person).await;
             Ok(calls::result(called).into())
         };
         until_canceled(&canceling, call).await

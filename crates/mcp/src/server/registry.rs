@@ -133,7 +133,7 @@ impl Registry {
         let own = |session: &Session| session.whose.who == whose.who;
         let inner = self.lock();
         if inner.sessions.values().filter(|session| own(session)).count() >= SESSIONS_PER_CALLER_MAX {
-            return Err(inner.silent_longest(own));
+            return Err(inner.least_recently_used(own));
         }
         let whose = owner(whose);
         let full = match self.places.take(whose.clone(), 1) {
@@ -147,7 +147,7 @@ impl Registry {
                 owners.max_by_key(|owner| self.places.used_by(owner)).flatten()
             }
         };
-        Err(inner.silent_longest(|session| owner(&session.whose) == from))
+        Err(inner.least_recently_used(|session| owner(&session.whose) == from))
     }
 
     /// The sessions that are idle for too long.
@@ -180,7 +180,7 @@ impl Registry {
 
 impl Inner {
     /// The least recently used of these sessions, preferably without pending requests.
-    fn silent_longest(&self, is_one: impl Fn(&Session) -> bool) -> Option<Arc<str>> {
+    fn least_recently_used(&self, is_one: impl Fn(&Session) -> bool) -> Option<Arc<str>> {
         let ones = self.sessions.iter().filter(|(_, session)| is_one(session));
         ones.min_by_key(|(_, session)| (session.open > 0, session.used)).map(|(id, _)| id.clone())
     }

@@ -103,10 +103,10 @@ where
     W: Future<Output = Answer> + Send + 'static,
 {
     fn call<'a>(&'a self, caller: &'a Caller, arguments: Map<String, Value>) -> CallFuture<'a> {
-        self.call_beside(caller, arguments, None)
+        self.call_with_person(caller, arguments, None)
     }
 
-    fn call_beside<'a>(
+    fn call_with_person<'a>(
         &'a self,
         caller: &'a Caller,
         mut arguments: Map<String, Value>,

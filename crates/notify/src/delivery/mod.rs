@@ -113,7 +113,7 @@ impl Room for DeliveryRoom {
 }
 
 /// A command on a notification.
-pub(crate) struct DoDelivery<'a> {
+pub(crate) struct DeliveryCommand<'a> {
     pub(crate) notify: &'a Notify,
     pub(crate) doing: DeliveryStep,
 }
@@ -122,7 +122,7 @@ pub(crate) struct DoDelivery<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Unauthenticated;
 
-impl Command<DeliveryRoom> for DoDelivery<'_> {
+impl Command<DeliveryRoom> for DeliveryCommand<'_> {
     const NAME: &'static str = "do_delivery";
     type Reply = Outcome;
     type Rejection = Unauthenticated;

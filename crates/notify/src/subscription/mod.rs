@@ -58,7 +58,7 @@ pub(crate) enum SubscriptionStep {
 }
 
 /// A command on an owner's subscriptions.
-pub(crate) struct DoSubscription<'a> {
+pub(crate) struct SubscriptionCommand<'a> {
     pub(crate) notify: &'a Notify,
     pub(crate) authority: Authority,
     pub(crate) doing: SubscriptionStep,
@@ -77,15 +77,15 @@ pub(crate) enum Rejection {
 
 /// The result of a command.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Became {
+pub(crate) struct SubscriptionResult {
     pub(crate) id: SubscriptionId,
     /// For a new subscription: its secret.
     pub(crate) secret: Option<Secret>,
 }
 
-impl Command<SubscriptionRoom> for DoSubscription<'_> {
+impl Command<SubscriptionRoom> for SubscriptionCommand<'_> {
     const NAME: &'static str = "do_subscription";
-    type Reply = Became;
+    type Reply = SubscriptionResult;
     type Rejection = Rejection;
     type Facts = bool;
 
@@ -101,7 +101,7 @@ impl Command<SubscriptionRoom> for DoSubscription<'_> {
         _: Version,
         holds: &bool,
         stamp: &Stamp,
-    ) -> Result<Decision<SubscriptionEvent, Became>, Rejection> {
+    ) -> Result<Decision<SubscriptionEvent, SubscriptionResult>, Rejection> {
         if *holds {
             decide(state, stamp, &self.authority, &self.doing)
         } else {
@@ -119,7 +119,7 @@ fn decide(
     stamp: &Stamp,
     authority: &Authority,
     doing: &SubscriptionStep,
-) -> Result<Decision<SubscriptionEvent, Became>, Rejection> {
+) -> Result<Decision<SubscriptionEvent, SubscriptionResult>, Rejection> {
     let by = authority.by.clone();
     let known = |id: &SubscriptionId| state.get(id).cloned().ok_or(Rejection::NoSuchSubscription);
     let set = |subscription| {
@@ -133,16 +133,16 @@ fn decide(
             let id = SubscriptionId::mint(stamp, 0);
             let made = Subscription { id: id.clone(), ..(**subscription).clone() };
             let secret = Some(made.secret.clone());
-            Ok(Decision::new(vec![set(made)], Became { id, secret }))
+            Ok(Decision::new(vec![set(made)], SubscriptionResult { id, secret }))
         }
         SubscriptionStep::Change(id, change) => {
-            let (before, reply) = (known(id)?, Became { id: id.clone(), secret: None });
+            let (before, reply) = (known(id)?, SubscriptionResult { id: id.clone(), secret: None });
             let after = changed(before.clone(), change);
             let events = if after == before { Vec::new() } else { vec![set(after)] };
             Ok(Decision::new(events, reply))
         }
         SubscriptionStep::Gone(id, target) => {
-            let (before, reply) = (known(id)?, Became { id: id.clone(), secret: None });
+            let (before, reply) = (known(id)?, SubscriptionResult { id: id.clone(), secret: None });
             // A report about an earlier receiver does not apply to the current one.
             let after = if before.target == **target {
                 Subscription { enabled: false, gone: true, ..before.clone() }
@@ -155,7 +155,7 @@ fn decide(
         SubscriptionStep::Remove(id) => {
             known(id)?;
             let event = SubscriptionEvent::SubscriptionRemoved(SubscriptionRemoved { id: id.clone(), by });
-            Ok(Decision::new(vec![event], Became { id: id.clone(), secret: None }))
+            Ok(Decision::new(vec![event], SubscriptionResult { id: id.clone(), secret: None }))
         }
     }
 }
@@ -219,7 +219,11 @@ pub(crate) mod tests {
         }
     }
 
-    fn done(state: &mut SubscriptionsState, nth: u64, doing: &SubscriptionStep) -> Result<Became, Rejection> {
+    fn done(
+        state: &mut SubscriptionsState,
+        nth: u64,
+        doing: &SubscriptionStep,
+    ) -> Result<SubscriptionResult, Rejection> {
         let stamp = Stamp::new(TimestampMs(nth), [0; 10]);
         let authority = Authority { by: Actor::Operator, token: None };
         let decided = decide(state, &stamp, &authority, doing)?;

@@ -52,7 +52,7 @@ impl Context {
     }
 
     /// Uses the server that an argument names from now on.
-    pub(crate) fn go_to(&self, server: BaseUrl) {
+    pub(crate) fn use_server(&self, server: BaseUrl) {
         *self.elsewhere.borrow_mut() = Some(server);
     }
 

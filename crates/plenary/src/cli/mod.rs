@@ -127,7 +127,7 @@ const TOKEN: &str = "--token";
 impl Global {
     /// Reads the token of `--token-file`, and removes that of `--token` from the command line, which everybody on the
     /// machine can read.
-    fn settle_token(&mut self, starts_programs: bool) -> Result<(), Failure> {
+    fn resolve_token(&mut self, starts_programs: bool) -> Result<(), Failure> {
         let file = self.token_file.as_deref();
         if let Some(file) = file {
             self.token = Some(input::token(file)?);
@@ -295,7 +295,7 @@ pub(crate) fn run_hook() -> ExitCode {
 
 /// Runs a client command, and reports its failure.
 pub(crate) fn run(mut global: Global, command: Command, out: Out) -> ExitCode {
-    let settled = global.settle_token(command.is_host());
+    let settled = global.resolve_token(command.is_host());
     let context = Context::new(global, out, Surroundings::of_process());
     let done = match (settled, command) {
         // A hook does not block the coding agent, even if its token is wrong.

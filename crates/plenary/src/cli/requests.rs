@@ -223,7 +223,7 @@ fn person(text: &str) -> Result<String, String> {
 
 impl Ask {
     /// Whether it has arguments that only a request to a person has.
-    fn is_shaped(&self) -> bool {
+    fn has_request_options(&self) -> bool {
         let is_plain = self.choices.is_empty() && self.detail.is_none() && self.deadline.is_none();
         !(is_plain && self.kind == "question" && self.on_timeout == "none")
     }
@@ -241,7 +241,7 @@ pub(crate) async fn ask(context: &Context, args: Ask) -> Result<(), Failure> {
     if let Ok(to) = args.to.parse::<AgentHandle>()
         && is_agent(&client, &to).await?
     {
-        if args.is_shaped() {
+        if args.has_request_options() {
             let what = format!("{to} is an agent: it gets a message, and no request");
             return Err(Failure::usage(
                 what,

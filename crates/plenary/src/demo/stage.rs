@@ -207,7 +207,7 @@ impl Stage {
         };
         let late = async { if pages { pending().await } else { sleep(AUDIENCE_WAIT).await } };
         let is_watched = tokio::select! {
-            watched = self.wait_until_watched() => watched.map(|()| true)?,
+            watched = self.wait_for_audience() => watched.map(|()| true)?,
             key = key => key?.map(|_| false)?,
             () = late => false,
         };
@@ -218,7 +218,7 @@ impl Stage {
     }
 
     /// Returns when a session of the console is open.
-    async fn wait_until_watched(&self) -> anyhow::Result<()> {
+    async fn wait_for_audience(&self) -> anyhow::Result<()> {
         let mut again = interval(LOOK_AGAIN);
         loop {
             again.tick().await;

@@ -30,7 +30,7 @@ pub(super) fn dispatch(tasks: &TaskTracker, feed: Feed, rooms: &Rooms) {
 }
 
 /// Starts the periodic work, which runs until the server stops.
-pub(super) fn keep_going(tasks: &TaskTracker, rooms: &Rooms, stop: &CancellationToken) {
+pub(super) fn start_periodic_work(tasks: &TaskTracker, rooms: &Rooms, stop: &CancellationToken) {
     for task in rooms.served.iter().filter_map(|room| room.serving(stop.clone())) {
         tasks.spawn(task);
     }
@@ -84,7 +84,7 @@ async fn last_of_room(room: &Arc<dyn ServedRoom>) {
 async fn last_cursors(rooms: &Rooms) {
     let words = async {
         rooms.cursors.flush().await?;
-        if rooms.log.shared() { rooms.cursors.sign_off().await } else { Ok::<_, Fault>(()) }
+        if rooms.log.shared() { rooms.cursors.end_lease().await } else { Ok::<_, Fault>(()) }
     };
     match timeout(LAST_WRITES, words).await {
         Ok(Ok(())) => {}

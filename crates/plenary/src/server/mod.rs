@@ -105,7 +105,7 @@ impl Server {
             metrics_open: settings.metrics_open,
             metrics: &metrics,
             stop: &stop,
-            mcp: surface::OfMcp {
+            mcp: surface::McpSettings {
                 fixture: settings.mcp_fixture,
                 authorization_server: settings.issuers.authorization_url().map(str::to_owned),
                 sessions_per_owner_max: settings.quota.mcp_sessions_per_owner_max(),
@@ -115,7 +115,7 @@ impl Server {
         };
         let (router, mcp) = surface::router(&rooms, around)?;
         tasks.spawn(mcp.running());
-        background::keep_going(&tasks, &rooms, &stop);
+        background::start_periodic_work(&tasks, &rooms, &stop);
         let serve_stop = stop.clone();
         let serving =
             tokio::spawn(async move { listener.known_as(origin).serve(router, &metrics, serve_stop).await });

@@ -9,7 +9,7 @@ use plenary_blobs::{BlobCheck, Blobs, Fault as BlobFault};
 use plenary_channels::Channels;
 use plenary_console::Console;
 use plenary_context::Context;
-use plenary_log::{Change, Charge, Fault, Looks, StoredEvent, Usage};
+use plenary_log::{AuditVisitor, Change, Charge, Fault, StoredEvent, Usage};
 use plenary_requests::Requests;
 use plenary_runs::Recount as RunsRecount;
 use plenary_sessions::{Sessions, files::FileNews};
@@ -113,7 +113,7 @@ impl Recount {
     }
 }
 
-impl Looks for Recount {
+impl AuditVisitor for Recount {
     fn event(&mut self, event: &StoredEvent) {
         self.is_damaged |= self.note_file(event).is_err();
         match self.charge(event) {

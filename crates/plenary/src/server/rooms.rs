@@ -12,7 +12,7 @@ use plenary_console::{Console, RoomReaders};
 use plenary_context::{Context, Indexes};
 use plenary_engine::SystemClock;
 use plenary_frames::Frames;
-use plenary_hosts::connected::Door;
+use plenary_hosts::connected::AttachState;
 use plenary_hub::{Cursors, Presence};
 use plenary_inbox::Inbox;
 use plenary_issuers::{Issuer, Issuers};
@@ -55,7 +55,7 @@ const ROOMS: &[Entry] = &[
     Entry { about: Context::about, served: |built| Arc::new(built.context.clone()) },
     Entry { about: Runs::about, served: |built| Arc::new(built.runs.clone()) },
     Entry { about: Requests::about, served: |built| Arc::new(built.requests.clone()) },
-    Entry { about: Door::about, served: |built| Arc::new(built.door.clone()) },
+    Entry { about: AttachState::about, served: |built| Arc::new(built.door.clone()) },
     Entry { about: Notify::about, served: |built| Arc::new(built.notify.clone()) },
     Entry { about: Sources::about, served: |built| Arc::new(built.sources.clone()) },
     Entry { about: Console::about, served: |built| Arc::new(built.console.clone()) },
@@ -82,7 +82,7 @@ struct BuiltRooms {
     runs: Runs,
     requests: Requests,
     notify: Notify,
-    door: Door,
+    door: AttachState,
     sources: Sources,
     participation: Participation,
     console: Console,
@@ -145,7 +145,7 @@ impl Rooms {
         let runs = Runs::new(l, c, a, cursors.clone(), blobs, (registry, quotas), telemetry.spans());
         let (carrying, attaching) = (settings.attaching.clone(), settings.attaching.clone());
         runs.welcome(limits, move |handle, introduction| carrying.runner(handle, introduction));
-        let door = Door { attaching, accounts: accounts.clone(), runs: runs.clone() };
+        let door = AttachState { attaching, accounts: accounts.clone(), runs: runs.clone() };
         let (l, a, s, r) = (log.clone(), accounts.clone(), sessions.clone(), runs.clone());
         let participation = Participation::new(l, a, s.clone(), r.clone(), cursors.clone(), (how, part));
         let sources = Sources::new(log.clone(), accounts.clone(), requests.clone(), (s, context.clone(), r));

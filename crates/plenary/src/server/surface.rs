@@ -119,7 +119,7 @@ const MCP_EXAMPLES: &[Example] =
     &[("mcp.post", || json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}))];
 
 /// The settings of the Model Context Protocol server.
-pub(super) struct OfMcp {
+pub(super) struct McpSettings {
     pub(super) fixture: bool,
     /// The issuer of access tokens, if it is not this server.
     pub(super) authorization_server: Option<String>,
@@ -132,7 +132,7 @@ pub(super) struct SurfaceInputs<'a> {
     pub(super) metrics_open: bool,
     pub(super) metrics: &'a Metrics,
     pub(super) stop: &'a CancellationToken,
-    pub(super) mcp: OfMcp,
+    pub(super) mcp: McpSettings,
     /// The server's ports: its own, and the one of its public URL.
     pub(super) ports: Vec<u16>,
     /// The tools of the models that this server runs.

@@ -45,7 +45,7 @@ async fn counted(rooms: &Rooms) -> Result<HashMap<String, Change>, Fault> {
         }
         after = until;
         for event in &events {
-            let counted = Fault::past_damage(of(rooms, event).await, "a damaged event is not counted")?;
+            let counted = Fault::skip_corrupt(of(rooms, event).await, "a damaged event is not counted")?;
             if let Some(charge) = counted.flatten() {
                 let sum = sums.entry(charge.account.clone()).or_default();
                 *sum = sum.plus(&charge);

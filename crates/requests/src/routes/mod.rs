@@ -21,7 +21,7 @@ use plenary_kernel::{AskId, Refusal};
 use plenary_room::{fault_refusal, house_error};
 
 use crate::{
-    Requests, decide::Rejection, reading::RequestReading, refusals::RequestRefusal, requests::NotDone,
+    Requests, decide::Rejection, reading::RequestReading, refusals::RequestRefusal, requests::CommandError,
     wire::RequestView,
 };
 
@@ -99,7 +99,7 @@ async fn now(requests: &Requests, principal: &Principal, id: &AskId) -> Result<R
 }
 
 /// A refusal, with the final answer if another person was faster.
-async fn not_done(requests: &Requests, who: &TokenOwner, id: &AskId, error: NotDone) -> RequestRefusal {
+async fn not_done(requests: &Requests, who: &TokenOwner, id: &AskId, error: CommandError) -> RequestRefusal {
     use plenary_engine::ExecuteError;
     let has_answer =
         matches!(&error, ExecuteError::Rejected(Rejection::AlreadyAnswered | Rejection::Expired));

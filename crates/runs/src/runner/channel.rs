@@ -1,4 +1,4 @@
-//! The two ends of a run, `Run` for the runner and `Ears` for the receiver. Bounded in both directions.
+//! The two ends of a run, `Run` for the runner and `RunReceiver` for the receiver. Bounded in both directions.
 //! Must not know: the receiver, or its use of the output.
 
 use std::sync::{
@@ -18,7 +18,7 @@ use crate::limits::{
 
 /// Why an event was not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotTaken {
+pub enum EmitError {
     /// The run is over: canceled, past a limit, or the server stops. Further output is ignored.
     #[error("the run is over")]
     Over,
@@ -50,7 +50,7 @@ impl Run {
     ///
     /// # Errors
     /// If the event was not accepted.
-    pub async fn emit(&self, event: Event) -> Result<(), NotTaken> {
+    pub async fn emit(&self, event: Event) -> Result<(), EmitError> {
         self.output.emit(event).await
     }
 
@@ -68,7 +68,7 @@ impl Run {
     ///
     /// # Errors
     /// If the question was not accepted.
-    pub async fn await_input(&mut self, request_keys: &Map<String, Value>) -> Result<RunSignal, NotTaken> {
+    pub async fn await_input(&mut self, request_keys: &Map<String, Value>) -> Result<RunSignal, EmitError> {
         self.output.emit(Event::wait_for_input(request_keys)).await?;
         Ok(self.input.wait().await)
     }
@@ -105,12 +105,12 @@ impl Output {
     ///
     /// # Errors
     /// If the event was not accepted.
-    pub async fn emit(&self, event: Event) -> Result<(), NotTaken> {
+    pub async fn emit(&self, event: Event) -> Result<(), EmitError> {
         let artifact = event.artifact.as_ref().map_or(0, bytes::Bytes::len);
         if event.members.len() > EVENT_OCTETS_MAX || artifact > ARTIFACT_OCTETS_MAX {
-            return Err(NotTaken::TooLarge);
+            return Err(EmitError::TooLarge);
         }
-        let place = self.events.reserve().await.map_err(|_| NotTaken::Over)?;
+        let place = self.events.reserve().await.map_err(|_| EmitError::Over)?;
         // Counted together with its place in the queue, so that a delta knows the number of events before it.
         self.said.fetch_add(1, Ordering::AcqRel);
         place.send(event);
@@ -185,18 +185,18 @@ pub enum ReceivedOutput {
 
 /// The receiver's end of a run: held by the room, by a host of the agent, or by a test of a runner.
 #[derive(Debug)]
-pub struct Ears {
+pub struct RunReceiver {
     pub(crate) events: mpsc::Receiver<Event>,
     pub(crate) deltas: mpsc::Receiver<Delta>,
     answers: mpsc::Sender<Map<String, Value>>,
     canceled: watch::Sender<bool>,
-    /// The number of events that [`Ears::next`] returned.
+    /// The number of events that [`RunReceiver::next`] returned.
     heard: u64,
     /// A delta that arrived before the events that it follows.
     early: Option<Delta>,
 }
 
-impl Ears {
+impl RunReceiver {
     /// The next event or piece of text, in the order of emission; `None` once the runner has dropped its run and
     /// everything was returned. Cancel-safe. Not to be mixed with the two methods below.
     pub async fn next(&mut self) -> Option<ReceivedOutput> {
@@ -246,12 +246,12 @@ impl Ears {
 
 /// Both ends of a run.
 #[must_use]
-pub fn run_of(request: Arc<RunRequest>, recall: Arc<dyn Recall>) -> (Run, Ears) {
+pub fn run_of(request: Arc<RunRequest>, recall: Arc<dyn Recall>) -> (Run, RunReceiver) {
     let (events, said) = mpsc::channel(EVENTS_WAITING_MAX);
     let (deltas, shown) = mpsc::channel(DELTAS_WAITING_MAX);
     let (answers, answered) = mpsc::channel(ANSWERS_WAITING_MAX);
     let (cancel, canceled) = watch::channel(false);
     let output = Output { request, events, deltas, said: Arc::default(), recall };
     let run = Run { output, input: Input { answers: answered, canceled } };
-    (run, Ears { events: said, deltas: shown, answers, canceled: cancel, heard: 0, early: None })
+    (run, RunReceiver { events: said, deltas: shown, answers, canceled: cancel, heard: 0, early: None })
 }

@@ -16,9 +16,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use channel::{Delta, Ears, Input, NotTaken, Output, ReceivedOutput, Run, RunSignal, run_of};
+pub use channel::{Delta, EmitError, Input, Output, ReceivedOutput, Run, RunReceiver, RunSignal, run_of};
 pub use request::RunRequest;
-pub use said::{ELICITATION, Event, EventKind, NotAnEvent, ProgramMessage, Role};
+pub use said::{ELICITATION, Event, EventKind, InvalidEvent, ProgramMessage, Role};
 
 use crate::id::{RunId, ThreadId};
 

@@ -123,7 +123,7 @@ pub enum Role {
 
 /// Why an object is not a valid event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotAnEvent {
+pub enum InvalidEvent {
     /// It is not a JSON object.
     #[error("not a JSON object")]
     NotAnObject,
@@ -158,22 +158,22 @@ impl Event {
     ///
     /// # Errors
     /// If a required member is missing, or the event is too large.
-    pub fn new(kind: EventKind, members: &Map<String, Value>) -> Result<Self, NotAnEvent> {
-        let json = serde_json::to_string(members).map_err(|_| NotAnEvent::NotAnObject)?;
-        Self::read(kind, &Members::read(json.as_bytes()).map_err(|_| NotAnEvent::NotAnObject)?)
+    pub fn new(kind: EventKind, members: &Map<String, Value>) -> Result<Self, InvalidEvent> {
+        let json = serde_json::to_string(members).map_err(|_| InvalidEvent::NotAnObject)?;
+        Self::read(kind, &Members::read(json.as_bytes()).map_err(|_| InvalidEvent::NotAnObject)?)
     }
 
-    fn read(kind: EventKind, members: &Members<'_>) -> Result<Self, NotAnEvent> {
+    fn read(kind: EventKind, members: &Members<'_>) -> Result<Self, InvalidEvent> {
         for (name, is_object) in kind.members() {
             let fits =
                 if *is_object { members.is_object(name) } else { matches!(members.text(name), Ok(Some(_))) };
             if !fits {
-                return Err(NotAnEvent::Member(name));
+                return Err(InvalidEvent::Member(name));
             }
         }
         let members = members.line(&artifact_id(kind, members), BASE);
         if members.len() > EVENT_OCTETS_MAX {
-            return Err(NotAnEvent::TooLarge(members.len()));
+            return Err(InvalidEvent::TooLarge(members.len()));
         }
         Ok(Self { kind, role: kind.role(), deeper: 0, members, artifact: None })
     }
@@ -314,7 +314,7 @@ fn member_text(members: &Members<'_>, name: &'static str) -> Option<String> {
 }
 
 /// The error of a run whose end has no valid reason.
-fn odd_reason(reason: Option<&str>, why: Option<String>) -> String {
+fn invalid_reason(reason: Option<&str>, why: Option<String>) -> String {
     let reason = reason.map_or_else(
         || "no finish_reason".into(),
         |reason| {
@@ -343,14 +343,14 @@ impl ProgramMessage {
     ///
     /// # Errors
     /// If it is not a valid event.
-    pub fn read(json: &[u8]) -> Result<Self, NotAnEvent> {
-        let members = Members::read(json).map_err(|_| NotAnEvent::NotAnObject)?;
-        let name = members.text("type").ok().flatten().ok_or(NotAnEvent::UnknownType)?;
+    pub fn read(json: &[u8]) -> Result<Self, InvalidEvent> {
+        let members = Members::read(json).map_err(|_| InvalidEvent::NotAnObject)?;
+        let name = members.text("type").ok().flatten().ok_or(InvalidEvent::UnknownType)?;
         match name.as_str() {
             "RunStarted" => Ok(Self::Started),
             "RunCompleted" => Self::ended(&members),
             name => {
-                let kind = EventKind::named(name).ok_or(NotAnEvent::UnknownType)?;
+                let kind = EventKind::named(name).ok_or(InvalidEvent::UnknownType)?;
                 let event = Event::read(kind, &members)?;
                 let role = members.get("role").and_then(|role| serde_json::from_str(role.get()).ok());
                 Ok(Self::Event(Event { role: role.unwrap_or(event.role), ..event }))
@@ -358,7 +358,7 @@ impl ProgramMessage {
         }
     }
 
-    fn ended(members: &Members<'_>) -> Result<Self, NotAnEvent> {
+    fn ended(members: &Members<'_>) -> Result<Self, InvalidEvent> {
         let (result, mut why) = (member_text(members, "result"), member_text(members, "error"));
         let reason = member_text(members, "finish_reason");
         // A program that ends its run does nothing more, so an invalid end also ends the run.
@@ -373,13 +373,13 @@ impl ProgramMessage {
             Some("error" | "rejected") => FinishReason::Error,
             Some("canceled") => FinishReason::Canceled,
             other => {
-                why = Some(odd_reason(other, why));
+                why = Some(invalid_reason(other, why));
                 FinishReason::Error
             }
         };
         let octets = result.as_ref().map_or(0, String::len) + why.as_ref().map_or(0, String::len);
         if octets > EVENT_OCTETS_MAX {
-            return Err(NotAnEvent::TooLarge(octets));
+            return Err(InvalidEvent::TooLarge(octets));
         }
         Ok(Self::Ended(RunEnd { finish_reason, result, why, rejected }))
     }

@@ -7,8 +7,8 @@ use plenary_log::Fault;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Ears, Event, EventKind, FinishReason, NotAnEvent, NotTaken, ProgramMessage, Recall, ReceivedOutput, Role,
-    Run, RunEnd, RunRequest, RunSignal, Turn, run_of,
+    EmitError, Event, EventKind, FinishReason, InvalidEvent, ProgramMessage, Recall, ReceivedOutput, Role,
+    Run, RunEnd, RunReceiver, RunRequest, RunSignal, Turn, run_of,
 };
 use crate::{
     id::{RunId, ThreadId},
@@ -45,7 +45,7 @@ fn request(body: &str) -> RunRequest {
     }
 }
 
-fn both() -> (Run, Ears) {
+fn both() -> (Run, RunReceiver) {
     run_of(Arc::new(request("{}")), Arc::new(NoTurns))
 }
 
@@ -81,13 +81,13 @@ fn sc_24_events_have_the_members_of_their_type_and_keep_further_ones() {
         object(&json!({"function_name": "f", "args": {"a": 1}, "tool_call_id": "c"}))
     );
     for (json, why) in [
-        (json!({"type": "TextOutput"}), NotAnEvent::Member("content")),
-        (json!({"type": "TextOutput", "content": 1}), NotAnEvent::Member("content")),
-        (json!({"type": "ToolCall", "function_name": "f", "args": "x"}), NotAnEvent::Member("args")),
-        (json!({"type": "WaitForInput"}), NotAnEvent::Member("request_keys")),
-        (json!({"type": "Made-up"}), NotAnEvent::UnknownType),
-        (json!({"content": "x"}), NotAnEvent::UnknownType),
-        (json!([1]), NotAnEvent::NotAnObject),
+        (json!({"type": "TextOutput"}), InvalidEvent::Member("content")),
+        (json!({"type": "TextOutput", "content": 1}), InvalidEvent::Member("content")),
+        (json!({"type": "ToolCall", "function_name": "f", "args": "x"}), InvalidEvent::Member("args")),
+        (json!({"type": "WaitForInput"}), InvalidEvent::Member("request_keys")),
+        (json!({"type": "Made-up"}), InvalidEvent::UnknownType),
+        (json!({"content": "x"}), InvalidEvent::UnknownType),
+        (json!([1]), InvalidEvent::NotAnObject),
     ] {
         assert_eq!(said(json.clone()), Err(why), "{json}");
     }
@@ -116,7 +116,7 @@ fn sc_24_events_have_the_members_of_their_type_and_keep_further_ones() {
 fn an_event_past_its_limit_is_none() {
     let long = "x".repeat(EVENT_OCTETS_MAX);
     let members = object(&json!({"content": long}));
-    assert!(matches!(Event::new(EventKind::TextOutput, &members), Err(NotAnEvent::TooLarge(_))));
+    assert!(matches!(Event::new(EventKind::TextOutput, &members), Err(InvalidEvent::TooLarge(_))));
 }
 
 #[tokio::test]
@@ -130,7 +130,7 @@ async fn events_arrive_in_order_and_past_the_limit_the_runner_waits() {
     assert_eq!(ears.event().await.unwrap().content().as_deref(), Some("0"));
     one_more.await.unwrap();
     drop(ears);
-    assert_eq!(run.emit(Event::text("x")).await, Err(NotTaken::Over));
+    assert_eq!(run.emit(Event::text("x")).await, Err(EmitError::Over));
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn sc_47_an_artifact_past_its_limit_is_not_taken() {
     let (run, mut ears) = both();
     let artifact = |octets| Event::artifact("a.pdf", "application/pdf", vec![0; octets].into());
     run.emit(artifact(ARTIFACT_OCTETS_MAX)).await.unwrap();
-    assert_eq!(run.emit(artifact(ARTIFACT_OCTETS_MAX + 1)).await, Err(NotTaken::TooLarge));
+    assert_eq!(run.emit(artifact(ARTIFACT_OCTETS_MAX + 1)).await, Err(EmitError::TooLarge));
     let heard = ears.event().await.unwrap();
     assert_eq!(heard.members(), object(&json!({"name": "a.pdf", "mime_type": "application/pdf"})));
 }

@@ -96,7 +96,7 @@ async fn put(
     tokio::select! {
         biased;
         seen = waited(asking, &id, within) => seen,
-        text = at_client(asking, &message, &choices) => match asking.read(&WITHDRAW, &[&id], &[]).await {
+        text = ask_at_client(asking, &message, &choices) => match asking.read(&WITHDRAW, &[&id], &[]).await {
             Ok(_) => Ok(json!({"request_id": id, "state": "answered", "timed_out": false,
                 "answer": {"type": "respond", "text": text, "by": "client"}})),
             // Somebody has answered in the inbox meanwhile.
@@ -106,7 +106,7 @@ async fn put(
 }
 
 /// The answer of the person at the client. Never returns without an answer: a client may decline by itself.
-async fn at_client(asking: &ToolCaller, message: &str, choices: &[String]) -> String {
+async fn ask_at_client(asking: &ToolCaller, message: &str, choices: &[String]) -> String {
     let Some(person) = &asking.person else { return pending().await };
     let mut answer = json!({"type": "string", "title": "Answer", "minLength": 1});
     if !choices.is_empty() {

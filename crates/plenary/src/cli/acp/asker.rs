@@ -20,7 +20,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(200);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// The caller and the agent that it talks to.
-pub(super) struct Asker {
+pub(super) struct AgentCaller {
     pub(super) client: Client,
     pub(super) agent: AgentHandle,
     /// The caller's handle; `None` if the server does not say.
@@ -28,7 +28,7 @@ pub(super) struct Asker {
     has_reached: AtomicBool,
 }
 
-impl Asker {
+impl AgentCaller {
     pub(super) fn new(client: Client, agent: AgentHandle, me: Option<AgentHandle>) -> Self {
         let me = me.map_or_else(OnceCell::new, |me| OnceCell::new_with(Some(Some(me))));
         Self { client, agent, me, has_reached: AtomicBool::new(false) }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    asker::{Asker, is_missing},
+    asker::{AgentCaller, is_missing},
     editor::Editor,
     fault::Fault,
     sessions::Session,
@@ -26,7 +26,7 @@ use super::{
 
 /// A session and its participants.
 pub(super) struct Conversation {
-    pub(super) asker: Arc<Asker>,
+    pub(super) asker: Arc<AgentCaller>,
     pub(super) editor: Arc<Editor>,
     pub(super) session: Arc<Session>,
     pub(super) id: SessionId,
@@ -42,7 +42,7 @@ struct Progress {
 
 impl Conversation {
     /// Opens a session with the agent.
-    pub(super) async fn begin(asker: &Asker) -> Result<SessionId, Fault> {
+    pub(super) async fn begin(asker: &AgentCaller) -> Result<SessionId, Fault> {
         let body = CreateSession {
             invite: vec![asker.agent.clone()],
             idempotency_key: Some(IdempotencyKey::random()),

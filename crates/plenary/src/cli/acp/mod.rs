@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tokio::{sync::mpsc, task::JoinSet, time::timeout};
 
 use self::{
-    asker::Asker,
+    asker::AgentCaller,
     editor::Editor,
     fault::{Answer, Fault},
     sessions::{Sessions, Turn},
@@ -65,7 +65,7 @@ pub(crate) async fn run(context: &Context, args: Acp) -> Result<(), Failure> {
     let (out, waiting) = mpsc::channel(LINES_WAITING_MAX);
     let writing = tokio::spawn(lines::write(waiting));
     let editor = Arc::new(Editor::new(out));
-    let asker = speaker.map(|client| Asker::new(client, args.agent, me));
+    let asker = speaker.map(|client| AgentCaller::new(client, args.agent, me));
     let served = serve(editor, asker).await;
     // Every sender is dropped by now, so the writer ends.
     let written = writing.await.map_err(|e| Failure::local(format!("writing failed: {e}")))?;
@@ -73,7 +73,7 @@ pub(crate) async fn run(context: &Context, args: Acp) -> Result<(), Failure> {
 }
 
 /// Reads lines until the input ends. Work on the server continues without the editor.
-async fn serve(editor: Arc<Editor>, asker: Result<Asker, String>) -> Result<(), Failure> {
+async fn serve(editor: Arc<Editor>, asker: Result<AgentCaller, String>) -> Result<(), Failure> {
     let sessions = Arc::new(Sessions::new(editor.clone(), asker));
     let mut lines = Lines::new();
     let mut tasks = JoinSet::new();

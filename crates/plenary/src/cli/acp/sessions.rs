@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    asker::Asker,
+    asker::AgentCaller,
     conversation::Conversation,
     editor::Editor,
     fault::{Answer, Fault},
@@ -82,12 +82,12 @@ impl Session {
 /// The open sessions.
 pub(super) struct Sessions {
     editor: Arc<Editor>,
-    asker: Result<Arc<Asker>, String>,
+    asker: Result<Arc<AgentCaller>, String>,
     open: Mutex<HashMap<String, Arc<Session>>>,
 }
 
 impl Sessions {
-    pub(super) fn new(editor: Arc<Editor>, asker: Result<Asker, String>) -> Self {
+    pub(super) fn new(editor: Arc<Editor>, asker: Result<AgentCaller, String>) -> Self {
         Self { editor, asker: asker.map(Arc::new), open: Mutex::default() }
     }
 
@@ -95,7 +95,7 @@ impl Sessions {
         &self.editor
     }
 
-    fn asker(&self) -> Result<&Arc<Asker>, Fault> {
+    fn asker(&self) -> Result<&Arc<AgentCaller>, Fault> {
         self.asker.as_ref().map_err(|why| Fault::new(ErrorCode::AuthRequired, why.as_str()))
     }
 
@@ -230,7 +230,7 @@ fn listed(id: &str, cwd: &str, title: Option<&str>, updated_at: &str) -> Value {
 
 /// One page of the agent's threads, and the cursor of the next page.
 async fn threads(
-    asker: &Asker,
+    asker: &AgentCaller,
     cursor: Option<&str>,
     cwd: &str,
 ) -> Result<(Vec<Value>, Option<String>), Fault> {
@@ -243,7 +243,7 @@ async fn threads(
 
 /// One page of the sessions with the agent, and the next cursor. A page may be empty: it is filtered from all sessions.
 async fn conversations(
-    asker: &Asker,
+    asker: &AgentCaller,
     cursor: Option<&str>,
     cwd: &str,
 ) -> Result<(Vec<Value>, Option<String>), Fault> {

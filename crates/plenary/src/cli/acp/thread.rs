@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    asker::{Asker, is_missing},
+    asker::{AgentCaller, is_missing},
     editor::{Editor, EditorRequest},
     fault::Fault,
     question::{Question, Reply},
@@ -34,7 +34,7 @@ pub(super) const CANCELLED: StopReason = "cancelled";
 
 /// A session and its participants.
 pub(super) struct ThreadSession {
-    pub(super) asker: Arc<Asker>,
+    pub(super) asker: Arc<AgentCaller>,
     pub(super) editor: Arc<Editor>,
     pub(super) session: Arc<Session>,
 }
@@ -144,7 +144,7 @@ impl ThreadSession {
                 break;
             }
         }
-        if let Some(run) = last { self.take_up(run).await } else { Ok(()) }
+        if let Some(run) = last { self.resume_last_run(run).await } else { Ok(()) }
     }
 
     #[expect(clippy::wildcard_enum_match_arm, reason = "other events change nothing")]
@@ -170,7 +170,7 @@ impl ThreadSession {
     }
 
     /// Continues to follow the last run of the thread.
-    async fn take_up(&self, run: String) -> Result<(), Fault> {
+    async fn resume_last_run(&self, run: String) -> Result<(), Fault> {
         let asker = &self.asker;
         let report = asker.call(|| asker.client.run_report(asker.name(), &run)).await?.value;
         match report.status {
@@ -244,7 +244,7 @@ impl FollowedRun<'_> {
             match signal {
                 None => return Ok(END_TURN),
                 Some(Signal::Opened | Signal::Keepalive) => {}
-                Some(Signal::Lost { .. }) => self.shown.tear(),
+                Some(Signal::Lost { .. }) => self.shown.mark_broken(),
                 Some(Signal::Unreadable(error)) => return Err(error.into()),
                 Some(Signal::Event(event)) => {
                     if let Some(reason) = self.event(&event).await? {
@@ -258,7 +258,7 @@ impl FollowedRun<'_> {
     /// Handles an event; returns the reason if the event ends the turn.
     #[expect(clippy::wildcard_enum_match_arm, reason = "other events are not shown")]
     async fn event(&mut self, event: &RunEvent) -> Result<Option<StopReason>, Fault> {
-        if event.id.is_some() && !self.still_asks().await {
+        if event.id.is_some() && !self.still_waits().await {
             // Somebody else answered the question, or the run is over.
             self.withdraw().await;
         }
@@ -280,7 +280,7 @@ impl FollowedRun<'_> {
     }
 
     /// Whether the run still waits for the question that the editor shows. Other events may arrive in the meantime.
-    async fn still_asks(&self) -> bool {
+    async fn still_waits(&self) -> bool {
         let Some(OpenQuestion { question, .. }) = &self.asked else { return false };
         let asker = &self.session.asker;
         let report = asker.call(|| asker.client.run_report(asker.name(), &question.run)).await;

@@ -43,7 +43,7 @@ fn finished(id: &str, status: &str, text: &str) -> Value {
 
 impl EditorView {
     /// Notes that the stream broke: later deltas may not continue the text that was shown.
-    pub(super) fn tear(&mut self) {
+    pub(super) fn mark_broken(&mut self) {
         self.is_torn = true;
     }
 
@@ -151,7 +151,7 @@ mod tests {
         let events = events.iter().enumerate().map(|(at, event)| {
             let mut event = event.clone();
             if event == "torn" {
-                shown.tear();
+                shown.mark_broken();
                 return Vec::new();
             }
             let base =

@@ -209,7 +209,7 @@ pub(super) async fn import(context: &Context, import: Import) -> Result<(), Fail
         } else {
             Box::new(BufReader::new(File::open(&src).map_err(|error| unusable(&src, &error))?))
         };
-        let contents = client.contents_beside(&beside(&src, ".blobs")).await?;
+        let contents = client.contents_index(&beside(&src, ".blobs")).await?;
         let mut report = client.import(source, &options, &mut tell).await?;
         if let Some(contents) = contents {
             report.contents = Some(client.restore_contents(&contents, dry_run, &mut tell).await?);

@@ -79,6 +79,6 @@ fn go(context: &Context, channel: &ChannelAddress) -> Result<(), Failure> {
         };
         return Err(Failure::usage(what, format!("{next}if the token is for {server}, add --url {server}")));
     }
-    context.go_to(server.clone());
+    context.use_server(server.clone());
     Ok(())
 }

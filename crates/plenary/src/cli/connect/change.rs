@@ -7,7 +7,7 @@ use super::{
     coding::CodingAgent,
     plan::{APPROVED, Entry, Form, OWN_MODULE, SERVER, is_ours, is_own_line},
 };
-use crate::cli::settings::{Document, Odd, Step, with_block, without_block};
+use crate::cli::settings::{Document, SettingsError, Step, with_block, without_block};
 
 /// A changed text.
 pub(crate) struct Edit {
@@ -21,7 +21,12 @@ pub(crate) struct Edit {
 const APPROVALS: &str = "approvals";
 
 /// Adds every entry. `known` lists what an earlier change created; any other entry with our name is rejected.
-pub(crate) fn put_in(agent: CodingAgent, text: &str, form: &Form, known: &[String]) -> Result<Edit, Odd> {
+pub(crate) fn put_in(
+    agent: CodingAgent,
+    text: &str,
+    form: &Form,
+    known: &[String],
+) -> Result<Edit, SettingsError> {
     let entries = match form {
         Form::Toml(block) => {
             // Without our record, an approved tool is the coding agent's own setting.
@@ -32,7 +37,7 @@ pub(crate) fn put_in(agent: CodingAgent, text: &str, form: &Form, known: &[Strin
         }
         Form::Own(own) => {
             if !text.trim().is_empty() && !text.starts_with(OWN_MODULE) {
-                return Err(Odd("it is not a file of Plenary".to_owned()));
+                return Err(SettingsError("it is not a file of Plenary".to_owned()));
             }
             return Ok(Edit { text: own.clone(), made: Vec::new() });
         }
@@ -50,7 +55,7 @@ pub(crate) fn put_in(agent: CodingAgent, text: &str, form: &Form, known: &[Strin
                 Some(there) if there == *value => {}
                 Some(_) => {
                     let way = path.join("/");
-                    return Err(Odd(format!("`{way}` already exists with another value")));
+                    return Err(SettingsError(format!("`{way}` already exists with another value")));
                 }
                 None => made.extend(document.put(path, value)?),
             },
@@ -67,7 +72,12 @@ pub(crate) fn put_in(agent: CodingAgent, text: &str, form: &Form, known: &[Strin
 }
 
 /// Removes our entries, and the members created for them that are empty now.
-pub(crate) fn take_out(agent: CodingAgent, text: &str, form: &Form, made: &[String]) -> Result<String, Odd> {
+pub(crate) fn take_out(
+    agent: CodingAgent,
+    text: &str,
+    form: &Form,
+    made: &[String],
+) -> Result<String, SettingsError> {
     let entries = match form {
         Form::Toml(_) => return Ok(without_block(text)),
         Form::Own(_) if text.starts_with(OWN_MODULE) => return Ok(String::new()),

@@ -121,7 +121,7 @@ fn a_second_time_changes_nothing_and_a_move_is_followed() {
 fn what_the_person_has_by_our_name_stays_and_is_named() {
     let theirs = r#"{"mcpServers": {"plenary": {"command": "other"}}}"#;
     let (_, form) = forms(CodingAgent::Claude, Scope::Project, &program()).swap_remove(0);
-    let Err(Odd(why)) = put_in(CodingAgent::Claude, theirs, &form, &[]) else { panic!() };
+    let Err(SettingsError(why)) = put_in(CodingAgent::Claude, theirs, &form, &[]) else { panic!() };
     assert!(why.contains("mcpServers/plenary"), "{why}");
     let same = put_in(CodingAgent::Claude, "", &form, &[]).unwrap().text;
     let kept = put_in(CodingAgent::Claude, &same, &form, &[]).unwrap();

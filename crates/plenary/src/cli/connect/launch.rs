@@ -366,7 +366,7 @@ fn linked_home(
     let users = users
         .or_else(|| Places { directory: &own, around: &context.around }.home())
         .ok_or_else(|| Failure::local_with("there is no home directory for its settings", "set HOME"))?;
-    linked_home::furnish(&own, &users, &json_of(planned)).map_err(|error| {
+    linked_home::set_up_home(&own, &users, &json_of(planned)).map_err(|error| {
         Failure::local_with(
             format!("{} cannot get a home of links in {}: {error}", coding.title(), own.display()),
             format!("check that you may write there, or run `plenary connect {}` instead", coding.as_str()),

@@ -33,7 +33,7 @@ const IN_HOME: [&str; 2] = [".agents", ".env"];
 const UNFINISHED: [&str; 2] = ["tmp", "lock"];
 
 /// Creates or renews the home: links to all of the user's files, and the extension with these settings.
-pub(super) fn furnish(own: &Path, users: &Path, settings: &Value) -> Result<()> {
+pub(super) fn set_up_home(own: &Path, users: &Path, settings: &Value) -> Result<()> {
     let (ours, theirs) = (own.join(SETTINGS), users.join(SETTINGS));
     for name in MADE_AT_START {
         fs::create_dir_all(theirs.join(name))?;
@@ -171,7 +171,7 @@ mod tests {
         fs::create_dir_all(theirs.join("policies")).unwrap();
         fs::write(theirs.join("policies/mine.toml"), "mine").unwrap();
         fs::write(theirs.join("settings.json"), "{/* mine */}").unwrap();
-        furnish(&own, &users, &settings(true)).unwrap();
+        set_up_home(&own, &users, &settings(true)).unwrap();
         let ours = own.join(SETTINGS);
         assert_eq!(text(&ours.join("settings.json")), "{/* mine */}");
         assert_eq!(text(&ours.join("policies/mine.toml")), "mine");
@@ -183,7 +183,7 @@ mod tests {
         assert!(
             !theirs.join("extensions/plenary").exists() && !theirs.join("policies/plenary.toml").exists()
         );
-        furnish(&own, &users, &settings(false)).unwrap();
+        set_up_home(&own, &users, &settings(false)).unwrap();
         assert!(!ours.join("policies/plenary.toml").exists(), "it is asked for each call again");
     }
 
@@ -191,7 +191,7 @@ mod tests {
     fn what_a_program_writes_is_the_users() {
         let root = tempfile::tempdir().unwrap();
         let (own, users) = (root.path().join("own"), root.path().join("user"));
-        furnish(&own, &users, &settings(true)).unwrap();
+        set_up_home(&own, &users, &settings(true)).unwrap();
         let (ours, theirs) = (own.join(SETTINGS), users.join(SETTINGS));
         // Through a link, at once.
         fs::write(ours.join("oauth_creds.json"), "key").unwrap();
@@ -200,14 +200,14 @@ mod tests {
         fs::create_dir(ours.join("extensions/new")).unwrap();
         fs::write(ours.join("policies/auto-saved.toml"), "rule").unwrap();
         fs::write(ours.join("projects.json.1.tmp"), "half").unwrap();
-        furnish(&own, &users, &settings(true)).unwrap();
+        set_up_home(&own, &users, &settings(true)).unwrap();
         assert!(theirs.join("extensions/new").is_dir());
         assert_eq!(text(&theirs.join("policies/auto-saved.toml")), "rule");
         assert!(fs::symlink_metadata(ours.join("policies/auto-saved.toml")).unwrap().is_symlink());
         assert!(!theirs.join("projects.json.1.tmp").exists());
         // What the user took away is gone here too.
         fs::remove_file(theirs.join("policies/auto-saved.toml")).unwrap();
-        furnish(&own, &users, &settings(true)).unwrap();
+        set_up_home(&own, &users, &settings(true)).unwrap();
         assert!(fs::symlink_metadata(ours.join("policies/auto-saved.toml")).is_err());
     }
 }

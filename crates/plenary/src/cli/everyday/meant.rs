@@ -37,7 +37,7 @@ pub(super) async fn unreached(client: &Client, error: Error, to: &[AgentHandle])
 }
 
 /// The reachable agents with a handle similar to the text, if no handle contains it.
-pub(super) async fn called_like(client: &Client, text: &str) -> Vec<AgentHandle> {
+pub(super) async fn similar_handles(client: &Client, text: &str) -> Vec<AgentHandle> {
     let reach = reach(client).await;
     named_like(text, &reach).into_iter().cloned().collect()
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use plenary_client::{frames::now, me::WhoPage};
 use plenary_kernel::{AgentHandle, TimestampMs};
 
-use super::meant::called_like;
+use super::meant::similar_handles;
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Table, clean, span, utc},
@@ -69,7 +69,7 @@ pub(crate) async fn who(context: &Context, args: WhoArgs) -> Result<(), Failure>
         }
     };
     if let Some(text) = query.filter(|_| !is_found && !context.out.is_json()) {
-        let meant = called_like(&client, text).await;
+        let meant = similar_handles(&client, text).await;
         if !meant.is_empty() {
             let meant: Vec<_> = meant.iter().map(AgentHandle::as_str).collect();
             nobody.push_str(&format!("; did you mean {}?", meant.join(" or ")));

@@ -145,7 +145,7 @@ pub(super) fn reach(sessions: u64) -> String {
 }
 
 /// A note on what to do if the frame reached nobody.
-pub(super) fn nobody_listens(context: &Context, sessions: u64) {
+pub(super) fn note_no_listener(context: &Context, sessions: u64) {
     if sessions == 0 && !context.out.is_json() {
         context.out.note(
             "next: listen in another terminal with `plenary frame listen`, list the listeners with `plenary frame roster`, \
@@ -157,7 +157,7 @@ pub(super) fn nobody_listens(context: &Context, sessions: u64) {
 /// Reports that the frame was sent, and how many sessions it reached.
 pub(super) fn report(context: &Context, reply: &Reply<FrameReceipt>) -> Result<(), Failure> {
     context.answer(reply, |emitted| Ok(context.out.line(&reach(emitted.delivered_count))?))?;
-    nobody_listens(context, reply.delivered_count);
+    note_no_listener(context, reply.delivered_count);
     Ok(())
 }
 

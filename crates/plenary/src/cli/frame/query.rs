@@ -10,7 +10,7 @@ use plenary_client::frames::{
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    composing::{FrameArgs, answer_with, nobody_listens, reach, report, whole_ms},
+    composing::{FrameArgs, answer_with, note_no_listener, reach, report, whole_ms},
     recent::recent,
     seat::{SeatArgs, Speaker},
     telling::{some, spoken},
@@ -104,7 +104,7 @@ pub(super) async fn ask(context: &Context, args: Ask) -> Result<(), Failure> {
         let wait = args.timeout.as_secs_f32();
         let reached = reach(reply.delivered_count);
         context.out.note(&format!("asked as {query_id}; {reached}; collecting answers for {wait} s"));
-        nobody_listens(context, reply.delivered_count);
+        note_no_listener(context, reply.delivered_count);
     }
     let until = Instant::now() + args.timeout;
     let wanted = args.answers.unwrap_or(u32::MAX);

@@ -92,6 +92,6 @@ pub(super) fn notice(event: &Event, text: &str) -> Option<Value> {
 }
 
 /// Whether the coding agent reads any answer at this moment.
-pub(super) fn is_heard(event: &Event) -> bool {
+pub(super) fn takes_answer(event: &Event) -> bool {
     answer(event, "").is_some()
 }

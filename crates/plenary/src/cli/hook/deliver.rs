@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    answer::{is_heard, notice},
+    answer::{notice, takes_answer},
     event::{Event, Moment, STOPS_MAX},
     inbox::{self, FittedText, ITEMS_MAX, fitted},
     invitations::{self, Invitation},
@@ -53,15 +53,15 @@ pub(super) async fn run(
     let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
     if !peek {
         if let Err(untold) = tell(event, &client, answered).await {
-            if untold.is_away && is_heard(event) && somebody_reads() {
-                say_away(event, &client, &turn)?;
+            if untold.is_away && takes_answer(event) && somebody_reads() {
+                notify_server_away(event, &client, &turn)?;
             }
             return Err(untold.why);
         }
         watch::begin(context, event, handle, &turn);
         queue::begin(context, event, handle, &turn);
     }
-    if !is_heard(event) || event.broken_off || !somebody_reads() {
+    if !takes_answer(event) || event.broken_off || !somebody_reads() {
         return Ok(());
     }
     if event.moment == Moment::Prompt && !event.own_word && !peek {
@@ -98,29 +98,29 @@ pub(super) async fn run(
 
 /// Reports the moment to the server: earlier output is in the model's context now, or never will be. If the server does
 /// not accept the report, its inbox still works.
-pub(super) async fn tell(event: &Event, client: &Client, until: Instant) -> Result<(), Untold> {
+pub(super) async fn tell(event: &Event, client: &Client, until: Instant) -> Result<(), ReportFailure> {
     let told = timeout_at(until, client.session_moment(event.coding_session(), event.moment.as_str())).await;
-    let late = |_| Untold { why: "the server did not answer in time".to_owned(), is_away: false };
+    let late = |_| ReportFailure { why: "the server did not answer in time".to_owned(), is_away: false };
     match told.map_err(late)? {
         Ok(_) | Err(Error::Refused(_)) => Ok(()),
         Err(error) => {
             // A slow or failing server may have received the report.
             let is_away = matches!(&error, Error::Network(fault)
                 if matches!(fault.kind, FaultKind::Refused | FaultKind::Unreachable | FaultKind::Resolve));
-            Err(Untold { why: journal::words(&error.into()), is_away })
+            Err(ReportFailure { why: journal::words(&error.into()), is_away })
         }
     }
 }
 
 /// A failed report to the server.
-pub(super) struct Untold {
+pub(super) struct ReportFailure {
     pub(super) why: String,
     /// Whether no server answers.
     is_away: bool,
 }
 
 /// Tells the user once.
-fn say_away(event: &Event, client: &Client, turn: &Turn) -> Result<(), String> {
+fn notify_server_away(event: &Event, client: &Client, turn: &Turn) -> Result<(), String> {
     let text = format!(
         "Plenary: no server answers at {}. Messages wait there, and nothing is lost. Start it with `plenary serve`; \
          `plenary doctor` shows more.",
@@ -133,7 +133,7 @@ fn say_away(event: &Event, client: &Client, turn: &Turn) -> Result<(), String> {
 }
 
 /// Tells the user that no server answers, so the directory's agent cannot be created.
-pub(super) fn say_unmade(event: &Event) -> Result<(), String> {
+pub(super) fn notify_agent_missing(event: &Event) -> Result<(), String> {
     let text = "Plenary: no server answers, so this directory has no agent yet. Start it with `plenary serve`; the agent is made at \
                 your next prompt.";
     notice(event, text).map_or(Ok(()), |notice| say(&notice))

@@ -18,14 +18,14 @@ use tokio::{
 const AT_ONCE: Duration = Duration::from_millis(1);
 
 /// The reading end of a pipe or socket.
-pub(super) enum Ear {
+pub(super) enum StderrReader {
     Pipe(Sender),
     Socket(UnixStream),
     /// A file or a terminal, which cannot be checked.
     Other,
 }
 
-impl Ear {
+impl StderrReader {
     /// The reading end of this process's standard error.
     pub(super) fn of_stderr() -> Self {
         Self::of(&io::stderr()).unwrap_or(Self::Other)

@@ -170,7 +170,7 @@ pub(crate) fn session_in(kept: &Path, program: u32) -> Option<String> {
 }
 
 /// The file of an agent's state.
-pub(crate) fn kept_in(around: &Surroundings, handle: &AgentHandle) -> Option<PathBuf> {
+pub(crate) fn state_file_of(around: &Surroundings, handle: &AgentHandle) -> Option<PathBuf> {
     let state = paths::state_dir(&|name| around.var(name))?;
     Some(state.join("hooks").join(format!("{}.json", handle.as_str().trim_start_matches('@'))))
 }
@@ -183,7 +183,7 @@ pub(super) fn is_watched_by(
     session: &str,
     process: u32,
 ) -> bool {
-    let Some(Ok(text)) = kept_in(around, handle).map(fs::read) else { return false };
+    let Some(Ok(text)) = state_file_of(around, handle).map(fs::read) else { return false };
     let counts: Counts = serde_json::from_slice(&text).unwrap_or_default();
     let wanted = format!("watches {session}");
     counts.0.iter().find(|(name, _)| *name == wanted).is_none_or(|(_, known)| *known == process)
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(turn.load(), Counts::default());
         turn.set_watches("s", 8, 70).unwrap();
         turn.set_watches("after a restart", 9, 70).unwrap();
-        let session_in = |agent, program| session_in(&kept_in(&around, agent).unwrap(), program);
+        let session_in = |agent, program| session_in(&state_file_of(&around, agent).unwrap(), program);
         assert_eq!(session_in(&a, 70).as_deref(), Some("after a restart"));
         assert_eq!((session_in(&a, 71), session_in(&b, 70)), (None, None));
         turn.set_waits("s", 7).unwrap();

@@ -39,7 +39,7 @@ pub(crate) use event::STOPS_MAX;
 pub(crate) use event::{ELICITATION, PERMISSION, WAIT};
 use event::{Event, Moment};
 pub(crate) use journal::{file as journal_file, words};
-pub(crate) use kept::{kept_in, session_in};
+pub(crate) use kept::{session_in, state_file_of};
 pub(crate) use program::{Program, around as program_around};
 pub(crate) use queue::WAKE_VAR;
 pub(crate) use waiting::{WAIT_SECONDS, WOKEN};
@@ -98,7 +98,7 @@ pub(crate) fn run(context: &Context, args: &Hook) -> bool {
 /// Whether a coding agent takes text at one of its events.
 pub(crate) fn speaks_at(coding: CodingAgent, event: &str) -> bool {
     event::read(b"", Some(coding.tool().own_event(event)), Some(coding.as_str()))
-        .is_ok_and(|event| answer::is_heard(&event))
+        .is_ok_and(|event| answer::takes_answer(&event))
 }
 
 /// Records why a hook could not start.
@@ -211,7 +211,7 @@ fn first_use(context: &Context, event: &Event, directory: &Path) -> Result<Optio
         if let Err(Failure::Call(Error::Network(_))) = &made
             && event.moment == Moment::Start
         {
-            deliver::say_unmade(event)?;
+            deliver::notify_agent_missing(event)?;
         }
         made.map_err(|failure| words(&failure))
     })

@@ -19,7 +19,7 @@ use super::{
     journal,
     kept::Turn,
     program::{self, Program},
-    waiting::{WAIT_SECONDS, WAKINGS_MAX, is_something_new},
+    waiting::{WAIT_SECONDS, WAKINGS_MAX, has_news},
 };
 use crate::cli::{connect::CodingAgent, context::Context, identity, whereabouts::UrlSource};
 
@@ -104,7 +104,7 @@ pub(super) async fn run(
     let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
     let until = Instant::now() + Duration::from_secs(WAIT_SECONDS);
     while Instant::now() < until {
-        let is_new = is_something_new(&client, event).await?;
+        let is_new = has_news(&client, event).await?;
         if !program.is_there() {
             return Ok(());
         }

@@ -11,7 +11,7 @@ use plenary_client::{Client, Error};
 use plenary_kernel::AgentHandle;
 use tokio::time::{Instant, sleep};
 
-use super::{deliver::compose, ear::Ear, event::Event, inbox, journal, kept::Turn, queue};
+use super::{deliver::compose, ear::StderrReader, event::Event, inbox, journal, kept::Turn, queue};
 use crate::cli::context::Context;
 
 /// The exit code at which Claude Code wakes a session.
@@ -32,7 +32,7 @@ pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) 
     if let Some(program) = event.program {
         return queue::run(context, event, handle, program).await.map(|()| false);
     }
-    let ear = Ear::of_stderr();
+    let ear = StderrReader::of_stderr();
     if event.within || !ear.hears().await {
         return Ok(false);
     }
@@ -43,7 +43,7 @@ pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) 
     let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
     let until = Instant::now() + Duration::from_secs(WAIT_SECONDS);
     while Instant::now() < until {
-        let is_new = is_something_new(&client, event).await?;
+        let is_new = has_news(&client, event).await?;
         if !ear.hears().await {
             return Ok(false);
         }
@@ -64,7 +64,7 @@ pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) 
 }
 
 /// Waits for one interval. Tolerates a server that is away.
-pub(super) async fn is_something_new(client: &Client, event: &Event) -> Result<bool, String> {
+pub(super) async fn has_news(client: &Client, event: &Event) -> Result<bool, String> {
     let query = inbox::query(Some(event.coding_session().session), 1);
     match client.wait_inbox(&query, SLICE).await {
         Ok(page) => Ok(!page.items.is_empty()),

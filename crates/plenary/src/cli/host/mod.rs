@@ -21,7 +21,7 @@ use plenary_runs::Runner;
 
 use super::{context::Context, failure::Failure, interrupts::Interrupts};
 use serving::ServedHost;
-use telling::Teller;
+use telling::HostReporter;
 
 /// Upper limit of the number of concurrent runs.
 const RUNS_MAX_MAX: u16 = 1_024;
@@ -97,7 +97,7 @@ fn variable(text: &str) -> Result<(String, String), String> {
 
 pub(crate) async fn run(context: &Context, args: Host) -> Result<(), Failure> {
     let runner = runner(&args)?;
-    let teller = Teller::new(context.out, args.handle.clone());
+    let teller = HostReporter::new(context.out, args.handle.clone());
     let client = standing::client(context, &args.handle, &teller).await?;
     says::on_standard_error(context.out);
     let options = AttachOptions { purpose: args.purpose, tools: args.tools, wait_for_server: args.wait };

@@ -10,7 +10,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::telling::Teller;
+use super::telling::HostReporter;
 use crate::cli::{
     failure::{Exit, Failure},
     interrupts::Interrupts,
@@ -22,14 +22,14 @@ const STOP_TIME: Duration = Duration::from_millis(3_200);
 /// A running host.
 pub(super) struct ServedHost {
     interrupts: Interrupts,
-    desk: Desk,
+    desk: HostConnectionState,
 }
 
 /// The connection, and the runs on it.
-struct Desk {
+struct HostConnectionState {
     attachment: Attachment,
     hosting: AgentHost,
-    teller: Teller,
+    teller: HostReporter,
     server: String,
     /// The connection, while it is open.
     standing: Option<HostConnection>,
@@ -50,11 +50,11 @@ impl ServedHost {
     pub(super) const fn new(
         attachment: Attachment,
         hosting: AgentHost,
-        teller: Teller,
+        teller: HostReporter,
         server: String,
         interrupts: Interrupts,
     ) -> Self {
-        let desk = Desk { attachment, hosting, teller, server, standing: None };
+        let desk = HostConnectionState { attachment, hosting, teller, server, standing: None };
         Self { interrupts, desk }
     }
 
@@ -86,7 +86,7 @@ impl ServedHost {
     }
 }
 
-impl Desk {
+impl HostConnectionState {
     /// Waits for the next event. May be dropped while it waits: nothing is lost.
     async fn came(&mut self) -> Result<Came, Failure> {
         let has_room = self.attachment.has_room();

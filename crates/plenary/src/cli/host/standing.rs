@@ -4,7 +4,7 @@
 use plenary_client::{Client, accounts::CreateAgent};
 use plenary_kernel::AgentHandle;
 
-use super::telling::Teller;
+use super::telling::HostReporter;
 use crate::cli::{agent, context::Context, failure::Failure, identity::Realm};
 
 /// A client with the agent's own token: a given one, else the saved one, else the token of the agent created now, if
@@ -12,7 +12,7 @@ use crate::cli::{agent, context::Context, failure::Failure, identity::Realm};
 pub(super) async fn client(
     context: &Context,
     handle: &AgentHandle,
-    teller: &Teller,
+    teller: &HostReporter,
 ) -> Result<Client, Failure> {
     let missing = match context.client_as(handle) {
         Ok(client) => return Ok(client),

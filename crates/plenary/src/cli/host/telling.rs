@@ -14,12 +14,12 @@ use crate::{
 };
 
 /// Prints the messages.
-pub(super) struct Teller {
+pub(super) struct HostReporter {
     out: Out,
     agent: AgentHandle,
 }
 
-impl Teller {
+impl HostReporter {
     pub(super) const fn new(out: Out, agent: AgentHandle) -> Self {
         Self { out, agent }
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::cli::{
     context::Context,
-    hook::{Program, kept_in, program_around, session_in},
+    hook::{Program, program_around, session_in, state_file_of},
 };
 
 /// The program, and the file in which its hooks record its session.
@@ -19,7 +19,7 @@ impl CodingSession {
     /// The session of the parent program, if that program has a known agent.
     pub(super) fn around(context: &Context) -> Option<Self> {
         let handle = context.used()?.0?.handle;
-        let kept = kept_in(&context.around, &handle)?;
+        let kept = state_file_of(&context.around, &handle)?;
         Some(Self { kept, program: program_around(&context.around)? })
     }
 

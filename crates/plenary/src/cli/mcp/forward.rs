@@ -310,7 +310,7 @@ impl Forwarder {
     /// Closes the session.
     pub(super) async fn end(&self) {
         if self.session.is_open() {
-            let _closed = self.client().hang_up(&self.path, &self.session.headers()).await;
+            let _closed = self.client().close_mcp_session(&self.path, &self.session.headers()).await;
         }
     }
 }

@@ -43,7 +43,7 @@ impl<'a> Follower<'a> {
     }
 
     /// Waits for work, and handles Ctrl-C meanwhile.
-    pub(super) async fn heed<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
+    pub(super) async fn or_interrupt<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
         tokio::pin!(work);
         loop {
             tokio::select! {
@@ -90,7 +90,7 @@ impl<'a> Follower<'a> {
         let mut prompt = Prompt::new(out);
         let mut asked = None;
         loop {
-            match self.heed(next(&mut stream, &mut prompt)).await?? {
+            match self.or_interrupt(next(&mut stream, &mut prompt)).await?? {
                 Came::Line(None) => {
                     // Starts a new line after the question.
                     out.note("");
@@ -99,7 +99,7 @@ impl<'a> Follower<'a> {
                 Came::Line(Some(line)) => {
                     if let Some(answers) = prompt.answer(&line) {
                         let resuming = self.client.resume_run(self.agent, &run, asked, &answers);
-                        match self.heed(resuming).await? {
+                        match self.or_interrupt(resuming).await? {
                             // Somebody else answered first; the next events show the effect.
                             Err(Error::Refused(refused)) if refused.status == 409 => {
                                 out.note(&refused.message);
@@ -113,8 +113,8 @@ impl<'a> Follower<'a> {
                         prompt.drop_questions();
                         asked = event.id;
                     }
-                    self.heed(voice.tell(&event)).await??;
-                    self.went_on(&event, &mut prompt)?;
+                    self.or_interrupt(voice.tell(&event)).await??;
+                    self.handle_run_event(&event, &mut prompt)?;
                 }
                 Came::Signal(signal) => {
                     if said(self.context, (self.agent, &run), signal)? {
@@ -126,7 +126,7 @@ impl<'a> Follower<'a> {
     }
 
     /// Asks the question in an event, if it is one. Fails if nobody can answer here, or if the run failed or was canceled.
-    fn went_on(&self, event: &RunEvent, prompt: &mut Prompt) -> Result<(), Failure> {
+    fn handle_run_event(&self, event: &RunEvent, prompt: &mut Prompt) -> Result<(), Failure> {
         if let EventBody::WaitForInput { request_keys } = &event.body
             && !self.canceling
         {

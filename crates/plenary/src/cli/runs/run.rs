@@ -55,11 +55,11 @@ pub(super) async fn run(context: &Context, args: Run) -> Result<(), Failure> {
     let Some(run) = &args.resume else {
         let chat = chat(&args)?;
         let key = IdempotencyKey::random();
-        let accepted = follower.heed(client.start_run(&args.agent, &chat, &key)).await??;
+        let accepted = follower.or_interrupt(client.start_run(&args.agent, &chat, &key)).await??;
         return follower.follow(accepted.run_id, None).await;
     };
     let answers = answers(&args.words)?;
-    let stands = follower.heed(client.run_report(&args.agent, run)).await??.value;
+    let stands = follower.or_interrupt(client.run_report(&args.agent, run)).await??.value;
     if answers.is_empty() {
         // The last event of a waiting run is its question; that of a finished run is its end.
         let told = match stands.status {
@@ -70,7 +70,7 @@ pub(super) async fn run(context: &Context, args: Run) -> Result<(), Failure> {
         };
         return follower.follow(stands.run_id, Some(told)).await;
     }
-    follower.heed(client.resume_run(&args.agent, run, stands.event_id, &answers)).await??;
+    follower.or_interrupt(client.resume_run(&args.agent, run, stands.event_id, &answers)).await??;
     follower.follow(stands.run_id, Some(stands.last_event_id)).await
 }
 

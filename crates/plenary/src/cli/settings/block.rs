@@ -2,7 +2,7 @@
 //! others wrote into the block stays: in the block if it belongs to the block's table, otherwise after it.
 //! Must not know: the content of the block.
 
-use super::Odd;
+use super::SettingsError;
 
 const BEGIN: &str = "# >>> plenary connect >>>";
 const END: &str = "# <<< plenary connect <<<";
@@ -14,7 +14,7 @@ pub(crate) type IsOwn<'a> = &'a dyn Fn(&str, &str) -> bool;
 ///
 /// # Errors
 /// If either text is not TOML, or the text already defines a table of the block.
-pub(crate) fn with_block(before: &str, block: &str, is_own: IsOwn<'_>) -> Result<String, Odd> {
+pub(crate) fn with_block(before: &str, block: &str, is_own: IsOwn<'_>) -> Result<String, SettingsError> {
     parse(before)?;
     let wrapped = |block: &str| format!("{BEGIN}\n{}\n{END}\n", block.trim_end());
     let after = match around(before) {
@@ -131,10 +131,12 @@ fn around(text: &str) -> Option<(&str, &str, &str)> {
     Some((&text[..from], inner, text[to..].strip_prefix('\n').unwrap_or(&text[to..])))
 }
 
-fn parse(text: &str) -> Result<(), Odd> {
+fn parse(text: &str) -> Result<(), SettingsError> {
     match toml::from_str::<toml::Table>(text) {
         Ok(_) => Ok(()),
-        Err(error) => Err(Odd::new(format!("it is not TOML, or would no longer be: {}", error.message()))),
+        Err(error) => {
+            Err(SettingsError::new(format!("it is not TOML, or would no longer be: {}", error.message())))
+        }
     }
 }
 

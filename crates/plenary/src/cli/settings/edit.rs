@@ -5,7 +5,7 @@ use serde::Serialize as _;
 use serde_json::{Value, ser::PrettyFormatter};
 
 use super::{
-    Odd,
+    SettingsError,
     tree::{self, Kind, Node},
 };
 
@@ -33,7 +33,7 @@ struct Part {
 
 impl Document {
     /// Parses a text; an empty one counts as an empty object.
-    pub(crate) fn read(text: &str) -> Result<Self, Odd> {
+    pub(crate) fn read(text: &str) -> Result<Self, SettingsError> {
         let text = if text.trim().is_empty() { format!("{text}{{}}\n") } else { text.to_owned() };
         tree::read(&text)?;
         Ok(Self { text })
@@ -52,7 +52,7 @@ impl Document {
 
     /// Sets a member, and replaces one of the same name; creates missing objects on the path. Returns the paths of everything
     /// that was created.
-    pub(crate) fn put(&mut self, path: &[&str], value: &Value) -> Result<Vec<String>, Odd> {
+    pub(crate) fn put(&mut self, path: &[&str], value: &Value) -> Result<Vec<String>, SettingsError> {
         let (name, parents) = path.split_last().expect("a member has a name");
         let mut made = self.ensure_objects(parents)?;
         let steps: Vec<Step<'_>> = path.iter().map(|key| Step::Key(key)).collect();
@@ -69,7 +69,7 @@ impl Document {
     }
 
     /// Adds an element to the array at a path, and creates what is missing. Returns the same as [`Document::put`].
-    pub(crate) fn push(&mut self, path: &[&str], value: &Value) -> Result<Vec<String>, Odd> {
+    pub(crate) fn push(&mut self, path: &[&str], value: &Value) -> Result<Vec<String>, SettingsError> {
         let (name, parents) = path.split_last().expect("an array has a name");
         let mut made = self.ensure_objects(parents)?;
         let steps: Vec<Step<'_>> = path.iter().map(|key| Step::Key(key)).collect();
@@ -100,7 +100,7 @@ impl Document {
         is_empty && self.remove(path)
     }
 
-    fn ensure_objects(&mut self, path: &[&str]) -> Result<Vec<String>, Odd> {
+    fn ensure_objects(&mut self, path: &[&str]) -> Result<Vec<String>, SettingsError> {
         let steps: Vec<Step<'_>> = path.iter().map(|key| Step::Key(key)).collect();
         let mut made = Vec::new();
         for end in 1..=path.len() {
@@ -113,9 +113,9 @@ impl Document {
     }
 
     /// Appends a member or element to a container.
-    fn insert(&mut self, path: &[Step<'_>], key: Option<&str>, value: &Value) -> Result<(), Odd> {
+    fn insert(&mut self, path: &[Step<'_>], key: Option<&str>, value: &Value) -> Result<(), SettingsError> {
         let root = tree::read(&self.text)?;
-        let container = find(&root, path).ok_or_else(|| Odd::new("it changed in the meantime"))?;
+        let container = find(&root, path).ok_or_else(|| SettingsError::new("it changed in the meantime"))?;
         let fits = match &container.kind {
             Kind::Object(_) => key.is_some(),
             Kind::Array(_) => key.is_none(),
@@ -123,7 +123,7 @@ impl Document {
         };
         if !fits {
             let wanted = if key.is_some() { "an object" } else { "a list" };
-            return Err(Odd::new(format!("`{}` in it is not {wanted}", way(path))));
+            return Err(SettingsError::new(format!("`{}` in it is not {wanted}", way(path))));
         }
         let inline = self.is_inline(&root);
         let newline = if self.text.contains("\r\n") { "\r\n" } else { "\n" };

@@ -15,9 +15,9 @@ pub(crate) use file::File;
 
 /// Why settings cannot be changed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Odd(pub(crate) String);
+pub(crate) struct SettingsError(pub(crate) String);
 
-impl Odd {
+impl SettingsError {
     fn new(why: impl Into<String>) -> Self {
         Self(why.into())
     }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::Odd;
+use super::SettingsError;
 
 /// Maximum nesting depth.
 const DEPTH_MAX: usize = 64;
@@ -55,7 +55,7 @@ impl Node {
 }
 
 /// Parses a whole text.
-pub(super) fn read(text: &str) -> Result<Node, Odd> {
+pub(super) fn read(text: &str) -> Result<Node, SettingsError> {
     let begin = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let node = value(text, skip(text, begin)?, 0)?;
     let end = skip(text, node.to)?;
@@ -63,7 +63,7 @@ pub(super) fn read(text: &str) -> Result<Node, Odd> {
 }
 
 /// The offset after white space and comments.
-pub(super) fn skip(text: &str, mut at: usize) -> Result<usize, Odd> {
+pub(super) fn skip(text: &str, mut at: usize) -> Result<usize, SettingsError> {
     loop {
         let rest = &text[at..];
         let bare = rest.trim_start_matches([' ', '\t', '\r', '\n']);
@@ -78,14 +78,14 @@ pub(super) fn skip(text: &str, mut at: usize) -> Result<usize, Odd> {
     }
 }
 
-fn odd(text: &str, at: usize, wanted: &str) -> Odd {
+fn odd(text: &str, at: usize, wanted: &str) -> SettingsError {
     let line = text[..at].matches('\n').count() + 1;
-    Odd::new(format!("it is not JSON: {wanted} is missing in line {line}"))
+    SettingsError::new(format!("it is not JSON: {wanted} is missing in line {line}"))
 }
 
-fn value(text: &str, at: usize, depth: usize) -> Result<Node, Odd> {
+fn value(text: &str, at: usize, depth: usize) -> Result<Node, SettingsError> {
     if depth > DEPTH_MAX {
-        return Err(Odd::new("it is nested too deeply"));
+        return Err(SettingsError::new("it is nested too deeply"));
     }
     match text.as_bytes().get(at) {
         Some(b'{') => {
@@ -132,8 +132,8 @@ fn list(
     text: &str,
     open: usize,
     close: u8,
-    mut one: impl FnMut(usize) -> Result<usize, Odd>,
-) -> Result<usize, Odd> {
+    mut one: impl FnMut(usize) -> Result<usize, SettingsError>,
+) -> Result<usize, SettingsError> {
     let mut at = skip(text, open + 1)?;
     loop {
         if text.as_bytes().get(at) == Some(&close) {
@@ -148,7 +148,7 @@ fn list(
     }
 }
 
-fn string(text: &str, at: usize) -> Result<(String, usize), Odd> {
+fn string(text: &str, at: usize) -> Result<(String, usize), SettingsError> {
     let missing = || odd(text, at, "a text in quotes");
     let bytes = text.as_bytes();
     if bytes.get(at) != Some(&b'"') {
@@ -191,10 +191,10 @@ mod tests {
             "{\"a\":01}",
             "\"ü\\ü\"",
         ] {
-            let Err(Odd(why)) = read(bad) else { panic!("{bad}") };
+            let Err(SettingsError(why)) = read(bad) else { panic!("{bad}") };
             assert!(why.starts_with("it is not JSON"), "{why}");
         }
-        let Err(Odd(why)) = read("{\n\"a\": 1\n\"b\": 2}") else { panic!() };
+        let Err(SettingsError(why)) = read("{\n\"a\": 1\n\"b\": 2}") else { panic!() };
         assert!(why.ends_with("line 3"), "{why}");
         assert!(read(&"[".repeat(100)).is_err());
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::{
     context::Context,
     failure::Failure,
-    settings::{Document, File, Odd, Step},
+    settings::{Document, File, SettingsError, Step},
 };
 
 /// The event that runs the hook.
@@ -68,7 +68,7 @@ fn file(directory: &Path) -> File {
 }
 
 /// The settings with our hook exactly once.
-fn with_hook(text: &str, command: &str) -> Result<String, Odd> {
+fn with_hook(text: &str, command: &str) -> Result<String, SettingsError> {
     let entry = json!({"type": "command", "command": format!("{command} {MARK}"), "timeout": TIMEOUT_S});
     let there: Vec<Value> = ours(&Document::read(text)?).into_iter().map(|(_, hook)| hook).collect();
     if there == [entry.clone()] {
@@ -80,7 +80,7 @@ fn with_hook(text: &str, command: &str) -> Result<String, Odd> {
 }
 
 /// The settings without our hooks, and without members that are empty then.
-fn without_hook(text: &str) -> Result<String, Odd> {
+fn without_hook(text: &str) -> Result<String, SettingsError> {
     if text.trim().is_empty() {
         return Ok(text.to_owned());
     }

@@ -13,7 +13,7 @@ use clap::Args;
 use plenary_client::frames::{LeaseExtend, Leases, LockRelease, Payload, Uuid, now};
 
 use super::{
-    composing::{FrameArgs, answer_with, nobody_listens, reach, report, whole_ms},
+    composing::{FrameArgs, answer_with, note_no_listener, reach, report, whole_ms},
     recent::recent,
     seat::{SeatArgs, Speaker},
 };
@@ -121,7 +121,7 @@ pub(super) async fn lock(context: &Context, args: Lock) -> Result<(), Failure> {
     } else {
         context.out.line(claim.lease_id.as_str())?;
         context.out.note(&format!("claimed {}; {}", claim.resource, reach(looked.others())));
-        nobody_listens(context, looked.others());
+        note_no_listener(context, looked.others());
     }
     Ok(())
 }
