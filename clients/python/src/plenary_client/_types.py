@@ -56,7 +56,7 @@ class Acknowledgement(TypedDict):
 
 
 class ActionRequest(TypedDict):
-    """What an agent wants to do."""
+    """An action that an agent wants to take."""
     action: str
     """The tool; if there is none, the kind of the request."""
     args: JsonObject
@@ -68,13 +68,13 @@ ActorType: TypeAlias = "Literal['human', 'agent', 'script']"
 
 
 class AddressSession(TypedDict):
-    """What `POST /inbox/address` takes."""
+    """The body of `POST /inbox/address`."""
     agent: AgentHandle
-    """Whose coding agent: an agent of the same owner."""
+    """The agent of the coding session: an agent of the same owner."""
     coding_session: str
     """The coding agent's own name of its session."""
     session_id: SessionId
-    """The session of the network that is for it."""
+    """The session of the network whose items are for it."""
 
 
 
@@ -153,7 +153,7 @@ class AgentDescriptor(TypedDict):
     operations: List[AgentOperation]
     """Its operations; each agent has `chat`."""
     purpose: str
-    """What it is for."""
+    """Its purpose."""
     stopped: bool
     """Whether it is stopped: it accepts no runs until it is started."""
     tools: List[str]
@@ -257,9 +257,9 @@ class AgentSummary(TypedDict):
     operations: List[AgentOperation]
     """Its operations; each agent has `chat`."""
     path: str
-    """Where its endpoints are."""
+    """The path of its endpoints."""
     purpose: str
-    """What it is for."""
+    """Its purpose."""
     stopped: bool
     """Whether it is stopped: it accepts no runs until it is started."""
     tools: List[str]
@@ -366,13 +366,13 @@ class AgentView(TypedDict):
 class Allow(TypedDict):
     """The types of answer that a request allows."""
     accept: bool
-    """As it was asked."""
+    """Accept it as requested."""
     edit: bool
-    """With other arguments."""
+    """Accept it with other arguments."""
     ignore: bool
-    """No."""
+    """Reject or ignore it."""
     respond: bool
-    """In words."""
+    """Answer with a text."""
 
 
 AllowEntry: TypeAlias = "str"
@@ -382,17 +382,17 @@ AllowEntry: TypeAlias = "str"
 class AllowSent(TypedDict):
     """The types of answer that a request allows."""
     accept: NotRequired[bool]
-    """As it was asked."""
+    """Accept it as requested."""
     edit: NotRequired[bool]
-    """With other arguments."""
+    """Accept it with other arguments."""
     ignore: NotRequired[bool]
-    """No."""
+    """Reject or ignore it."""
     respond: NotRequired[bool]
-    """In words."""
+    """Answer with a text."""
 
 
 AnswerType: TypeAlias = "Literal['accept', 'edit', 'respond', 'ignore']"
-"""How a request is answered."""
+"""The type of an answer."""
 
 
 class AppendChannelEvent(TypedDict):
@@ -409,10 +409,10 @@ AskId: TypeAlias = "str"
 
 
 class AttendSession(TypedDict):
-    """What `PUT /inbox/session/attention` takes."""
+    """The body of `PUT /inbox/session/attention`."""
     attention: AttentionLevel
-    """What may disturb it: everything (`open`), its own people, urgent messages and replies (`focus`), or
-    nothing (`dnd`).
+    """The items that may disturb it: all (`open`), those of its owner's agents, urgent ones and replies
+    (`focus`), or none (`dnd`).
     """
     attention_until: NotRequired[int | None]
     """When `focus` or `dnd` ends, in ms since the epoch; until it is changed when absent."""
@@ -442,7 +442,7 @@ AttentionDigest = TypedDict(
         "was": NotRequired["AttentionLevel | None"],
     },
 )
-"""What waits, or waited, because it may not disturb."""
+"""A digest of the items that `focus` or `dnd` holds or held back."""
 
 
 AttentionLevel: TypeAlias = "Literal['open', 'focus', 'dnd']"
@@ -626,7 +626,7 @@ class CodingSession(TypedDict):
     attention: NotRequired[AttentionLevel | None]
     """`focus` or `dnd`, if it does not let everything disturb it."""
     attention_until: NotRequired[str | None]
-    """Until when, RFC 3339, if an end was named."""
+    """When that ends, RFC 3339, if an end was set."""
     began_at: str
     """When it was first reported, RFC 3339."""
     client: str
@@ -760,11 +760,11 @@ class CreateSession(TypedDict):
 class CutText(TypedDict):
     """An item of which only the beginning was shown."""
     characters: int
-    """How many it has."""
+    """The number of characters in its text."""
     id: str
     """The `id` of the item."""
     shown_characters: int
-    """How many characters of its text were shown."""
+    """The number of characters that were shown."""
 
 
 
@@ -778,23 +778,23 @@ class DeadList(TypedDict):
 class DeadNotification(TypedDict):
     """A notification that did not arrive."""
     attempts: int
-    """How often it was tried."""
+    """The number of attempts."""
     died_at: int
-    """When it was given up."""
+    """When it was abandoned."""
     error: str
     """Why the last attempt failed."""
     event: NotRequired[NotifiedEvent | None]
-    """What the first of them is; absent if it is not about a request."""
+    """The first event; absent if it is not about a request."""
     items: int
-    """Of how many events it tells; of more than one in a digest."""
+    """The number of its events; more than one in a digest."""
     notice_id: NoticeId
     """Its id: `webhook-id` of each attempt."""
     request_id: NotRequired[AskId | None]
-    """Of which request that is."""
+    """The request of that event."""
     subscription_id: NotRequired[SubscriptionId | None]
-    """Where it should have gone; absent where a client of Agent2Agent wanted it sent to a URL of its own."""
+    """The subscription; absent if it was a push notification of an Agent2Agent client."""
     title: str
-    """Its title."""
+    """The title of that request."""
 
 
 
@@ -810,9 +810,9 @@ class DeliveryDelay(TypedDict):
     reason: Reason
     """`focus`, `dnd`, `not_joined`, `rest_unread`, `next_event`, `hooks_off` or `no_live_session`."""
     since: NotRequired[str | None]
-    """Since when, RFC 3339, if it is known."""
+    """Since when, RFC 3339, if known."""
     until: NotRequired[str | None]
-    """Until when, RFC 3339, if it is known: of `focus` and `dnd`."""
+    """When that ends, RFC 3339, if known: of `focus` and `dnd`."""
 
 
 
@@ -855,9 +855,9 @@ class DigestProject(TypedDict):
 
 
 class Dismissal(TypedDict):
-    """The response after an agent was dismissed."""
+    """The response to the dismissal of an agent."""
     dismissed: bool
-    """That it was."""
+    """Always true."""
 
 
 
@@ -1793,13 +1793,13 @@ class Health(TypedDict):
     proof: NotRequired[str | None]
     """The answer to a challenge, which proves that the server knows a token without the token being sent:
     HMAC-SHA-256,
-    in hex. Absent without a challenge, for a token that is not valid here, and for a port that is none of the
+    in hex. Absent without a challenge, for a token that is not valid here, and for a port that is not the
     server's.
     """
     server_id: NotRequired[str | None]
-    """Which log it serves, whatever its address: the same at every process on it, and after a restart or a
-    restore. Absent
-    until something is on it.
+    """The id of the server's log: the same for every process on the log, and after a restart or a restore.
+    Absent
+    while the log is empty.
     """
     status: str
     """Always `ok`."""
@@ -1813,11 +1813,11 @@ class Health(TypedDict):
 class HumanInterrupt(TypedDict):
     """An open request."""
     action_request: ActionRequest
-    """What it is about."""
+    """The action in question."""
     config: InterruptConfig
     """The types of response that it allows."""
     description: str
-    """What to look at."""
+    """The details to read."""
     id: AskId
     """The request's id."""
 
@@ -1857,8 +1857,8 @@ class InboxMarks(TypedDict):
 class InboxPage(TypedDict):
     """`GET /inbox` and `GET /inbox/wait`."""
     attention: NotRequired[AttentionDigest | None]
-    """With `coding_session`: what waits because the agent or the session is not `open`, or what waited until it
-    was.
+    """With `coding_session`: the items that wait because the agent or the session is not `open`, or waited until
+    it was.
     """
     cursor: str
     """The cursor after the last item: `after` of the next read, and `cursor` of the acknowledgement."""
@@ -1892,7 +1892,7 @@ Instrument: TypeAlias = "OwnerName"
 
 
 class InterruptConfig(TypedDict):
-    """Which responses are taken."""
+    """The allowed responses."""
     allow_accept: bool
     """`accept`."""
     allow_edit: bool
@@ -1905,7 +1905,7 @@ class InterruptConfig(TypedDict):
 
 
 class Interrupts(TypedDict):
-    """Those that wait."""
+    """The open requests."""
     interrupts: List[HumanInterrupt]
     """Oldest first."""
     next_cursor: NotRequired[str | None]
@@ -2027,7 +2027,7 @@ class MessageStatus(TypedDict):
     session_id: SessionId
     """The session."""
     timed_out: NotRequired[bool]
-    """Whether a wait ended before it had come so far with everybody."""
+    """Whether a wait ended before every recipient had reached the state."""
 
 
 Mode: TypeAlias = "Literal['skip', 'overwrite', 'rename']"
@@ -2174,7 +2174,7 @@ class NewProject(TypedDict):
 class NewRequest(TypedDict):
     """The body of `POST /requests`."""
     action: NotRequired[RequestedActionSent | None]
-    """What it wants to do."""
+    """The action in question."""
     allow: NotRequired[AllowSent | None]
     """The types of answer that it allows; all but `edit` when absent."""
     choices: NotRequired[List[str]]
@@ -2182,16 +2182,16 @@ class NewRequest(TypedDict):
     deadline_at: NotRequired[int | None]
     """The deadline for an answer."""
     detail: NotRequired[RequestDetail | None]
-    """What to look at."""
+    """The details to read."""
     directory: NotRequired[str | None]
-    """Where the agent works: an absolute path."""
+    """The agent's working directory, an absolute path."""
     form: NotRequired[JsonObject | None]
-    """The values that are asked for: the flat JSON Schema of an elicitation, with at most 50 fields. They are
-    the `args` of
-    the answer `edit`, which is then allowed when `allow` is absent, and `accept` and `respond` are not.
+    """The requested values: the flat JSON Schema of an elicitation, with at most 50 fields. They are the `args`
+    of
+    the answer `edit`. When `allow` is absent, `edit` is allowed, and `accept` and `respond` are not.
     """
     inbox: NotRequired[bool | None]
-    """Whether the answer also comes to the agent's inbox; true when absent."""
+    """Whether the answer is also reported in the agent's inbox; true when absent."""
     kind: RequestKind
     """permission, question or hold."""
     on_behalf_of: NotRequired[AgentHandle | None]
@@ -2199,11 +2199,11 @@ class NewRequest(TypedDict):
     on_timeout: NotRequired[OnTimeout]
     """The answer that counts when the deadline passes."""
     source: NotRequired[RequestSource | None]
-    """What it is about."""
+    """The source."""
     title: str
     """The question, one line."""
     to: NotRequired[AgentHandle | None]
-    """The person of the owner who is asked; all people when absent."""
+    """The person who is asked; all people of the owner when absent."""
 
 
 
@@ -2216,7 +2216,7 @@ class NewRequestAnswer(TypedDict):
     text: NotRequired[str | None]
     """The text of `respond`; with other types a note for the agent."""
     type: AnswerType
-    """How it is answered."""
+    """The type of the answer."""
     undo_seconds: NotRequired[int | None]
     """Seconds during which the answer can be undone and the agent does not get it; 0 when absent, at most 60."""
     version: int
@@ -2225,9 +2225,9 @@ class NewRequestAnswer(TypedDict):
 
 
 class NewRequestRule(TypedDict):
-    """A rule as a person asks for it with an answer."""
+    """A rule to create with an answer."""
     agent: AgentHandle
-    """Of which agent of the owner."""
+    """An agent of the owner."""
     directory: NotRequired[str | None]
     """Only in this directory and below it."""
     expires_in_days: int
@@ -2256,25 +2256,25 @@ class NewSession(TypedDict):
 class NewSubscription(TypedDict):
     """The body of `POST /notifications`."""
     agents: NotRequired[List[AgentHandle]]
-    """Of which agents' requests; of all when empty."""
+    """The agents whose requests are sent; all when empty."""
     digest_minutes: NotRequired[int | None]
-    """Gather notifications for so many minutes, and send them together."""
+    """Collect notifications for this many minutes, and send them together."""
     enabled: NotRequired[bool]
-    """Whether anything is sent."""
+    """Whether notifications are sent."""
     events: NotRequired[List[NotifiedEvent]]
-    """Of what; `request.created` when absent."""
+    """The events to send; `request.created` when absent."""
     kinds: NotRequired[List[RequestKind]]
-    """Of which kinds of requests; of all when empty."""
+    """The kinds of requests; all when empty."""
     min_urgency: NotRequired[Urgency]
-    """What presses less is left out."""
+    """The least urgency that is sent."""
     name: NotRequired[str | None]
-    """What people call it."""
+    """A name, for people."""
     person: NotRequired[AgentHandle | None]
-    """Whose it is: what is given to another person is left out. Everybody's when absent."""
+    """A person: requests to other people are not sent. For everybody when absent."""
     quiet: NotRequired[QuietHours | None]
-    """When nothing is sent."""
+    """The quiet hours."""
     target: NotificationTarget
-    """Where notifications go."""
+    """The receiver of notifications."""
 
 
 
@@ -2296,7 +2296,7 @@ class NewToken(TypedDict):
 NoticeId: TypeAlias = "str"
 
 NotificationTarget: TypeAlias = "NotificationTargetWebhook | NotificationTargetNtfy | NotificationTargetSlack | NotificationTargetTelegram | NotificationTargetEmail | NotificationTargetWebPush"
-"""Where notifications go."""
+"""The receiver of notifications."""
 
 
 class NotificationTargetEmail(TypedDict):
@@ -2311,14 +2311,14 @@ class NotificationTargetNtfy(TypedDict):
     """A topic of ntfy."""
     kind: Literal['ntfy']
     token: NotRequired[str | None]
-    """An access token."""
+    """An access token for the topic."""
     url: str
     """The topic's URL, such as `https://ntfy.sh/TOPIC`."""
 
 
 
 class NotificationTargetSlack(TypedDict):
-    """An incoming webhook of Slack, or of what takes its form."""
+    """An incoming webhook of Slack, or of a service with the same format."""
     kind: Literal['slack']
     url: str
     """The URL."""
@@ -2326,23 +2326,23 @@ class NotificationTargetSlack(TypedDict):
 
 
 class NotificationTargetTelegram(TypedDict):
-    """A chat with a bot of Telegram."""
+    """A chat with a Telegram bot."""
     bot_token: str
     """The bot's token."""
     chat_id: str
     """The chat."""
     kind: Literal['telegram']
     url: NotRequired[str | None]
-    """The Bot API, when it is not `https://api.telegram.org`."""
+    """The Bot API, if not `https://api.telegram.org`."""
 
 
 
 class NotificationTargetWebPush(TypedDict):
-    """A browser: what `PushManager.subscribe` gives."""
+    """A browser: the result of `PushManager.subscribe`."""
     auth: str
-    """Its secret, base64url."""
+    """The browser's secret, base64url."""
     endpoint: str
-    """Where messages go."""
+    """The URL of the push service."""
     kind: Literal['web_push']
     p256dh: str
     """The browser's key, base64url."""
@@ -2350,14 +2350,14 @@ class NotificationTargetWebPush(TypedDict):
 
 
 class NotificationTargetWebhook(TypedDict):
-    """Any program: Standard Webhooks, signed."""
+    """A program: Standard Webhooks, signed."""
     kind: Literal['webhook']
     url: str
     """The URL."""
 
 
 NotifiedEvent: TypeAlias = "Literal['request.created', 'request.answered', 'request.withdrawn', 'request.expired']"
-"""What became of a request."""
+"""A change of a request."""
 
 
 class Okay(TypedDict):
@@ -2381,7 +2381,7 @@ class OneOfBatch(TypedDict):
     text: NotRequired[str | None]
     """The text of `respond`; with other types a note for the agent."""
     type: AnswerType
-    """How it is answered."""
+    """The type of the answer."""
     undo_seconds: NotRequired[int | None]
     """Seconds during which the answer can be undone and the agent does not get it; 0 when absent, at most 60."""
     version: int
@@ -2981,22 +2981,22 @@ Projects = TypedDict(
 class ProtectedResource(TypedDict):
     """The metadata of a protected resource."""
     authorization_servers: List[str]
-    """Who gives tokens for it: this server itself, or an issuer outside it."""
+    """The issuer of its access tokens: this server, or an external issuer."""
     bearer_methods_supported: List[str]
-    """Where a token may be sent: only in the header."""
+    """The accepted places of a token: only the header."""
     resource: str
     """The URL of the resource."""
     resource_documentation: str
-    """Where its operations are described."""
+    """The URL of the description of its operations."""
     resource_name: str
-    """What it is called."""
+    """Its name."""
     scopes_supported: List[str]
-    """Scopes to ask for; the person may choose less."""
+    """The scopes to request; the person may grant fewer."""
 
 
 
 class PushKey(TypedDict):
-    """The key that browsers are given: `applicationServerKey`."""
+    """The public key for browsers: `applicationServerKey`."""
     public_key: str
     """Base64url, an uncompressed point on P-256."""
 
@@ -3009,7 +3009,7 @@ QuietHours = TypedDict(
         "to": "str",
     },
 )
-"""When nothing is sent; what comes then is one digest at the end."""
+"""Quiet hours: nothing is sent; one digest follows at the end."""
 
 
 
@@ -3045,15 +3045,15 @@ class Readiness(TypedDict):
 
 
 Reason: TypeAlias = "Literal['not_joined', 'rest_unread', 'focus', 'dnd', 'next_event', 'hooks_off', 'no_live_session']"
-"""Why something waits."""
+"""Why a message waits."""
 
 
 class RecipientStatus(TypedDict):
     """The known state of a message for one recipient."""
     agent: AgentHandle
-    """Who."""
+    """The agent."""
     at: NotRequired[str | None]
-    """When it answered, RFC 3339; absent if it is not known."""
+    """When it answered, RFC 3339; absent if unknown."""
     characters: NotRequired[int | None]
     """If it is `shown` and was cut: how many characters its text has."""
     shown_characters: NotRequired[int | None]
@@ -3193,30 +3193,30 @@ Request = TypedDict(
 class RequestAnswer(TypedDict):
     """The current answer."""
     args: NotRequired[JsonObject | None]
-    """Other arguments."""
+    """The other arguments."""
     at: int
     """When."""
     by: str
-    """Who: `~owner`, `operator`, `rule`, `link` or `deadline`."""
+    """The author: `~owner`, `operator`, `rule`, `link` or `deadline`."""
     person: NotRequired[AgentHandle | None]
     """The person who answered for the owner or the operator, if one was named."""
     rule_id: NotRequired[RuleId | None]
     """The rule that answered."""
     text: NotRequired[str | None]
-    """Words."""
+    """The text."""
     type: AnswerType
-    """How it was answered."""
+    """The type of the answer."""
     undo_until: NotRequired[int | None]
     """The time until which it can be undone; the agent gets it afterwards."""
 
 
 
 class RequestCounts(TypedDict):
-    """How many wait."""
+    """The number of waiting requests."""
     open: int
-    """They are shown."""
+    """Those that are shown now."""
     snoozed: int
-    """They come back."""
+    """Those that are postponed."""
 
 
 
@@ -3233,13 +3233,13 @@ class RequestDetail(TypedDict):
 
 
 RequestKind: TypeAlias = "Literal['permission', 'question', 'run_input', 'review', 'contact', 'invitation', 'hold']"
-"""What a request is about."""
+"""The kind of a request."""
 
 
 class RequestLink(TypedDict):
     """A one-tap link."""
     expires_at: int
-    """Until when."""
+    """When it expires."""
     url: str
     """Opens the request without signing in; anyone who has it may answer."""
 
@@ -3259,32 +3259,32 @@ class RequestPage(TypedDict):
 class RequestRule(TypedDict):
     """A rule."""
     agent: AgentHandle
-    """Of which agent."""
+    """The agent."""
     by: str
-    """Who made it."""
+    """The person who made it."""
     created_at: int
     """When."""
     directory: NotRequired[str | None]
     """Only in this directory and below it."""
     expires_at: int
-    """Until when it holds."""
+    """When it expires."""
     owner: OwnerName
-    """Whose it is."""
+    """The owner."""
     request_id: AskId
-    """From which request."""
+    """The request in whose answer it was made."""
     rule_id: RuleId
     """Its id."""
     tool: str
-    """Which tool."""
+    """The tool."""
     type: AnswerType
-    """How it answers."""
+    """The answer that it gives."""
 
 
 
 class RequestRules(TypedDict):
     """The rules of an owner."""
     rules: List[RequestRule]
-    """Those that hold now, oldest first."""
+    """The current rules, oldest first."""
 
 
 
@@ -3295,7 +3295,7 @@ class RequestSource(TypedDict):
     room: str
     """The room (sessions, runs, context, accounts), or the program that asks."""
     url: NotRequired[str | None]
-    """Where it can be read."""
+    """The URL at which it can be read."""
 
 
 RequestState: TypeAlias = "Literal['open', 'snoozed', 'answered', 'withdrawn', 'expired']"
@@ -3303,18 +3303,18 @@ RequestState: TypeAlias = "Literal['open', 'snoozed', 'answered', 'withdrawn', '
 
 
 class RequestedAction(TypedDict):
-    """What an agent wants to do."""
+    """An action that an agent wants to take."""
     args: JsonObject | None
-    """Its arguments; `null` is none."""
+    """Its arguments; `null` counts as none."""
     name: str
     """The tool's name."""
 
 
 
 class RequestedActionSent(TypedDict):
-    """What an agent wants to do."""
+    """An action that an agent wants to take."""
     args: NotRequired[JsonObject | None]
-    """Its arguments; `null` is none."""
+    """Its arguments; `null` counts as none."""
     name: str
     """The tool's name."""
 
@@ -3403,9 +3403,9 @@ class RunEvent(TypedDict):
     role: RunEventRole
     """Its source."""
     run_id: RunId
-    """Of which run."""
+    """The run."""
     thread_id: ThreadId
-    """Of which thread."""
+    """The thread."""
     type: str
     """RunStarted, TextOutput, ToolCall, ToolResult, ToolTextOutput, ToolError, ArtifactGenerated,
     CompletionCall,
@@ -3430,31 +3430,31 @@ class RunReport(TypedDict):
     event_id: NotRequired[int | None]
     """For a waiting run: the id of the WaitForInput that asks, for the `event_id` of the ResumeWithInput."""
     finish_reason: NotRequired[FinishReason | None]
-    """How it ended."""
+    """The reason of its end."""
     form: NotRequired[JsonObject | None]
-    """For a waiting run: the requested input as a form, a flat JSON Schema, if the agent says so."""
+    """For a waiting run: the requested input as a form, a flat JSON Schema, if the agent sent one."""
     held: NotRequired[bool]
     """For a queued run: it is held until a person of the agent's owner releases it. Absent if not."""
     last_event_id: int
     """The id of its last event; 0 if it is queued."""
     message: NotRequired[str | None]
-    """For a waiting run with a form: what the agent says about it."""
+    """For a waiting run with a form: the agent's message about it."""
     options: NotRequired[JsonObject | None]
-    """For a waiting run: the answers among which the agent offers a choice, by the key that each is for."""
+    """For a waiting run: the options of each key for which the agent offers a choice."""
     rejected: NotRequired[bool]
-    """The agent did not take the request."""
+    """The agent rejected the request."""
     request: Any
-    """The request that it is the run of, as it was sent."""
+    """Its request, as it was sent."""
     request_keys: NotRequired[JsonObject | None]
     """For a waiting run: the requested input."""
     result: NotRequired[str | None]
     """Its result."""
     run_id: RunId
-    """Which run."""
+    """The run."""
     status: RunStatus
-    """Where it stands."""
+    """Its state."""
     thread_id: ThreadId
-    """Of which thread."""
+    """The thread."""
     updated_at: str
     """When it last changed."""
 
@@ -3544,11 +3544,11 @@ class Session(TypedDict):
 
 
 class SessionAttention(TypedDict):
-    """The answer to it."""
+    """The response of `PUT /inbox/session/attention`."""
     attention: AttentionLevel
-    """What may disturb it."""
+    """Its attention level."""
     attention_until: NotRequired[str | None]
-    """Until when, RFC 3339, if an end was named."""
+    """When that ends, RFC 3339, if an end was set."""
     session: str
     """The coding agent's own id of the session."""
 
@@ -3577,7 +3577,7 @@ class SessionMoment(TypedDict):
     client: str
     """The coding agent, 1 to 64 characters."""
     event: Moment
-    """What happened."""
+    """The event."""
     session: str
     """The coding agent's own id of its session, 1 to 128 characters."""
     session_id: NotRequired[SessionId | None]
@@ -3598,9 +3598,9 @@ class SessionOpened(TypedDict):
 
 
 class SessionTold(TypedDict):
-    """The answer to both."""
+    """The response of `POST /inbox/session` and `POST /inbox/shown`."""
     live: bool
-    """Whether it counts as live."""
+    """Whether the session counts as live."""
     session: str
     """The coding agent's own id of the session."""
 
@@ -3645,7 +3645,7 @@ class Sessions(TypedDict):
 class ShowInbox(TypedDict):
     """The body of `POST /inbox/shown`."""
     attention: NotRequired[bool]
-    """Whether it was told of `attention` of the page too; it is not told of it again."""
+    """Whether the session also got the page's `attention`; it will not get that again."""
     client: str
     """The coding agent, 1 to 64 characters."""
     cursor: str
@@ -3695,62 +3695,62 @@ Status: TypeAlias = "Literal['draft', 'awaiting_review', 'revision_requested', '
 
 
 class Subscription(TypedDict):
-    """A subscription as it is shown: without what is secret."""
+    """A subscription, without its secrets."""
     agents: List[AgentHandle]
-    """Of which agents' requests; of all when empty."""
+    """The agents whose requests are sent; all when empty."""
     created_at: int
-    """When it was made."""
+    """When it was created."""
     digest_minutes: NotRequired[int | None]
-    """For how many minutes notifications are gathered."""
+    """For how many minutes notifications are collected."""
     enabled: bool
-    """Whether anything is sent."""
+    """Whether notifications are sent."""
     events: List[NotifiedEvent]
-    """Of what."""
+    """The events that are sent."""
     gone: bool
-    """Whether the receiver said that it is gone, and nothing is sent for that."""
+    """Whether the receiver reported that it is gone; then nothing is sent."""
     kind: str
     """webhook, ntfy, slack, telegram, email or web_push."""
     kinds: List[RequestKind]
-    """Of which kinds of requests; of all when empty."""
+    """The kinds of requests; all when empty."""
     min_urgency: Urgency
-    """What presses less is left out."""
+    """The least urgency that is sent."""
     name: NotRequired[str | None]
-    """What people call it."""
+    """A name, for people."""
     owner: OwnerName
-    """Whose."""
+    """The owner."""
     person: NotRequired[AgentHandle | None]
-    """Whose it is: what is given to another person is left out. Everybody's when absent."""
+    """A person: requests to other people are not sent. For everybody when absent."""
     quiet: NotRequired[QuietHours | None]
-    """When nothing is sent."""
+    """The quiet hours."""
     subscription_id: SubscriptionId
     """Its id."""
     to: str
-    """Where to: of a URL its origin only."""
+    """The receiver; of a URL only its origin."""
 
 
 
 class SubscriptionChange(TypedDict):
-    """The body of `PATCH /notifications/{id}`: what is absent stays as it is."""
+    """The body of `PATCH /notifications/{id}`: absent members stay unchanged."""
     agents: NotRequired[List[AgentHandle] | None]
-    """Of which agents' requests; of all when empty."""
+    """The agents whose requests are sent; all when empty."""
     digest_minutes: NotRequired[int | None]
-    """Gather notifications for so many minutes; `null` to send each at once."""
+    """Collect notifications for this many minutes; `null` to send each at once."""
     enabled: NotRequired[bool | None]
-    """Whether anything is sent."""
+    """Whether notifications are sent."""
     events: NotRequired[List[NotifiedEvent] | None]
-    """Of what."""
+    """The events to send."""
     kinds: NotRequired[List[RequestKind] | None]
-    """Of which kinds of requests; of all when empty."""
+    """The kinds of requests; all when empty."""
     min_urgency: NotRequired[Urgency | None]
-    """What presses less is left out."""
+    """The least urgency that is sent."""
     name: NotRequired[str | None]
-    """What people call it; `null` for nothing."""
+    """A name, for people; `null` for none."""
     person: NotRequired[AgentHandle | None]
-    """Whose it is; `null` for everybody's."""
+    """The person; `null` for everybody."""
     quiet: NotRequired[QuietHours | None]
-    """When nothing is sent; `null` for never."""
+    """The quiet hours; `null` for none."""
     target: NotRequired[NotificationTarget | None]
-    """Where notifications go."""
+    """The receiver of notifications."""
 
 
 SubscriptionId: TypeAlias = "str"
@@ -3764,11 +3764,11 @@ class SubscriptionList(TypedDict):
 
 
 class SubscriptionMade(TypedDict):
-    """A subscription that was made."""
+    """A new subscription."""
     secret: NotRequired[str | None]
-    """Of a webhook: what its messages are signed with. It is shown once."""
+    """For a webhook: the secret that signs its messages. It is shown only once."""
     subscription: Subscription
-    """It."""
+    """The subscription."""
 
 
 
@@ -3795,11 +3795,11 @@ System: TypeAlias = "Literal['system']"
 
 
 class TestResult(TypedDict):
-    """What came of a test."""
+    """The result of a test."""
     delivered: bool
-    """Whether the receiver took the sample."""
+    """Whether the receiver accepted the sample."""
     error: NotRequired[str | None]
-    """Why not."""
+    """The error, if it did not."""
 
 
 ThreadId: TypeAlias = "str"
@@ -3814,13 +3814,13 @@ class ThreadReport(TypedDict):
     created_at: str
     """When it was opened, RFC 3339, UTC."""
     id: ThreadId
-    """The same."""
+    """The id once more."""
     initial_prompt: str
     """Its first request, shortened, likewise; empty if it has no text."""
     runs: List[RunId]
     """Its runs, oldest first."""
     thread_id: ThreadId
-    """Which."""
+    """The id of the thread."""
     title: NotRequired[str | None]
     """Its first request, shortened."""
     updated_at: str
@@ -3881,7 +3881,7 @@ class UploadedFile(TypedDict):
 
 
 Urgency: TypeAlias = "Literal['low', 'normal', 'high']"
-"""How much a request presses."""
+"""The urgency of a request."""
 
 
 class UsageView(TypedDict):
@@ -3923,11 +3923,11 @@ Visibility: TypeAlias = "Literal['private', 'public']"
 
 
 class WaitedFrom(TypedDict):
-    """Whose items waited."""
+    """A sender of waiting items."""
     agent: AgentHandle
-    """Who."""
+    """The agent."""
     items: int
-    """How many."""
+    """The number of its items."""
 
 
 

@@ -1702,12 +1702,12 @@ export class MessageOperations {
     sessionId: types.SessionId,
     sequence: number,
     options: {
-      /** How long to wait, in seconds; not at all when absent, at most 60. */
+      /** Seconds to wait, at most 60; no wait when absent. */
       timeoutS?: number;
       /**
-       * How far it has to come with every recipient, to end the wait: `delivered`, `shown`, `in_context` (`seen` is
-       * the same),
-       * `answered` or `acknowledged`; `in_context` when absent. Whoever can never get it is not waited for.
+       * The state that every recipient must reach to end the wait: `delivered`, `shown`, `in_context` (`seen` is the
+       * same),
+       * `answered` or `acknowledged`; `in_context` when absent. Recipients that can never get it do not count.
        */
       until?: string;
     } & CallOptions = {},
@@ -1733,7 +1733,7 @@ export class NotifyOperations {
     subscriptionId: types.SubscriptionId,
     body: types.SubscriptionChange,
     options: {
-      /** For the operator: whose. */
+      /** For the operator: the owner. */
       owner?: string;
     } & KeyedOptions = {},
   ): Promise<types.Subscription> {
@@ -1754,7 +1754,7 @@ export class NotifyOperations {
   async create(
     body: types.NewSubscription,
     options: {
-      /** For the operator: whose. */
+      /** For the operator: the owner. */
       owner?: string;
     } & KeyedOptions = {},
   ): Promise<types.SubscriptionMade> {
@@ -1770,7 +1770,7 @@ export class NotifyOperations {
    */
   async dead(
     options: {
-      /** For the operator: whose. */
+      /** For the operator: the owner. */
       owner?: string;
     } & CallOptions = {},
   ): Promise<types.DeadList> {
@@ -1786,7 +1786,7 @@ export class NotifyOperations {
    */
   async list(
     options: {
-      /** For the operator: whose. */
+      /** For the operator: the owner. */
       owner?: string;
     } & CallOptions = {},
   ): Promise<types.SubscriptionList> {
@@ -1814,7 +1814,7 @@ export class NotifyOperations {
   async read(
     subscriptionId: types.SubscriptionId,
     options: {
-      /** For the operator: whose. */
+      /** For the operator: the owner. */
       owner?: string;
     } & CallOptions = {},
   ): Promise<types.Subscription> {
@@ -1832,7 +1832,7 @@ export class NotifyOperations {
   async remove(
     subscriptionId: types.SubscriptionId,
     options: {
-      /** For the operator: whose. */
+      /** For the operator: the owner. */
       owner?: string;
     } & KeyedOptions = {},
   ): Promise<void> {
@@ -1850,7 +1850,7 @@ export class NotifyOperations {
   async retry(
     noticeId: types.NoticeId,
     options: {
-      /** For the operator: whose. */
+      /** For the operator: the owner. */
       owner?: string;
     } & KeyedOptions = {},
   ): Promise<void> {
@@ -1868,7 +1868,7 @@ export class NotifyOperations {
   async test(
     subscriptionId: types.SubscriptionId,
     options: {
-      /** For the operator: whose. */
+      /** For the operator: the owner. */
       owner?: string;
     } & CallOptions = {},
   ): Promise<types.TestResult> {
@@ -2282,11 +2282,11 @@ export class RequestOperations {
    */
   async interrupts(
     options: {
-      /** Only of this agent. */
+      /** Only requests of this agent. */
       agent?: string;
       /** The `next_cursor` of the previous page. */
       cursor?: string;
-      /** Only of this kind. */
+      /** Only requests of this kind. */
       kind?: string;
       /** Maximum number; 50 when absent, at most 100. */
       limit?: number;
@@ -2294,7 +2294,7 @@ export class RequestOperations {
       owner?: string;
       /** open, snoozed, answered, withdrawn or expired; open when absent. */
       state?: string;
-      /** Only those that are given to this person. */
+      /** Only requests to this person. */
       to?: string;
     } & CallOptions = {},
   ): Promise<types.Interrupts> {
@@ -2327,11 +2327,11 @@ export class RequestOperations {
    */
   async list(
     options: {
-      /** Only of this agent. */
+      /** Only requests of this agent. */
       agent?: string;
       /** The `next_cursor` of the previous page. */
       cursor?: string;
-      /** Only of this kind. */
+      /** Only requests of this kind. */
       kind?: string;
       /** Maximum number; 50 when absent, at most 100. */
       limit?: number;
@@ -2339,7 +2339,7 @@ export class RequestOperations {
       owner?: string;
       /** open, snoozed, answered, withdrawn or expired; open when absent. */
       state?: string;
-      /** Only those that are given to this person. */
+      /** Only requests to this person. */
       to?: string;
     } & CallOptions = {},
   ): Promise<types.RequestPage> {
@@ -2563,7 +2563,7 @@ export class RunOperations {
   async events(
     name: string,
     options: {
-      /** Which run. */
+      /** The run. */
       runId?: string;
       /** Only events after the one with this id; for a thread `<run_id>:<id>`. */
       since?: string;

@@ -42,7 +42,7 @@ export interface Acknowledgement {
   ok: boolean;
 }
 
-/** What an agent wants to do. */
+/** An action that an agent wants to take. */
 export interface ActionRequest {
   /** The tool; if there is none, the kind of the request. */
   action: string;
@@ -53,13 +53,13 @@ export interface ActionRequest {
 /** The type of an actor (AP-27). */
 export type ActorType = "human" | "agent" | "script";
 
-/** What `POST /inbox/address` takes. */
+/** The body of `POST /inbox/address`. */
 export interface AddressSession {
-  /** Whose coding agent: an agent of the same owner. */
+  /** The agent of the coding session: an agent of the same owner. */
   agent: AgentHandle;
   /** The coding agent's own name of its session. */
   coding_session: string;
-  /** The session of the network that is for it. */
+  /** The session of the network whose items are for it. */
   session_id: SessionId;
 }
 
@@ -138,7 +138,7 @@ export interface AgentDescriptor {
   name: string;
   /** Its operations; each agent has `chat`. */
   operations: AgentOperation[];
-  /** What it is for. */
+  /** Its purpose. */
   purpose: string;
   /** Whether it is stopped: it accepts no runs until it is started. */
   stopped: boolean;
@@ -237,9 +237,9 @@ export interface AgentSummary {
   name: string;
   /** Its operations; each agent has `chat`. */
   operations: AgentOperation[];
-  /** Where its endpoints are. */
+  /** The path of its endpoints. */
   path: string;
-  /** What it is for. */
+  /** Its purpose. */
   purpose: string;
   /** Whether it is stopped: it accepts no runs until it is started. */
   stopped: boolean;
@@ -344,13 +344,13 @@ export interface AgentView {
 
 /** The types of answer that a request allows. */
 export interface Allow {
-  /** As it was asked. */
+  /** Accept it as requested. */
   accept: boolean;
-  /** With other arguments. */
+  /** Accept it with other arguments. */
   edit: boolean;
-  /** No. */
+  /** Reject or ignore it. */
   ignore: boolean;
-  /** In words. */
+  /** Answer with a text. */
   respond: boolean;
 }
 
@@ -359,17 +359,17 @@ export type AllowEntry = string;
 
 /** The types of answer that a request allows. */
 export interface AllowSent {
-  /** As it was asked. */
+  /** Accept it as requested. */
   accept?: boolean;
-  /** With other arguments. */
+  /** Accept it with other arguments. */
   edit?: boolean;
-  /** No. */
+  /** Reject or ignore it. */
   ignore?: boolean;
-  /** In words. */
+  /** Answer with a text. */
   respond?: boolean;
 }
 
-/** How a request is answered. */
+/** The type of an answer. */
 export type AnswerType = "accept" | "edit" | "respond" | "ignore";
 
 /** The body of `POST /agent-channel/{id}/event`. */
@@ -384,11 +384,11 @@ export interface AppendChannelEvent {
 
 export type AskId = string;
 
-/** What `PUT /inbox/session/attention` takes. */
+/** The body of `PUT /inbox/session/attention`. */
 export interface AttendSession {
   /**
-   * What may disturb it: everything (`open`), its own people, urgent messages and replies (`focus`), or nothing
-   * (`dnd`).
+   * The items that may disturb it: all (`open`), those of its owner's agents, urgent ones and replies (`focus`), or
+   * none (`dnd`).
    */
   attention: AttentionLevel;
   /** When `focus` or `dnd` ends, in ms since the epoch; until it is changed when absent. */
@@ -407,19 +407,19 @@ export interface Attention {
   until?: number | null;
 }
 
-/** What waits, or waited, because it may not disturb. */
+/** A digest of the items that `focus` or `dnd` holds or held back. */
 export interface AttentionDigest {
-  /** From whom; at most 10, those with the most items first. */
+  /** Their senders, at most 10, those with the most items first. */
   from: WaitedFrom[];
-  /** What holds now: the stricter of what holds for the agent and for the session. */
+  /** The current level: the stricter one of the agent and the session. */
   level: AttentionLevel;
-  /** Since when it holds, or when it began, RFC 3339. */
+  /** When the period of `focus` or `dnd` began, RFC 3339. */
   since: string;
-  /** Until when it holds or held, RFC 3339; absent if no end was named. */
+  /** When it ends or ended, RFC 3339; absent if no end was set. */
   until?: string | null;
   /** The number of unread items that it holds or held back. */
   waited: number;
-  /** What held until now, if `level` is `open`. */
+  /** The previous level, if `level` is `open`. */
   was?: AttentionLevel | null;
 }
 
@@ -592,7 +592,7 @@ export interface CodingAtAGlance {
 export interface CodingSession {
   /** `focus` or `dnd`, if it does not let everything disturb it. */
   attention?: AttentionLevel | null;
-  /** Until when, RFC 3339, if an end was named. */
+  /** When that ends, RFC 3339, if an end was set. */
   attention_until?: string | null;
   /** When it was first reported, RFC 3339. */
   began_at: string;
@@ -720,11 +720,11 @@ export interface CreateSession {
 
 /** An item of which only the beginning was shown. */
 export interface CutText {
-  /** How many it has. */
+  /** The number of characters in its text. */
   characters: number;
   /** The `id` of the item. */
   id: string;
-  /** How many characters of its text were shown. */
+  /** The number of characters that were shown. */
   shown_characters: number;
 }
 
@@ -736,23 +736,23 @@ export interface DeadList {
 
 /** A notification that did not arrive. */
 export interface DeadNotification {
-  /** How often it was tried. */
+  /** The number of attempts. */
   attempts: number;
-  /** When it was given up. */
+  /** When it was abandoned. */
   died_at: number;
   /** Why the last attempt failed. */
   error: string;
-  /** What the first of them is; absent if it is not about a request. */
+  /** The first event; absent if it is not about a request. */
   event?: NotifiedEvent | null;
-  /** Of how many events it tells; of more than one in a digest. */
+  /** The number of its events; more than one in a digest. */
   items: number;
   /** Its id: `webhook-id` of each attempt. */
   notice_id: NoticeId;
-  /** Of which request that is. */
+  /** The request of that event. */
   request_id?: AskId | null;
-  /** Where it should have gone; absent where a client of Agent2Agent wanted it sent to a URL of its own. */
+  /** The subscription; absent if it was a push notification of an Agent2Agent client. */
   subscription_id?: SubscriptionId | null;
-  /** Its title. */
+  /** The title of that request. */
   title: string;
 }
 
@@ -766,9 +766,9 @@ export interface DelegateRequest {
 export interface DeliveryDelay {
   /** `focus`, `dnd`, `not_joined`, `rest_unread`, `next_event`, `hooks_off` or `no_live_session`. */
   reason: Reason;
-  /** Since when, RFC 3339, if it is known. */
+  /** Since when, RFC 3339, if known. */
   since?: string | null;
-  /** Until when, RFC 3339, if it is known: of `focus` and `dnd`. */
+  /** When that ends, RFC 3339, if known: of `focus` and `dnd`. */
   until?: string | null;
 }
 
@@ -808,9 +808,9 @@ export interface DigestProject {
   ref?: string | null;
 }
 
-/** The response after an agent was dismissed. */
+/** The response to the dismissal of an agent. */
 export interface Dismissal {
-  /** That it was. */
+  /** Always true. */
   dismissed: boolean;
 }
 
@@ -1697,14 +1697,12 @@ export interface Health {
   /**
    * The answer to a challenge, which proves that the server knows a token without the token being sent:
    * HMAC-SHA-256,
-   * in hex. Absent without a challenge, for a token that is not valid here, and for a port that is none of the
-   * server's.
+   * in hex. Absent without a challenge, for a token that is not valid here, and for a port that is not the server's.
    */
   proof?: string | null;
   /**
-   * Which log it serves, whatever its address: the same at every process on it, and after a restart or a restore.
-   * Absent
-   * until something is on it.
+   * The id of the server's log: the same for every process on the log, and after a restart or a restore. Absent
+   * while the log is empty.
    */
   server_id?: string | null;
   /** Always `ok`. */
@@ -1717,11 +1715,11 @@ export interface Health {
 
 /** An open request. */
 export interface HumanInterrupt {
-  /** What it is about. */
+  /** The action in question. */
   action_request: ActionRequest;
   /** The types of response that it allows. */
   config: InterruptConfig;
-  /** What to look at. */
+  /** The details to read. */
   description: string;
   /** The request's id. */
   id: AskId;
@@ -1757,7 +1755,10 @@ export interface InboxMarks {
 
 /** `GET /inbox` and `GET /inbox/wait`. */
 export interface InboxPage {
-  /** With `coding_session`: what waits because the agent or the session is not `open`, or what waited until it was. */
+  /**
+   * With `coding_session`: the items that wait because the agent or the session is not `open`, or waited until it
+   * was.
+   */
   attention?: AttentionDigest | null;
   /** The cursor after the last item: `after` of the next read, and `cursor` of the acknowledgement. */
   cursor: string;
@@ -1788,7 +1789,7 @@ export interface InitialMessage {
 /** The identifier of an instrument, of the owner grammar: `cc-laptop`. */
 export type Instrument = OwnerName;
 
-/** Which responses are taken. */
+/** The allowed responses. */
 export interface InterruptConfig {
   /** `accept`. */
   allow_accept: boolean;
@@ -1800,7 +1801,7 @@ export interface InterruptConfig {
   allow_respond: boolean;
 }
 
-/** Those that wait. */
+/** The open requests. */
 export interface Interrupts {
   /** Oldest first. */
   interrupts: HumanInterrupt[];
@@ -1828,7 +1829,7 @@ export interface InviteReceipt {
 
 /** One inbox item. */
 export interface Item {
-  /** How long ago that was, in seconds. */
+  /** Its age in seconds. */
   age_s: number;
   /** When it was composed, RFC 3339. */
   at: string;
@@ -1838,7 +1839,7 @@ export interface Item {
   from?: AgentHandle | null;
   /** Stable: the same item has the same id at every read. */
   id: string;
-  /** What it is. */
+  /** The kind of item. */
   kind: Kind;
   /** The number of newer items from the same place. */
   newer: number;
@@ -1920,7 +1921,7 @@ export interface MessageStatus {
   sequence: number;
   /** The session. */
   session_id: SessionId;
-  /** Whether a wait ended before it had come so far with everybody. */
+  /** Whether a wait ended before every recipient had reached the state. */
   timed_out?: boolean;
 }
 
@@ -2053,7 +2054,7 @@ export interface NewProject {
 
 /** The body of `POST /requests`. */
 export interface NewRequest {
-  /** What it wants to do. */
+  /** The action in question. */
   action?: RequestedActionSent | null;
   /** The types of answer that it allows; all but `edit` when absent. */
   allow?: AllowSent | null;
@@ -2061,17 +2062,16 @@ export interface NewRequest {
   choices?: string[];
   /** The deadline for an answer. */
   deadline_at?: number | null;
-  /** What to look at. */
+  /** The details to read. */
   detail?: RequestDetail | null;
-  /** Where the agent works: an absolute path. */
+  /** The agent's working directory, an absolute path. */
   directory?: string | null;
   /**
-   * The values that are asked for: the flat JSON Schema of an elicitation, with at most 50 fields. They are the
-   * `args` of
-   * the answer `edit`, which is then allowed when `allow` is absent, and `accept` and `respond` are not.
+   * The requested values: the flat JSON Schema of an elicitation, with at most 50 fields. They are the `args` of
+   * the answer `edit`. When `allow` is absent, `edit` is allowed, and `accept` and `respond` are not.
    */
   form?: JsonObject | null;
-  /** Whether the answer also comes to the agent's inbox; true when absent. */
+  /** Whether the answer is also reported in the agent's inbox; true when absent. */
   inbox?: boolean | null;
   /** permission, question or hold. */
   kind: RequestKind;
@@ -2079,11 +2079,11 @@ export interface NewRequest {
   on_behalf_of?: AgentHandle | null;
   /** The answer that counts when the deadline passes. */
   on_timeout?: OnTimeout;
-  /** What it is about. */
+  /** The source. */
   source?: RequestSource | null;
   /** The question, one line. */
   title: string;
-  /** The person of the owner who is asked; all people when absent. */
+  /** The person who is asked; all people of the owner when absent. */
   to?: AgentHandle | null;
 }
 
@@ -2095,7 +2095,7 @@ export interface NewRequestAnswer {
   rule?: NewRequestRule | null;
   /** The text of `respond`; with other types a note for the agent. */
   text?: string | null;
-  /** How it is answered. */
+  /** The type of the answer. */
   type: AnswerType;
   /** Seconds during which the answer can be undone and the agent does not get it; 0 when absent, at most 60. */
   undo_seconds?: number | null;
@@ -2103,9 +2103,9 @@ export interface NewRequestAnswer {
   version: number;
 }
 
-/** A rule as a person asks for it with an answer. */
+/** A rule to create with an answer. */
 export interface NewRequestRule {
-  /** Of which agent of the owner. */
+  /** An agent of the owner. */
   agent: AgentHandle;
   /** Only in this directory and below it. */
   directory?: string | null;
@@ -2131,25 +2131,25 @@ export interface NewSession {
 
 /** The body of `POST /notifications`. */
 export interface NewSubscription {
-  /** Of which agents' requests; of all when empty. */
+  /** The agents whose requests are sent; all when empty. */
   agents?: AgentHandle[];
-  /** Gather notifications for so many minutes, and send them together. */
+  /** Collect notifications for this many minutes, and send them together. */
   digest_minutes?: number | null;
-  /** Whether anything is sent. */
+  /** Whether notifications are sent. */
   enabled?: boolean;
-  /** Of what; `request.created` when absent. */
+  /** The events to send; `request.created` when absent. */
   events?: NotifiedEvent[];
-  /** Of which kinds of requests; of all when empty. */
+  /** The kinds of requests; all when empty. */
   kinds?: RequestKind[];
-  /** What presses less is left out. */
+  /** The least urgency that is sent. */
   min_urgency?: Urgency;
-  /** What people call it. */
+  /** A name, for people. */
   name?: string | null;
-  /** Whose it is: what is given to another person is left out. Everybody's when absent. */
+  /** A person: requests to other people are not sent. For everybody when absent. */
   person?: AgentHandle | null;
-  /** When nothing is sent. */
+  /** The quiet hours. */
   quiet?: QuietHours | null;
-  /** Where notifications go. */
+  /** The receiver of notifications. */
   target: NotificationTarget;
 }
 
@@ -2170,7 +2170,7 @@ export interface NewToken {
 
 export type NoticeId = string;
 
-/** Where notifications go. */
+/** The receiver of notifications. */
 export type NotificationTarget = NotificationTargetWebhook | NotificationTargetNtfy | NotificationTargetSlack | NotificationTargetTelegram | NotificationTargetEmail | NotificationTargetWebPush;
 
 /** A mailbox. */
@@ -2183,49 +2183,49 @@ export interface NotificationTargetEmail {
 /** A topic of ntfy. */
 export interface NotificationTargetNtfy {
   kind: "ntfy";
-  /** An access token. */
+  /** An access token for the topic. */
   token?: string | null;
   /** The topic's URL, such as `https://ntfy.sh/TOPIC`. */
   url: string;
 }
 
-/** An incoming webhook of Slack, or of what takes its form. */
+/** An incoming webhook of Slack, or of a service with the same format. */
 export interface NotificationTargetSlack {
   kind: "slack";
   /** The URL. */
   url: string;
 }
 
-/** A chat with a bot of Telegram. */
+/** A chat with a Telegram bot. */
 export interface NotificationTargetTelegram {
   /** The bot's token. */
   bot_token: string;
   /** The chat. */
   chat_id: string;
   kind: "telegram";
-  /** The Bot API, when it is not `https://api.telegram.org`. */
+  /** The Bot API, if not `https://api.telegram.org`. */
   url?: string | null;
 }
 
-/** A browser: what `PushManager.subscribe` gives. */
+/** A browser: the result of `PushManager.subscribe`. */
 export interface NotificationTargetWebPush {
-  /** Its secret, base64url. */
+  /** The browser's secret, base64url. */
   auth: string;
-  /** Where messages go. */
+  /** The URL of the push service. */
   endpoint: string;
   kind: "web_push";
   /** The browser's key, base64url. */
   p256dh: string;
 }
 
-/** Any program: Standard Webhooks, signed. */
+/** A program: Standard Webhooks, signed. */
 export interface NotificationTargetWebhook {
   kind: "webhook";
   /** The URL. */
   url: string;
 }
 
-/** What became of a request. */
+/** A change of a request. */
 export type NotifiedEvent = "request.created" | "request.answered" | "request.withdrawn" | "request.expired";
 
 /** It is done. */
@@ -2247,7 +2247,7 @@ export interface OneOfBatch {
   rule?: NewRequestRule | null;
   /** The text of `respond`; with other types a note for the agent. */
   text?: string | null;
-  /** How it is answered. */
+  /** The type of the answer. */
   type: AnswerType;
   /** Seconds during which the answer can be undone and the agent does not get it; 0 when absent, at most 60. */
   undo_seconds?: number | null;
@@ -2819,33 +2819,33 @@ export interface Projects {
 
 /** The metadata of a protected resource. */
 export interface ProtectedResource {
-  /** Who gives tokens for it: this server itself, or an issuer outside it. */
+  /** The issuer of its access tokens: this server, or an external issuer. */
   authorization_servers: string[];
-  /** Where a token may be sent: only in the header. */
+  /** The accepted places of a token: only the header. */
   bearer_methods_supported: string[];
   /** The URL of the resource. */
   resource: string;
-  /** Where its operations are described. */
+  /** The URL of the description of its operations. */
   resource_documentation: string;
-  /** What it is called. */
+  /** Its name. */
   resource_name: string;
-  /** Scopes to ask for; the person may choose less. */
+  /** The scopes to request; the person may grant fewer. */
   scopes_supported: string[];
 }
 
-/** The key that browsers are given: `applicationServerKey`. */
+/** The public key for browsers: `applicationServerKey`. */
 export interface PushKey {
   /** Base64url, an uncompressed point on P-256. */
   public_key: string;
 }
 
-/** When nothing is sent; what comes then is one digest at the end. */
+/** Quiet hours: nothing is sent; one digest follows at the end. */
 export interface QuietHours {
-  /** From then on, `22:00`. */
+  /** The start, `22:00`. */
   from: string;
   /** An IANA time zone, such as `Europe/Berlin`. */
   time_zone: string;
-  /** Until then, `07:00`; over midnight where it is earlier than `from`. */
+  /** The end, `07:00`; on the next day if it is before `from`. */
   to: string;
 }
 
@@ -2879,14 +2879,14 @@ export interface Readiness {
   status: string;
 }
 
-/** Why something waits. */
+/** Why a message waits. */
 export type Reason = "not_joined" | "rest_unread" | "focus" | "dnd" | "next_event" | "hooks_off" | "no_live_session";
 
 /** The known state of a message for one recipient. */
 export interface RecipientStatus {
-  /** Who. */
+  /** The agent. */
   agent: AgentHandle;
-  /** When it answered, RFC 3339; absent if it is not known. */
+  /** When it answered, RFC 3339; absent if unknown. */
   at?: string | null;
   /** If it is `shown` and was cut: how many characters its text has. */
   characters?: number | null;
@@ -2989,7 +2989,7 @@ export interface Report {
 
 /** The current state of a request. */
 export interface Request {
-  /** What the agent wants to do. */
+  /** The action that the agent wants to take. */
   action?: RequestedAction | null;
   /** The types of answer that it allows. */
   allow: Allow;
@@ -3001,15 +3001,15 @@ export interface Request {
   created_at: number;
   /** The deadline for an answer. */
   deadline_at?: number | null;
-  /** What to look at. */
+  /** The details to read. */
   detail?: RequestDetail | null;
-  /** Where the agent works. */
+  /** The agent's working directory. */
   directory?: string | null;
-  /** The values that are asked for: the flat JSON Schema of an elicitation. They are the `args` of the answer `edit`. */
+  /** The requested values: the flat JSON Schema of an elicitation. They are the `args` of the answer `edit`. */
   form?: JsonObject | null;
   /** The agent that asks. */
   from: AgentHandle;
-  /** What it is about. */
+  /** The kind of the request. */
   kind: RequestKind;
   /** The agent in whose name it is asked, if it is another. */
   on_behalf_of?: AgentHandle | null;
@@ -3027,7 +3027,7 @@ export interface Request {
   state: RequestState;
   /** The question, one line. */
   title: string;
-  /** Which of them, if one. */
+  /** The addressed person, if it is only one. */
   to?: AgentHandle | null;
   /** Increases with every change; an answer names the version that it is for. */
   version: number;
@@ -3035,29 +3035,29 @@ export interface Request {
 
 /** The current answer. */
 export interface RequestAnswer {
-  /** Other arguments. */
+  /** The other arguments. */
   args?: JsonObject | null;
   /** When. */
   at: number;
-  /** Who: `~owner`, `operator`, `rule`, `link` or `deadline`. */
+  /** The author: `~owner`, `operator`, `rule`, `link` or `deadline`. */
   by: string;
   /** The person who answered for the owner or the operator, if one was named. */
   person?: AgentHandle | null;
   /** The rule that answered. */
   rule_id?: RuleId | null;
-  /** Words. */
+  /** The text. */
   text?: string | null;
-  /** How it was answered. */
+  /** The type of the answer. */
   type: AnswerType;
   /** The time until which it can be undone; the agent gets it afterwards. */
   undo_until?: number | null;
 }
 
-/** How many wait. */
+/** The number of waiting requests. */
 export interface RequestCounts {
-  /** They are shown. */
+  /** Those that are shown now. */
   open: number;
-  /** They come back. */
+  /** Those that are postponed. */
   snoozed: number;
 }
 
@@ -3073,12 +3073,12 @@ export interface RequestDetail {
   text?: string | null;
 }
 
-/** What a request is about. */
+/** The kind of a request. */
 export type RequestKind = "permission" | "question" | "run_input" | "review" | "contact" | "invitation" | "hold";
 
 /** A one-tap link. */
 export interface RequestLink {
-  /** Until when. */
+  /** When it expires. */
   expires_at: number;
   /** Opens the request without signing in; anyone who has it may answer. */
   url: string;
@@ -3096,31 +3096,31 @@ export interface RequestPage {
 
 /** A rule. */
 export interface RequestRule {
-  /** Of which agent. */
+  /** The agent. */
   agent: AgentHandle;
-  /** Who made it. */
+  /** The person who made it. */
   by: string;
   /** When. */
   created_at: number;
   /** Only in this directory and below it. */
   directory?: string | null;
-  /** Until when it holds. */
+  /** When it expires. */
   expires_at: number;
-  /** Whose it is. */
+  /** The owner. */
   owner: OwnerName;
-  /** From which request. */
+  /** The request in whose answer it was made. */
   request_id: AskId;
   /** Its id. */
   rule_id: RuleId;
-  /** Which tool. */
+  /** The tool. */
   tool: string;
-  /** How it answers. */
+  /** The answer that it gives. */
   type: AnswerType;
 }
 
 /** The rules of an owner. */
 export interface RequestRules {
-  /** Those that hold now, oldest first. */
+  /** The current rules, oldest first. */
   rules: RequestRule[];
 }
 
@@ -3130,24 +3130,24 @@ export interface RequestSource {
   id: string;
   /** The room (sessions, runs, context, accounts), or the program that asks. */
   room: string;
-  /** Where it can be read. */
+  /** The URL at which it can be read. */
   url?: string | null;
 }
 
 /** The state of a request. */
 export type RequestState = "open" | "snoozed" | "answered" | "withdrawn" | "expired";
 
-/** What an agent wants to do. */
+/** An action that an agent wants to take. */
 export interface RequestedAction {
-  /** Its arguments; `null` is none. */
+  /** Its arguments; `null` counts as none. */
   args: JsonObject | null;
   /** The tool's name. */
   name: string;
 }
 
-/** What an agent wants to do. */
+/** An action that an agent wants to take. */
 export interface RequestedActionSent {
-  /** Its arguments; `null` is none. */
+  /** Its arguments; `null` counts as none. */
   args?: JsonObject | null;
   /** The tool's name. */
   name: string;
@@ -3235,9 +3235,9 @@ export interface RunEvent {
   id: number;
   /** Its source. */
   role: RunEventRole;
-  /** Of which run. */
+  /** The run. */
   run_id: RunId;
-  /** Of which thread. */
+  /** The thread. */
   thread_id: ThreadId;
   /**
    * RunStarted, TextOutput, ToolCall, ToolResult, ToolTextOutput, ToolError, ArtifactGenerated, CompletionCall,
@@ -3262,31 +3262,31 @@ export interface RunReport {
   error?: string | null;
   /** For a waiting run: the id of the WaitForInput that asks, for the `event_id` of the ResumeWithInput. */
   event_id?: number | null;
-  /** How it ended. */
+  /** The reason of its end. */
   finish_reason?: FinishReason | null;
-  /** For a waiting run: the requested input as a form, a flat JSON Schema, if the agent says so. */
+  /** For a waiting run: the requested input as a form, a flat JSON Schema, if the agent sent one. */
   form?: JsonObject | null;
   /** For a queued run: it is held until a person of the agent's owner releases it. Absent if not. */
   held?: boolean;
   /** The id of its last event; 0 if it is queued. */
   last_event_id: number;
-  /** For a waiting run with a form: what the agent says about it. */
+  /** For a waiting run with a form: the agent's message about it. */
   message?: string | null;
-  /** For a waiting run: the answers among which the agent offers a choice, by the key that each is for. */
+  /** For a waiting run: the options of each key for which the agent offers a choice. */
   options?: JsonObject | null;
-  /** The agent did not take the request. */
+  /** The agent rejected the request. */
   rejected?: boolean;
-  /** The request that it is the run of, as it was sent. */
+  /** Its request, as it was sent. */
   request: unknown;
   /** For a waiting run: the requested input. */
   request_keys?: JsonObject | null;
   /** Its result. */
   result?: string | null;
-  /** Which run. */
+  /** The run. */
   run_id: RunId;
-  /** Where it stands. */
+  /** Its state. */
   status: RunStatus;
-  /** Of which thread. */
+  /** The thread. */
   thread_id: ThreadId;
   /** When it last changed. */
   updated_at: string;
@@ -3368,11 +3368,11 @@ export interface Session {
   topic?: string | null;
 }
 
-/** The answer to it. */
+/** The response of `PUT /inbox/session/attention`. */
 export interface SessionAttention {
-  /** What may disturb it. */
+  /** Its attention level. */
   attention: AttentionLevel;
-  /** Until when, RFC 3339, if an end was named. */
+  /** When that ends, RFC 3339, if an end was set. */
   attention_until?: string | null;
   /** The coding agent's own id of the session. */
   session: string;
@@ -3398,7 +3398,7 @@ export interface SessionList {
 export interface SessionMoment {
   /** The coding agent, 1 to 64 characters. */
   client: string;
-  /** What happened. */
+  /** The event. */
   event: Moment;
   /** The coding agent's own id of its session, 1 to 128 characters. */
   session: string;
@@ -3417,9 +3417,9 @@ export interface SessionOpened {
   session_id: SessionId;
 }
 
-/** The answer to both. */
+/** The response of `POST /inbox/session` and `POST /inbox/shown`. */
 export interface SessionTold {
-  /** Whether it counts as live. */
+  /** Whether the session counts as live. */
   live: boolean;
   /** The coding agent's own id of the session. */
   session: string;
@@ -3461,7 +3461,7 @@ export interface Sessions {
 
 /** The body of `POST /inbox/shown`. */
 export interface ShowInbox {
-  /** Whether it was told of `attention` of the page too; it is not told of it again. */
+  /** Whether the session also got the page's `attention`; it will not get that again. */
   attention?: boolean;
   /** The coding agent, 1 to 64 characters. */
   client: string;
@@ -3508,61 +3508,61 @@ export type State = "accepted" | "delivered" | "shown" | "in_context" | "answere
 /** The state of a package (section 5.3). */
 export type Status = "draft" | "awaiting_review" | "revision_requested" | "complete";
 
-/** A subscription as it is shown: without what is secret. */
+/** A subscription, without its secrets. */
 export interface Subscription {
-  /** Of which agents' requests; of all when empty. */
+  /** The agents whose requests are sent; all when empty. */
   agents: AgentHandle[];
-  /** When it was made. */
+  /** When it was created. */
   created_at: number;
-  /** For how many minutes notifications are gathered. */
+  /** For how many minutes notifications are collected. */
   digest_minutes?: number | null;
-  /** Whether anything is sent. */
+  /** Whether notifications are sent. */
   enabled: boolean;
-  /** Of what. */
+  /** The events that are sent. */
   events: NotifiedEvent[];
-  /** Whether the receiver said that it is gone, and nothing is sent for that. */
+  /** Whether the receiver reported that it is gone; then nothing is sent. */
   gone: boolean;
   /** webhook, ntfy, slack, telegram, email or web_push. */
   kind: string;
-  /** Of which kinds of requests; of all when empty. */
+  /** The kinds of requests; all when empty. */
   kinds: RequestKind[];
-  /** What presses less is left out. */
+  /** The least urgency that is sent. */
   min_urgency: Urgency;
-  /** What people call it. */
+  /** A name, for people. */
   name?: string | null;
-  /** Whose. */
+  /** The owner. */
   owner: OwnerName;
-  /** Whose it is: what is given to another person is left out. Everybody's when absent. */
+  /** A person: requests to other people are not sent. For everybody when absent. */
   person?: AgentHandle | null;
-  /** When nothing is sent. */
+  /** The quiet hours. */
   quiet?: QuietHours | null;
   /** Its id. */
   subscription_id: SubscriptionId;
-  /** Where to: of a URL its origin only. */
+  /** The receiver; of a URL only its origin. */
   to: string;
 }
 
-/** The body of `PATCH /notifications/{id}`: what is absent stays as it is. */
+/** The body of `PATCH /notifications/{id}`: absent members stay unchanged. */
 export interface SubscriptionChange {
-  /** Of which agents' requests; of all when empty. */
+  /** The agents whose requests are sent; all when empty. */
   agents?: AgentHandle[] | null;
-  /** Gather notifications for so many minutes; `null` to send each at once. */
+  /** Collect notifications for this many minutes; `null` to send each at once. */
   digest_minutes?: number | null;
-  /** Whether anything is sent. */
+  /** Whether notifications are sent. */
   enabled?: boolean | null;
-  /** Of what. */
+  /** The events to send. */
   events?: NotifiedEvent[] | null;
-  /** Of which kinds of requests; of all when empty. */
+  /** The kinds of requests; all when empty. */
   kinds?: RequestKind[] | null;
-  /** What presses less is left out. */
+  /** The least urgency that is sent. */
   min_urgency?: Urgency | null;
-  /** What people call it; `null` for nothing. */
+  /** A name, for people; `null` for none. */
   name?: string | null;
-  /** Whose it is; `null` for everybody's. */
+  /** The person; `null` for everybody. */
   person?: AgentHandle | null;
-  /** When nothing is sent; `null` for never. */
+  /** The quiet hours; `null` for none. */
   quiet?: QuietHours | null;
-  /** Where notifications go. */
+  /** The receiver of notifications. */
   target?: NotificationTarget | null;
 }
 
@@ -3574,11 +3574,11 @@ export interface SubscriptionList {
   subscriptions: Subscription[];
 }
 
-/** A subscription that was made. */
+/** A new subscription. */
 export interface SubscriptionMade {
-  /** Of a webhook: what its messages are signed with. It is shown once. */
+  /** For a webhook: the secret that signs its messages. It is shown only once. */
   secret?: string | null;
-  /** It. */
+  /** The subscription. */
   subscription: Subscription;
 }
 
@@ -3603,11 +3603,11 @@ export interface Summary {
 /** The server itself. */
 export type System = "system";
 
-/** What came of a test. */
+/** The result of a test. */
 export interface TestResult {
-  /** Whether the receiver took the sample. */
+  /** Whether the receiver accepted the sample. */
   delivered: boolean;
-  /** Why not. */
+  /** The error, if it did not. */
   error?: string | null;
 }
 
@@ -3621,13 +3621,13 @@ export interface ThreadReport {
   agent_id: string;
   /** When it was opened, RFC 3339, UTC. */
   created_at: string;
-  /** The same. */
+  /** The id once more. */
   id: ThreadId;
   /** Its first request, shortened, likewise; empty if it has no text. */
   initial_prompt: string;
   /** Its runs, oldest first. */
   runs: RunId[];
-  /** Which. */
+  /** The id of the thread. */
   thread_id: ThreadId;
   /** Its first request, shortened. */
   title?: string | null;
@@ -3684,7 +3684,7 @@ export interface UploadedFile {
   status: FileStatus;
 }
 
-/** How much a request presses. */
+/** The urgency of a request. */
 export type Urgency = "low" | "normal" | "high";
 
 /** The storage of an owner, and its quota. */
@@ -3722,11 +3722,11 @@ export interface ViewerView {
 /** Who may read an agent's profile. */
 export type Visibility = "private" | "public";
 
-/** Whose items waited. */
+/** A sender of waiting items. */
 export interface WaitedFrom {
-  /** Who. */
+  /** The agent. */
   agent: AgentHandle;
-  /** How many. */
+  /** The number of its items. */
   items: number;
 }
 

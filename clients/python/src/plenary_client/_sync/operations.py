@@ -2534,9 +2534,9 @@ class InboxOperations:
 
         Messages in `session_id` go to that live coding session until another one of the agent writes there.
 
-        agent: Whose coding agent: an agent of the same owner.
+        agent: The agent of the coding session: an agent of the same owner.
         coding_session: The coding agent's own name of its session.
-        session_id: The session of the network that is for it.
+        session_id: The session of the network whose items are for it.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_idempotency_key,
         missing_authorization, invalid_authorization, not_found, session_not_live, idempotency_key_reused.
@@ -2568,8 +2568,8 @@ class InboxOperations:
 
         What may not disturb it stays unread, and goes to another live session if it is for any of them.
 
-        attention: What may disturb it: everything (`open`), its own people, urgent messages and replies
-        (`focus`), or nothing (`dnd`).
+        attention: The items that may disturb it: all (`open`), those of its owner's agents, urgent ones and
+        replies (`focus`), or none (`dnd`).
         session: The coding agent's own id of a live session.
         attention_until: When `focus` or `dnd` ends, in ms since the epoch; until it is changed when absent.
 
@@ -2641,7 +2641,7 @@ class InboxOperations:
         it is summarised or ends first. `alive` and `gone` report the state of its program.
 
         client: The coding agent, 1 to 64 characters.
-        event: What happened.
+        event: The event.
         session: The coding agent's own id of its session, 1 to 128 characters.
         session_id: The session of the network in which it `spoke`.
 
@@ -2707,7 +2707,7 @@ class InboxOperations:
         event: The event at which it was handed over: `start`, `prompt`, `tool`, `stop` or `wake`.
         items: The `id` of each item of the page, at most 100.
         session: The coding agent's own id of its session, 1 to 128 characters.
-        attention: Whether it was told of `attention` of the page too; it is not told of it again.
+        attention: Whether the session also got the page's `attention`; it will not get that again.
         cut: Those of `items` of which only the beginning was handed over.
         held: `held` of the page: these items stay unread.
 
@@ -3153,10 +3153,10 @@ class MessageOperations:
         For the participants of its session. A state is reported only if it is known. With `timeout_s` it
         waits until every recipient has reached `until`.
 
-        timeout_s: How long to wait, in seconds; not at all when absent, at most 60.
-        until: How far it has to come with every recipient, to end the wait: `delivered`, `shown`,
-        `in_context` (`seen` is the same), `answered` or `acknowledged`; `in_context` when absent. Whoever can
-        never get it is not waited for.
+        timeout_s: Seconds to wait, at most 60; no wait when absent.
+        until: The state that every recipient must reach to end the wait: `delivered`, `shown`, `in_context`
+        (`seen` is the same), `answered` or `acknowledged`; `in_context` when absent. Recipients that can
+        never get it do not count.
 
         Refused with: invalid_query, invalid_timeout, invalid_state, missing_authorization,
         invalid_authorization, not_found, too_many_waits, stopping.
@@ -3204,17 +3204,17 @@ class NotifyOperations:
 
         What is absent stays as it is; `null` takes a name, quiet hours or a digest away.
 
-        agents: Of which agents' requests; of all when empty.
-        digest_minutes: Gather notifications for so many minutes; `null` to send each at once.
-        enabled: Whether anything is sent.
-        events: Of what.
-        kinds: Of which kinds of requests; of all when empty.
-        min_urgency: What presses less is left out.
-        name: What people call it; `null` for nothing.
-        person: Whose it is; `null` for everybody's.
-        quiet: When nothing is sent; `null` for never.
-        target: Where notifications go.
-        owner: For the operator: whose.
+        agents: The agents whose requests are sent; all when empty.
+        digest_minutes: Collect notifications for this many minutes; `null` to send each at once.
+        enabled: Whether notifications are sent.
+        events: The events to send.
+        kinds: The kinds of requests; all when empty.
+        min_urgency: The least urgency that is sent.
+        name: A name, for people; `null` for none.
+        person: The person; `null` for everybody.
+        quiet: The quiet hours; `null` for none.
+        target: The receiver of notifications.
+        owner: For the operator: the owner.
 
         Refused with: invalid_query, invalid_owner, unknown_member, invalid_json, invalid_body,
         invalid_target, invalid_name, invalid_filter, invalid_person, invalid_quiet, invalid_digest,
@@ -3259,17 +3259,17 @@ class NotifyOperations:
         notification of a request that waits has its one-tap link. `secret`, for checking signatures, is shown
         once.
 
-        target: Where notifications go.
-        agents: Of which agents' requests; of all when empty.
-        digest_minutes: Gather notifications for so many minutes, and send them together.
-        enabled: Whether anything is sent.
-        events: Of what; `request.created` when absent.
-        kinds: Of which kinds of requests; of all when empty.
-        min_urgency: What presses less is left out.
-        name: What people call it.
-        person: Whose it is: what is given to another person is left out. Everybody's when absent.
-        quiet: When nothing is sent.
-        owner: For the operator: whose.
+        target: The receiver of notifications.
+        agents: The agents whose requests are sent; all when empty.
+        digest_minutes: Collect notifications for this many minutes, and send them together.
+        enabled: Whether notifications are sent.
+        events: The events to send; `request.created` when absent.
+        kinds: The kinds of requests; all when empty.
+        min_urgency: The least urgency that is sent.
+        name: A name, for people.
+        person: A person: requests to other people are not sent. For everybody when absent.
+        quiet: The quiet hours.
+        owner: For the operator: the owner.
 
         Refused with: invalid_query, invalid_owner, unknown_member, invalid_json, invalid_body,
         invalid_target, invalid_name, invalid_filter, invalid_person, invalid_quiet, invalid_digest,
@@ -3301,7 +3301,7 @@ class NotifyOperations:
 
         Newest first; the last 200 are kept.
 
-        owner: For the operator: whose.
+        owner: For the operator: the owner.
 
         Refused with: invalid_query, invalid_owner, missing_authorization, invalid_authorization, not_found.
         """
@@ -3328,7 +3328,7 @@ class NotifyOperations:
 
         The subscriptions of an owner, without what is secret. The operator says whose.
 
-        owner: For the operator: whose.
+        owner: For the operator: the owner.
 
         Refused with: invalid_query, invalid_owner, missing_authorization, invalid_authorization, not_found.
         """
@@ -3378,7 +3378,7 @@ class NotifyOperations:
     ) -> Subscription:
         """Show a subscription.
 
-        owner: For the operator: whose.
+        owner: For the operator: the owner.
 
         Refused with: invalid_query, invalid_owner, missing_authorization, invalid_authorization, not_found.
         """
@@ -3408,7 +3408,7 @@ class NotifyOperations:
 
         What is on its way to it is not sent.
 
-        owner: For the operator: whose.
+        owner: For the operator: the owner.
 
         Refused with: invalid_query, invalid_owner, invalid_idempotency_key, missing_authorization,
         invalid_authorization, not_found, idempotency_key_reused.
@@ -3439,7 +3439,7 @@ class NotifyOperations:
 
         One that did not arrive, under its own id, until it arrives or is given up again.
 
-        owner: For the operator: whose.
+        owner: For the operator: the owner.
 
         Refused with: invalid_query, invalid_owner, invalid_idempotency_key, missing_authorization,
         invalid_authorization, not_found, idempotency_key_reused.
@@ -3469,7 +3469,7 @@ class NotifyOperations:
 
         At once, whatever the quiet hours; the answer says what came of it.
 
-        owner: For the operator: whose.
+        owner: For the operator: the owner.
 
         Refused with: invalid_query, invalid_owner, missing_authorization, invalid_authorization, not_found,
         too_many_tests.
@@ -4076,7 +4076,7 @@ class RequestOperations:
         `undo_seconds` the answer can be undone for that time, and the agent gets it afterwards. With `rule`,
         later requests of this kind are answered in the same way.
 
-        type: How it is answered.
+        type: The type of the answer.
         version: The `version` of the request that the answer is for.
         args: With `edit`: the arguments to use.
         rule: Answers later requests of this kind in the same way.
@@ -4249,13 +4249,13 @@ class RequestOperations:
 
         Open requests as `HumanInterrupt` of agent inboxes, each with its `id`.
 
-        agent: Only of this agent.
+        agent: Only requests of this agent.
         cursor: The `next_cursor` of the previous page.
-        kind: Only of this kind.
+        kind: Only requests of this kind.
         limit: Maximum number; 50 when absent, at most 100.
         owner: For the operator: only requests to this owner.
         state: open, snoozed, answered, withdrawn or expired; open when absent.
-        to: Only those that are given to this person.
+        to: Only requests to this person.
 
         Refused with: invalid_query, invalid_state, invalid_kind, invalid_agent, invalid_owner, invalid_to,
         invalid_limit, invalid_cursor, missing_authorization, invalid_authorization, not_found, overloaded.
@@ -4319,13 +4319,13 @@ class RequestOperations:
         oldest first, the others newest first. With `to` a page may have fewer requests than `limit`, or none,
         and a `next_cursor`.
 
-        agent: Only of this agent.
+        agent: Only requests of this agent.
         cursor: The `next_cursor` of the previous page.
-        kind: Only of this kind.
+        kind: Only requests of this kind.
         limit: Maximum number; 50 when absent, at most 100.
         owner: For the operator: only requests to this owner.
         state: open, snoozed, answered, withdrawn or expired; open when absent.
-        to: Only those that are given to this person.
+        to: Only requests to this person.
 
         Refused with: invalid_query, invalid_state, invalid_kind, invalid_agent, invalid_owner, invalid_to,
         invalid_limit, invalid_cursor, missing_authorization, invalid_authorization, overloaded.
@@ -4372,20 +4372,20 @@ class RequestOperations:
 
         kind: permission, question or hold.
         title: The question, one line.
-        action: What it wants to do.
+        action: The action in question.
         allow: The types of answer that it allows; all but `edit` when absent.
         choices: The choices; a free answer is accepted too.
         deadline_at: The deadline for an answer.
-        detail: What to look at.
-        directory: Where the agent works: an absolute path.
-        form: The values that are asked for: the flat JSON Schema of an elicitation, with at most 50 fields.
-        They are the `args` of the answer `edit`, which is then allowed when `allow` is absent, and `accept`
-        and `respond` are not.
-        inbox: Whether the answer also comes to the agent's inbox; true when absent.
+        detail: The details to read.
+        directory: The agent's working directory, an absolute path.
+        form: The requested values: the flat JSON Schema of an elicitation, with at most 50 fields. They are
+        the `args` of the answer `edit`. When `allow` is absent, `edit` is allowed, and `accept` and `respond`
+        are not.
+        inbox: Whether the answer is also reported in the agent's inbox; true when absent.
         on_behalf_of: The agent in whose name it is asked, if it is another.
         on_timeout: The answer that counts when the deadline passes.
-        source: What it is about.
-        to: The person of the owner who is asked; all people when absent.
+        source: The source.
+        to: The person who is asked; all people of the owner when absent.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_kind, invalid_title, invalid_action,
         invalid_directory, invalid_source, invalid_choices, invalid_form, invalid_allow, invalid_deadline,
@@ -4756,7 +4756,7 @@ class RunOperations:
         `stream=true` server-sent events, from the beginning or after `since` or `Last-Event-ID`: for a run
         until RunCompleted, for a thread until no run is active or waiting.
 
-        run_id: Which run.
+        run_id: The run.
         since: Only events after the one with this id; for a thread `<run_id>:<id>`.
         thread_id: The thread, instead of a run.
 
