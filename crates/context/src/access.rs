@@ -19,16 +19,16 @@ words! {
     }
 }
 
-/// What may be done.
+/// The rights in a project.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Read everything in it; without that it does not exist.
+    /// Read everything in the project; without this right the project looks absent.
     pub read: bool,
-    /// Deposit, assert, invalidate, keep sessions.
+    /// Deposit packages, assert and invalidate facts, start and end sessions.
     pub write: bool,
-    /// Flag for review.
+    /// Flag packages for review.
     pub flag: bool,
-    /// Review.
+    /// Review packages.
     pub review: bool,
     /// Change its name and description.
     pub edit: bool,
@@ -39,7 +39,9 @@ pub struct Access {
 impl Access {
     const OWNER: Self = Self { read: true, write: true, flag: true, review: true, edit: true, govern: true };
 
-    /// What an owner, its members and the operator may do. Of several entries that fit each one counts.
+    /// The rights of an actor. The operator and the owner have all, the owner's agents all but `govern`, others
+    /// the rights of
+    /// every member entry that matches them.
     pub fn of<'a>(
         by: &Actor,
         owner: Option<&OwnerName>,

@@ -1,28 +1,28 @@
-//! The actors that a token may name as itself (wire.md D.1, D.4, D.7; AP-57, AP-72).
+//! The actors in whose name a token may write (wire.md D.1, D.4, D.7; AP-57, AP-72).
 //! Must not know: the attributed object.
 
 use plenary_accounts::Actor;
 
 use crate::{lifecycle::ActorType, schema::Creator};
 
-/// Whether tokens are held to their own actors.
+/// Which actors a token may name as authors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Attribution {
-    /// An agent or owner speaks as itself only; the operator as anybody.
+    /// An agent or owner may name only itself; the operator anybody.
     #[default]
     Own,
-    /// Whoever may write attributes freely.
+    /// A token that may write may name anybody.
     Open,
 }
 
-/// Whether the bearer may say that this actor did it. Only the id is bound, not the type (wire.md D.7).
+/// Whether the bearer may name this actor. Only the id is checked, not the type (wire.md D.7).
 #[must_use]
 pub fn speaks_as(by: &Actor, id: &str, attribution: Attribution) -> bool {
     let is_anybody = matches!(by, Actor::Operator | Actor::Seed);
     is_anybody || attribution == Attribution::Open || is_own(by, id)
 }
 
-/// Whether an id is one of the bearer's own (wire.md D.1).
+/// Whether an id belongs to the bearer itself (wire.md D.1).
 #[must_use]
 pub fn is_own(by: &Actor, id: &str) -> bool {
     match by {
@@ -35,7 +35,7 @@ pub fn is_own(by: &Actor, id: &str) -> bool {
     }
 }
 
-/// The actor of a bearer that names none.
+/// The actor for a request that names none: the bearer.
 #[must_use]
 pub fn itself(by: &Actor) -> Creator {
     let (id, kind) = match by {

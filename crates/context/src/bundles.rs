@@ -26,7 +26,7 @@ use crate::{
 
 const DAY_MS: u64 = 86_400_000;
 
-/// What stands in a row of `context.questions`.
+/// The value of a row of `context.questions`.
 #[derive(Deserialize)]
 struct Questions {
     package_id: String,
@@ -38,11 +38,11 @@ struct Questions {
 /// The open questions of a window.
 struct OpenQuestions {
     open: Vec<OpenQuestion>,
-    /// Whether there are more.
+    /// Whether a limit left some out.
     is_cut: bool,
 }
 
-/// What a digest is asked for.
+/// The parameters of a digest.
 #[derive(Debug)]
 pub(crate) struct DigestSelection {
     pub(crate) focus: Option<Query>,
@@ -52,13 +52,13 @@ pub(crate) struct DigestSelection {
 }
 
 impl Context {
-    /// The beginning of a window that ends now.
+    /// The beginning of a window of `window_days` that ends now.
     fn since(&self, window_days: u64) -> Moment {
         let now = self.clock().now().0;
         Moment::of(TimestampMs(now.saturating_sub(window_days.saturating_mul(DAY_MS))))
     }
 
-    /// An orientation: the raw recent state of a project.
+    /// An orientation: the recent state of a project, without ranking.
     pub(crate) async fn orient(
         &self,
         (id, project): (&str, &ProjectState),
@@ -87,7 +87,7 @@ impl Context {
         })
     }
 
-    /// The open questions of a window, the newest first.
+    /// The open questions of a window, newest first.
     async fn questions(
         &self,
         project: &str,
@@ -126,14 +126,14 @@ impl Context {
         }
     }
 
-    /// Whether a package that was deposited as a draft still is one, and not the reader's own.
+    /// Whether a package that was deposited as a draft is still one that the reader may not see.
     async fn hides(&self, id: &str, drafts: Drafts<'_>) -> Result<bool, Fault> {
         let (state, _) = self.packages().fresh(id).await?;
         let PackageState(Some(present)) = &*state else { return Ok(true) };
         Ok(present.status == Status::Draft && !drafts.show(&present.created_by.id))
     }
 
-    /// A digest of one project, or of all that the bearer may see; archived ones on request.
+    /// A digest of one project, or of all that the bearer may read; archived ones on request.
     pub(crate) async fn digest(
         &self,
         one: Option<(String, Arc<ProjectState>)>,
@@ -198,7 +198,7 @@ impl Context {
         })
     }
 
-    /// Counts the packages of a window, drafts left out; whether some were not counted.
+    /// Counts the packages of a window, without drafts. Returns whether a limit left some out.
     async fn count(&self, project: &str, since: Moment, counted: &mut DigestCounts) -> Result<bool, Fault> {
         let (prefix, mut after) = (format!("{project}/"), None::<String>);
         loop {
@@ -230,7 +230,7 @@ impl Context {
     }
 }
 
-/// What a digest counts.
+/// The counts of a digest.
 #[derive(Debug, Default)]
 struct DigestCounts {
     packages: u64,

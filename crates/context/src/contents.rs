@@ -27,15 +27,15 @@ use crate::{
     rejection::{BlobRejection, Rejection},
 };
 
-/// Why a content is neither put nor got.
+/// A failure of an upload or download.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BlobFailure {
     #[error(transparent)]
     Failure(#[from] Failure),
-    /// Its body is no body.
+    /// The request body could not be read.
     #[error("the body was refused")]
     Body(Refusal),
-    /// Where contents are kept failed.
+    /// The blob store failed.
     #[error(transparent)]
     Blobs(#[from] plenary_blobs::Fault),
 }
@@ -58,21 +58,21 @@ impl From<Fault> for BlobFailure {
     }
 }
 
-/// A content that was put.
+/// The result of an upload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PutReceipt {
-    /// Whether the project did not have it.
+    /// Whether the blob is new to the project.
     pub(crate) is_new: bool,
     pub(crate) octets: u64,
 }
 
 impl Context {
-    /// Where contents are kept; without that the capability is not there (AP-79).
+    /// The blob store; without one the capability is missing (AP-79).
     fn contents(&self) -> Result<&Blobs, Rejection> {
         self.blobs().ok_or(Rejection::NotImplemented("blob_storage"))
     }
 
-    /// The key of a project into which the bearer may put a content, before any of it is read.
+    /// The key of a project to which the bearer may add a blob; checked before the body is read.
     pub(crate) async fn may_put(
         &self,
         project_id: &str,
@@ -85,8 +85,9 @@ impl Context {
         Ok(key)
     }
 
-    /// Puts a content: counts its bytes towards the owner's use, stores them, then adds them to the project. These steps
-    /// continue when the client disconnects, so that nothing is stored without being counted.
+    /// Stores a blob: pledges its bytes against the owner's quota, stores them, then adds the blob to the
+    /// project. These steps
+    /// continue when the client disconnects, so that no stored bytes remain uncounted.
     pub(crate) async fn put_blob(
         &self,
         project: &str,
@@ -143,8 +144,9 @@ impl Context {
         Ok(PutReceipt { is_new: done?.reply, octets })
     }
 
-    /// Counts a content that is about to be kept, if the bearer may still put it; none where nobody pays for it, or the
-    /// project has it.
+    /// Pledges the bytes of a blob, if the bearer may still add it; `None` if no owner is charged, or the
+    /// project has it
+    /// already.
     async fn pledge_blob(
         &self,
         project: &str,
@@ -165,8 +167,10 @@ impl Context {
         Ok(Some(self.log().pledge(&charge, false).await?.map_err(Failure::OverQuota)?))
     }
 
-    /// The command has counted the content itself. One that was refused after all leaves the content, which is nobody's,
-    /// and counts all the same: otherwise whoever takes their right away in that moment fills the place.
+    /// Releases the pledge, because the command has charged the blob. If the command was rejected, the bytes
+    /// stay stored and are
+    /// charged anyway: otherwise an owner could fill the disk free of charge by revoking its own right at that
+    /// moment.
     async fn settle_blob(&self, pledge: Pledge, done: &Result<Executed<bool>, Failure>, command: &KeepBlob) {
         if !matches!(done, Err(Failure::Rejected(_))) {
             return pledge.release();
@@ -177,8 +181,8 @@ impl Context {
         pledge.settle(&self.log().append(batch).await);
     }
 
-    /// How many bytes the bearer's owner may still store, so that no more is kept of a content than it may have.
-    /// `None` if the project already has the content: uploading it again only repairs it.
+    /// The bytes that the bearer's owner may still store, as a limit for the upload.
+    /// `None` if the project already has the blob: uploading it again only repairs it.
     async fn left_for(
         &self,
         project: &str,
@@ -193,13 +197,13 @@ impl Context {
         Ok(self.log().bytes_left(owner.as_str()).await?)
     }
 
-    /// A content is larger than what its owner may still store.
+    /// The failure for a blob that is larger than its owner may still store.
     fn over_quota(&self, left: u64) -> BlobFailure {
         let max = self.log().ledger().max().map_or(0, |max| max.bytes);
         Failure::OverQuota(ExceededQuota::Bytes { used: max.saturating_sub(left), max }).into()
     }
 
-    /// How large a content of the project is.
+    /// The size of a blob of the project.
     pub(crate) async fn blob_size(
         &self,
         project_id: &str,
@@ -215,7 +219,7 @@ impl Context {
         Ok(octets.ok_or_else(|| Fault::Corrupt(format!("{key} in {BLOBS}")))?)
     }
 
-    /// A content, or a range of it, of which [`Context::blob_size`] has said that the project has it.
+    /// A blob, or a range of it. Call [`Context::blob_size`] first, which checks that the project has it.
     pub(crate) async fn blob(
         &self,
         id: &BlobId,
@@ -223,7 +227,7 @@ impl Context {
         range: Option<Range<u64>>,
     ) -> Result<Content, BlobFailure> {
         let found = self.contents()?.get(id, range).await?;
-        // What is gone or has another size is damaged, and is known to be before the first byte.
+        // A missing blob, or one of another size, is damaged; this is detected before the first byte is sent.
         match found.filter(|content| content.octets == octets) {
             Some(content) => Ok(content),
             None => Err(plenary_blobs::Fault::Damaged(*id).into()),

@@ -42,16 +42,16 @@ use crate::{
     },
 };
 
-/// What an operator may set.
+/// The settings of an operator.
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
-    /// Whether a deposit or an assertion makes a project that there is not (wire.md D.4).
+    /// Whether a deposit or an assertion creates a missing project (wire.md D.4).
     pub auto_create_projects: bool,
-    /// Whether tokens are held to their own actors.
+    /// Which actors a token may name as authors.
     pub attribution: Attribution,
-    /// Largest content of a deliverable, in bytes; past it 413.
+    /// Largest blob, in bytes; a larger one gets 413.
     pub blob_octets_max: u64,
-    /// What one owner may have under way at a time.
+    /// Limits for concurrent work of one owner.
     pub quotas: Quotas,
 }
 
@@ -66,13 +66,13 @@ impl Default for Config {
     }
 }
 
-/// Why a command of this room was not carried out.
+/// The reason why a command of this room failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// A normal "no".
     #[error("rejected")]
     Rejected(Rejection),
-    /// Its owner may not store so much more.
+    /// The owner's storage quota is exhausted.
     #[error("the owner's quota is exceeded")]
     OverQuota(ExceededQuota),
     /// The store failed.
@@ -97,7 +97,7 @@ impl From<ExecuteError<Rejection>> for Failure {
     }
 }
 
-/// The room. Cheap to clone.
+/// The context room. Cheap to clone.
 #[derive(Clone)]
 pub struct Context(Arc<Inner>);
 
@@ -119,8 +119,9 @@ struct Inner {
 }
 
 impl Context {
-    /// The room in a log, with the indexes that its packages are found by; without `blobs` it keeps no contents of
-    /// deliverables, and says so.
+    /// The room on a log, with its search indexes. Without `blobs` it stores no contents of deliverables, and
+    /// does not
+    /// announce that capability.
     #[must_use]
     pub fn new(
         log: Log,
@@ -185,7 +186,7 @@ impl Context {
     pub(crate) fn search(&self) -> &Follower {
         &self.0.search
     }
-    /// How many events are to be looked at before all packages are found.
+    /// Number of events that the word index has not processed yet.
     #[must_use]
     pub fn search_lag(&self) -> &Gauge {
         self.search().lag()
@@ -193,11 +194,11 @@ impl Context {
     pub(crate) fn meaning(&self) -> Option<&SemanticSearch> {
         self.0.meaning.as_ref()
     }
-    /// The reranker, if it may be asked now.
+    /// The reranker, if it works at the moment.
     pub(crate) fn reranker(&self) -> Option<&Arc<dyn Relevance>> {
         self.0.reranker.as_ref().filter(|reranker| reranker.works())
     }
-    /// How many events are to be looked at before all packages are found by meaning; absent without a model.
+    /// Number of events that the vector index has not processed yet; absent without a model.
     #[must_use]
     pub fn semantic_lag(&self) -> Option<&Gauge> {
         self.meaning().map(|meaning| meaning.search.lag())
@@ -220,7 +221,7 @@ impl Context {
         &self.0.config
     }
 
-    /// Takes note of events that a command wrote beside its own stream, so that the next read sees them.
+    /// Applies the side events of a command to the cached state, so that the next read sees them.
     pub(crate) async fn catch_up<R: Room>(&self, streams: &Streams<R>, id: &str) -> Result<(), Fault> {
         let (_, version) = streams.state(id).await?;
         for event in self.log().read_stream(&R::stream(id), version, READ_ROWS_MAX).await? {
@@ -245,13 +246,16 @@ impl Context {
         Ok(done.reply)
     }
 
-    /// Moves a package along its lifecycle. `id` is its stream's. The state that this step brought it to, whatever
-    /// others do meanwhile (AP-63, AP-86).
+    /// Moves a package along its lifecycle. `id` is the id of its stream. Returns the state after this step,
+    /// even if other
+    /// steps follow at once (AP-63, AP-86).
     pub(crate) async fn move_package(&self, id: &str, command: &MovePackage) -> Result<StepOutcome, Failure> {
         Ok(self.0.packages.execute(id, &MoveWith { context: self, id, command }, None).await?.reply)
     }
 
-    /// What a package has as its `created_by`, as it was sent, if there is one. At least everything that this process has committed.
+    /// The `created_by` of a package, as it was sent; `None` if there is no such package. Sees at least
+    /// everything that this
+    /// process has committed.
     pub(crate) async fn author(&self, project: &str, package_id: &str) -> Result<Option<String>, Fault> {
         let id = key::join(&[project, &key::part(package_id)]);
         let (mut state, _) = self.0.packages.state(&id).await?;
@@ -266,7 +270,7 @@ impl Context {
         Ok(Object::parse(&package).and_then(|object| object.get("created_by")).map(str::to_owned))
     }
 
-    /// Asserts a fact; the fact as it is kept.
+    /// Asserts a fact and returns its stored form.
     pub(crate) async fn assert_fact(&self, project: &str, command: &AssertFact) -> Result<String, Failure> {
         let id = stream_id(project, &command.fact.subject, &command.fact.predicate);
         let asserting = OnFacts { context: self, project, command };
@@ -277,7 +281,7 @@ impl Context {
         Ok(done.reply.document)
     }
 
-    /// Ends the current fact of a subject and predicate; how many ended.
+    /// Ends the current fact of a subject and predicate. Returns how many ended.
     pub(crate) async fn invalidate_fact(
         &self,
         project: &str,
@@ -289,7 +293,7 @@ impl Context {
         Ok(self.0.facts.execute(&id, &invalidating, None).await?.reply)
     }
 
-    /// Begins a session; its id, which is that of the first time where the request is sent again.
+    /// Starts a session and returns its id; a repeated request returns the id of the first one.
     pub(crate) async fn start_session(
         &self,
         project: &str,
@@ -300,7 +304,7 @@ impl Context {
         Ok(self.0.sessions.begin(&id, &starting, None).await?.reply)
     }
 
-    /// Ends a session, by the parts of its project and itself.
+    /// Ends a session, given by the keys of its project and itself.
     pub(crate) async fn end_session(
         &self,
         (project, session): (&str, &str),
@@ -311,7 +315,7 @@ impl Context {
         Ok(())
     }
 
-    /// Makes a project; its key.
+    /// Creates a project and returns its key.
     pub(crate) async fn create_project(&self, command: &CreateProject) -> Result<String, Failure> {
         let Place { key, .. } = self.place_of(&command.home(), &command.project_id).await?;
         self.0.projects.execute(&key, &OnProject { context: self, command }, None).await?;
@@ -329,7 +333,7 @@ impl Context {
         self.0.watchers.close();
     }
 
-    /// Takes note of a committed event, of this process or another.
+    /// Applies a committed event of any process to the cached states.
     pub fn observe(&self, event: &StoredEvent) {
         match event.stream.category() {
             ProjectRoom::CATEGORY => self.0.projects.observe(event),

@@ -1,15 +1,15 @@
-//! The cursors of lists: encodes the end of a page, and recognises text that is not a cursor of the list.
+//! The cursors of lists: writes the end of a page, and rejects a text that is not a cursor of the list.
 //! Must not know: the listed objects.
 
 use crate::{index::BESIDE, moment::Moment};
 
-/// Whether a text is a key part as `key::part` makes them.
+/// Whether a text has the form of a part of a key, as `key::part` writes it.
 fn is_part(text: &str) -> bool {
     let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || b"_-.%~".contains(&octet);
     !text.is_empty() && text.bytes().all(is_plain)
 }
 
-/// Whether it is a moment in the form in which keys have it.
+/// Whether it is a moment in the form of keys.
 fn is_moment(text: &str) -> bool {
     Moment::parse(&format!("{text}Z")).is_some_and(|moment| moment.as_str() == text)
 }
@@ -24,7 +24,8 @@ pub(crate) fn is_of_current_facts(cursor: &str) -> bool {
     cursor.split_once('/').is_some_and(|(subject, predicate)| is_part(subject) && is_part(predicate))
 }
 
-/// A cursor of facts that may have ended: `<subject>/<predicate>/<moment>`, perhaps with `/end`, or with `~<id>` where
+/// A cursor of facts that may have ended: `<subject>/<predicate>/<moment>`, optionally with `/end`, or with
+/// `~<id>` if
 /// another fact outranks it.
 pub(crate) fn is_of_all_facts(cursor: &str) -> bool {
     let fact = cursor.strip_suffix("/end").unwrap_or(cursor);

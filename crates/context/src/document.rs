@@ -1,4 +1,5 @@
-//! The current form of a package: its own bytes, with the current state if it has changed (wire.md 0.4 row 2).
+//! The current form of a package: its original bytes, with the current state if that has changed (wire.md 0.4
+//! row 2).
 //! Must not know: where the bytes are stored.
 
 use crate::{
@@ -8,19 +9,19 @@ use crate::{
     schema::CONTENT_HASH,
 };
 
-/// A package as it was deposited, and its state.
+/// A deposited package with its current state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Document<'a> {
     /// The package as it was sent.
     pub deposited: &'a str,
     /// Its state.
     pub status: Status,
-    /// Who is to review it.
+    /// The kind of reviewer.
     pub review_type: ReviewType,
 }
 
 impl Document<'_> {
-    /// The package: byte for byte as it was sent, but for the two members that may change.
+    /// The package: its original bytes, except for the values of the two members that may change.
     #[must_use]
     pub fn text(&self) -> String {
         let Some(object) = Object::parse(self.deposited) else { return self.deposited.to_owned() };
@@ -44,7 +45,7 @@ fn unquoted(word: &str) -> String {
     word.trim_matches('"').to_owned()
 }
 
-/// A package with its hash beside its members (wire.md D.7).
+/// Adds the content hash as a further member (wire.md D.7).
 #[must_use]
 pub fn with_hash(text: &str, hash: ContentHash) -> String {
     appended(text, CONTENT_HASH, &format!("\"{hash}\""))

@@ -31,7 +31,7 @@ const fn content_type(kind: Kind) -> &'static str {
     }
 }
 
-/// The parts of a package that have a word of the focus, the nearest first. A long text is cut into passages.
+/// The passages of a package that have a word of the focus, best first.
 #[must_use]
 pub fn find(focus: &Query, (package_id, project_id): (&str, &str), sections: &[Section]) -> Vec<Snippet> {
     let mut found = Vec::new();
@@ -60,7 +60,7 @@ pub fn snippet((package_id, project_id): (&str, &str), kind: Kind, text: &str, s
 }
 
 impl Snippet {
-    /// Whether one of the two is a part of the other.
+    /// Whether both are of the same member of a package and one text contains the other.
     #[must_use]
     pub fn is_of(&self, other: &Self) -> bool {
         (&self.package_id, &self.project_id, self.content_type)
@@ -69,7 +69,7 @@ impl Snippet {
     }
 }
 
-/// The nearest first, up to a limit. Of two that are equally near, the earlier one stays first.
+/// Sorts by descending score and cuts to a limit. Equal scores keep their order.
 pub fn rank(snippets: &mut Vec<Snippet>, max: usize) {
     snippets.sort_by(|a, b| b.score.total_cmp(&a.score));
     snippets.truncate(max);

@@ -14,13 +14,13 @@ const PREFIX: &str = "sha256:";
 pub struct ContentHash([u8; 32]);
 
 impl ContentHash {
-    /// The hash of a value: null members do not count (AP-95).
+    /// The hash of a value, without members that are null (AP-95).
     #[must_use]
     pub fn of(value: &Value) -> Self {
         Self(digest(&canonical(value, Nulls::Drop)))
     }
 
-    /// The hash of a JSON text; `None` when it is none.
+    /// The hash of a JSON text; `None` if it is not JSON.
     #[must_use]
     pub fn of_text(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok().map(|value: Value| Self::of(&value))

@@ -15,12 +15,12 @@ use crate::{
     moment::Moment,
 };
 
-/// Which facts of a project are listed.
+/// The filters of a list of facts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FactSelection<'a> {
     pub(crate) subject: Option<&'a str>,
     pub(crate) predicate: Option<&'a str>,
-    /// Those that were current at a moment.
+    /// Facts that were current at this moment.
     pub(crate) as_of: Option<Moment>,
     /// Include ended facts.
     pub(crate) include_ended: bool,
@@ -36,7 +36,7 @@ pub(crate) struct FactPage {
     pub(crate) next_cursor: Option<String>,
 }
 
-/// A fact that was read, and whether it has ended.
+/// A fact from an index, and its end.
 struct Row {
     key: String,
     document: String,
@@ -44,7 +44,7 @@ struct Row {
 }
 
 impl Row {
-    /// Whether another one is of the same subject and predicate.
+    /// Whether the key is of the same subject and predicate.
     fn is_followed_by(&self, key: &str) -> bool {
         let of = |key: &str| key.rsplit_once('/').map_or(0, |(of, _)| of.len());
         of(&self.key) == of(key) && self.key[..of(key)] == key[..of(key)]
@@ -70,7 +70,7 @@ impl Context {
         };
         let mut after = asked.cursor.map(|cursor| format!("{base}{cursor}"));
         let (mut taken, mut scanned) = (PageBuilder::new(asked, limit, base.len()), 0);
-        // Whether a fact has ended stands behind it, so each waits for the row after it.
+        // The row of a fact's end follows the fact, so each fact waits for the next row.
         let mut waits = None::<Row>;
         loop {
             let rows = self
@@ -79,7 +79,7 @@ impl Context {
                 .await?;
             scanned += rows.len();
             for row in &rows {
-                // Where only current facts stand, `end` is a predicate.
+                // In the index of current facts, a last part `end` is a predicate.
                 if let Some(of) = row.key.strip_suffix("/end").filter(|_| index == FACTS) {
                     if let Some(fact) = waits.as_mut().filter(|fact| fact.key == of) {
                         fact.end = Some(text(&row.value)?.to_owned());
@@ -88,7 +88,8 @@ impl Context {
                 }
                 let document = text(&row.value)?.to_owned();
                 if let Some(mut fact) = waits.take() {
-                    // A successor that came between two reads of a long list ends what was read before it.
+                    // If a successor was added between two reads, the fact that was read before it has no end
+                    // row: derive its end.
                     let is_followed = fact.is_followed_by(&row.key) && !is_outranked(&row.key);
                     if index == FACTS && fact.end.is_none() && is_followed {
                         fact.end = began(&document);
@@ -106,7 +107,7 @@ impl Context {
                 }
                 last => {
                     let goes_on = rows.len() == READ_ROWS_MAX;
-                    // What stands behind the last row is not known here: the next page begins with it again.
+                    // The end of the last fact is not known yet: the next page begins with that fact again.
                     if goes_on && taken.last.is_none() {
                         taken.last = last.map(|row| row.key[base.len()..].to_owned());
                     }
@@ -123,17 +124,17 @@ impl Context {
     }
 }
 
-/// The facts of a page so far.
+/// A page under construction.
 struct PageBuilder<'a> {
     asked: &'a FactSelection<'a>,
     predicate: Option<String>,
     limit: usize,
-    /// How long the part of the key is that stands in no cursor.
+    /// Length of the prefix of a key that cursors omit.
     base: usize,
     page: FactPage,
-    /// Bytes of the facts in it.
+    /// Bytes of the facts on the page.
     octets: usize,
-    /// The cursor behind the last fact that was looked at.
+    /// The cursor after the last processed fact.
     last: Option<String>,
 }
 
@@ -143,10 +144,11 @@ impl<'a> PageBuilder<'a> {
         Self { asked, predicate, limit, base, page, octets: 0, last: None }
     }
 
-    /// Takes a fact if it is asked for; true, and the page goes on, when there is no room for it.
+    /// Adds a fact if it passes the filters. Returns `true`, and sets the next cursor, if the page has no room
+    /// for it.
     fn is_full_with(&mut self, fact: Row) -> bool {
         let Row { key, document, end } = fact;
-        // Another predicate may begin with the one that is asked for.
+        // The prefix also matches longer predicates.
         let is_asked = self.predicate.as_deref().is_none_or(|wanted| key.split('/').nth(2) == Some(wanted));
         if is_asked && self.asked.is_at(&key, end.as_deref()) && self.asked.fits(&document) {
             self.octets += document.len();
@@ -162,7 +164,7 @@ impl<'a> PageBuilder<'a> {
     }
 }
 
-/// Since when a fact holds, as it stands there.
+/// The beginning of a fact, as its document has it.
 pub(crate) fn began(document: &str) -> Option<String> {
     serde_json::from_str(Object::parse(document)?.get("valid_from")?).ok()
 }
@@ -172,7 +174,7 @@ fn text(octets: &[u8]) -> Result<&str, Fault> {
 }
 
 impl FactSelection<'_> {
-    /// Whether the fact was current at the moment that is asked for: `valid_from <= t < valid_to` (AP-51).
+    /// Whether the fact was current at the selected moment: `valid_from <= t < valid_to` (AP-51).
     fn is_at(&self, key: &str, end: Option<&str>) -> bool {
         let Some(at) = self.as_of else { return true };
         let has_begun = key.rsplit('/').next().is_some_and(|since| since <= at.as_str());

@@ -7,8 +7,9 @@ use plenary_kernel::{OwnerName, json::digest};
 
 use crate::limits::KEY_PART_OCTETS_MAX;
 
-/// A text as one part of a key. Two texts have the same part only if they are the same text: what is too long
-/// stands as `~` and its SHA-256, and no other part begins so.
+/// Encodes a text as one part of a key. Different texts have different parts: a text that is too long becomes
+/// `~` and
+/// its SHA-256, and no other part begins with `~`.
 #[must_use]
 pub fn part(text: &str) -> String {
     let mut part = String::with_capacity(text.len());
@@ -25,17 +26,18 @@ pub fn part(text: &str) -> String {
     part
 }
 
-/// What stands between a project's id and its owner in a key; no part of a key has it.
+/// Separates a project's id from its owner in a key; no part of a key contains it.
 pub const OF_OWNER: char = ':';
 
-/// The key of a project: the part of its id, then whose it is. Projects from before ids were a namespace of their owner
-/// have the part of their id alone, which no other project can have.
+/// The key of a project: the encoded id, then the owner. The keys of projects from before ids were a namespace
+/// of their
+/// owner are the encoded id alone, which no other key can equal.
 #[must_use]
 pub fn project(owner: &OwnerName, id: &str) -> String {
     format!("{}{OF_OWNER}{owner}", part(id))
 }
 
-/// Parts as one key.
+/// Joins parts to a key.
 #[must_use]
 pub fn join(parts: &[&str]) -> String {
     parts.join("/")

@@ -70,7 +70,7 @@ words! {
 }
 
 impl Status {
-    /// Whether a package may go from this state to another. The same state is no way.
+    /// Whether a package may change from this state to another. A state does not lead to itself.
     #[must_use]
     pub const fn leads_to(self, next: Self) -> bool {
         match self {

@@ -1,32 +1,32 @@
 //! The reason why a request is not a valid package, fact, project or session: a code, and the field as a path.
 //! Must not know: HTTP.
 
-/// A fault of form.
+/// An invalid request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {message}", code.as_str())]
 pub struct ContextFault {
-    /// Which code.
+    /// The stable code.
     pub code: Code,
-    /// Where, as a path: `deliverables[0].path`; absent where the whole is meant.
+    /// The path of the invalid member: `deliverables[0].path`; absent if the whole is invalid.
     pub field: Option<String>,
     /// For people.
     pub message: String,
 }
 
-/// What is wrong with the form.
+/// The kinds of invalid requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
-    /// A body is not of its shape (AP-54).
+    /// A body does not match its schema (AP-54).
     InvalidSchema,
-    /// A claimed content hash is not that of the package.
+    /// A claimed content hash differs from that of the package.
     HashMismatch,
-    /// A parameter of the query is not of its shape.
+    /// A query parameter is invalid.
     InvalidParameter,
-    /// A line of an import is no JSON.
+    /// A line of an import is not JSON.
     InvalidJson,
     /// A line of an import is over the limit.
     LineTooLong,
-    /// A cursor is of another store or list, or none at all.
+    /// The cursor is invalid, or of another store or list.
     InvalidCursor,
 }
 
@@ -46,33 +46,33 @@ impl Code {
 }
 
 impl ContextFault {
-    /// A member that is not what it must be.
+    /// The fault for an invalid member.
     pub fn field(path: impl Into<String>, expected: &str) -> Self {
         let path = path.into();
         let message = format!("`{path}` must be {expected}.");
         Self { code: Code::InvalidSchema, field: Some(path), message }
     }
 
-    /// A member that is required and absent (AP-19).
+    /// The fault for a missing required member (AP-19).
     pub fn missing(path: impl Into<String>) -> Self {
         let path = path.into();
         let message = format!("`{path}` is required.");
         Self { code: Code::InvalidSchema, field: Some(path), message }
     }
 
-    /// A body that is not of its shape as a whole.
+    /// The fault for a body that is invalid as a whole.
     pub fn whole(message: &str) -> Self {
         Self { code: Code::InvalidSchema, field: None, message: message.to_owned() }
     }
 
-    /// A content is another than its name says.
+    /// The fault for content that does not match the hash in its name.
     #[must_use]
     pub fn other_content() -> Self {
         let message = "The SHA-256 of the body differs from the one in the path.".to_owned();
         Self { code: Code::HashMismatch, field: Some("sha256".to_owned()), message }
     }
 
-    /// A parameter of the query that is not what it must be.
+    /// The fault for an invalid query parameter.
     pub fn parameter(name: &str, expected: &str) -> Self {
         let message = format!("`{name}` must be {expected}.");
         Self { code: Code::InvalidParameter, field: Some(name.to_owned()), message }

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{Deserializer as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// A member: its name, and where its value stands.
+/// A member: its name, and the range of its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Member {
     name: String,
@@ -15,7 +15,7 @@ struct Member {
     end: usize,
 }
 
-/// The text of a JSON object, and where its members are. Only for text that is known to be JSON.
+/// The text of a JSON object, with the ranges of its members. Only for text that is known to be JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object<'a> {
     text: &'a str,
@@ -34,7 +34,7 @@ impl<'de> Visitor<'de> for Members<'de> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<Member>, A::Error> {
         let mut members = Vec::with_capacity(24);
         while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
-            // The value is borrowed from the text, so the distance is its place in it.
+            // `value` borrows from the text, so its offset is the difference of the addresses.
             let start = value.get().as_ptr() as usize - self.0.as_ptr() as usize;
             members.push(Member { name, start, end: start + value.get().len() });
         }
@@ -58,7 +58,7 @@ impl<'a> Object<'a> {
         self.text
     }
 
-    /// The names and the values as they were written, in order.
+    /// Names and values in order, as they were written.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &'a str)> {
         self.members.iter().map(|member| (member.name.as_str(), &self.text[member.start..member.end]))
     }
@@ -84,7 +84,7 @@ impl<'a> Object<'a> {
         [&self.text[..from], &self.text[to..]].concat()
     }
 
-    /// The text with other values for members that it has.
+    /// The text with new values for some of its members.
     #[must_use]
     pub fn with(&self, values: &[(&str, &str)]) -> String {
         let (mut text, mut at) = (String::with_capacity(self.text.len() + 32), 0);
@@ -108,7 +108,7 @@ pub fn appended(object: &str, name: &str, value: &str) -> String {
     format!("{open}{comma}\"{name}\":{value}}}")
 }
 
-/// A text as JSON.
+/// A text as a JSON string.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("text can be written")

@@ -1,4 +1,4 @@
-//! Moments to the nanosecond, in the one form in which text order is time order (AP-25, AP-70).
+//! Times with nanoseconds, in a form whose text order is time order (AP-25, AP-70).
 //! Must not know: the present.
 
 use std::fmt;
@@ -9,19 +9,20 @@ use plenary_kernel::{
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Bytes of `2026-04-18T20:00:00.000000000`.
+/// Length of `2026-04-18T20:00:00.000000000`, in bytes.
 const OCTETS: usize = 29;
-/// Bytes before the fraction's digits.
+/// Length of the part before the digits of the fraction.
 const WHOLE: usize = 20;
 const MICRO_NS: u32 = 1_000;
 const SECOND_NS: u32 = 1_000_000_000;
 
-/// A moment in UTC; its order is that of time.
+/// A time in UTC; ordered by time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment([u8; OCTETS]);
 
 impl Moment {
-    /// Reads an RFC 3339 time that ends in `Z` or `+00:00` (wire.md D.7). What lies beyond nanoseconds is cut off.
+    /// Reads an RFC 3339 time that ends in `Z` or `+00:00` (wire.md D.7). Digits beyond nanoseconds are cut
+    /// off.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         rfc3339::parse(text)?;
@@ -60,19 +61,19 @@ impl Moment {
         later
     }
 
-    /// As the server writes times of its own that are compared: always to the microsecond.
+    /// The form of the server's own times that clients compare: always with microseconds.
     #[must_use]
     pub fn micros(&self) -> String {
         format!("{}Z", &self.as_str()[..WHOLE + 6])
     }
 
-    /// Its millisecond since 1970.
+    /// Milliseconds since 1970.
     #[must_use]
     pub fn ms(&self) -> i64 {
         rfc3339::parse(&format!("{}Z", self.as_str())).expect("a time as it is written here can be read")
     }
 
-    /// The text of its millisecond, which sorts by time.
+    /// The time cut to milliseconds, as a text that sorts by time.
     #[must_use]
     pub fn in_ms(&self) -> &str {
         &self.as_str()[..WHOLE + 3]
@@ -85,7 +86,7 @@ impl Moment {
     }
 }
 
-/// As clients mostly write it: no fraction where there is none, else of three, six or nine digits.
+/// The usual form of clients: without a fraction, or with three, six or nine digits.
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.as_str();

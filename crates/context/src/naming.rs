@@ -20,22 +20,22 @@ use crate::{
     rejection::Rejection,
 };
 
-/// Where a project belongs: its own id, in the namespace of its owner.
+/// The place of a project: its owner, and its id in the owner's namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
-    /// Whose it is.
+    /// The owner of the project.
     pub owner: OwnerName,
     /// Its id.
     pub project_id: String,
 }
 
-/// A project as a request names it, whether it is there or would come into being.
+/// A project that a request names, whether it exists or would be created.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
-    /// What its streams and index rows begin with.
+    /// The prefix of its streams and index rows.
     pub(crate) key: String,
     pub(crate) home: Home,
-    /// The default where there is no such project.
+    /// The default state if there is no such project.
     pub(crate) state: Arc<ProjectState>,
 }
 
@@ -50,38 +50,39 @@ impl Place {
         Self { key, home, state }
     }
 
-    /// Whether what is put into it may name it so: by its id, by its whole reference, or as the request did.
+    /// Whether content for this project may name it `by`: its id, its full reference, or the name in the
+    /// request.
     pub(crate) fn is_named(&self, by: &str, named: &str) -> bool {
         by == self.home.project_id || by == named || by == self.home.reference()
     }
 }
 
 impl Home {
-    /// The name by which every token means this project.
+    /// The name that identifies the project for every token.
     #[must_use]
     pub fn reference(&self) -> String {
         format!("{}:{}", self.owner, self.project_id)
     }
 }
 
-/// Whose namespace a project is in. Those from before ids were a namespace may belong to nobody.
+/// The owner in whose namespace a project is. Projects from before ids were a namespace may have no owner.
 fn owner(state: &ProjectState) -> OwnerName {
     state.owner.clone().unwrap_or_else(nobodys)
 }
 
-/// The name by which every token means a project.
+/// The name that identifies a project for every token.
 pub(crate) fn reference(state: &ProjectState) -> String {
     format!("{}:{}", owner(state), state.project_id)
 }
 
-/// The two parts of `OWNER:ID`; none where a text is not of that form.
+/// The two parts of `OWNER:ID`; `None` for a text of another form.
 #[must_use]
 pub fn split(text: &str) -> Option<(OwnerName, &str)> {
     let (owner, id) = text.split_once(':')?;
     Some((owner.parse().ok()?, id)).filter(|(_, id)| !id.is_empty())
 }
 
-/// Which of the projects that a bearer sees its plain id does not name, by their keys.
+/// The projects, by their keys, that the bearer cannot name by the plain id, with their full references.
 pub(crate) fn ambiguous<'a>(
     by: &Actor,
     visible: &'a [(String, Arc<ProjectState>)],
@@ -100,12 +101,13 @@ pub(crate) fn ambiguous<'a>(
 }
 
 impl Context {
-    /// The project that a bearer means. `author` is whoever what is put into it says that it is by: where the operator
-    /// names a project that nobody has, it is that actor's owner's.
+    /// The project that a bearer names. `author` is the author that the content names: if the operator names a
+    /// project that
+    /// does not exist, it belongs to that author's owner.
     ///
     /// # Errors
-    /// `ProjectNotFound` for another owner's that the bearer may not read, there or not; `AmbiguousProjectId` where a
-    /// plain id means several.
+    /// `ProjectNotFound` for a project of another owner that the bearer may not read, whether it exists or not;
+    /// `AmbiguousProjectId` if a plain id matches several projects.
     pub(crate) async fn place(&self, by: &Actor, text: &str, author: Option<&str>) -> Result<Place, Failure> {
         let Some(own) = by.owner() else { return self.place_for_operator(text, author).await };
         if let Some(place) = self.owned(&own, text).await? {
@@ -140,17 +142,17 @@ impl Context {
         Ok(Place::vacant(self.owner_of_author(author).await?, text))
     }
 
-    /// The place of an id in the namespace of an owner, whether there is a project or not.
+    /// The place of an id in the namespace of an owner, whether the project exists or not.
     pub(crate) async fn place_of(&self, owner: &OwnerName, id: &str) -> Result<Place, Fault> {
         Ok(self.owned(owner, id).await?.unwrap_or_else(|| Place::vacant(owner.clone(), id)))
     }
 
-    /// The project of an owner.
+    /// The existing project of an owner with this id.
     async fn owned(&self, whose: &OwnerName, id: &str) -> Result<Option<Place>, Fault> {
         if let Some(place) = self.at(key::project(whose, id)).await? {
             return Ok(Some(place));
         }
-        // Projects from before ids were a namespace are kept under the id alone.
+        // Projects from before ids were a namespace have the id alone as their key.
         let old = self.at(key::part(id)).await?;
         Ok(old.filter(|place| owner(&place.state) == *whose))
     }
@@ -160,7 +162,7 @@ impl Context {
         Ok(state.exists().then(|| Place::of(key, state)))
     }
 
-    /// The projects of an id that are shared with a bearer.
+    /// The projects with this id that are shared with a bearer.
     async fn shared_with(&self, by: &Actor, id: &str) -> Result<Vec<Place>, Fault> {
         let mut found = BTreeMap::new();
         let part = key::part(id);
@@ -187,14 +189,14 @@ impl Context {
         Ok(found)
     }
 
-    /// The keys of projects of an id, of those that an index has behind a prefix.
+    /// The keys of the projects with an id, from the rows of an index with a prefix.
     async fn keys(&self, index: &'static str, prefix: &str, part: &str) -> Result<Vec<String>, Fault> {
         let of_id = format!("{prefix}{part}{}", key::OF_OWNER);
         let rows = self.log().read_index(index, &of_id, None, NAMESAKES_MAX, Order::Ascending).await?;
         Ok(rows.iter().map(|row| row.key[prefix.len()..].to_owned()).collect())
     }
 
-    /// The owner that an actor belongs to, where that is known here; `plenary` otherwise.
+    /// The owner of an actor, if it exists here; `plenary` otherwise.
     pub(crate) async fn owner_of_author(&self, author: Option<&str>) -> Result<OwnerName, Fault> {
         let handle = author.and_then(|id| {
             let handle = if id.starts_with('@') { id.to_owned() } else { format!("@{id}") };
@@ -210,7 +212,8 @@ impl Context {
         }
     }
 
-    /// How a bearer names a project that it may read: by its id where that means it, else by owner and id.
+    /// The shortest name by which a bearer can name a project that it may read: its id if unambiguous, else its
+    /// reference.
     pub(crate) async fn named_for(
         &self,
         by: &Actor,
@@ -225,12 +228,12 @@ impl Context {
     }
 }
 
-/// The one project, if there is one.
+/// The only project, if there is one; several are an error.
 fn only(mut places: Vec<Place>) -> Result<Option<Place>, Rejection> {
     if places.len() > 1 { Err(Rejection::AmbiguousProjectId) } else { Ok(places.pop()) }
 }
 
-/// The entries under which projects are shared with a bearer.
+/// The member entries that match a bearer.
 pub(crate) fn entries(by: &Actor) -> Vec<String> {
     match by {
         Actor::Operator | Actor::Seed => Vec::new(),

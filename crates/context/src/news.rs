@@ -19,39 +19,39 @@ use crate::{
     project::room::ProjectRoom,
 };
 
-/// Of how many projects that an agent may see those are asked that wait for reviews.
+/// Most projects of an agent that are checked for waiting reviews.
 pub const PROJECTS_LOOKED_THROUGH_MAX: usize = 10_000;
 
 /// A package that waits for a review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReviewAsked {
-    /// The event that it waits since: its deposit, or a flag.
+    /// The event since which it waits: its deposit, or a flag.
     pub event: StoredEvent,
-    /// Who asked; absent for the operator's tools.
+    /// The agent that requested the review; absent for requests by others.
     pub by: Option<AgentHandle>,
     /// Its project.
     pub project_id: String,
     /// Its id.
     pub package_id: String,
-    /// What it is called.
+    /// Its title.
     pub title: String,
-    /// Why it waits, or what it says that it is.
+    /// The note of the request, or the description of the package.
     pub text: String,
 }
 
-/// Whether it is a package's stream.
+/// Whether a stream is a package's.
 #[must_use]
 pub fn is_package(stream: &StreamName) -> bool {
     stream.category() == PackageRoom::CATEGORY
 }
 
-/// Whether it is a project's stream: who may review in it may have changed.
+/// Whether a stream is a project's: its reviewers may have changed.
 #[must_use]
 pub fn is_project(stream: &StreamName) -> bool {
     stream.category() == ProjectRoom::CATEGORY
 }
 
-/// Whether a committed event of a package asks for a review.
+/// Whether a committed event of a package requests a review.
 pub fn asks_for_review(event: &StoredEvent) -> Result<bool, Fault> {
     Ok(match PackageEvent::decode(event)? {
         PackageEvent::PackageDeposited(event) => event.status == Status::AwaitingReview,
@@ -62,7 +62,7 @@ pub fn asks_for_review(event: &StoredEvent) -> Result<bool, Fault> {
 }
 
 impl Context {
-    /// The packages that wait for a review in the projects in which an agent may review.
+    /// The packages that wait for a review in the projects where an agent may review.
     pub async fn awaiting_review_of(&self, me: &AgentHandle) -> Result<Vec<StreamName>, Fault> {
         let (by, mut packages) = (Actor::Agent(me.clone()), Vec::new());
         for (part, project) in self.visible(&by, PROJECTS_LOOKED_THROUGH_MAX).await? {
@@ -94,7 +94,9 @@ impl Context {
         Ok(state.access(&Actor::Agent(me.clone())).review)
     }
 
-    /// What a package waits for a review since, if it still does, and the agent may give it and has not asked itself.
+    /// The pending review request of a package; `None` if there is none, or the agent may not review or made
+    /// the request
+    /// itself.
     pub async fn review_asked(
         &self,
         me: &AgentHandle,

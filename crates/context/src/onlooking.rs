@@ -15,7 +15,7 @@ use crate::{
     activity::{event::ActivityNoted, room::ActivityRoom},
 };
 
-/// Members of what was noted that a list needs, by the object that has them.
+/// The members of an event that a list shows, by the object that has them.
 const SHOWN: &[(&str, &[&str])] = &[
     ("package", &["package_id", "title", "status", "package_type", "review_type"]),
     ("fact", &["subject", "predicate"]),
@@ -60,7 +60,7 @@ impl Teller for Context {
     }
 }
 
-/// What a list needs of a note.
+/// The members of an event that a list shows.
 fn shown(full: &Value) -> Map<String, Value> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.clone(), |text| excerpt(text).into());
     let mut shown = Map::new();

@@ -12,7 +12,7 @@ use crate::{
     moment::Moment,
 };
 
-/// The query of a request; a value that is no UTF-8 is `None`.
+/// The query of a request; a value that is not UTF-8 is `None`.
 pub(crate) struct Parameters(Vec<(String, Option<String>)>);
 
 impl<S: Sync> FromRequestParts<S> for Parameters {
@@ -28,17 +28,17 @@ impl<S: Sync> FromRequestParts<S> for Parameters {
     }
 }
 
-/// A part of a query as text (`application/x-www-form-urlencoded`); bytes that are no text name nothing.
+/// Decodes a part of a query (`application/x-www-form-urlencoded`); `None` if it is not UTF-8.
 fn decoded(part: &str) -> Option<String> {
     let spaced = part.replace('+', " ");
     percent_decode_str(&spaced).decode_utf8().ok().map(|text| text.into_owned())
 }
 
 impl Parameters {
-    /// The parameter of a name.
+    /// The value of a parameter.
     ///
     /// # Errors
-    /// `invalid_parameter` when it stands twice, or is no UTF-8.
+    /// `invalid_parameter` if it occurs twice, or is not UTF-8.
     pub(crate) fn one(&self, name: &str) -> Result<Option<&str>, ContextFault> {
         let mut values = self.0.iter().filter(|(found, _)| found == name).map(|(_, value)| value.as_deref());
         match (values.next(), values.next()) {
@@ -49,7 +49,7 @@ impl Parameters {
         }
     }
 
-    /// A parameter that has to be there, and not empty.
+    /// A required parameter, which must not be empty.
     pub(crate) fn required(&self, name: &str) -> Result<&str, ContextFault> {
         self.one(name)?
             .filter(|value| !value.is_empty())
@@ -64,7 +64,7 @@ impl Parameters {
         number.ok_or_else(|| ContextFault::parameter(name, &format!("a whole number from {low} to {high}")))
     }
 
-    /// The same, for a count of things in memory.
+    /// The same as a `usize`.
     pub(crate) fn count(
         &self,
         name: &str,
@@ -85,10 +85,10 @@ impl Parameters {
         }
     }
 
-    /// Where an earlier page of a list ended, as that page said it.
+    /// The cursor of an earlier page.
     ///
     /// # Errors
-    /// `invalid_cursor` for what no such list has said.
+    /// `invalid_cursor` if it is not a cursor of this list.
     pub(crate) fn cursor(&self, is_of_list: impl Fn(&str) -> bool) -> Result<Option<&str>, ContextFault> {
         let cursor = self.one("cursor")?;
         if cursor.is_none_or(is_of_list) {
@@ -101,7 +101,7 @@ impl Parameters {
         })
     }
 
-    /// Refuses every parameter but these. For what deletes: a restriction that is not known must not be passed over.
+    /// Refuses all other parameters. For operations that delete: an unknown filter must not be ignored.
     pub(crate) fn only(&self, known: &[&str]) -> Result<(), ContextFault> {
         let unknown = self
             .0
@@ -114,7 +114,7 @@ impl Parameters {
         })
     }
 
-    /// A moment in UTC, or a day, which is its first moment.
+    /// A time in UTC, or a day, which means its beginning.
     pub(crate) fn moment(&self, name: &str) -> Result<Option<Moment>, ContextFault> {
         let Some(text) = self.one(name)? else { return Ok(None) };
         let moment = Moment::parse(text).or_else(|| Moment::parse(&format!("{text}T00:00:00Z")));

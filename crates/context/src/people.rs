@@ -1,5 +1,5 @@
 //! Reviews by people: the packages that wait for one, and reviews that another room submits for a person.
-//! Must not know: how a person is asked.
+//! Must not know: how the person is notified.
 
 use plenary_accounts::{Actor, Authority};
 use plenary_engine::{Sealed, seal};
@@ -20,23 +20,23 @@ use crate::{
 /// A package that waits for a person's review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HumanReview {
-    /// The agent that asked; of the project's owner.
+    /// The agent that requested it; it belongs to the project's owner.
     pub by: AgentHandle,
-    /// Where it stands since.
+    /// The version of the event since which it waits.
     pub since: Version,
     /// Its project, as its owner names it.
     pub project_id: String,
     /// Its id.
     pub package_id: String,
-    /// What it is called.
+    /// Its title.
     pub title: String,
-    /// Why it waits, or what it says that it is.
+    /// The note of the request, or the description of the package.
     pub text: String,
-    /// What it holds, in Markdown: its decisions, its open questions, its handoff note, its text.
+    /// Its content in Markdown: decisions, open questions, handoff note, text.
     pub document: Option<String>,
 }
 
-/// What a package holds, in Markdown: what is decided by it, what is open, what to do next, and its text, which may be long.
+/// The content of a package in Markdown: decisions, open questions, handoff note, and text, which may be long.
 fn document(said: &Value) -> Option<String> {
     let mut parts = Vec::new();
     for (name, heading) in [("decisions_made", "Decisions"), ("open_questions", "Open questions")] {
@@ -51,12 +51,13 @@ fn document(said: &Value) -> Option<String> {
     Some(parts.join("\n\n")).filter(|document| !document.trim().is_empty())
 }
 
-/// A review that waits for a person, and where one was last asked for.
+/// A waiting review, if there is one, and the versions at which a review was requested.
 pub(crate) type AskedReview = (Option<HumanReview>, Vec<Version>);
 
 impl Context {
-    /// What of a package waits for a review by a person of its project's owner, asked by one of the owner's agents; and
-    /// where a review was last asked for, if that is not so any more.
+    /// The review of a package that waits for a person of the project's owner, requested by one of the owner's
+    /// agents; and the
+    /// versions at which a review was requested.
     ///
     /// # Errors
     /// The store failed.
@@ -113,7 +114,8 @@ impl Context {
         })
     }
 
-    /// Reviews a package as a person has said who was asked by another room; what is not waiting any more stays as it is.
+    /// Applies the review of a person that another room has asked. A package that is no longer waiting stays
+    /// unchanged.
     ///
     /// # Errors
     /// The store failed.
@@ -124,7 +126,7 @@ impl Context {
         note: Option<String>,
     ) -> Result<(), Fault> {
         let status = if is_complete { Status::Complete } else { Status::RevisionRequested };
-        // Who may review was decided where the person was asked.
+        // As the operator: the other room has checked the person's right.
         let authority = Authority { by: Actor::Operator, token: None };
         let note = note.filter(|note| note.len() <= NOTE_OCTETS_MAX);
         match self.move_package(id, &MovePackage { authority, step: Step::Review(status), note }).await {

@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Context {
-    /// A session by the parts of its project and itself.
+    /// A session, by the keys of its project and itself.
     pub(crate) async fn session(&self, project: &str, session: &str) -> Result<Option<Session>, Fault> {
         let (state, _) = self.session_states().fresh(&key::join(&[project, session])).await?;
         let Some(started) = &state.started else { return Ok(None) };
@@ -44,7 +44,7 @@ impl Context {
         }))
     }
 
-    /// The sessions of a project, the newest first.
+    /// The sessions of a project, newest first.
     pub(crate) async fn sessions(
         &self,
         project: &str,

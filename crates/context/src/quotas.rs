@@ -12,12 +12,12 @@ use crate::{
     rejection::Rejection,
 };
 
-/// How much each owner may have at a time; the operator counts as one.
+/// Limits for the concurrent work of one owner; the operator counts as an owner.
 #[derive(Debug, Clone, Copy)]
 pub struct Quotas {
-    /// Searches, those that wait for their turn included.
+    /// Most searches, including waiting ones.
     pub searches_per_owner_max: usize,
-    /// Exports.
+    /// Most exports.
     pub exports_per_owner_max: usize,
 }
 
@@ -27,16 +27,16 @@ impl Default for Quotas {
     }
 }
 
-/// What is under way in this process.
+/// The running work of this process.
 pub(crate) struct UnderWay {
     quotas: Quotas,
     searches: Shares<String>,
     exports: Shares<String>,
-    /// Searches that are carried out; the others wait, so that processors are left for everything else.
+    /// Permits for running searches; other searches wait, so that cores remain free for other requests.
     turns: Arc<Semaphore>,
 }
 
-/// A search that may go on, until it is dropped.
+/// The right to run a search; dropping it ends that right.
 pub(crate) struct SearchPermit {
     _share: Share<String>,
     _turn: Option<OwnedSemaphorePermit>,
@@ -64,12 +64,12 @@ impl UnderWay {
         }
     }
 
-    /// Waits for the turn of a search.
+    /// Waits until the search may run.
     pub(crate) async fn search(&self, by: &Actor) -> Result<SearchPermit, Rejection> {
         let most = self.quotas.searches_per_owner_max;
         let full = refused("searches_per_owner_max", "too_many_searches", most);
         let share = self.searches.take(whose(by), 1).map_err(full)?;
-        // The semaphore is never closed.
+        // `ok`: the semaphore is never closed.
         let turn = self.turns.clone().acquire_owned().await.ok();
         Ok(SearchPermit { _share: share, _turn: turn })
     }

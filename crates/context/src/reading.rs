@@ -30,48 +30,48 @@ use crate::{
     rounds::Rounds,
 };
 
-/// A package as it stands now.
+/// A package in its current state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredPackage {
-    /// The package, without its hash.
+    /// Its document, without the hash.
     pub(crate) text: String,
-    /// What is known of it.
+    /// Its state.
     pub(crate) present: Present,
-    /// Whether it is what its hash says (AP-38, AP-99).
+    /// Whether it matches its hash (AP-38, AP-99).
     pub(crate) is_sound: bool,
 }
 
-/// A package of a list, and the cursor behind it.
+/// A package of a list, and the cursor after it.
 type ListedPackage = (StoredPackage, String);
 
-/// Which packages of a project are listed.
+/// The filters of a list of packages.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PackageQuery<'a> {
     pub(crate) status: Option<Status>,
     pub(crate) package_type: Option<&'a str>,
     pub(crate) parent: Option<&'a str>,
-    /// Not older than this.
+    /// Only packages created at or after this time.
     pub(crate) since: Option<Moment>,
-    /// Whose drafts are listed.
+    /// The drafts to include.
     pub(crate) drafts: Drafts<'a>,
-    /// Behind what an earlier page ended with.
+    /// The cursor of the previous page.
     pub(crate) cursor: Option<&'a str>,
 }
 
-/// Whose drafts are listed (wire.md 0.4 row 13, D.7).
+/// The drafts to include (wire.md 0.4 row 13, D.7).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Drafts<'a> {
-    /// Everybody's.
+    /// All drafts.
     #[default]
     All,
-    /// Those of the bearer's own actors.
+    /// Drafts by the bearer itself.
     Own(&'a Actor),
-    /// Nobody's.
+    /// No drafts.
     None,
 }
 
 impl Drafts<'_> {
-    /// Whether drafts by this actor are listed.
+    /// Whether drafts by this actor are included.
     pub(crate) fn show(self, created_by: &str) -> bool {
         match self {
             Self::All => true,
@@ -96,7 +96,7 @@ impl Page {
 }
 
 impl Context {
-    /// A project that the bearer may read, as any process has committed it.
+    /// A project that the bearer may read; up to date with commits of all processes.
     pub(crate) async fn readable(
         &self,
         project_id: &str,
@@ -111,7 +111,7 @@ impl Context {
         Ok(self.projects().fresh(id).await?.0)
     }
 
-    /// Where a package stands: the id of its stream (wire.md D.7).
+    /// The id of the stream of a package (wire.md D.7).
     pub(crate) async fn locate(
         &self,
         package_id: &str,
@@ -144,13 +144,13 @@ impl Context {
         }
     }
 
-    /// A package by the id of its stream. One that is damaged is reported.
+    /// A package by the id of its stream; an error if it is damaged.
     pub(crate) async fn package(&self, id: &str) -> Result<StoredPackage, Failure> {
         let held = self.held(id).await?.ok_or(Rejection::PackageNotFound)?;
         if held.is_sound { Ok(held) } else { Err(Rejection::Damaged.into()) }
     }
 
-    /// Everything that was written about a package.
+    /// All events of a package.
     pub(crate) async fn history(&self, id: &str) -> Result<Vec<StoredEvent>, Fault> {
         let (stream, mut events) = (PackageRoom::stream(id), Vec::<StoredEvent>::new());
         loop {
@@ -164,7 +164,7 @@ impl Context {
         }
     }
 
-    /// A package as it stands, damaged or not.
+    /// The current package, damaged or not.
     pub(crate) async fn held(&self, id: &str) -> Result<Option<StoredPackage>, Fault> {
         let (mut state, mut deposited) = (PackageState::default(), None);
         for stored in self.history(id).await? {
@@ -185,7 +185,7 @@ impl Context {
         Ok(Some(StoredPackage { text, present, is_sound }))
     }
 
-    /// Packages of a project, the newest first.
+    /// Packages of a project, newest first.
     pub(crate) async fn list(
         &self,
         project: &str,
@@ -250,7 +250,7 @@ fn is_listed(value: &[u8], status: Status) -> bool {
 }
 
 impl PackageQuery<'_> {
-    /// Whether it leaves out packages that are not drafts.
+    /// Whether a filter may exclude packages that are not drafts.
     pub(crate) fn is_narrow(&self) -> bool {
         self.status.is_some() || self.package_type.is_some()
     }
@@ -264,7 +264,7 @@ impl PackageQuery<'_> {
 }
 
 impl Context {
-    /// The projects that the bearer may see, by their keys.
+    /// The projects that the bearer may read, with their keys.
     pub(crate) async fn visible(
         &self,
         by: &Actor,

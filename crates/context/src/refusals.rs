@@ -19,7 +19,7 @@ use crate::{
     wire::{ContextError, ContextErrorDetail},
 };
 
-/// A refusal on its way out.
+/// A refusal for the wire.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ContextRefusal {
     class: Class,
@@ -140,7 +140,7 @@ impl From<Rejection> for ContextRefusal {
     }
 }
 
-/// What is said of a refusal that needs no more words than its own.
+/// Status class, code and text of the refusals with a fixed text.
 fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
     match rejection {
         Rejection::Revoked => (Class::Unauthenticated, "invalid_authorization", "The token was revoked."),
@@ -198,7 +198,7 @@ fn plain(rejection: &Rejection) -> (Class, &'static str, &'static str) {
     }
 }
 
-/// Code and text of a conflict with what is there.
+/// Code and text of the conflicts with existing objects.
 #[expect(clippy::wildcard_enum_match_arm, reason = "nothing but conflicts comes here")]
 fn conflict(rejection: &Rejection) -> (&'static str, &'static str) {
     match rejection {
@@ -237,7 +237,7 @@ fn conflict(rejection: &Rejection) -> (&'static str, &'static str) {
     }
 }
 
-/// What is said of a refusal about the content of a deliverable.
+/// Status class, code and text of the refusals about blobs.
 fn of_blob(rejection: BlobRejection) -> (Class, &'static str, &'static str) {
     match rejection {
         BlobRejection::NotFound => {

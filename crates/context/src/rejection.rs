@@ -9,40 +9,40 @@ use crate::{
 /// A normal "no".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejection {
-    /// The token was revoked before the command was carried out.
+    /// The token was revoked before the command was executed.
     Revoked,
-    /// The request is not of its shape.
+    /// The request is malformed.
     Malformed(ContextFault),
-    /// There is no such project for this token.
+    /// The project does not exist for this token.
     ProjectNotFound,
-    /// There is no such package in it.
+    /// The project has no such package.
     PackageNotFound,
-    /// There is no such session in it.
+    /// The project has no such session.
     SessionNotFound,
-    /// The id stands in several projects that the token may read (wire.md D.7).
+    /// Several projects that the token may read have a package with this id (wire.md D.7).
     AmbiguousPackageId,
-    /// A plain id means several projects that the token may read (wire.md D.4).
+    /// Several projects that the token may read have this plain id (wire.md D.4).
     AmbiguousProjectId,
-    /// The token may not do this in the project.
+    /// The token lacks the right for this in the project.
     NotPermitted,
-    /// The token may not act as that actor; the field that names it.
+    /// The token may not act as the actor in this field.
     NotThatActor(&'static str),
-    /// The project takes no writes until it is unarchived (AP-56).
+    /// The project is archived and accepts no writes (AP-56).
     ProjectArchived,
     /// The project's id is taken.
     ProjectExists,
-    /// The project has as many members as it may have.
+    /// The project has reached its limit of members.
     ProjectFull,
-    /// The package's id is taken by other content (AP-84).
+    /// The package's id exists with other content (AP-84).
     DuplicatePackageId,
-    /// There is no way between these states (AP-64).
+    /// The lifecycle does not allow this transition (AP-64).
     InvalidTransition {
-        /// The present state.
+        /// The current state.
         from: Status,
-        /// The one that was asked for.
+        /// The requested state.
         to: Status,
     },
-    /// The package has gone as many steps as it may; only the last is left.
+    /// The package has reached its limit of steps; only the step to `complete` is left.
     TooManySteps,
     /// Another fact of the project has the id (AP-41).
     DuplicateFactId,
@@ -54,47 +54,47 @@ pub enum Rejection {
     SessionExists,
     /// Too many projects for one export; they must be exported one by one.
     TooManyProjects,
-    /// An import has renamed as many packages as one may.
+    /// The import has reached its limit of renamed packages.
     TooManyRenames,
-    /// What is stored is not what was deposited (AP-38, AP-39).
+    /// A stored package does not match its hash (AP-38, AP-39).
     Damaged,
-    /// About the content of a deliverable.
+    /// A rejection about a blob.
     Blob(BlobRejection),
-    /// The token has as many live streams as it may have.
+    /// The token has reached its limit of live streams.
     TooManyStreams,
     /// The idempotency key was used by another request.
     KeyReused,
-    /// The owner has as many of something under way as it may have.
+    /// The owner has reached its limit of concurrent work.
     OverQuota {
         /// The stable code.
         code: &'static str,
-        /// The setting that says how many.
+        /// The setting with the limit.
         rule: &'static str,
-        /// How many.
+        /// The limit.
         most: usize,
     },
-    /// All owners together have as many of something under way as there may be.
+    /// The limit of concurrent work for all owners is reached.
     Busy,
-    /// The server is stopping; no live stream begins.
+    /// The server is stopping and starts no live streams.
     Stopping,
-    /// It needs what is not there; the capability's name (AP-79).
+    /// A capability is missing; its name (AP-79).
     NotImplemented(&'static str),
 }
 
-/// A normal "no" about the content of a deliverable.
+/// A rejection about a blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlobRejection {
-    /// There is no such content in the project.
+    /// The project has no such blob.
     NotFound,
-    /// It is larger than this many bytes.
+    /// The blob is larger than this many bytes.
     TooLarge(u64),
-    /// Too many contents are being put.
+    /// Too many concurrent uploads.
     TooManyPuts,
-    /// What is kept is not what its name says.
+    /// The stored bytes do not match the hash.
     Damaged,
-    /// Where contents are kept can't be reached.
+    /// The blob store is unreachable.
     Unavailable,
-    /// Where contents are kept is full.
+    /// The blob store is full.
     Full,
 }
 
@@ -105,7 +105,7 @@ impl From<BlobRejection> for Rejection {
 }
 
 impl Rejection {
-    /// A fact names a package that is not in its project.
+    /// The rejection of a fact whose source package is not in its project.
     #[must_use]
     pub fn unknown_source() -> Self {
         ContextFault {

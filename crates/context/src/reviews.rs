@@ -9,7 +9,7 @@ use crate::{
     wire::ReviewStep,
 };
 
-/// What an event says in the log.
+/// The entry of the review log for an event.
 pub(crate) fn step_of(stored: &StoredEvent, event: &PackageEvent) -> ReviewStep {
     let here = || Utc(stored.at).to_string();
     match event {

@@ -4,7 +4,7 @@
 
 use crate::limits::{READ_BYTES, READS_AT_ONCE};
 
-/// The size of the next round.
+/// The number of reads in the next round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Rounds(usize);
 
@@ -20,7 +20,7 @@ impl Rounds {
         self.0
     }
 
-    /// Takes note of what a round brought.
+    /// Adapts the number to the bytes of the last round.
     pub(crate) fn learn(&mut self, bytes: usize) {
         if bytes > READ_BYTES {
             self.0 = (self.0 / 4).max(1);

@@ -30,49 +30,49 @@ pub const PACKAGE_TYPES: [&str; 8] = [
 ];
 /// The version of the protocol (AP-21, AP-92).
 pub const RELAY_VERSION: &str = "0.1";
-/// The sibling of a package's members that carries its hash, and is never part of it (AP-37).
+/// The member beside a package's own that has its hash; it is never part of the hashed package (AP-37).
 pub const CONTENT_HASH: &str = "content_hash";
 
-/// Who a package or a fact says that it is by (section 6.2).
+/// The author that a package or a fact states (section 6.2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Creator {
-    /// The actor.
+    /// The id of the actor.
     pub id: String,
-    /// What it is.
+    /// The type of the actor.
     #[serde(rename = "type")]
     pub kind: ActorType,
-    /// The session it worked in.
+    /// The actor's session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
 }
 
-/// What the server goes by in a package.
+/// The members of a package that the server uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
     /// Unique within the project.
     pub package_id: String,
     /// The project.
     pub project_id: String,
-    /// The state it is deposited in.
+    /// The initial state.
     pub status: Status,
     /// One of [`PACKAGE_TYPES`], or `x-…`.
     pub package_type: String,
-    /// Who is to review it.
+    /// The kind of reviewer.
     pub review_type: ReviewType,
-    /// When it says that it was made.
+    /// The stated creation time.
     pub created_at: Moment,
-    /// The actor.
+    /// The stated author.
     pub created_by: Creator,
-    /// What it corrects or continues.
+    /// The package that it corrects or continues.
     pub parent_package_id: Option<String>,
     /// Whether it has open questions.
     pub asks: bool,
 }
 
-/// A package that is what the schema says.
+/// A package that matches the schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Package {
-    /// What the server goes by.
+    /// The members that the server uses.
     pub head: Head,
     /// The package as it was sent, without a claimed hash.
     pub raw: Bytes,
@@ -81,10 +81,10 @@ pub struct Package {
 }
 
 impl Package {
-    /// Reads a package. `text` has passed the strict check of JSON.
+    /// Reads a package. `text` is checked strict JSON.
     ///
     /// # Errors
-    /// `invalid_schema` with the first field that does not fit; `hash_mismatch` for a claimed hash that is not it.
+    /// `invalid_schema` with the first invalid field; `hash_mismatch` if a claimed hash differs.
     pub fn read(text: &str) -> Result<Self, ContextFault> {
         let mut value: Value =
             serde_json::from_str(text).map_err(|_| ContextFault::whole("The body must be a JSON object."))?;
@@ -104,7 +104,7 @@ impl Package {
     }
 }
 
-/// Verifies a claimed hash; null claims nothing.
+/// Verifies a claimed hash; null is no claim.
 fn holds(claim: &Value, hash: ContentHash) -> Result<(), ContextFault> {
     if claim.is_null() {
         return Ok(());
@@ -171,7 +171,7 @@ fn head(shape: &Shape<'_>) -> Result<Head, ContextFault> {
     })
 }
 
-/// Reads an actor below a path (AP-26 to AP-28).
+/// Reads an actor at a path (AP-26 to AP-28).
 pub(crate) fn creator(path: &str, value: &Value) -> Result<Creator, ContextFault> {
     let shape = Shape::at(path, value)?;
     Ok(Creator {
@@ -181,7 +181,7 @@ pub(crate) fn creator(path: &str, value: &Value) -> Result<Creator, ContextFault
     })
 }
 
-/// The members that may be absent (AP-31, AP-32): the parent, and whether there are open questions.
+/// Checks the optional members (AP-31, AP-32). Returns the parent, and whether there are open questions.
 fn optional(shape: &Shape<'_>) -> Result<(Option<String>, bool), ContextFault> {
     for name in ["description", "handoff_note", "content_md"] {
         shape.text_if(name)?;
@@ -212,7 +212,7 @@ fn optional(shape: &Shape<'_>) -> Result<(Option<String>, bool), ContextFault> {
     Ok((parent.map(str::to_owned), asks))
 }
 
-/// AP-33, AP-34.
+/// Checks a deliverable (AP-33, AP-34).
 fn deliverable(shape: &Shape<'_>) -> Result<(), ContextFault> {
     shape.text("path")?;
     shape.text("type")?;

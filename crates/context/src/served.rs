@@ -1,4 +1,4 @@
-//! How the server serves this room, and its news for the inbox.
+//! Registers this room with the server, and reports its news for the inbox.
 //! Must not know: the other rooms.
 
 use std::{sync::Arc, time::Duration};
@@ -29,10 +29,10 @@ use crate::{
     session::room::SessionRoom,
 };
 
-/// How often a model that does not work is asked whether it does now.
+/// How often a failed model is checked.
 const PROBE_EVERY: Duration = Duration::from_secs(2);
 
-/// A body of each operation that takes one.
+/// An example body for each operation that has one.
 const EXAMPLES: &[Example] = &[
     ("context.create_project", || json!({"project_id": "parser", "name": "The parser"})),
     ("context.edit_project", || json!({"description": "Reads what people write."})),
@@ -125,7 +125,7 @@ impl ServedRoom for Context {
     }
 
     fn serving(&self, _stop: CancellationToken) -> Option<Task> {
-        // It ends when the indexes are closed, after the last write.
+        // Ends when the indexes are closed, after the last write.
         let context = self.clone();
         Some(Box::pin(async move { context.index().await }))
     }
@@ -154,7 +154,7 @@ impl NewsSource for Context {
     }
 
     fn decides_readers(&self, stream: &StreamName) -> bool {
-        // Who may review may have changed.
+        // The set of reviewers may have changed.
         is_project(stream)
     }
 

@@ -9,7 +9,7 @@ use crate::{
     moment::Moment,
 };
 
-/// An object that is being read, and where it stands: `created_by.`, `deliverables[0].`, or nothing.
+/// An object with its path as a prefix: `created_by.`, `deliverables[0].`, or empty.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape<'a> {
     members: &'a Map<String, Value>,
@@ -24,7 +24,7 @@ impl<'a> Shape<'a> {
         Ok(Self { members, at: String::new() })
     }
 
-    /// An object below a path.
+    /// The object at a path.
     pub(crate) fn at(path: &str, value: &'a Value) -> Result<Self, ContextFault> {
         let members = value.as_object().ok_or_else(|| ContextFault::field(path, "an object"))?;
         Ok(Self { members, at: format!("{path}.") })
@@ -38,12 +38,12 @@ impl<'a> Shape<'a> {
         Err(ContextFault::field(self.path(name), expected))
     }
 
-    /// A member, if it is there at all.
+    /// The value of a member, if it is present.
     pub(crate) fn any(&self, name: &str) -> Option<&'a Value> {
         self.members.get(name)
     }
 
-    /// The members of implementations, `x-…` (AP-89), which are kept as they are. Together they are bounded.
+    /// The extension members, `x-…` (AP-89), which are stored unchanged. Their total size is limited.
     pub(crate) fn extensions(&self) -> Result<Map<String, Value>, ContextFault> {
         let named = self.members.iter().filter(|(name, _)| name.starts_with("x-"));
         let extensions = named.map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -57,7 +57,7 @@ impl<'a> Shape<'a> {
         self.any(name).ok_or_else(|| ContextFault::missing(self.path(name)))
     }
 
-    /// Text that is there.
+    /// A required text.
     pub(crate) fn text(&self, name: &str) -> Result<&'a str, ContextFault> {
         match self.required(name)?.as_str() {
             Some(text) => Ok(text),
@@ -65,12 +65,12 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Text that may be absent, and is never null.
+    /// An optional text, which must not be null.
     pub(crate) fn text_if(&self, name: &str) -> Result<Option<&'a str>, ContextFault> {
         self.any(name).map(|_| self.text(name)).transpose()
     }
 
-    /// Text that may be absent or null.
+    /// An optional text; null counts as absent.
     pub(crate) fn text_or_null(&self, name: &str) -> Result<Option<&'a str>, ContextFault> {
         match self.any(name) {
             None | Some(Value::Null) => Ok(None),
@@ -79,7 +79,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Text of at least one byte, up to a limit.
+    /// A text of at least one byte and at most `octets_max`.
     pub(crate) fn bounded(&self, name: &str, octets_max: usize) -> Result<&'a str, ContextFault> {
         let text = self.text(name)?;
         if text.is_empty() || text.len() > octets_max {
@@ -88,12 +88,12 @@ impl<'a> Shape<'a> {
         Ok(text)
     }
 
-    /// An id of somebody's own making.
+    /// An id that the client chose.
     pub(crate) fn id(&self, name: &str) -> Result<&'a str, ContextFault> {
         self.bounded(name, ID_OCTETS_MAX)
     }
 
-    /// The same, absent or null.
+    /// The same, optional; null counts as absent.
     pub(crate) fn id_or_null(&self, name: &str) -> Result<Option<&'a str>, ContextFault> {
         match self.text_or_null(name)? {
             None => Ok(None),
@@ -114,12 +114,12 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// A moment in UTC.
+    /// A time in UTC.
     pub(crate) fn moment(&self, name: &str) -> Result<Moment, ContextFault> {
         self.word(name, Moment::parse, "an RFC 3339 time that ends in Z or +00:00")
     }
 
-    /// Texts, if there are any.
+    /// An array of texts; empty if absent.
     pub(crate) fn texts(&self, name: &str) -> Result<Vec<&'a str>, ContextFault> {
         let items = match self.any(name) {
             None => return Ok(Vec::new()),
@@ -133,7 +133,7 @@ impl<'a> Shape<'a> {
         items.iter().enumerate().map(text).collect()
     }
 
-    /// A whole number within bounds, if it is there.
+    /// An optional whole number within bounds.
     pub(crate) fn integer_if(
         &self,
         name: &str,
@@ -150,7 +150,7 @@ impl<'a> Shape<'a> {
     }
 }
 
-/// Whether members of implementations are more than are kept.
+/// Whether extension members exceed the limit.
 pub(crate) fn are_too_large(extensions: &Map<String, Value>) -> bool {
     serde_json::to_vec(extensions).map_or(usize::MAX, |json| json.len()) > ABOUT_OCTETS_MAX
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, value::RawValue};
 
 use crate::{access::Role, focus::Snippet, lifecycle::ActorType, project::state::ProjectState};
 
-/// JSON that was made or checked here, as it is.
+/// Wraps JSON that was made or checked here.
 #[must_use]
 pub fn raw(json: String) -> Box<RawValue> {
     RawValue::from_string(json).expect("what is kept is JSON")
@@ -86,7 +86,7 @@ impl From<&ProjectState> for Project {
     }
 }
 
-/// How many bytes something takes on the wire.
+/// The size of a value in its JSON form, in bytes.
 pub(crate) fn written(value: &impl Serialize) -> usize {
     struct Count(usize);
     impl std::io::Write for Count {
@@ -134,7 +134,7 @@ pub struct Members {
 pub struct OpenQuestion {
     /// The question.
     pub question: String,
-    /// Its state.
+    /// The package that asks it.
     pub package_id: String,
     /// The creation time stated by that package.
     pub created_at: String,

@@ -42,7 +42,7 @@ words! {
 }
 
 impl Activity {
-    /// Whether a word of `?types=` names it: the whole name, or what stands before the dot.
+    /// Whether a word of `?types=` selects this type: its whole name, or the part before the dot.
     #[must_use]
     pub fn is_named(self, word: &str) -> bool {
         let name = self.as_str();
@@ -50,20 +50,21 @@ impl Activity {
     }
 }
 
-/// A note: what happened, and where it stands.
+/// An entry of the activity stream: what happened, and where its event is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActivityNoted {
     /// What happened.
     #[serde(rename = "type")]
     pub activity: Activity,
-    /// The id of the stream that it stands on.
+    /// The id of the event's stream.
     pub on: String,
-    /// Its version there.
+    /// The event's version in that stream.
     pub version: u64,
-    /// The author, if it is a draft: only the author is notified of it.
+    /// The author of a draft; only the author is notified of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft_of: Option<String>,
-    /// The span of the request that caused it, as a `traceparent`. Only `/watch` tells of it: the id of its trace, to an owner
+    /// The span of the request that caused it, as a `traceparent`. Only `/watch` reports its trace id, and only
+    /// to an owner
     /// that may read the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Box<str>>,
@@ -76,7 +77,7 @@ impl ActivityNoted {
         written("ActivityNoted", self)
     }
 
-    /// Reads a stored note; an unknown kind or form is corrupt.
+    /// Reads a stored entry; an unknown kind or form is corrupt.
     pub fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
         if stored.kind == "ActivityNoted" { read(stored) } else { unknown(stored) }
     }

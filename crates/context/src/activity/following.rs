@@ -1,4 +1,4 @@
-//! A project's live readers: the events after a cursor, then new ones; and their wake-ups.
+//! The live readers of a project: they get the events after a cursor, then new ones. Also their wake-ups.
 //! Must not know: how the connection is kept.
 
 use std::{future::Future, pin::Pin};
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{Context, project::room::ProjectRoom, reading::Drafts};
 
-/// Notes that are read at a time; each is small.
+/// Entries per read; each is small.
 const NOTES: usize = 128;
 
 /// One live stream.
@@ -24,13 +24,13 @@ pub(crate) struct ActivityStream {
     pub(crate) context: Context,
     pub(crate) principal: Principal,
     pub(crate) by: Actor,
-    /// The part of the project, and its id.
+    /// The project's key, and its id.
     pub(crate) project: String,
     pub(crate) project_id: String,
-    /// The reported types; all if it is empty.
+    /// The selected types; empty for all.
     pub(crate) wanted: Vec<Activity>,
     pub(crate) stream: StreamName,
-    /// Up to where everything was looked at.
+    /// The version up to which everything was processed.
     pub(crate) at: Version,
 }
 
@@ -75,25 +75,26 @@ impl ActivityStream {
 }
 
 impl Context {
-    /// Where a follower begins that had everything up to `after`: past the last note there is nothing to have.
+    /// The version at which a reader starts that has everything up to `after`; at most the head of the stream.
     pub(crate) async fn follow_from(&self, project: &str, after: Option<u64>) -> Result<Version, Fault> {
         let head = self.activity().fresh(project).await?.1;
         let Some(after) = after.map(Version) else { return Ok(head) };
         if after <= head {
             return Ok(after);
         }
-        // Followers read the log, and other rooms write the notes: the state hears of a note later than a follower does.
+        // The cached state may be behind: another process can append an entry that a reader has already got
+        // from the log.
         let stream = ActivityRoom::stream(project);
         let before = Version(after.0.saturating_sub(1));
         let has_it = !self.log().read_stream(&stream, before, 1).await?.is_empty();
         Ok(if has_it { after } else { head })
     }
 
-    /// Wakes the readers of an event, after the room has recorded it.
+    /// Wakes the readers that an event concerns, after the room has recorded it.
     fn wake(&self, event: &StoredEvent) {
         match event.stream.category() {
             ActivityRoom::CATEGORY => self.watchers().wake(&event.stream, event.version),
-            // A role may have gone.
+            // A reader may have lost its role.
             ProjectRoom::CATEGORY => self.watchers().recheck(&ActivityRoom::stream(event.stream.id())),
             _ => AccountEvent::of(event).iter().for_each(|change| recheck(self.watchers(), change)),
         }

@@ -1,4 +1,4 @@
-//! The activity of a project as the engine sees it.
+//! The activity stream as a room of the engine.
 //! Must not know: HTTP.
 
 use plenary_engine::Room;
@@ -12,7 +12,7 @@ use super::event::{Activity, ActivityNoted};
 #[derive(Debug)]
 pub(crate) struct ActivityRoom;
 
-/// Nothing is decided on notes: what is known of them is how many there are.
+/// The state of an activity stream. Empty, because no decision uses the entries; only their number counts.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Notes;
 
@@ -31,14 +31,14 @@ impl Room for ActivityRoom {
     fn folds(_: &ActivityNoted) -> bool {
         false
     }
-    /// A note counts with what it is about.
+    /// No charge: the event that an entry is about is charged.
     fn payer(_: &str, _: &Notes, _: &ActivityNoted) -> Option<OwnerName> {
         None
     }
     fn evolve(_: &mut Notes, _: Version, _: TimestampMs, _: &ActivityNoted) {}
 }
 
-/// The note of what happened at this version of the stream `on`, which belongs to a project.
+/// The entry for the event at this version of the stream `on`, which belongs to a project.
 pub(crate) fn note(
     activity: Activity,
     on: &str,

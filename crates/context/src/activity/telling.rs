@@ -35,11 +35,11 @@ use crate::{
     wire::{Blob, Project, Session},
 };
 
-/// Whose token it was, and what is to be said of it as JSON members; none where it can't be said.
+/// The holder of the token, and JSON members for the live event; `None` if the package is damaged.
 type Attribution = (String, Option<String>);
 
 impl Context {
-    /// The JSON of a note, `{type, project_id, at, by, …}`. A package that is damaged is not told of.
+    /// The JSON of an entry, `{type, project_id, at, by, …}`; `None` for a damaged package.
     pub(crate) async fn tell(
         &self,
         project_id: &str,
@@ -88,7 +88,7 @@ impl Context {
         )))
     }
 
-    /// The event that a note is about.
+    /// The event that an entry is about.
     async fn noted<R: Room>(&self, noted: &ActivityNoted) -> Result<StoredEvent, Fault> {
         let stream = R::stream(&noted.on);
         let before = Version(noted.version.saturating_sub(1));
@@ -139,10 +139,10 @@ impl Context {
         Ok((by, Some(format!("\"fact\":{}", shown(&document, Some(&end))))))
     }
 
-    /// The fact of a subject and predicate that held since then when it was noted.
+    /// The fact of a subject and predicate that was valid from `since` before the noted event.
     async fn ended_fact(&self, noted: &ActivityNoted, since: Moment) -> Result<String, Fault> {
         let key = key::join(&[&noted.on, since.as_str()]);
-        // The fact, its end, and what another one that begins at the same moment outranks.
+        // Three rows: the fact, its end, and a fact with the same beginning that it outranks.
         let rows = self.log().read_index(FACTS, &key, None, 3, Order::Ascending).await?;
         if rows.iter().any(|row| is_outranked(&row.key)) {
             return self.held_fact(noted, since).await;
@@ -152,7 +152,7 @@ impl Context {
         document.ok_or_else(|| Fault::Corrupt(format!("{key} is not in {FACTS}")))
     }
 
-    /// The same from the events before the noted one: another fact may have taken the place since.
+    /// The same, from the events before the noted one: by now another fact may have taken its place.
     async fn held_fact(&self, noted: &ActivityNoted, since: Moment) -> Result<String, Fault> {
         let stream = FactRoom::stream(&noted.on);
         let (mut after, mut page, mut held) = (Version::ZERO, PageSize::default(), None);
@@ -219,7 +219,7 @@ impl Context {
     }
 }
 
-/// A fact of another server, or the one that it outranks.
+/// The merged fact, or the fact that it outranks, with its end.
 fn merged_said(activity: Activity, event: &FactMerged) -> Option<String> {
     let (document, end) = match event.outranks.as_ref().filter(|_| activity == Activity::FactSuperseded) {
         Some(outranked) => (outranked.document.as_str(), Some(event.text.as_str())),
@@ -231,7 +231,7 @@ fn merged_said(activity: Activity, event: &FactMerged) -> Option<String> {
     Some(format!("\"fact\":{}", shown(document, end)))
 }
 
-/// A package with its hash, as a single read shows it; none where it is not what its hash says (AP-39).
+/// A package with its hash, in the form of a single read; `None` if it does not match its hash (AP-39).
 fn package(id: &str, text: &str, hash: ContentHash) -> Option<String> {
     if ContentHash::of_text(text) == Some(hash) {
         return Some(with_hash(text, hash));

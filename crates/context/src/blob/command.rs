@@ -1,13 +1,13 @@
-//! The commands on a content's stream. Pure.
+//! The commands on the stream of a blob. Pure.
 //! Must not know: permissions.
 
 use plenary_accounts::Authority;
 
-/// Notes that the project has a content, which is kept already.
+/// Adds a blob to a project, after its bytes are stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeepBlob {
-    /// In whose name.
+    /// The caller, with its token.
     pub authority: Authority,
-    /// How large it is, in bytes.
+    /// Size in bytes.
     pub octets: u64,
 }

@@ -6,13 +6,13 @@ use plenary_engine::Decision;
 use super::{command::KeepBlob, event::BlobKept, state::BlobState};
 use crate::{package::decide::enter, project::decide::InProject, rejection::Rejection};
 
-/// Whether the bearer may put contents into the project now.
+/// Checks that the bearer may add blobs to the project now.
 pub fn may_keep(project: &InProject, by: &plenary_accounts::Actor) -> Result<(), Rejection> {
     enter(project, by, false, |access| access.write)?;
     if project.project.archived_at.is_some() { Err(Rejection::ProjectArchived) } else { Ok(()) }
 }
 
-/// Decides `KeepBlob`; true when it is new to the project.
+/// Decides `KeepBlob`; the reply is whether the blob is new to the project.
 pub fn keep(
     state: &BlobState,
     project: &InProject,

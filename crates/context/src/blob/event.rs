@@ -1,4 +1,4 @@
-//! The events of a content's stream, and their stored form. The form is frozen. Pure.
+//! The events of a blob's stream, and their stored form. The form is frozen. Pure.
 //! Must not know: its effects.
 
 use plenary_accounts::Actor;
@@ -6,12 +6,12 @@ use plenary_engine::stored::{read, unknown, written};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
-/// The project has the content. The only event.
+/// The blob was added to the project. The only event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlobKept {
-    /// Who put it.
+    /// The uploader.
     pub by: Actor,
-    /// Its size.
+    /// Size in bytes.
     pub octets: u64,
 }
 

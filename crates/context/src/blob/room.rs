@@ -1,4 +1,4 @@
-//! Blobs as the engine sees them.
+//! Blobs as a room of the engine.
 //! Must not know: HTTP.
 
 use plenary_engine::{Command, Decision, Facts, Room};
@@ -47,10 +47,10 @@ impl Room for BlobRoom {
     }
 }
 
-/// `KeepBlob` with what it asks.
+/// `KeepBlob` with its context.
 pub(crate) struct KeepBlobWith<'a> {
     pub(crate) context: &'a Context,
-    /// The part of the project.
+    /// The project's key.
     pub(crate) project: &'a str,
     pub(crate) command: &'a KeepBlob,
 }
@@ -75,7 +75,7 @@ impl Command<BlobRoom> for KeepBlobWith<'_> {
     ) -> Result<Decision<BlobKept, bool>, Rejection> {
         decide::keep(state, project, self.command)
     }
-    /// It was pledged before the content was kept.
+    /// The quota was already checked by a pledge, before the bytes were stored.
     fn exceeds_quota(&self) -> bool {
         true
     }

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Whether the project has the content.
+/// Whether the project has the blob.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlobState {
-    /// It has.
+    /// True once it was added.
     pub is_kept: bool,
 }

@@ -1,5 +1,6 @@
-//! The ids of old facts, from before a fact claimed its id in its own append: they are claimed when first needed, so
-//! that no import gives the same id to another fact (AP-41).
+//! Claims the ids of old facts, which were asserted before facts claimed their ids in the same append. This
+//! happens when an
+//! import first needs it, so that no import gives the id to another fact (AP-41).
 //! Must not know: the imported records.
 
 use std::collections::BTreeMap;
@@ -16,14 +17,15 @@ use crate::{
     limits::{CLAIM_ATTEMPTS_MAX, READS_AT_ONCE},
 };
 
-/// The row that says that every fact of a project has claimed its id.
+/// The row that records that all facts of a project have claimed their ids.
 fn claimed_row(project: &str) -> String {
     format!("context.fact_ids_claimed/{project}")
 }
 
 impl Context {
-    /// Claims the ids of a project's facts that have not; costs one read where that was done before. Of two facts that
-    /// an old store has under one id the first by subject, predicate and time has it.
+    /// Claims the ids of a project's old facts; one read if that was done before. If an old store has two facts
+    /// with one id,
+    /// the first by subject, predicate and time gets it.
     pub(crate) async fn claim_fact_ids(&self, project: &str) -> Result<(), Fault> {
         let done = claimed_row(project);
         if self.log().read_row(&done).await?.is_some() {
@@ -46,7 +48,7 @@ impl Context {
     /// Claims the ids of some facts. Facts that are asserted meanwhile claim their own.
     async fn claim(&self, project: &str, rows: &[IndexRow]) -> Result<(), Fault> {
         let mut facts = BTreeMap::<String, &str>::new();
-        // What another fact outranks came by an import, and has claimed its id.
+        // An outranked fact was imported, so it has claimed its id.
         for row in rows.iter().filter(|row| !row.key.ends_with("/end") && !is_outranked(&row.key)) {
             if let Some(id) = std::str::from_utf8(&row.value).ok().and_then(id_of) {
                 facts.entry(id_row(project, &id)).or_insert(&row.key);
@@ -71,7 +73,7 @@ impl Context {
         Err(Fault::Overloaded)
     }
 
-    /// False where another writer came first.
+    /// Writes rows; `false` if another writer was faster.
     async fn write_rows(&self, rows: Vec<RowOp>) -> Result<bool, Fault> {
         let batch = Batch { rows, at: self.clock().stamp().now, ..Batch::default() };
         Ok(matches!(self.log().append(batch).await?, Outcome::Appended(_)))

@@ -9,15 +9,15 @@ use crate::{attribution::Attribution, moment::Moment, naming::Home};
 /// Asserts a fact (section 8.6).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssertFact {
-    /// In whose name.
+    /// The caller, with its token.
     pub authority: Authority,
-    /// The project, which comes into being there if there is none.
+    /// The place of the project, which is created if it does not exist.
     pub home: Home,
     /// The fact.
     pub fact: Assertion,
-    /// Whether tokens are held to their own actors.
+    /// Which actors a token may name as authors.
     pub attribution: Attribution,
-    /// Whether an unknown project comes into being.
+    /// Whether an unknown project is created.
     pub makes_projects: bool,
     /// The span of the request, as a `traceparent`.
     pub trace: Option<Box<str>>,
@@ -26,24 +26,24 @@ pub struct AssertFact {
 /// Ends the current fact of a subject and predicate (section 8.7).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvalidateFact {
-    /// In whose name.
+    /// The caller, with its token.
     pub authority: Authority,
-    /// Only a fact with this value (AP-67).
+    /// End the fact only if it has this value (AP-67).
     pub object: Option<String>,
 }
 
-/// What a decider of facts knows of the package that a fact comes from.
+/// The source package of a fact, as far as its decider needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
-    /// None was named.
+    /// The assertion names no package.
     Unnamed,
-    /// It is not in the project.
+    /// The project has no such package.
     Absent,
-    /// It is, and this is its `created_by` as it was sent.
+    /// It exists, and this is its `created_by` as it was sent.
     By(String),
 }
 
-/// The latest moment that a fact may be valid from: now.
+/// The latest allowed `valid_from`: now.
 #[must_use]
 pub fn now(stamp: &plenary_kernel::Stamp) -> Moment {
     Moment::of(stamp.now)

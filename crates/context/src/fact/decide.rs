@@ -19,21 +19,21 @@ use crate::{
     rejection::Rejection,
 };
 
-/// What came of an assertion.
+/// The result of an assertion.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewFact {
-    /// Whether the project is new.
+    /// Whether the project is created too.
     pub makes_project: bool,
-    /// The fact, without the moment it ends.
+    /// The document of the fact, without its end.
     pub document: String,
 }
 
-/// What a decider of facts knows of other streams.
+/// The facts from other streams for a decision on facts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactContext {
     /// The project.
     pub project: InProject,
-    /// The package that the fact comes from.
+    /// The source package of the fact.
     pub source: Source,
 }
 
@@ -55,7 +55,7 @@ pub fn assert(
     if around.project.project.archived_at.is_some() {
         return Err(Rejection::ProjectArchived);
     }
-    // AP-45: who the source is by asserts what comes of it, unless somebody says so himself.
+    // AP-45: without an explicit `asserted_by`, the author of the source package counts.
     let asserted_by = match (&fact.asserted_by, &around.source) {
         (_, Source::Absent) => return Err(Rejection::unknown_source()),
         (_, Source::By(actor)) => actor.clone(),
@@ -82,8 +82,9 @@ pub fn assert(
     Ok(Decision::new(vec![FactEvent::FactAsserted(event)], NewFact { makes_project, document }))
 }
 
-/// Since when a new fact holds: behind the current one, not before the last that ended, not in the future
-/// (wire.md D.7). The server's own choice gives way where the clock is too coarse, or behind.
+/// The beginning of a new fact: after that of the current fact, not before the end of the last one, and not in
+/// the future
+/// (wire.md D.7). A time that the server chooses is moved forward if its clock is too coarse or behind.
 fn valid_from(state: &FactState, asked: Option<Moment>, now: Moment) -> Result<Moment, Rejection> {
     let behind = state.current.as_ref().map(|current| current.valid_from);
     let Some(asked) = asked else {
@@ -96,14 +97,14 @@ fn valid_from(state: &FactState, asked: Option<Moment>, now: Moment) -> Result<M
     if state.ended.is_some_and(|ended| asked < ended) {
         return Err(Rejection::InvalidValidFrom("not before the end of the last fact"));
     }
-    // The clock counts milliseconds: what lies within the present one is no future.
+    // The clock counts milliseconds, so any time within the current one is not in the future.
     if asked.in_ms() > now.in_ms() {
         return Err(Rejection::InvalidValidFrom("not in the future"));
     }
     Ok(asked)
 }
 
-/// Decides `InvalidateFact`: how many facts ended, one or none.
+/// Decides `InvalidateFact`; the reply is the number of ended facts, one or none.
 pub fn invalidate(
     state: &FactState,
     project: &InProject,
@@ -122,7 +123,7 @@ pub fn invalidate(
     let event = FactInvalidated {
         by: by.clone(),
         valid_from: current.valid_from,
-        // An interval is never empty, whatever the clock says.
+        // The interval is never empty, even if the clock is behind.
         valid_to: now(stamp).max(current.valid_from.plus_micro()),
         text: None,
     };

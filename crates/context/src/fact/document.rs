@@ -12,13 +12,13 @@ use crate::{
     shape::Shape,
 };
 
-/// What the server itself says of a fact; a client's members of these names are passed over.
+/// Members that the server sets; a client's values for them are ignored.
 const OURS: [&str; 5] = ["fact_id", "project_id", "valid_from", "valid_to", "created_at"];
-/// What a fact has besides.
+/// The other members that are defined for a fact.
 const KNOWN: [&str; 7] =
     ["subject", "predicate", "value", "source_package_id", "confidence", "asserted_by", "tags"];
 
-/// What a client asserts.
+/// The assertion of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assertion {
     /// The entity.
@@ -27,23 +27,24 @@ pub struct Assertion {
     pub predicate: String,
     /// Its value; numbers are strings too (AP-42).
     pub value: String,
-    /// The package it comes from.
+    /// The source package.
     pub source_package_id: Option<String>,
-    /// Who asserts it.
+    /// The actor that asserts it.
     pub asserted_by: Option<Creator>,
-    /// Since when it holds.
+    /// The beginning of its validity.
     pub valid_from: Option<Moment>,
-    /// The same as it was written.
+    /// The same, as the client wrote it.
     pub valid_from_text: Option<String>,
     /// The members as they were sent.
     raw: String,
 }
 
 impl Assertion {
-    /// Reads what is to be asserted in a project, which it may name so. `text` has passed the strict check of JSON.
+    /// Reads an assertion for a project; `is_project` checks the name of the project in it. `text` is checked
+    /// strict JSON.
     ///
     /// # Errors
-    /// `invalid_schema` with the first field that does not fit.
+    /// `invalid_schema` with the first invalid field.
     pub fn read(text: &str, is_project: impl Fn(&str) -> bool) -> Result<Self, ContextFault> {
         let value: Value =
             serde_json::from_str(text).map_err(|_| ContextFault::whole("The body must be a JSON object."))?;
@@ -87,8 +88,9 @@ impl Assertion {
         })
     }
 
-    /// Reads what is to hold from now on, as a client asserts it: its end comes with another fact, or with its
-    /// invalidation, and one that is sent would not come true.
+    /// Reads an assertion without an end: a fact ends when another supersedes it or when it is invalidated, so
+    /// `valid_to` is
+    /// refused.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -100,8 +102,9 @@ impl Assertion {
         }
     }
 
-    /// The fact as it is kept: every member it was sent with, the defaults of the others (AP-44), what the server says,
-    /// and no `valid_to`.
+    /// The stored document of the fact: every member as it was sent, defaults for missing ones (AP-44), the
+    /// members of the
+    /// server, and no `valid_to`.
     #[must_use]
     pub fn document(&self, ours: &ServerMembers<'_>) -> String {
         let sent = Object::parse(&self.raw);
@@ -133,28 +136,28 @@ impl Assertion {
     }
 }
 
-/// What the server says of a fact.
+/// The members of a fact that the server sets.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerMembers<'a> {
     /// Its id.
     pub fact_id: &'a str,
     /// Its project.
     pub project_id: &'a str,
-    /// Since when it holds.
+    /// The beginning of its validity.
     pub valid_from: Moment,
     /// When it was recorded.
     pub created_at: Moment,
-    /// Who asserts it, as JSON, where the client did not say.
+    /// The asserting actor as JSON, if the client named none.
     pub asserted_by: &'a str,
 }
 
-/// The id of a kept fact.
+/// The id of a stored fact.
 #[must_use]
 pub fn id_of(document: &str) -> Option<String> {
     serde_json::from_str(Object::parse(document)?.get("fact_id")?).ok()
 }
 
-/// A kept fact as it goes out: with the moment it ended, or null.
+/// The document for a reader: with its end, or null.
 #[must_use]
 pub fn shown(document: &str, valid_to: Option<&str>) -> String {
     appended(document, "valid_to", &valid_to.map_or("null".to_owned(), quoted))

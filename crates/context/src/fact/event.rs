@@ -12,33 +12,33 @@ use crate::moment::Moment;
 /// An event of the facts of one subject and predicate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FactEvent {
-    /// A fact was asserted, and the one that was current ended.
+    /// A fact was asserted; the current fact, if any, ended.
     FactAsserted(FactAsserted),
-    /// The current fact ended, and nothing took its place.
+    /// The current fact ended without a successor.
     FactInvalidated(FactInvalidated),
-    /// A fact of another server took its place among those that are here.
+    /// A fact of another server was inserted into the history.
     FactMerged(FactMerged),
-    /// A fact that had ended ends earlier than was known.
+    /// An earlier end became known for a fact that had ended.
     FactShortened(FactShortened),
 }
 
 /// See [`FactEvent::FactAsserted`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactAsserted {
-    /// Who did it.
+    /// The caller.
     pub by: Actor,
-    /// Since when it holds.
+    /// The beginning of its validity.
     pub valid_from: Moment,
-    /// The same as the client wrote it, if it did.
+    /// The same, as the client wrote it, if it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Since when the one held that it supersedes; that one ends where this begins (AP-48).
+    /// The `valid_from` of the superseded fact, which ends where this one begins (AP-48).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<Moment>,
-    /// The span of the request, as a `traceparent`; of what is not imported.
+    /// The span of the request, as a `traceparent`; absent for an import.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Box<str>>,
-    /// The fact, without the moment it ends.
+    /// The document of the fact, without its end.
     #[serde(skip)]
     pub document: Bytes,
 }
@@ -46,13 +46,13 @@ pub struct FactAsserted {
 /// See [`FactEvent::FactInvalidated`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactInvalidated {
-    /// Who did it.
+    /// The caller.
     pub by: Actor,
-    /// Since when it held.
+    /// The `valid_from` of the fact.
     pub valid_from: Moment,
-    /// When it ended.
+    /// Its end.
     pub valid_to: Moment,
-    /// The same as another server wrote it, where it came from one.
+    /// The end as another server wrote it, if it was imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -60,25 +60,25 @@ pub struct FactInvalidated {
 /// See [`FactEvent::FactMerged`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactMerged {
-    /// Who did it.
+    /// The caller.
     pub by: Actor,
-    /// Since when it holds.
+    /// The beginning of its validity.
     pub valid_from: Moment,
-    /// The same as another server wrote it.
+    /// The same, as the other server wrote it.
     pub text: String,
-    /// When it ended; absent of the one that is current.
+    /// Its end; absent for the current fact.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<FactEnd>,
-    /// Whether no fact begins later: then it says what is current.
+    /// Whether no fact begins later, so that this one determines the current state.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_last: bool,
-    /// Its id, where another fact that begins at the same moment outranks it.
+    /// The id of this fact, if a fact with the same beginning outranks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outranked: Option<String>,
-    /// The fact that begins at the same moment and that it outranks.
+    /// The fact with the same beginning that this one outranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outranks: Option<OutrankedFact>,
-    /// The fact, without the moment it ends.
+    /// The document of the fact, without its end.
     #[serde(skip)]
     pub document: Bytes,
 }
@@ -88,31 +88,31 @@ pub struct FactMerged {
 pub struct FactEnd {
     /// When.
     pub at: Moment,
-    /// The same as another server wrote it.
+    /// The same, as the other server wrote it.
     pub text: String,
 }
 
-/// A fact that holds at no moment, because another one begins when it does.
+/// A fact with an empty period, because another one with the same beginning outranks it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutrankedFact {
     /// Its id.
     pub fact_id: String,
-    /// The fact, without the moment it ends.
+    /// The document of the fact, without its end.
     pub document: String,
 }
 
 /// See [`FactEvent::FactShortened`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactShortened {
-    /// Who did it.
+    /// The caller.
     pub by: Actor,
-    /// Since when it held.
+    /// The `valid_from` of the fact.
     pub valid_from: Moment,
-    /// When it had ended.
+    /// The earlier known end.
     pub was: Moment,
-    /// When it ends.
+    /// The new end.
     pub ended: FactEnd,
-    /// Whether another one begins later: then this is not the end of the last one.
+    /// Whether another fact begins later, so that this is not the end of the last one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_followed: bool,
 }

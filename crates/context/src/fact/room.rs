@@ -1,4 +1,4 @@
-//! Facts as the engine sees them.
+//! Facts as a room of the engine.
 //! Must not know: HTTP.
 
 use bytes::Bytes;
@@ -96,7 +96,7 @@ impl Room for FactRoom {
     }
 }
 
-/// What a fact of another server changes.
+/// The index changes for a fact of another server.
 fn merged(id: &str, event: &FactMerged) -> Vec<IndexOp> {
     let put = |name, key, value| IndexOp::Put { name, key, value };
     let place = |at: String, document: Bytes| {
@@ -125,33 +125,33 @@ fn merged(id: &str, event: &FactMerged) -> Vec<IndexOp> {
     ops
 }
 
-/// The row by which a project's facts are read in the order of time.
+/// The row that lists a fact of a project by time.
 fn timed(id: &str, at: &str) -> Option<IndexOp> {
     let (project, of) = id.split_once('/')?;
     let key = key::join(&[project, at, of]);
     Some(IndexOp::Put { name: FACT_TIMES, key, value: Bytes::new() })
 }
 
-/// The row that says which fact of a project has an id: ids are unique in a project (AP-41).
+/// The row that holds which fact of a project has an id: ids are unique in a project (AP-41).
 pub(crate) fn id_row(project: &str, fact_id: &str) -> String {
     format!("context.fact_id/{}", key::join(&[project, &key::part(fact_id)]))
 }
 
-/// The stream's id of a subject and predicate.
+/// The id of the stream of a subject and predicate.
 pub(crate) fn stream_id(project: &str, subject: &str, predicate: &str) -> String {
     key::join(&[project, &key::part(subject), &key::part(predicate)])
 }
 
-/// A command on facts with what it asks.
+/// A command on facts with its context.
 pub(crate) struct OnFacts<'a, C> {
     pub(crate) context: &'a Context,
-    /// The project's part of the stream's name.
+    /// The project's key.
     pub(crate) project: &'a str,
     pub(crate) command: &'a C,
 }
 
 impl OnFacts<'_, AssertFact> {
-    /// The row of a new fact's id.
+    /// The row that claims the id of a new fact.
     fn claim(&self, fact: &NewFact, since: Moment) -> Option<RowOp> {
         let id = id_of(&fact.document)?;
         let Assertion { subject, predicate, .. } = &self.command.fact;
@@ -169,7 +169,7 @@ impl Command<FactRoom> for OnFacts<'_, AssertFact> {
     async fn facts(&self, _: &FactState) -> Result<Facts<FactContext>, Fault> {
         let mut conditions = Vec::new();
         let project = self.context.in_project(self.project, &self.command.authority, &mut conditions).await?;
-        // A package is never taken away and keeps its author: what is known of it needs no condition.
+        // No condition necessary: a package is never deleted and keeps its author.
         let source = match &self.command.fact.source_package_id {
             None => Source::Unnamed,
             Some(id) => self.context.author(self.project, id).await?.map_or(Source::Absent, Source::By),

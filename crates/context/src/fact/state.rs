@@ -1,4 +1,4 @@
-//! The facts of one subject and predicate, as far as a decision needs them: the current fact, and the ended ones.
+//! The state of one subject and predicate: the current fact, and the end of the last one.
 //! Pure.
 //! Must not know: the values.
 
@@ -12,22 +12,22 @@ use crate::moment::Moment;
 /// The facts of one subject and predicate.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FactState {
-    /// The one that is current; there is never a second (AP-47).
+    /// The current fact; at most one (AP-47).
     pub current: Option<Current>,
-    /// When the last one ended that has.
+    /// The end of the fact that ended last.
     pub ended: Option<Moment>,
 }
 
-/// The fact that is current.
+/// The current fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Current {
-    /// Since when.
+    /// The beginning of its validity.
     pub valid_from: Moment,
-    /// SHA-256 of its value, in hex: values are compared, and can be long.
+    /// SHA-256 of its value, in hex: values are only compared, and can be long.
     pub value: String,
 }
 
-/// What a value is compared by.
+/// The digest by which values are compared.
 #[must_use]
 pub fn value_digest(value: &str) -> String {
     hex::encode(digest(value.as_bytes()))
@@ -60,7 +60,7 @@ impl FactState {
         let ended = event.ended.as_ref().map(|ended| ended.at);
         if event.is_last {
             self.current = ended.is_none().then(|| Current::of(event.valid_from, &event.document));
-            // What it outranks ends where it begins.
+            // The outranked fact ends where it begins.
             self.ended = Some(ended.unwrap_or(event.valid_from));
         } else if event.outranked.is_none() {
             self.ended = self.ended.max(ended);

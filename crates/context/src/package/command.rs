@@ -12,13 +12,13 @@ use crate::{
 /// Deposits a package (section 8.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DepositPackage {
-    /// In whose name.
+    /// The caller, with its token.
     pub authority: Authority,
     /// The package.
     pub package: Package,
-    /// Whether tokens are held to their own actors.
+    /// Which actors a token may name as authors.
     pub attribution: Attribution,
-    /// Whether an unknown project comes into being.
+    /// Whether an unknown project is created.
     pub makes_projects: bool,
     /// The span of the request, as a `traceparent`.
     pub trace: Option<Box<str>>,
@@ -27,19 +27,19 @@ pub struct DepositPackage {
 /// Moves a package along its lifecycle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovePackage {
-    /// In whose name.
+    /// The caller, with its token.
     pub authority: Authority,
-    /// The new status.
+    /// The step.
     pub step: Step,
-    /// Why, for the review log (wire.md 0.4 row 18).
+    /// The reason, for the review log (wire.md 0.4 row 18).
     pub note: Option<String>,
 }
 
 /// A step of the lifecycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Asks for a review (section 8.5).
+    /// Requests a review (section 8.5).
     Flag(ReviewType),
-    /// Reviews.
+    /// Reviews the package.
     Review(Status),
 }

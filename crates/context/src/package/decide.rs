@@ -19,23 +19,23 @@ use crate::{
     rejection::Rejection,
 };
 
-/// What came of a deposit.
+/// The result of a deposit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DepositOutcome {
-    /// Whether the package is new; otherwise it is an equal one that was there.
+    /// Whether the package is new; otherwise an equal one existed.
     pub is_new: bool,
-    /// Whether the project is new.
+    /// Whether the project is created too.
     pub makes_project: bool,
     /// Its content hash.
     pub hash: ContentHash,
 }
 
-/// What a step brought a package to.
+/// The state of a package after a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepOutcome {
     /// Its state.
     pub status: Status,
-    /// Who is to review it.
+    /// The kind of reviewer.
     pub review_type: ReviewType,
     /// Its content hash.
     pub hash: ContentHash,
@@ -54,7 +54,7 @@ pub fn deposit(
         return Err(Rejection::NotThatActor("created_by.id"));
     }
     if let Some(present) = &state.0 {
-        // AP-83, AP-84: what was first deposited is what counts.
+        // AP-83, AP-84: compare with the first deposit, not with the current state.
         if present.deposited != package.hash {
             return Err(Rejection::DuplicatePackageId);
         }
@@ -84,7 +84,7 @@ pub fn deposit(
     Ok(Decision::new(vec![PackageEvent::PackageDeposited(event)], reply))
 }
 
-/// Whether the bearer may do this in the project; true when the project has to be made for it.
+/// Checks the bearer's right in the project. Returns whether the project must be created.
 pub(crate) fn enter(
     facts: &InProject,
     by: &plenary_accounts::Actor,
@@ -124,7 +124,7 @@ pub fn go(
         Step::Flag(review_type) => (Status::AwaitingReview, review_type),
         Step::Review(status) => (status, present.review_type),
     };
-    // Flagging what awaits review only changes who is to review it (wire.md D.7).
+    // A flag on a package that awaits review only changes the kind of reviewer (wire.md D.7).
     let stays = present.status == Status::AwaitingReview && matches!(command.step, Step::Flag(_));
     if !stays && !present.status.leads_to(status) {
         return Err(Rejection::InvalidTransition { from: present.status, to: status });

@@ -19,9 +19,9 @@ use crate::{
 pub enum PackageEvent {
     /// It was deposited. Always the first event.
     PackageDeposited(PackageDeposited),
-    /// Somebody asked for its review.
+    /// A review was requested.
     PackageFlagged(PackageMoved),
-    /// Somebody reviewed it.
+    /// It was reviewed.
     PackageReviewed(PackageMoved),
 }
 
@@ -34,33 +34,33 @@ pub struct PackageDeposited {
     pub package_id: String,
     /// Its content hash.
     pub hash: ContentHash,
-    /// Its state.
+    /// Its initial state.
     pub status: Status,
-    /// Who is to review it.
+    /// The kind of reviewer.
     pub review_type: ReviewType,
     /// Its type.
     #[serde(rename = "type")]
     pub package_type: String,
-    /// When it says that it was made.
+    /// The creation time that the package states.
     pub created_at: Moment,
-    /// Who it says that it is by.
+    /// The author that the package states.
     pub created_by: Creator,
-    /// What it says that it corrects or continues.
+    /// The package that it corrects or continues, as it states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// Whether it has open questions.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks: bool,
-    /// When, where that was on another server: then the log's own time is that of the import.
+    /// The time of the deposit on another server, if it was imported; the log then has the time of the import.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Moment>,
-    /// The id that it had where it came from, where an import gave it its own.
+    /// Its original id, if an import renamed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<String>,
-    /// Who imported it, where that is another one: it counts towards the importer's use.
+    /// The importer, if that is not `by`; the importer's owner is charged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported_by: Option<Actor>,
-    /// The span of the request, as a `traceparent`; of what is not imported.
+    /// The span of the request, as a `traceparent`; absent for an import.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Box<str>>,
     /// The package as it was sent.
@@ -71,28 +71,28 @@ pub struct PackageDeposited {
 /// A step along the lifecycle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageMoved {
-    /// Who took it.
+    /// The actor.
     pub by: Actor,
-    /// Where from.
+    /// The earlier status.
     pub from: Status,
     /// The new status.
     pub status: Status,
-    /// Who is to review it now.
+    /// The new kind of reviewer.
     pub review_type: ReviewType,
-    /// The content hash with both.
+    /// The content hash with the new status and kind of reviewer.
     pub hash: ContentHash,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The package's type and time, which never change: indexes need them.
+    /// The package's type, which never changes; indexes need it.
     #[serde(rename = "type")]
     pub package_type: String,
-    /// See above.
+    /// The package's creation time, which never changes; indexes need it.
     pub created_at: Moment,
-    /// When, where that was on another server: then the log's own time is that of the import.
+    /// The time of the step on another server, if it was imported; the log then has the time of the import.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Moment>,
-    /// Who imported it, where that is another one: it counts towards the importer's use.
+    /// The importer, if that is not `by`; the importer's owner is charged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported_by: Option<Actor>,
 }

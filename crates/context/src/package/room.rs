@@ -1,4 +1,4 @@
-//! Packages as the engine sees them.
+//! Packages as a room of the engine.
 //! Must not know: HTTP.
 
 use bytes::Bytes;
@@ -132,12 +132,12 @@ fn deposited(project: &str, package: &str, event: &PackageDeposited) -> Vec<Inde
     ops
 }
 
-/// `DepositPackage` with what it asks.
+/// `DepositPackage` with its context.
 pub(crate) struct DepositWith<'a> {
     pub(crate) context: &'a Context,
     /// The project's key.
     pub(crate) project: &'a str,
-    /// Where the project comes into being if there is none.
+    /// The place of the project, which is created if it does not exist.
     pub(crate) home: &'a Home,
     pub(crate) command: &'a DepositPackage,
 }
@@ -170,7 +170,7 @@ impl Command<PackageRoom> for DepositWith<'_> {
     }
 }
 
-/// `MovePackage` with what it asks.
+/// `MovePackage` with its context.
 pub(crate) struct MoveWith<'a> {
     pub(crate) context: &'a Context,
     /// The stream's id.
@@ -204,7 +204,7 @@ impl Command<PackageRoom> for MoveWith<'_> {
     }
 }
 
-/// A package as it was sent. Its state may be ahead of the disk: then what is queued is waited for.
+/// A package as it was sent. If its state is ahead of the disk, waits until the queued batches are written.
 pub(crate) async fn deposit_of(context: &Context, id: &str) -> Result<String, Fault> {
     let (log, stream) = (context.log(), PackageRoom::stream(id));
     let mut first = log.read_stream(&stream, Version::ZERO, 1).await?;

@@ -11,33 +11,33 @@ use crate::{
     schema::Creator,
 };
 
-/// A package. The default is an id that nothing has.
+/// A package. The default means that no package has the id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageState(pub Option<Present>);
 
-/// A package that was deposited.
+/// An existing package.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Present {
-    /// Its content hash when it was deposited.
+    /// Its content hash at the deposit.
     pub deposited: ContentHash,
-    /// Its content hash now.
+    /// Its current content hash.
     pub hash: ContentHash,
-    /// Its state now.
+    /// Its current state.
     pub status: Status,
-    /// Who is to review it now.
+    /// The current kind of reviewer.
     pub review_type: ReviewType,
     /// Its type.
     pub package_type: String,
-    /// When it says that it was made.
+    /// The creation time that the package states.
     pub created_at: Moment,
-    /// Who it says that it is by.
+    /// The author that the package states.
     pub created_by: Creator,
-    /// How many steps it has gone.
+    /// The number of its review steps.
     pub steps: u32,
 }
 
 impl Present {
-    /// Whether it is as it was deposited.
+    /// Whether it is unchanged since its deposit.
     #[must_use]
     pub fn is_as_deposited(&self) -> bool {
         self.deposited == self.hash

@@ -7,21 +7,21 @@ use plenary_kernel::{AllowEntry, OwnerName, TimestampMs};
 use super::{decide::nobodys, event::ProjectDescription};
 use crate::access::Role;
 
-/// Makes a project.
+/// Creates a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateProject {
-    /// In whose name.
+    /// The caller, with its token.
     pub authority: Authority,
     /// Its id.
     pub project_id: String,
-    /// Whose it is to be, where that is not the bearer's owner; only the operator may say so.
+    /// The owner, if it is not the bearer's owner; only the operator may set it.
     pub owner: Option<OwnerName>,
-    /// What it is about.
+    /// Its description.
     pub about: ProjectDescription,
 }
 
 impl CreateProject {
-    /// The owner in whose namespace it is to be.
+    /// The owner in whose namespace it is created.
     #[must_use]
     pub fn home(&self) -> OwnerName {
         self.owner.clone().or_else(|| self.authority.by.owner()).unwrap_or_else(nobodys)
@@ -31,23 +31,23 @@ impl CreateProject {
 /// Changes a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditProject {
-    /// In whose name.
+    /// The caller, with its token.
     pub authority: Authority,
-    /// What is changed.
+    /// The change.
     pub edit: Edit,
 }
 
 /// A change of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// What it is about.
+    /// Changes the description.
     Describe(ProjectDescription),
-    /// Somebody's role.
+    /// Sets the role of a member.
     Share(AllowEntry, Role),
-    /// Removes a role.
+    /// Removes the role of a member.
     Unshare(AllowEntry),
-    /// Takes no more writes; since when, where that was on another server.
+    /// Stops writes; with the original time, if it was archived on another server.
     Archive(Option<TimestampMs>),
-    /// Takes writes again.
+    /// Allows writes again.
     Unarchive,
 }

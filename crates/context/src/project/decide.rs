@@ -15,21 +15,21 @@ use super::{
 };
 use crate::{limits::MEMBERS_MAX, malformed::ContextFault, naming::Home, rejection::Rejection};
 
-/// What a decider in a project knows of it.
+/// The facts for a decision in a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InProject {
     /// Whether the bearer's token is still valid.
     pub authority_holds: bool,
-    /// The project; the default where there is none.
+    /// The project; the default if there is none.
     pub project: std::sync::Arc<ProjectState>,
 }
 
-/// The owner of what the operator makes and that belongs to nobody else (wire.md D.4).
+/// The owner of projects that the operator creates for no other owner (wire.md D.4).
 pub(crate) fn nobodys() -> OwnerName {
     "plenary".parse().expect("it is of the grammar of owners")
 }
 
-/// A project that comes into being because something is put into it (wire.md D.4).
+/// The creation of a project by the first write into it (wire.md D.4).
 #[must_use]
 pub fn made_for(home: &Home, by: &Actor) -> ProjectEvent {
     ProjectEvent::ProjectCreated(ProjectCreated {
@@ -41,7 +41,7 @@ pub fn made_for(home: &Home, by: &Actor) -> ProjectEvent {
     })
 }
 
-/// More members of implementations than a project keeps.
+/// The rejection of extension members that exceed the limit of a project.
 pub(crate) fn too_many_extensions() -> Rejection {
     ContextFault::field("x-…", "at most 16384 bytes together").into()
 }

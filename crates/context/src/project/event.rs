@@ -13,33 +13,33 @@ use crate::access::Role;
 /// An event of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectEvent {
-    /// It came into being.
+    /// It was created.
     ProjectCreated(ProjectCreated),
-    /// What it is about has changed.
+    /// Its description changed.
     ProjectDescribed(ProjectDescribed),
-    /// Somebody has a role in it.
+    /// A member got a role.
     MemberSet(MemberSet),
     /// A member lost its role.
     MemberRemoved(MemberRemoved),
-    /// It takes no writes.
+    /// It stopped accepting writes.
     ProjectArchived(ArchiveChange),
-    /// It takes writes again.
+    /// It accepts writes again.
     ProjectUnarchived(ArchiveChange),
 }
 
-/// What a project is about. What is absent stays as it is.
+/// The description of a project. Absent fields stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectDescription {
-    /// A name for people.
+    /// A display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is.
+    /// A description for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Data that clients store with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<Map<String, Value>>,
-    /// Members of implementations, `x-…` (AP-89); each stays until it is set again.
+    /// Extension members, `x-…` (AP-89); each stays until it is set again.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extensions: Map<String, Value>,
 }
@@ -49,15 +49,15 @@ pub struct ProjectDescription {
 pub struct ProjectCreated {
     /// Its id.
     pub project_id: String,
-    /// Who made it.
+    /// The caller.
     pub by: Actor,
-    /// Whose it is; nobody's but the operator's when absent.
+    /// Its owner; absent for some projects of the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<OwnerName>,
-    /// When, where that was on another server.
+    /// The original time, if it was created on another server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_at: Option<TimestampMs>,
-    /// What it is about.
+    /// Its description.
     #[serde(flatten)]
     pub about: ProjectDescription,
 }
@@ -65,9 +65,9 @@ pub struct ProjectCreated {
 /// See [`ProjectEvent::ProjectDescribed`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectDescribed {
-    /// Who did it.
+    /// The caller.
     pub by: Actor,
-    /// What has changed.
+    /// The changed fields.
     #[serde(flatten)]
     pub about: ProjectDescription,
 }
@@ -75,9 +75,9 @@ pub struct ProjectDescribed {
 /// See [`ProjectEvent::MemberSet`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberSet {
-    /// Who did it.
+    /// The caller.
     pub by: Actor,
-    /// Whose role.
+    /// The member.
     pub member: AllowEntry,
     /// The role.
     pub role: Role,
@@ -86,18 +86,18 @@ pub struct MemberSet {
 /// See [`ProjectEvent::MemberRemoved`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberRemoved {
-    /// Who did it.
+    /// The caller.
     pub by: Actor,
-    /// Whose role.
+    /// The member.
     pub member: AllowEntry,
 }
 
 /// Archived or unarchived.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArchiveChange {
-    /// Who did it.
+    /// The caller.
     pub by: Actor,
-    /// When, where that was on another server.
+    /// The original time, if it happened on another server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<TimestampMs>,
 }

@@ -1,4 +1,4 @@
-//! Projects as the engine sees them.
+//! Projects as a room of the engine.
 //! Must not know: HTTP.
 
 use bytes::Bytes;
@@ -81,7 +81,9 @@ impl Room for ProjectRoom {
     }
 }
 
-/// A project that comes into being in the append of what is put into it. The append is held to its absence.
+/// The events that create a project in the same append as the first write into it. A condition of that append
+/// requires that
+/// the project does not exist.
 pub(crate) fn made_beside(id: &str, home: &Home, by: &plenary_accounts::Actor) -> SideEvents {
     let event = decide::made_for(home, by);
     let made = (ProjectRoom::stream(id), event.encode());
@@ -94,8 +96,8 @@ pub(crate) fn made_beside(id: &str, home: &Home, by: &plenary_accounts::Actor) -
 }
 
 impl Context {
-    /// What a command in a project goes by, with the versions that hold it to that. A project that this process does
-    /// not know is asked of the store.
+    /// The facts for a command in a project, with their conditions. Reads the store if this process does not
+    /// know the project.
     pub(crate) async fn in_project(
         &self,
         id: &str,
@@ -114,7 +116,7 @@ impl Context {
     }
 }
 
-/// A command on a project with what it asks.
+/// A command on a project with its context.
 pub(crate) struct OnProject<'a, C> {
     pub(crate) context: &'a Context,
     pub(crate) command: &'a C,

@@ -14,27 +14,27 @@ use crate::{
     shape::are_too_large,
 };
 
-/// A project. The default is an id that nobody has.
+/// A project. The default means that no project has the id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectState {
     /// Its id.
     pub project_id: String,
     /// When it was made.
     pub created_at: Option<TimestampMs>,
-    /// Whose it is.
+    /// Its owner.
     pub owner: Option<OwnerName>,
-    /// A name for people.
+    /// A display name.
     pub name: Option<String>,
-    /// What it is.
+    /// A description for people.
     pub description: String,
     /// Data that clients store with it.
     pub settings: Map<String, Value>,
-    /// Members of implementations, `x-…`.
+    /// Extension members, `x-…`.
     #[serde(default)]
     pub extensions: Map<String, Value>,
-    /// Since when it takes no writes (AP-2).
+    /// When it was archived; an archived project accepts no writes (AP-2).
     pub archived_at: Option<TimestampMs>,
-    /// Who of other owners may do what.
+    /// The roles of members of other owners.
     pub members: BTreeMap<AllowEntry, Role>,
 }
 
@@ -45,7 +45,7 @@ impl ProjectState {
         self.created_at.is_some()
     }
 
-    /// What the bearer of a token may do; nothing where there is no project.
+    /// The rights of the bearer of a token; none if there is no project.
     #[must_use]
     pub fn access(&self, by: &Actor) -> Access {
         if !self.exists() {
@@ -62,7 +62,7 @@ impl ProjectState {
         self.extensions.extend(extensions);
     }
 
-    /// Whether there would be more members of implementations than are kept.
+    /// Whether these extension members, with the existing ones, would exceed the limit.
     #[must_use]
     pub fn overflows_with(&self, about: &ProjectDescription) -> bool {
         let mut extensions = self.extensions.clone();

@@ -103,7 +103,7 @@ async fn put(
     Ok((status, Json(Blob { hash: format!("sha256:{id}"), size_bytes: kept.octets })))
 }
 
-/// What every answer about a content says.
+/// The headers of every response about a blob.
 fn headers(etag: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for (name, value) in [

@@ -52,7 +52,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     vec![Operation::new(doc, follow)]
 }
 
-/// Who follows.
+/// The caller of a live stream.
 struct Reader(Principal);
 
 impl FromRequestParts<Context> for Reader {
@@ -62,7 +62,7 @@ impl FromRequestParts<Context> for Reader {
     }
 }
 
-/// What is behind this id; `None` for what comes from now on.
+/// The id after which the stream starts; `None` for new events only.
 fn after(headers: &HeaderMap, parameters: &Parameters) -> Result<Option<u64>, ContextFault> {
     let header = headers.get("last-event-id").map(|value| value.to_str().unwrap_or("-").trim());
     let (name, text) = match header.filter(|id| !id.is_empty()) {
@@ -100,7 +100,7 @@ async fn follow(
     let by = Authority::from(principal.clone()).by;
     let (project, state) = context.readable(&project_id, &by).await?;
     let stream = ActivityRoom::stream(&project);
-    // First the place among the watchers, then the look at the log: so nothing falls between them.
+    // Register as a watcher first, then read the log, so that no event is missed.
     let watch = context.watchers().watch(&stream, Follower::new(Some(&principal)), principal.token);
     let watch = watch.map_err(|why| match why {
         CannotWatch::TooMany => Rejection::TooManyStreams,

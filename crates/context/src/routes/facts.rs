@@ -165,7 +165,7 @@ async fn assert(
     Ok(json(StatusCode::CREATED, shown(&document, None)))
 }
 
-/// Who a fact says that it is by, whether it is one or not.
+/// The actor id in `asserted_by`, whether it exists or not.
 fn asserter(text: &str) -> Option<String> {
     let by = Object::parse(text)?.get("asserted_by")?;
     serde_json::from_str(Object::parse(by)?.get("id")?).ok()

@@ -38,7 +38,7 @@ pub fn routes(context: Context, metrics: &Metrics) -> Result<Router, RegistryFau
     Ok(once(router, accounts, ONCE))
 }
 
-/// Contents are named by what they are, and an import takes each record once: repeated, both change nothing.
+/// Blobs are named by their hash, and an import ignores records that exist: repeating either changes nothing.
 const ONCE: AnsweredOnce = AnsweredOnce {
     form: |refusal| ContextRefusal::from(refusal).into_response(),
     apart: &[(Method::PUT, "/v1/projects/{project_id}/blobs/{sha256}"), (Method::POST, "/v1/import")],
@@ -59,7 +59,7 @@ pub fn operations() -> Vec<Operation<Context>> {
     operations
 }
 
-/// An operation that any token may ask for.
+/// The description of an operation that any token may call.
 fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     OperationDoc::new(id, method, path, summary)
         .auth(Auth::Any)
@@ -67,7 +67,7 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
         .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
 }
 
-/// The same in a project.
+/// The same for an operation in a project.
 fn in_project(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     doc(id, method, path, summary)
         .path_parameter::<String>("project_id", "The project: its id, or `OWNER:ID`; percent-encoded")
@@ -75,14 +75,14 @@ fn in_project(id: &'static str, method: Method, path: &'static str, summary: &'s
         .errors(Class::Conflict, &["ambiguous_project_id"])
 }
 
-/// An operation that writes what it is sent.
+/// The same for an operation that writes its body.
 fn writing(doc: OperationDoc) -> OperationDoc {
     doc.errors(Class::Malformed, &["invalid_json", "invalid_schema"])
         .errors(Class::Forbidden, &["unauthorized", "project_archived"])
         .errors(Class::TooLarge, &["body_too_large"])
 }
 
-/// In whose name a request is made.
+/// The caller, with its token.
 pub(super) struct Bearer(Authority);
 
 impl FromRequestParts<Context> for Bearer {
@@ -92,7 +92,7 @@ impl FromRequestParts<Context> for Bearer {
     }
 }
 
-/// The parts of a path that are named; what is no UTF-8 names nothing.
+/// The named parts of a path; a part that is not UTF-8 names nothing.
 pub(super) struct Path<T>(pub(super) T);
 
 impl<T: DeserializeOwned + Send> FromRequestParts<Context> for Path<T> {
@@ -105,7 +105,7 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Context> for Path<T> {
     }
 }
 
-/// The text of a body that has to be there.
+/// The text of a required body.
 fn text(received: JsonBody) -> Result<String, ContextRefusal> {
     let body: StrictJson = received.0?;
     if body.is_empty() {
@@ -115,19 +115,19 @@ fn text(received: JsonBody) -> Result<String, ContextRefusal> {
         .map_err(|_| ContextFault::whole("The body must be UTF-8.").into())
 }
 
-/// A body that has to be there, as a value.
+/// A required body as a value.
 fn value(received: JsonBody) -> Result<Value, ContextRefusal> {
     let text = text(received)?;
     serde_json::from_str(&text).map_err(|_| ContextFault::whole("The body must be a JSON object.").into())
 }
 
-/// A body that may be left out.
+/// An optional body as a value.
 fn value_or_empty(received: JsonBody) -> Result<Value, ContextRefusal> {
     let body = received.0?;
     if body.is_empty() { Ok(Value::Object(serde_json::Map::new())) } else { value(JsonBody(Ok(body))) }
 }
 
-/// JSON as it is.
+/// A response with this JSON text.
 fn json(status: StatusCode, json: String) -> Response {
     let mut response = Response::new(json.into());
     *response.status_mut() = status;
@@ -136,7 +136,7 @@ fn json(status: StatusCode, json: String) -> Response {
     response
 }
 
-/// A list of JSON texts under a name, and where it goes on.
+/// A response with a list of JSON texts under a name, and the next cursor.
 fn list(name: &str, items: &[String], next_cursor: Option<&str>) -> Response {
     let next = next_cursor
         .map_or(String::new(), |cursor| format!(",\"next_cursor\":{}", crate::members::quoted(cursor)));

@@ -98,7 +98,7 @@ fn single() -> Vec<Operation<Context>> {
     ]
 }
 
-/// Operations on several.
+/// Operations that list packages.
 fn lists() -> Vec<Operation<Context>> {
     let list_doc = in_project("context.pull", Method::GET, PACKAGES, "List packages, newest first")
         .tool("context")
@@ -122,7 +122,7 @@ fn lists() -> Vec<Operation<Context>> {
     vec![Operation::new(list_doc, pull), Operation::new(reviews_doc, awaiting)]
 }
 
-/// A package with its hash beside it, in the header, and as the entity tag (wire.md D.7).
+/// A response with a package and its hash: as a member, as a header, and as the entity tag (wire.md D.7).
 fn shown(status: StatusCode, package: &str, hash: ContentHash) -> Response {
     let mut response = json(status, with_hash(package, hash));
     for (name, text) in
@@ -162,7 +162,7 @@ async fn deposit(
     Ok(shown(StatusCode::OK, &held.text, held.present.hash))
 }
 
-/// The list that a query asks for.
+/// The list for a query.
 async fn page(
     context: &Context,
     Bearer(authority): Bearer,
@@ -207,7 +207,7 @@ pub(super) fn wanted_status(parameters: &Parameters) -> Result<Option<Status>, C
     parameters.one("status")?.map(|word| Status::parse(word).ok_or_else(wrong)).transpose()
 }
 
-/// AP-87.
+/// Lists the packages that await review (AP-87).
 async fn awaiting(
     State(context): State<Context>,
     bearer: Bearer,

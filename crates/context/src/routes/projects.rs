@@ -159,7 +159,7 @@ fn about(shape: &Shape<'_>) -> Result<ProjectDescription, ContextFault> {
     Ok(ProjectDescription { name, description, settings, extensions: shape.extensions()? })
 }
 
-/// A project after it was changed.
+/// The response with a changed project.
 async fn shown(context: &Context, id: &str) -> Result<Json<Project>, ContextRefusal> {
     Ok(Json((&*context.project(id).await?).into()))
 }

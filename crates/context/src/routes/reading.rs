@@ -116,7 +116,7 @@ async fn orchestrate(
     Ok(Json(context.digest(one, &authority.by, &wanted).await?))
 }
 
-/// A focus that says nothing is none.
+/// The focus of a digest; a blank one counts as absent.
 fn focus(text: Option<&str>) -> Result<Option<Query>, ContextFault> {
     match text.map(Query::read) {
         None | Some(Err(QueryFault::Empty)) => Ok(None),
@@ -125,7 +125,7 @@ fn focus(text: Option<&str>) -> Result<Option<Query>, ContextFault> {
     }
 }
 
-/// AP-78, AP-88, AP-91: what is said here is what is there.
+/// The conformance statement; it reports the actual capabilities (AP-78, AP-88, AP-91).
 async fn conformance(State(context): State<Context>) -> Json<Conformance> {
     Json(Conformance {
         protocol_version: RELAY_VERSION,

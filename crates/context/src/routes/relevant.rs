@@ -15,12 +15,12 @@ use crate::{
     search::Ranking,
 };
 
-/// A query of more bytes than one may have.
+/// The fault for a query that is too long.
 pub(super) fn too_long(name: &str) -> ContextFault {
     ContextFault::parameter(name, &format!("at most {QUERY_OCTETS_MAX} bytes"))
 }
 
-/// AP-60.
+/// Answers `mode=relevant` (AP-60).
 pub(super) async fn pull(
     context: &Context,
     Bearer(authority): Bearer,

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{lifecycle::Status, moment::Moment};
 
-/// The parts of a package, each with what it is.
+/// The sections of a package.
 pub(super) fn sections(package: &Value) -> Vec<Section> {
     let one = |name: &str| package[name].as_str().into_iter().collect::<Vec<_>>();
     let each = |name: &str| {
@@ -26,9 +26,9 @@ pub(super) fn sections(package: &Value) -> Vec<Section> {
     sections.map(|(kind, text)| Section { kind, text: text.to_owned() }).collect()
 }
 
-/// A package as a document. `id` is its stream's.
+/// A package as a search document. `id` is the id of its stream.
 pub(super) fn document(id: &str, package: &[u8], status: Status, created_at: Moment) -> Document {
-    // What is kept was valid JSON when it was deposited; what is damaged has no words.
+    // A deposited package is valid JSON; a damaged one has no words.
     let package: Value = serde_json::from_slice(package).unwrap_or_default();
     Document {
         id: id.to_owned(),

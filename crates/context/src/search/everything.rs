@@ -1,6 +1,7 @@
-//! Packages and facts as one search over everything finds them: packages by the indexes of this room, by words and by
-//! meaning, and current facts by the index of everything.
-//! Must not know: how near a thing is to a query.
+//! Packages and facts as results of the search over everything: packages from the indexes of this room, by
+//! words and by
+//! meaning, and current facts from the index of everything.
+//! Must not know: how results are ranked.
 
 use futures_util::future::BoxFuture;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -21,11 +22,11 @@ use crate::{
     naming::{ambiguous, reference},
 };
 
-/// What the ids of packages and of facts begin with.
+/// The prefixes of the ids of packages and of facts.
 const PACKAGE: &str = "package/";
 const FACT: &str = "fact/";
 
-/// A fact as people look for it: its subject and predicate are what it is about.
+/// The searchable text of a fact; subject and predicate are its title.
 fn of_fact(document: &Value) -> Vec<Section> {
     let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
     let about = format!("{} {}", text("subject"), text("predicate"));
@@ -111,7 +112,7 @@ impl Findable for Context {
                 tracing::error!(%fault, "the event of a fact cannot be read and is not indexed");
                 return Ok(None);
             }
-            // Whatever happened to it: what is current now is what is found.
+            // Index the fact that is current now, whatever the event was.
             let id = event.stream.id();
             let found = format!("{FACT}{id}");
             let Some(fact) = self.current(id).await? else { return Ok(Some(Change::Delete(found))) };

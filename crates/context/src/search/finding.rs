@@ -20,14 +20,15 @@ use crate::{
     rounds::Rounds,
 };
 
-/// Hits behind the limit that may take the place of one that is not shown.
+/// Extra hits that replace those that may not be shown.
 const SPARE: usize = 8;
 
-/// A package, and how near it is.
+/// A package with its score.
 pub(crate) type Relevant = (StoredPackage, f64);
 
 impl Context {
-    /// Packages of a project that have to do with a query, the nearest first (AP-60). Drafts and damage as in lists.
+    /// The packages of a project that match a query, best first (AP-60). Drafts and damaged packages as in
+    /// lists.
     pub(crate) async fn relevant(
         &self,
         project: &str,
@@ -58,8 +59,9 @@ impl Context {
         Ok(found)
     }
 
-    /// The parts of packages that have to do with a focus, the nearest first. What was deposited just now and is not
-    /// indexed yet is looked at too; drafts are shown to nobody (wire.md D.7).
+    /// The passages of packages that match a focus, best first. Recent packages that are not indexed yet are
+    /// searched too;
+    /// drafts are never shown (wire.md D.7).
     pub(crate) async fn snippets(
         &self,
         query: &Query,
@@ -99,7 +101,8 @@ impl Context {
 }
 
 impl Context {
-    /// Adds the parts that are near by meaning; one that is there already by its words keeps the better score.
+    /// Adds the passages that are similar in meaning; a passage that was also found by its words keeps the
+    /// better score.
     async fn add_near(
         &self,
         near: &[PartHit],

@@ -1,4 +1,4 @@
-//! The changes of the index that the events of packages cause.
+//! The changes of the indexes that the events of packages cause.
 //! Must not know: how the log is followed.
 
 use futures_util::future::BoxFuture;
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Context {
-    /// Keeps the indexes of packages up with the log, each by itself, until they are closed.
+    /// Keeps each index of packages up to date with the log until it is closed.
     pub async fn index(&self) {
         let meaning = async {
             if let Some(meaning) = self.meaning() {
@@ -41,7 +41,7 @@ impl Source for Context {
                 PackageEvent::PackageDeposited(event) => {
                     Some(Change::Put(document(id, &event.raw, event.status, event.created_at)))
                 }
-                // Of the states only whether it is a draft is kept there.
+                // The index has no other state than whether a package is a draft.
                 PackageEvent::PackageFlagged(moved) | PackageEvent::PackageReviewed(moved)
                     if moved.from == Status::Draft =>
                 {

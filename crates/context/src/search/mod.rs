@@ -19,13 +19,13 @@ use crate::{limits::SEMANTIC_CHANGES_MAX, package::room::PackageRoom};
 
 pub(crate) use self::ranking::Ranking;
 
-/// The indexes that packages are found by.
+/// The search indexes of packages.
 pub struct Indexes {
-    /// By words.
+    /// The word index.
     pub lexical: Arc<dyn Index>,
-    /// By meaning, where there is a model.
+    /// The vector index, if there is a model.
     pub semantic: Option<Arc<dyn Semantic>>,
-    /// What puts the first of a ranking in a better order, if there is such a model.
+    /// The reranker, if there is one.
     pub reranker: Option<Arc<dyn Relevance>>,
 }
 
@@ -45,12 +45,12 @@ fn is_package(stream: &StreamName) -> bool {
     stream.category() == PackageRoom::CATEGORY
 }
 
-/// Follows the packages into an index of words.
+/// A follower that indexes packages by their words.
 pub(crate) fn words(index: Arc<dyn Index>) -> Follower {
     Follower::new(index, is_package, CHANGES_MAX)
 }
 
-/// The index by meaning, which follows the log by itself: it is slower, and holds nothing up.
+/// The vector index with its own follower, because it is slower than the word index and must not delay it.
 pub(crate) struct SemanticSearch {
     pub(crate) search: Follower,
     pub(crate) semantic: Arc<dyn Semantic>,

@@ -18,19 +18,19 @@ use crate::{
     rejection::Rejection,
 };
 
-/// What the score of a reranked package has more than the reranker gives, so that scores fall: those of the others are below it.
+/// Added to a reranker's score, so that the reranked packages score higher than the others.
 const RERANKED_ABOVE: f64 = 2.0;
 
-/// What nearness is.
+/// The kinds of ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ranking {
     /// By words.
     Lexical,
     /// By meaning.
     Semantic,
-    /// By both together.
+    /// By words and meaning.
     Hybrid,
-    /// The first of them once more, by a model that reads each with the query; what is done unless another ranking is asked for.
+    /// Hybrid, with the first hits reordered by a reranker. The default.
     Reranked,
 }
 
@@ -47,13 +47,14 @@ impl Ranking {
 }
 
 impl Context {
-    /// The index by meaning, if it may be asked now.
+    /// The vector index, if its model works at the moment.
     fn working(&self) -> Option<&SemanticSearch> {
         self.meaning().filter(|meaning| meaning.semantic.works())
     }
 
-    /// Documents that have to do with a query. Who asks for meaning or a reranker expressly is told where there is none; a
-    /// ranking that was not asked for, or that words are a part of, is by words alone while the model is away.
+    /// The packages that match a query. An explicit request for meaning or a reranker is rejected if there is
+    /// no model. The
+    /// default ranking, and a hybrid one, use words alone while the model is unavailable.
     pub(super) async fn hits(
         &self,
         (query, ranking): (&Query, Option<Ranking>),
@@ -91,7 +92,7 @@ impl Context {
         self.search().index().search(query, scope, limit).await.map_err(unavailable)
     }
 
-    /// By words and meaning, and the nearest part of each document.
+    /// Ranks by words and meaning. Returns also the best part of each document.
     async fn hybrid(
         &self,
         (query, meaning): (&Query, &SemanticSearch),
@@ -113,7 +114,7 @@ impl Context {
         Ok((self.blend((query, &telling), words?, meant, (most, limit)).await?, parts))
     }
 
-    /// The first in the order of the reranker, the others behind them; all as they are while it is away.
+    /// Reorders the first hits with the reranker; returns them unchanged while it is unavailable.
     async fn reranked(
         &self,
         query: &Query,
@@ -136,16 +137,18 @@ impl Context {
         Ok(hits)
     }
 
-    /// The query without words that nearly every document has: a vector of a name is near to all who have it. All of it while
-    /// the index does not say.
+    /// The query without words that nearly every document has: a vector of a common name is similar to every
+    /// document with that
+    /// name. The whole query if the index fails.
     async fn telling(&self, query: &Query, scope: &Scope) -> Query {
         let common = self.search().index().common(query, scope).await.unwrap_or_default();
         query.without(&common)
     }
 
-    /// Two rankings as one: the best of both by reciprocal rank fusion compete, and what they are worth is how alike they
-    /// are in meaning, as a whole and word by word, and how many of the query's words they have (docs/decisions/0012).
-    /// `telling` is the query that meaning was asked for.
+    /// Merges two rankings: the best of both by reciprocal rank fusion are scored by their meaning, as a whole
+    /// and word by word,
+    /// and by their share of the query's words (docs/decisions/0012). `telling` is the query that was used for
+    /// meaning.
     async fn blend(
         &self,
         (query, telling): (&Query, &Query),
@@ -154,8 +157,9 @@ impl Context {
         (most, limit): (usize, usize),
     ) -> Result<Vec<Hit>, Fault> {
         let near: HashMap<String, f64> = meant.iter().map(|hit| (hit.id.clone(), hit.score)).collect();
-        // What a full list no longer has is not nearer than its last. Otherwise it has no vectors yet, and counts as
-        // near as most others.
+        // A document that is missing in a full list is at most as similar as its last entry. In a shorter list
+        // it has no vectors
+        // yet, and gets the median.
         let unknown = if meant.len() == HITS_MAX { meant.last() } else { meant.get(meant.len() / 2) };
         let unknown = unknown.map_or(0.0, |hit| hit.score);
         meant.truncate(most);
@@ -185,7 +189,7 @@ impl Context {
         Ok(found)
     }
 
-    /// How near the query's words are to those of documents, as far as that is known.
+    /// The similarity of the query's words to those of documents, where it is known.
     async fn closeness(
         &self,
         telling: &Query,
@@ -197,7 +201,7 @@ impl Context {
         meaning.semantic.closeness(telling, &rarities, documents).await.unwrap_or_default()
     }
 
-    /// The parts of documents that are near to a query by meaning; none while there is no model.
+    /// The parts of documents that are similar to a query; none without a working model.
     pub(super) async fn parts_near(&self, query: &Query, scope: &Scope, limit: usize) -> Vec<PartHit> {
         match self.working() {
             Some(meaning) => {
@@ -208,23 +212,23 @@ impl Context {
         }
     }
 
-    /// Documents that are near to a query by meaning; none while there is no model.
+    /// The documents that are similar to a query; `None` without a working model.
     pub(super) async fn meant(&self, query: &Query, scope: &Scope, limit: usize) -> Option<Vec<Hit>> {
         let meaning = self.working()?;
         let query = self.telling(query, scope).await;
         meaning.semantic.search(&query, scope, limit).await.ok()
     }
 
-    /// Asks a model that does not work whether it does now.
+    /// Checks whether a model that failed works again.
     pub async fn probe_model(&self) -> Result<(), Fault> {
         if let Some(meaning) = self.meaning() {
-            // What is wrong with it was said when it began to be.
+            // The fault was reported when the model failed.
             let _known = meaning.semantic.probe().await;
         }
         Ok(())
     }
 
-    /// Whether packages are found by meaning at the moment.
+    /// Whether search by meaning works at the moment.
     pub(crate) fn finds_meaning(&self) -> bool {
         self.working().is_some()
     }

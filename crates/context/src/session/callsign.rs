@@ -18,7 +18,7 @@ const NOUNS: [&str; 64] = [
     "salmon", "seal", "sparrow", "stork", "swan", "tern", "trout", "wren",
 ];
 
-/// The callsign of some random bits; the lowest twelve count.
+/// The callsign for some random bits; the lowest twelve are used.
 #[must_use]
 pub fn callsign(bits: u128) -> String {
     let nth = |bits: u128| usize::try_from(bits & 63).unwrap_or_default();

@@ -6,34 +6,34 @@ use serde_json::{Map, Value};
 
 use crate::{attribution::Attribution, lifecycle::ActorType, moment::Moment};
 
-/// Begins a session.
+/// Starts a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StartSession {
-    /// In whose name.
+    /// The caller, with its token.
     pub authority: Authority,
     /// Its id.
     pub session_id: String,
     /// Its callsign.
     pub callsign: String,
-    /// Who works in it; the bearer itself when absent.
+    /// The id of its actor; the bearer if absent.
     pub actor_id: Option<String>,
-    /// What that is.
+    /// The type of its actor.
     pub actor_type: Option<ActorType>,
-    /// Members of implementations, `x-…`.
+    /// Extension members, `x-…`.
     pub extensions: Map<String, Value>,
-    /// Whether tokens are held to their own actors.
+    /// Which actors a token may name as authors.
     pub attribution: Attribution,
 }
 
 /// Ends a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndSession {
-    /// In whose name.
+    /// The caller, with its token.
     pub authority: Authority,
-    /// When it ended; now when absent.
+    /// Its end; now if absent.
     pub ended_at: Option<Moment>,
-    /// Members of implementations, `x-…`, that it has from then on.
+    /// Extension members, `x-…`, which are added at the end.
     pub extensions: Map<String, Value>,
-    /// Whether tokens are held to their own actors.
+    /// Which actors a token may name as authors.
     pub attribution: Attribution,
 }

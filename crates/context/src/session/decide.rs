@@ -18,7 +18,7 @@ use crate::{
     rejection::Rejection,
 };
 
-/// Decides `StartSession`: for every caller that may deposit (AP-13, AP-14).
+/// Decides `StartSession`: allowed for every caller that may deposit (AP-13, AP-14).
 pub fn start(
     project: &InProject,
     command: &StartSession,
@@ -46,7 +46,7 @@ pub fn start(
     Ok(Decision::new(vec![SessionEvent::SessionStarted(event)], command.session_id.clone()))
 }
 
-/// Decides `EndSession`: for the session's actor, once. The same end again is no error.
+/// Decides `EndSession`: allowed for the session's actor, once. Repeating the same end is no error.
 pub fn end(
     state: &SessionState,
     project: &InProject,

@@ -21,19 +21,19 @@ pub enum SessionEvent {
 /// See [`SessionEvent::SessionStarted`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionStarted {
-    /// Whose token it was.
+    /// The holder of the token.
     pub by: Actor,
     /// Its id.
     pub session_id: String,
-    /// Who works in it.
+    /// The id of its actor.
     pub actor_id: String,
-    /// What that is.
+    /// The type of its actor.
     pub actor_type: ActorType,
-    /// Its callsign; empty for one that came from elsewhere without.
+    /// Its callsign; empty for an imported session without one.
     pub callsign: String,
     /// When.
     pub started_at: Moment,
-    /// Members of implementations, `x-…` (AP-89).
+    /// Extension members, `x-…` (AP-89).
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extensions: Map<String, Value>,
 }
@@ -41,11 +41,11 @@ pub struct SessionStarted {
 /// See [`SessionEvent::SessionEnded`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionEnded {
-    /// Whose token it was.
+    /// The holder of the token.
     pub by: Actor,
     /// When.
     pub ended_at: Moment,
-    /// Members of implementations, `x-…`, that it has from then on.
+    /// Extension members, `x-…`, which are added at the end.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extensions: Map<String, Value>,
 }

@@ -1,4 +1,4 @@
-//! Sessions as the engine sees them.
+//! Sessions as a room of the engine.
 //! Must not know: HTTP.
 
 use bytes::Bytes;
@@ -65,10 +65,10 @@ impl Room for SessionRoom {
     }
 }
 
-/// A command on a session with what it asks.
+/// A command on a session with its context.
 pub(crate) struct OnSession<'a, C> {
     pub(crate) context: &'a Context,
-    /// The project's part of the stream's name.
+    /// The project's key.
     pub(crate) project: &'a str,
     pub(crate) command: &'a C,
 }

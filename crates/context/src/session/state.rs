@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use super::event::{SessionEvent, SessionStarted};
 use crate::moment::Moment;
 
-/// A session. The default is an id that none has.
+/// A session. The default means that no session has the id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionState {
-    /// How it began.
+    /// Its start.
     pub started: Option<SessionStarted>,
-    /// When it ended.
+    /// Its end.
     pub ended_at: Option<Moment>,
 }
 

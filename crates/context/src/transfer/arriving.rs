@@ -24,7 +24,7 @@ use crate::{
     shape::Shape,
 };
 
-/// A record that is what it says it is.
+/// A valid record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ArrivingRecord {
     Project(Box<ArrivingProject>),
@@ -43,12 +43,12 @@ pub(crate) struct ArrivingProject {
     pub(crate) archived_at: Option<TimestampMs>,
 }
 
-/// A package as it stands, and how it came to that.
+/// A package in its current state, with its history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ArrivingPackage {
     pub(crate) package: Package,
     pub(crate) history: History,
-    /// The id that it had where it came from, where an import gave it its own.
+    /// Its original id, if an import renamed it.
     pub(crate) renamed_from: Option<String>,
 }
 
@@ -61,10 +61,10 @@ pub(crate) struct ArrivingSession {
 }
 
 impl ArrivingRecord {
-    /// Reads a record. `by` is who imports.
+    /// Reads a record. `by` is the importer.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first invalid member.
     pub(crate) fn read(record: &IncomingRecord, by: &Actor) -> Result<Self, ContextFault> {
         match record.kind {
             Kind::Project => project(&record.data).map(|project| Self::Project(Box::new(project))),
@@ -80,7 +80,7 @@ impl ArrivingRecord {
         }
     }
 
-    /// The id of a record for a report, however little of it can be read.
+    /// The id of a record for a report, even if the record is invalid.
     pub(crate) fn id(record: &IncomingRecord) -> String {
         let name = match record.kind {
             Kind::Project => "project_id",
@@ -94,7 +94,7 @@ impl ArrivingRecord {
     }
 }
 
-/// Reads data as it is, or where that fails with the published implementation's names mapped.
+/// Reads data; if that fails, maps the names of the published implementation and tries again.
 fn or_mapped<T>(
     data: &str,
     read: impl Fn(&str) -> Result<T, ContextFault>,
@@ -108,7 +108,7 @@ fn or_mapped<T>(
 
 impl ArrivingPackage {
     fn read(record: &IncomingRecord, by: &Actor) -> Result<Self, ContextFault> {
-        // What was hashed is what was sent: a claim is held to that, before any name is mapped.
+        // Check the claimed hash against the data as it was sent, before names are mapped.
         if let Some(claim) = record.claim {
             claimed(&record.data, claim)?;
         }
@@ -122,7 +122,7 @@ impl ArrivingPackage {
         Ok(Self { package, history, renamed_from: record.renamed_from.clone() })
     }
 
-    /// The same under another id, or below another parent.
+    /// The same package with another id, and optionally another parent.
     pub(crate) fn moved(&self, package_id: &str, parent: Option<&str>) -> Result<Self, ContextFault> {
         let raw = history::text(&self.package)?;
         let object =
@@ -171,7 +171,7 @@ fn project(data: &str) -> Result<ArrivingProject, ContextFault> {
         return shape.wrong("name", "1 to 200 characters");
     }
     let owner = match shape.text_or_null("owner_id")? {
-        // Owners of other implementations are of any form, and mean nothing here.
+        // Owners of other implementations may have any form; one that is invalid here is ignored.
         Some(owner) => owner.parse().ok(),
         None => None,
     };

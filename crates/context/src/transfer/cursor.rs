@@ -8,8 +8,8 @@ use plenary_log::{Fault, Log, StoredEvent};
 use super::record::Kind;
 use crate::malformed::{Code, ContextFault};
 
-/// Up to where an export has everything: a place in the log, with the mark of the event that stands there, so that
-/// another store's is told apart.
+/// The log position up to which an export is complete, with a mark of the event at that position, which
+/// distinguishes this store from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Since {
     pub(crate) position: Position,
@@ -17,7 +17,7 @@ pub(crate) struct Since {
 }
 
 impl Since {
-    /// The place of a log.
+    /// The cursor for a position of a log.
     pub(crate) async fn at(log: &Log, position: Position) -> Result<Self, Fault> {
         let mark = match position.0.checked_sub(1) {
             None => String::new(),
@@ -29,7 +29,7 @@ impl Since {
         Ok(Self { position, text: format!("{}-{mark}", position.0) })
     }
 
-    /// Reads what an earlier export ended with, and whether it is of this store.
+    /// Reads the cursor of an earlier export; a fault in the request if it is not of this store.
     pub(crate) async fn read(log: &Log, text: &str) -> Result<Result<Self, ContextFault>, Fault> {
         let position = text.split_once('-').and_then(|(position, _)| position.parse().ok()).map(Position);
         if let Some(position) = position
@@ -61,15 +61,15 @@ fn unknown(name: &str, why: &str) -> ContextFault {
     }
 }
 
-/// Behind which record an export goes on.
+/// The record after which an export continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Up to where the export has everything.
+    /// The log position up to which the export is complete.
     pub(crate) head: Position,
-    /// Since when, where it brings only what is new.
+    /// The start of an incremental export.
     pub(crate) since: Option<Position>,
     pub(crate) kind: Kind,
-    /// The key of the record, or the place in the log where the step began that it was found in.
+    /// The key of the record; in an incremental export the log position of the step that found it.
     pub(crate) key: String,
 }
 

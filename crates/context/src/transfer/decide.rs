@@ -35,24 +35,24 @@ use crate::{
     },
 };
 
-/// What became of a record.
+/// The outcome for a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Outcome {
-    /// It was not there.
+    /// It did not exist.
     New,
-    /// It is there already, as it is or further on.
+    /// It exists, in the same or a later state.
     Same,
-    /// What is there was continued.
+    /// The existing record was continued.
     Continued,
-    /// Something else is there, and stays.
+    /// A record with other content exists, and stays.
     Differs,
-    /// Something else is there, and it is here under an id of its own.
+    /// A record with other content exists; this one got a new id.
     Renamed,
-    /// It goes on from what is there, which stays as it is.
+    /// It continues the existing record, which stays unchanged.
     Ahead,
 }
 
-/// In whose name, and how far records may reach.
+/// The settings of an import: the caller, the mode, and the allowed authors.
 #[derive(Debug, Clone)]
 pub(crate) struct Import<'a> {
     pub(crate) authority: &'a Authority,
@@ -67,8 +67,9 @@ fn nothing<E>(outcome: Outcome) -> TransferDecision<E> {
 }
 
 impl Import<'_> {
-    /// Only the owner of a project and the operator import into it, and only what they may attribute (wire.md D.4,
-    /// D.7).
+    /// Only the owner of a project and the operator may import into it, and only records of authors that they
+    /// may name
+    /// (wire.md D.4, D.7).
     fn enter(&self, project: &InProject, actor: Option<(&str, &'static str)>) -> Result<(), Rejection> {
         let by = &self.authority.by;
         enter(project, by, false, |access| access.govern)?;
@@ -85,7 +86,7 @@ impl Import<'_> {
         Ok(Decision::new(events, outcome))
     }
 
-    /// A package. `earlier` are the hashes that the one that is there has had.
+    /// Decides on a package. `earlier` has the past hashes of the existing package.
     pub(crate) fn package(
         &self,
         state: &PackageState,
@@ -113,14 +114,14 @@ impl Import<'_> {
         }
     }
 
-    /// A fact, given what is around it.
+    /// Decides on a fact.
     pub(crate) fn fact(
         &self,
         FactAround { project, neighbours, asserted_by, taken }: FactAround<'_>,
         arriving: &ArrivingFact,
         now: TimestampMs,
     ) -> TransferDecision<FactEvent> {
-        // What begins or ends later than that would push whatever is asserted here behind it (wire.md D.7).
+        // A later beginning or end would block new assertions here until that time (wire.md D.7).
         let latest = Moment::of(TimestampMs(now.0.saturating_add(IMPORT_AHEAD_MS_MAX)));
         if arriving.valid_from > latest {
             return Err(Rejection::InvalidValidFrom("not in the future"));
@@ -143,7 +144,7 @@ impl Import<'_> {
         }
     }
 
-    /// A session.
+    /// Decides on a session.
     pub(crate) fn session(
         &self,
         state: &SessionState,
@@ -184,7 +185,7 @@ impl Import<'_> {
         }
     }
 
-    /// A project; `None` for one that something is put into without a record of its own.
+    /// Decides on a project; `None` for a project without its own record, created for another record.
     pub(crate) fn project(
         &self,
         state: &ProjectState,
@@ -237,14 +238,14 @@ impl Import<'_> {
     }
 }
 
-/// What an arriving fact is held to.
+/// The facts for the decision on an imported fact.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FactAround<'a> {
     pub(crate) project: &'a InProject,
-    /// What there is of the same subject and predicate.
+    /// The existing facts of the same subject and predicate.
     pub(crate) neighbours: &'a Neighbours,
-    /// Who asserts one that does not say.
+    /// The asserting actor, if the fact names none.
     pub(crate) asserted_by: &'a str,
-    /// The key of another fact of the project that has its id (AP-41).
+    /// The key of another fact of the project with the same id (AP-41).
     pub(crate) taken: Option<&'a str>,
 }

@@ -29,16 +29,16 @@ use crate::{
     wire::Project,
 };
 
-/// The kinds in the order in which they are exported: what refers comes behind what it refers to.
+/// The kinds in the order of export: a record comes after those that it refers to.
 pub(super) const ORDER: [Kind; 4] = [Kind::Project, Kind::Package, Kind::Fact, Kind::Session];
 
-/// An export that goes on.
+/// A running export.
 pub(crate) struct Exporter {
     pub(super) context: Context,
-    /// What is exported, by the parts of the projects, in their order.
+    /// The exported projects with their keys, sorted by key.
     pub(super) projects: Vec<(String, Arc<ProjectState>)>,
     pub(super) place: Place,
-    /// Which of the kinds; past the last, the end is told.
+    /// The index of the current kind in [`ORDER`]; after the last, the end record follows.
     pub(super) stage: usize,
     pub(super) piece: String,
     pub(super) rounds: Rounds,
@@ -47,7 +47,7 @@ pub(crate) struct Exporter {
 }
 
 impl Exporter {
-    /// An export of these projects, from the beginning or behind a record.
+    /// Starts an export of these projects, from the beginning or after a record.
     pub(crate) async fn new(
         context: Context,
         projects: Vec<(String, Arc<ProjectState>)>,
@@ -76,7 +76,7 @@ impl Exporter {
         })
     }
 
-    /// The next lines; `None` behind the last.
+    /// The next lines; `None` after the last.
     pub(crate) async fn next(&mut self) -> Result<Option<String>, Fault> {
         while !self.is_over && self.piece.len() < EXPORT_PIECE_OCTETS {
             match ORDER.get(self.stage) {
@@ -116,9 +116,9 @@ impl Exporter {
         Ok(())
     }
 
-    /// A few records of the one kind in the order of keys; false behind the last.
+    /// Exports some records of a kind in key order; `false` after the last.
     async fn step(&mut self, kind: Kind) -> Result<bool, Fault> {
-        // `<project>` or `<project>/<rest>`: the projects before it are done.
+        // The key is `<project>` or `<project>/<rest>`; earlier projects are done.
         let at = self.place.key.clone();
         let part = at.split_once('/').map_or(at.as_str(), |(part, _)| part);
         let first = self.projects.partition_point(|(project, _)| {
@@ -218,7 +218,7 @@ impl Exporter {
         }
     }
 
-    /// A record of a project, by the project's key.
+    /// Adds a record of a project, given by its key.
     pub(super) fn line(&mut self, kind: Kind, project: &str, data: &str) {
         self.counts.add(kind);
         let (cursor, project) = (self.place.write(), self.named(project));
@@ -227,7 +227,7 @@ impl Exporter {
         OutgoingRecord { kind, project, data, hash, reviews, renamed_from, cursor }.write(&mut self.piece);
     }
 
-    /// A project's name that says whose it is, by its key.
+    /// The full reference of a project, by its key.
     fn named(&self, project: &str) -> Option<String> {
         let found = self.projects.binary_search_by(|(key, _)| key.as_str().cmp(project)).ok()?;
         Some(reference(&self.projects[found].1))
@@ -238,22 +238,22 @@ pub(super) fn json(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("names, texts and times can be written")
 }
 
-/// A package for an export.
+/// A package with its history, for an export.
 pub(super) struct WholePackage {
     /// The key of its project.
     project: String,
-    /// The package; of a damaged one its ids.
+    /// The package; only its ids if it is damaged.
     text: String,
-    /// Absent where it is damaged.
+    /// `None` if it is damaged.
     hash: Option<ContentHash>,
-    /// The review log, where it has gone any step.
+    /// The review log, if there was any step.
     reviews: Option<String>,
-    /// The id that it had where it came from.
+    /// Its original id, if it was renamed.
     renamed_from: Option<String>,
     pub(super) created_at: String,
 }
 
-/// Reads a package and how it came to its state.
+/// Reads a package and its history.
 pub(super) async fn whole(context: &Context, id: &str) -> Result<Option<WholePackage>, Fault> {
     let (mut state, mut deposited, mut steps) = (PackageState::default(), None, Vec::new());
     for stored in context.history(id).await? {
@@ -292,7 +292,7 @@ pub(super) async fn whole(context: &Context, id: &str) -> Result<Option<WholePac
     Ok(Some(WholePackage { project, text, hash, reviews, renamed_from, created_at }))
 }
 
-/// The fact of a row by time.
+/// The fact that a row of [`FACT_TIMES`](crate::index::FACT_TIMES) refers to.
 async fn timed(context: &Context, row: &str) -> Result<Option<String>, Fault> {
     let mut parts = row.splitn(3, '/');
     let (project, moment, of) = (parts.next(), parts.next(), parts.next());
@@ -300,7 +300,7 @@ async fn timed(context: &Context, row: &str) -> Result<Option<String>, Fault> {
     fact(context, &key).await
 }
 
-/// A fact by its key, as it goes out.
+/// A fact by its key, in the form for readers.
 pub(super) async fn fact(context: &Context, key: &str) -> Result<Option<String>, Fault> {
     let rows = context.log().read_index(FACTS, key, None, 2, Order::Ascending).await?;
     let text = |octets: &[u8]| {
@@ -316,9 +316,9 @@ pub(super) async fn fact(context: &Context, key: &str) -> Result<Option<String>,
     Ok(Some(shown(&document, end.as_deref())))
 }
 
-/// The positions that one step of an incremental export looks at: few where records are large.
+/// The end of the next range of positions in an incremental export: short if records are large.
 pub(super) fn window(at: Position, head: Position, rounds: Rounds) -> Position {
-    // A round of one read looks at one position, and a whole round at a whole window.
+    // From one position for a round of one read, up to the whole window for a full round.
     let most = (EXPORT_WINDOW * rounds.reads().pow(3) as u64 / READS_AT_ONCE.pow(3) as u64).max(1);
     Position(head.0.min(at.0.saturating_add(most)))
 }

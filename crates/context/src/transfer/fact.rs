@@ -13,7 +13,7 @@ use crate::{
     shape::Shape,
 };
 
-/// A fact as it comes in.
+/// An imported fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ArrivingFact {
     pub(crate) project_id: String,
@@ -23,11 +23,11 @@ pub(crate) struct ArrivingFact {
     pub(crate) source_package_id: Option<String>,
     pub(crate) asserted_by: Option<Creator>,
     pub(crate) valid_from: Moment,
-    /// The same as it was written.
+    /// The same, as it was written.
     pub(crate) from_text: String,
-    /// When it ended, and the same as it was written.
+    /// Its end, with the text as it was written.
     pub(crate) ended: Option<FactEnd>,
-    /// The fact without its end, with the defaults of what it lacks, but for who asserted it.
+    /// The document without the end, with defaults for missing members except `asserted_by`.
     pub(crate) document: String,
 }
 
@@ -35,7 +35,7 @@ impl ArrivingFact {
     /// Reads a fact.
     ///
     /// # Errors
-    /// `invalid_schema` with the first field that does not fit.
+    /// `invalid_schema` with the first invalid field.
     pub(crate) fn read(data: &str) -> Result<Self, ContextFault> {
         let value: Value =
             serde_json::from_str(data).map_err(|_| ContextFault::whole("A fact must be an object."))?;
@@ -53,7 +53,7 @@ impl ArrivingFact {
             None => None,
             Some(text) => Some(FactEnd { at: shape.moment("valid_to")?, text: text.to_owned() }),
         };
-        // One that another fact outranks, because it begins at the same moment, ends where it begins.
+        // Equal is allowed: an outranked fact ends where it begins.
         if ended.as_ref().is_some_and(|ended| ended.at < valid_from) {
             return shape.wrong("valid_to", "not before valid_from");
         }
@@ -79,7 +79,7 @@ impl ArrivingFact {
         })
     }
 
-    /// The same with another source.
+    /// The same fact with another source package.
     pub(crate) fn with_source(&self, package_id: &str) -> Self {
         let document = Object::parse(&self.document)
             .map(|object| object.with(&[("source_package_id", &crate::members::quoted(package_id))]));
@@ -89,7 +89,7 @@ impl ArrivingFact {
 }
 
 impl ArrivingFact {
-    /// The fact as it is kept, with who asserted it where it does not say (AP-45).
+    /// The stored document, with `asserted_by` if the fact names none (AP-45).
     pub(crate) fn document_by(&self, asserted_by: &str) -> String {
         let says = Object::parse(&self.document).is_some_and(|object| object.get("asserted_by").is_some());
         if says { self.document.clone() } else { appended(&self.document, "asserted_by", asserted_by) }

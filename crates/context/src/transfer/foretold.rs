@@ -1,4 +1,4 @@
-//! The predicted states of a dry run, so that a record is decided on the records before it.
+//! The predicted states of a dry run, so that the decision on a record takes earlier records into account.
 //! Must not know: how a record is decided.
 
 use std::{
@@ -28,30 +28,30 @@ use crate::{
     session::{room::SessionRoom, state::SessionState},
 };
 
-/// States that are only foretold, by the ids of their streams.
+/// Predicted states, by the ids of their streams.
 #[derive(Default)]
 pub(super) struct Foretold {
     projects: HashMap<String, ProjectState>,
     packages: HashMap<String, PackageState>,
     facts: HashMap<String, FactState>,
     sessions: HashMap<String, SessionState>,
-    /// Which fact has an id, by the project's key and that id: the id of its stream, and since when it holds.
+    /// The fact with an id, by the project's key and that id: the id of its stream, and its `valid_from`.
     fact_ids: HashMap<(String, String), (String, Moment)>,
-    /// The facts of a stream that would be new or end otherwise.
+    /// The facts of a stream that would be new or get another end.
     held: HashMap<String, FactTimeline>,
 }
 
-/// Facts of one subject and predicate.
+/// The facts of one subject and predicate.
 #[derive(Default)]
 struct FactTimeline {
-    /// By the moment at which they begin.
+    /// By their beginning.
     holders: BTreeMap<Moment, FoundFact>,
-    /// Those that another one outranks, by that moment and their ids.
+    /// Outranked facts, by their beginning and id.
     outranked: BTreeMap<(Moment, String), String>,
 }
 
 impl FactTimeline {
-    /// What is on disk around a fact, with what would be there.
+    /// Adds the predicted facts to the stored neighbours of a fact.
     fn add_to(&self, around: &mut Neighbours, arriving: &ArrivingFact) {
         let since = arriving.valid_from;
         if let Some(holder) = self.holders.get(&since) {
@@ -91,7 +91,7 @@ fn id_of(stream: &str, fact_id: &str) -> (String, String) {
     (stream.split_once('/').map_or(stream, |(project, _)| project).to_owned(), fact_id.to_owned())
 }
 
-/// Decides a command on a state that it would meet, and folds what it would write.
+/// Decides a command on the predicted state, and applies its events to that state.
 async fn meet<R: Room, C: Command<R, Reply = Outcome, Rejection = Rejection>>(
     context: &Context,
     streams: &Streams<R>,
@@ -122,7 +122,7 @@ impl Foretold {
         self.projects.contains_key(id)
     }
 
-    /// The project as it would be.
+    /// Replaces the project by its predicted state, if there is one.
     fn within(&self, id: &str, project: &mut InProject) {
         let part = id.split_once('/').map_or(id, |(part, _)| part);
         if let Some(state) = self.projects.get(part) {

@@ -34,11 +34,11 @@ pub(crate) struct Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct History {
     steps: Vec<Step>,
-    /// Whether the log was sent; otherwise only the present state is known.
+    /// Whether the log was sent; otherwise only the current state is known.
     is_known: bool,
 }
 
-/// A package as it stands.
+/// The text of a package.
 pub(crate) fn text(package: &Package) -> Result<&str, ContextFault> {
     std::str::from_utf8(&package.raw).map_err(|_| ContextFault::whole("A package must be UTF-8."))
 }
@@ -54,7 +54,7 @@ fn stated(
 }
 
 impl History {
-    /// Of a package that came without its log.
+    /// The history of a package without a log.
     pub(crate) fn none(package: &Package) -> Self {
         let step = Step {
             is_flag: false,
@@ -68,8 +68,7 @@ impl History {
         Self { steps: vec![step], is_known: false }
     }
 
-    /// Reads the log that came with a package. Who took a step is believed to the operator; others may only bring
-    /// steps of their own.
+    /// Reads the log of a package. The operator may import steps of any actor; others only their own steps.
     pub(crate) fn read(package: &Package, reviews: &str, by: &Actor) -> Result<Self, ContextFault> {
         let wrong = || ContextFault::field("reviews", "the steps of the package, the deposit first");
         let items: Vec<Value> = serde_json::from_str(reviews).map_err(|_| wrong())?;
@@ -111,7 +110,7 @@ impl History {
         Ok(Self { steps, is_known: true })
     }
 
-    /// The same steps of a package that was changed.
+    /// The same steps for a changed package.
     pub(crate) fn of(&self, package: &Package) -> Result<Self, ContextFault> {
         let mut history = self.clone();
         for step in &mut history.steps {
@@ -120,17 +119,17 @@ impl History {
         Ok(history)
     }
 
-    /// Whether the package is known to have had this hash.
+    /// Whether the history contains this hash.
     pub(crate) fn passes(&self, hash: ContentHash) -> bool {
         self.is_known && self.hashes().any(|had| had == hash)
     }
 
-    /// The hashes that the package has had as far as they are known, the first one first.
+    /// The known hashes of the package, oldest first.
     pub(crate) fn hashes(&self) -> impl Iterator<Item = ContentHash> {
         self.steps.iter().map(|step| step.hash)
     }
 
-    /// Everything that was written about the package, for one that is not there.
+    /// The events that create the package with its whole history.
     pub(crate) fn events(
         &self,
         package: &Package,
@@ -163,7 +162,7 @@ impl History {
         Ok(events)
     }
 
-    /// What has to be written to a package that stands at this hash; none where no way leads from there.
+    /// The events that continue an existing package with this hash; `None` if the history does not continue it.
     pub(crate) fn beyond(
         &self,
         package: &Package,
@@ -174,7 +173,7 @@ impl History {
         if let Some(nth) = self.steps.iter().rposition(|step| step.hash == hash) {
             return Some(self.after(package, nth, by));
         }
-        // Without a log the state alone tells: the same content, and a step that leads here.
+        // Without a log: the content must be equal, and one step must lead to the new state.
         let is_same = stated(package, status, review_type).is_ok_and(|(_, then)| then == hash);
         let last =
             self.steps.last().filter(|last| !self.is_known && is_same && status.leads_to(last.status))?;

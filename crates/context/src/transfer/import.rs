@@ -33,13 +33,13 @@ pub(super) struct PendingRecord {
     kind: Kind,
     /// The record's own id.
     pub(super) name: String,
-    /// The project's key, and the id of the stream.
+    /// The project's key; `stream` is the id of the stream.
     pub(super) project: String,
     pub(super) stream: String,
     arriving: ArrivingRecord,
 }
 
-/// An import that goes on.
+/// A running import.
 pub(crate) struct Importer<'a> {
     pub(super) context: &'a Context,
     pub(super) import: Import<'a>,
@@ -47,13 +47,13 @@ pub(crate) struct Importer<'a> {
     pub(super) report: Report,
     waiting: Vec<PendingRecord>,
     octets_waiting: usize,
-    /// Projects, by their keys, that are there.
+    /// The keys of projects that are known to exist.
     known: HashSet<String>,
-    /// Where records belong that give a project's id alone.
+    /// The places of projects, by the plain ids in records.
     homes: HashMap<String, Home>,
-    /// Those that came archived, which happens when everything is in.
+    /// Projects to archive, after all their records are written.
     archived: BTreeMap<String, TimestampMs>,
-    /// Which package got which id, by the project's key and the id in the import.
+    /// The new ids of packages, by the project's key and the id in the import.
     pub(super) renamed: HashMap<(String, String), String>,
     seen: Counts,
     ends: Option<Counts>,
@@ -61,7 +61,7 @@ pub(crate) struct Importer<'a> {
 }
 
 impl<'a> Importer<'a> {
-    /// An import into this room.
+    /// Starts an import into this room.
     pub(crate) fn new(context: &'a Context, import: Import<'a>, dry_run: bool) -> Self {
         Self {
             context,
@@ -80,10 +80,10 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Takes a line; `None` is one that is too long. What is wrong with it goes into the report.
+    /// Processes a line; `None` stands for one that is too long. The report lists invalid lines.
     ///
     /// # Errors
-    /// When the import cannot go on.
+    /// If the import cannot continue.
     pub(crate) async fn line(&mut self, nth: u64, octets: Option<&[u8]>) -> Result<(), ContextRefusal> {
         let said = match octets {
             None => Err(too_long()),
@@ -148,7 +148,7 @@ impl<'a> Importer<'a> {
         if let ArrivingRecord::Package(package) = &arriving
             && package.renamed_from.is_some()
         {
-            // What it was made of may wait to be written.
+            // The original may still wait to be written.
             self.flush().await?;
             if let Some(outcome) = self.returned(&project, package).await.transpose() {
                 return self.note((line, record.kind, &name), outcome);
@@ -167,8 +167,9 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    /// Where a record belongs: an owner's records in its own namespace, the operator's where they say, or where the
-    /// first one of the project's id went.
+    /// The place of a record: an owner's records are in its own namespace; the operator's are where they say,
+    /// or where the
+    /// first record with the project's id was placed.
     async fn home(&mut self, record: &IncomingRecord, arriving: &ArrivingRecord) -> Result<Place, Failure> {
         let (context, named) = (self.context, arriving.project_id());
         if let Some(Home { owner, project_id }) = &record.project {
@@ -216,7 +217,7 @@ impl<'a> Importer<'a> {
         Ok(known)
     }
 
-    /// A project, from its record or because something is put into it.
+    /// Creates or updates a project, from its record or because another record needs it.
     async fn project(
         &mut self,
         (id, home): (&str, &Home),
@@ -239,7 +240,7 @@ impl<'a> Importer<'a> {
         Ok(outcome)
     }
 
-    /// Writes what waits: what concerns one thing in order, everything else at once.
+    /// Writes the waiting records: those of one stream in order, different streams concurrently.
     async fn flush(&mut self) -> Result<(), ContextRefusal> {
         let waiting = std::mem::take(&mut self.waiting);
         self.octets_waiting = 0;
@@ -300,10 +301,10 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    /// Writes what still waits, and tells what came of everything.
+    /// Writes the waiting records and returns the report.
     ///
     /// # Errors
-    /// When the import cannot go on.
+    /// If the import cannot continue.
     pub(crate) async fn finish(mut self) -> Result<Report, ContextRefusal> {
         self.flush().await?;
         if self.dry_run.is_none() {
@@ -343,7 +344,7 @@ impl ArrivingRecord {
         }
     }
 
-    /// Who it says that it is by.
+    /// The author that the record states.
     fn author(&self) -> Option<&str> {
         match self {
             Self::Project(_) => None,
@@ -363,7 +364,7 @@ impl ArrivingRecord {
     }
 }
 
-/// Puts a record where it belongs, or foretells what would come of that.
+/// Writes a record, or predicts the outcome in a dry run.
 pub(super) async fn place(
     context: &Context,
     import: &Import<'_>,

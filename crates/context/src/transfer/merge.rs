@@ -15,42 +15,42 @@ use crate::{
     moment::Moment,
 };
 
-/// What is here around a fact that comes in, of the same subject and predicate.
+/// The existing facts around an imported one, of the same subject and predicate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Neighbours {
-    /// The fact that holds since the same moment.
+    /// The fact with the same beginning.
     pub(crate) same: Option<FoundFact>,
-    /// The fact of its id, where another one that begins at the same moment outranks it.
+    /// The existing fact with the same id, if another one with the same beginning outranks it.
     pub(crate) outranked: Option<String>,
-    /// The last fact that begins earlier: since when it holds, and when it ended.
+    /// The last fact that begins earlier: its beginning and its end.
     pub(crate) before: Option<(Moment, Option<Moment>)>,
-    /// Where the first fact that begins later begins.
+    /// The beginning of the first fact that begins later.
     pub(crate) after: Option<FactEnd>,
 }
 
-/// A fact that is here.
+/// An existing fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FoundFact {
     pub(crate) fact_id: String,
-    /// Without its end.
+    /// The document without the end.
     pub(crate) document: String,
     pub(crate) ended: Option<Moment>,
 }
 
-/// What a fact that comes in is, given what is here.
+/// The relation of an imported fact to the existing ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Merge {
-    /// It is here already, as it is or with an earlier end.
+    /// It exists, with the same or an earlier end.
     Known,
-    /// It is here, and ends earlier than is known.
+    /// It exists, and gets an earlier end.
     Ends(Box<FactEvent>),
-    /// Another content is here under its id.
+    /// Its id exists with other content.
     Differs,
-    /// It is not here.
+    /// It does not exist.
     New(Vec<FactEvent>),
 }
 
-/// Puts a fact among those that are here. `document` is the fact as it is kept.
+/// Merges a fact with the existing ones. `document` is its stored form.
 pub(crate) fn merge(by: &Actor, arriving: &ArrivingFact, document: String, around: &Neighbours) -> Merge {
     let holder = around.same.as_ref();
     let own = holder.filter(|holder| holder.fact_id == arriving.fact_id);
@@ -74,7 +74,7 @@ pub(crate) fn merge(by: &Actor, arriving: &ArrivingFact, document: String, aroun
     })
 }
 
-/// A fact that begins at the same moment as another one.
+/// The events for a fact with the same beginning as another.
 fn beside(
     by: &Actor,
     arriving: &ArrivingFact,
@@ -96,7 +96,7 @@ fn beside(
     })]
 }
 
-/// A fact that begins at a moment of its own.
+/// The events for a fact with a beginning of its own.
 fn between(by: &Actor, arriving: &ArrivingFact, document: String, around: &Neighbours) -> Vec<FactEvent> {
     let begins = FactEnd { at: arriving.valid_from, text: arriving.from_text.clone() };
     let before_ended = around.before.and_then(|(since, ended)| Some((since, ended?)));

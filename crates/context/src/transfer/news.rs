@@ -26,7 +26,7 @@ use crate::{
 };
 
 impl Exporter {
-    /// What one stretch of the log has of a kind; false behind the last.
+    /// Exports the records of a kind that a range of the log changed; `false` after the last range.
     pub(super) async fn news(&mut self, kind: Kind) -> Result<bool, Fault> {
         let at = Position(self.place.key.parse().unwrap_or(self.place.head.0));
         if at >= self.place.head {
@@ -80,7 +80,8 @@ impl Exporter {
         Ok(())
     }
 
-    /// The facts that began or ended; in the order of time, so that each comes behind the one it supersedes.
+    /// Exports the facts that began or ended, in time order, so that a fact comes after the one that it
+    /// supersedes.
     async fn new_facts(&mut self, news: &[StreamNews]) -> Result<(), Fault> {
         let mut keys = BTreeSet::new();
         for StreamNews { stream, first, .. } in news {
@@ -107,7 +108,7 @@ impl Exporter {
     }
 }
 
-/// The last parts of the keys of the facts that an event is about.
+/// The last parts of the keys of the facts that an event changes.
 fn touched(event: &FactEvent) -> Vec<String> {
     let plain = |moment: &Moment| moment.as_str().to_owned();
     match event {

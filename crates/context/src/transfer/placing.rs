@@ -32,7 +32,7 @@ use crate::{
     session::{event::SessionEvent, room::SessionRoom, state::SessionState},
 };
 
-/// A record with what it asks. `id` is its stream's.
+/// A record with its context. `id` is the id of its stream.
 pub(crate) struct Placement<'a, T> {
     pub(crate) context: &'a Context,
     pub(crate) import: &'a Import<'a>,
@@ -48,7 +48,7 @@ impl<T> Placement<'_, T> {
 }
 
 impl Placement<'_, ArrivingPackage> {
-    /// The hashes that the package that is there has had.
+    /// The past hashes of the existing package.
     async fn earlier(&self, state: &PackageState) -> Result<Vec<ContentHash>, Fault> {
         let is_other = state.0.as_ref().is_some_and(|present| present.hash != self.record.package.hash);
         if !is_other {
@@ -58,7 +58,8 @@ impl Placement<'_, ArrivingPackage> {
     }
 }
 
-/// Whether what is on disk is enough to go by: it has everything that the state has, or nothing that is missing matters.
+/// Whether the neighbours on disk are sufficient: no event that the state already has could change the
+/// decision.
 fn is_settled(found: &Neighbours, state: &FactState, record: &ArrivingFact) -> bool {
     if found.outranked.is_some() {
         return true;
@@ -89,7 +90,7 @@ fn moment(prefix: &str, row: &IndexRow) -> Result<Moment, Fault> {
     at.and_then(|at| Moment::parse(&format!("{at}Z"))).ok_or_else(|| corrupt(&row.key))
 }
 
-/// Where a fact begins.
+/// The beginning of a fact.
 fn begins(prefix: &str, row: &IndexRow) -> Result<FactEnd, Fault> {
     let at = moment(prefix, row)?;
     Ok(FactEnd { at, text: began(&text(row)?).unwrap_or_else(|| at.micros()) })
@@ -118,11 +119,11 @@ impl Command<PackageRoom> for Placement<'_, ArrivingPackage> {
 }
 
 impl Placement<'_, ArrivingFact> {
-    /// What there is around it.
+    /// The existing facts around the imported one.
     async fn neighbours(&self, state: &FactState) -> Result<Neighbours, Fault> {
         let (since, current) = (self.record.valid_from, state.current.as_ref().map(|one| one.valid_from));
         if current.map_or(state.ended.is_none_or(|ended| ended < since), |current| current < since) {
-            // Everything here begins earlier, and at most the current one goes on.
+            // All existing facts begin earlier, and at most the current one has no end.
             return Ok(Neighbours {
                 before: current.map(|current| (current, None)),
                 ..Neighbours::default()
@@ -132,7 +133,7 @@ impl Placement<'_, ArrivingFact> {
         if is_settled(&found, state, self.record) {
             return Ok(found);
         }
-        // The state may be ahead of the disk: then what is queued is waited for.
+        // The state may be ahead of the disk: wait until the queued batches are written.
         self.context.log().append(Batch::default()).await?;
         self.read_neighbours().await
     }
@@ -142,7 +143,7 @@ impl Placement<'_, ArrivingFact> {
         let aside = key::join(&[self.id, &beside(self.record.valid_from, &self.record.fact_id)]);
         let outranked = self.rows(&aside, None, 1, Order::Ascending).await?;
         let outranked = outranked.first().filter(|row| row.key == aside).map(text).transpose()?;
-        // Behind everything that begins at the same moment.
+        // After all rows with the same beginning.
         let behind = format!("{key}\u{7f}");
         let after = self.rows(&prefix, Some(&behind), 1, Order::Ascending).await?;
         let after = after.first().map(|row| begins(&prefix, row)).transpose()?;
@@ -179,30 +180,30 @@ impl Placement<'_, ArrivingFact> {
         Ok(Some(FoundFact { fact_id, document, ended }))
     }
 
-    /// The key under which it is kept.
+    /// The key of the fact.
     fn key(&self) -> String {
         key::join(&[self.id, self.record.valid_from.as_str()])
     }
 
-    /// The row that says which fact of the project has its id.
+    /// The row that holds which fact of the project has the id.
     fn id_row(&self) -> String {
         let project = self.id.split_once('/').map_or(self.id, |(project, _)| project);
         id_row(project, &self.record.fact_id)
     }
 
-    /// The key of another fact that has its id.
+    /// The key of another fact with the id.
     async fn taken(&self) -> Result<Option<String>, Fault> {
         let row = self.context.log().read_row(&self.id_row()).await?;
         let holder = row.map(|row| String::from_utf8_lossy(&row.value).into_owned());
         Ok(holder.filter(|holder| *holder != self.key()))
     }
 
-    /// Takes the id; of two records that take it at once one is decided again.
+    /// Claims the id; of two concurrent records one gets a conflict and is decided again.
     fn claim(&self) -> RowOp {
         RowOp { name: self.id_row(), expected: Some(0), value: Some(self.key().into()) }
     }
 
-    /// Who asserts it where it does not say (AP-45).
+    /// The asserting actor, if the fact names none (AP-45).
     async fn asserted_by(&self) -> Result<String, Fault> {
         let project = self.id.split_once('/').map_or(self.id, |(project, _)| project);
         let by = match &self.record.source_package_id {
@@ -274,7 +275,7 @@ impl Command<SessionRoom> for Placement<'_, ArrivingSession> {
     }
 }
 
-/// A project by where it belongs, and its record where there is one.
+/// A project by its place, with its record if there is one.
 pub(crate) struct NamedProject<'a> {
     pub(crate) home: &'a Home,
     pub(crate) record: Option<&'a ArrivingProject>,

@@ -30,9 +30,9 @@ words! {
     }
 }
 
-/// The record that ends an export; without it the export was cut.
+/// The record that ends an export; without it the export is incomplete.
 pub(crate) const END: &str = "end";
-/// A package that is not what its hash says, named in place of itself.
+/// The kind of a record that names a damaged package instead of including it.
 pub(crate) const DAMAGED: &str = "damaged";
 
 /// How many records of each kind.
@@ -58,25 +58,26 @@ impl Counts {
     }
 }
 
-/// A record on its way out.
+/// An exported record.
 #[derive(Debug, Clone)]
 pub(crate) struct OutgoingRecord<'a> {
     pub(crate) kind: &'static str,
-    /// The project that it is of, as `OWNER:ID`; none for the end.
+    /// Its project, as `OWNER:ID`; `None` for the end record.
     pub(crate) project: Option<&'a str>,
-    /// JSON, as it is kept.
+    /// The stored JSON.
     pub(crate) data: &'a str,
     pub(crate) hash: Option<ContentHash>,
     /// The review log, as JSON.
     pub(crate) reviews: Option<&'a str>,
-    /// The id that a package had where it came from.
+    /// The original id of a renamed package.
     pub(crate) renamed_from: Option<&'a str>,
     pub(crate) cursor: Option<&'a str>,
 }
 
 impl OutgoingRecord<'_> {
-    /// The line with its line feed. A line feed within the data is white space between its members, and becomes a
-    /// blank: the content and its hash stay as they are (AP-77).
+    /// Appends the record as a line. A line feed within the data can only be white space between members, and
+    /// becomes a
+    /// blank: content and hash do not change (AP-77).
     pub(crate) fn write(&self, out: &mut String) {
         out.push_str("{\"record\":\"");
         out.push_str(self.kind);
@@ -105,31 +106,31 @@ impl OutgoingRecord<'_> {
     }
 }
 
-/// A record that came in.
+/// A record of an import.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IncomingRecord {
     pub(crate) kind: Kind,
-    /// The project that it says that it is of, where it says whose.
+    /// Its project, if the record names it with its owner.
     pub(crate) project: Option<Home>,
-    /// The data as it was sent, as a JSON object.
+    /// The data as it was sent, a JSON object.
     pub(crate) data: String,
-    /// The hash that it claims.
+    /// The claimed hash.
     pub(crate) claim: Option<ContentHash>,
     /// The review log as it was sent.
     pub(crate) reviews: Option<String>,
-    /// The id that a package had where it came from, where an import gave it its own.
+    /// The original id of a package that an import renamed.
     pub(crate) renamed_from: Option<String>,
-    /// Whether it came in an export's envelope.
+    /// Whether it has the envelope of an export.
     pub(crate) has_envelope: bool,
 }
 
-/// What a line says.
+/// The content of a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ImportLine {
     Record(Box<IncomingRecord>),
-    /// The export is whole, and this is what it has.
+    /// The end record, with the counts of the export.
     End(Counts),
-    /// A kind of record that is not known here.
+    /// A record of an unknown kind.
     Other,
 }
 
@@ -186,7 +187,7 @@ pub(crate) fn read(octets: &[u8]) -> Result<ImportLine, ContextFault> {
     })))
 }
 
-/// A record without an envelope is recognised by its members.
+/// Reads a record without an envelope; its members tell its kind.
 fn bare(object: &Object<'_>) -> Result<ImportLine, ContextFault> {
     let has = |name| object.get(name).is_some();
     let kind = if has("fact_id") {
@@ -213,13 +214,13 @@ fn bare(object: &Object<'_>) -> Result<ImportLine, ContextFault> {
     })))
 }
 
-/// The id of a package, as a JSON string.
+/// Reads the id of a package from a JSON string.
 fn origin(text: &str) -> Option<String> {
     let id: String = serde_json::from_str(text).ok()?;
     (!id.is_empty() && id.len() <= ID_OCTETS_MAX).then_some(id)
 }
 
-/// A project by owner and id, as a JSON string.
+/// Reads a project `OWNER:ID` from a JSON string.
 fn home(text: &str) -> Option<Home> {
     let text: String = serde_json::from_str(text).ok()?;
     let (owner, id) = split(&text)?;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::schema::{PACKAGE_TYPES, RELAY_VERSION};
 
-/// Its words for states, and the document's.
+/// The published implementation's words for states, and the document's.
 const STATES: [(&str, &str); 5] = [
     ("in_progress", "draft"),
     ("blocked", "draft"),
@@ -14,10 +14,10 @@ const STATES: [(&str, &str); 5] = [
     ("approved", "complete"),
     ("rejected", "revision_requested"),
 ];
-/// Its names for members of a fact, and the document's.
+/// The published implementation's names for members of a fact, and the document's.
 const TERMS: [(&str, &str); 3] = [("relation", "predicate"), ("object", "value"), ("ended_at", "valid_to")];
 
-/// A package with the document's names; `None` where nothing is to be changed.
+/// A package with the document's names; `None` if nothing changes.
 #[must_use]
 pub(crate) fn package(data: &str) -> Option<String> {
     let mut package: Map<String, Value> = serde_json::from_str(data).ok()?;
@@ -67,7 +67,7 @@ pub(crate) fn fact(data: &str) -> Option<String> {
     (fact != before).then(|| Value::Object(fact).to_string())
 }
 
-/// The same for a project, whose id may stand in `id` alone.
+/// The same for a project, which may have its id only as `id`.
 #[must_use]
 pub(crate) fn project(data: &str) -> Option<String> {
     let mut project: Map<String, Value> = serde_json::from_str(data).ok()?;
@@ -83,7 +83,7 @@ pub(crate) fn project(data: &str) -> Option<String> {
     (project != before).then(|| Value::Object(project).to_string())
 }
 
-/// A database's own form of a moment in UTC, `2026-04-18 20:00:00+00`, as RFC 3339 has it.
+/// Converts the time format of a database, `2026-04-18 20:00:00+00`, to RFC 3339.
 fn moment(object: &mut Map<String, Value>, name: &str) {
     let Some(text) = object.get(name).and_then(Value::as_str) else { return };
     let Some((day, time)) = text.split_once(' ') else { return };

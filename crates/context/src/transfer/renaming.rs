@@ -1,5 +1,6 @@
-//! Renamed packages: packages that get a new id in an import because theirs is taken, and packages that were renamed
-//! elsewhere and return: these are resolved to their originals, and so are references to them.
+//! Renamed packages: packages that get a new id in an import because theirs is taken, and packages that were
+//! renamed
+//! elsewhere and come back. The latter, and references to them, are resolved to their originals.
 //! Must not know: how a record is decided.
 
 use plenary_kernel::json::digest;
@@ -21,13 +22,13 @@ use crate::{
     rejection::Rejection,
 };
 
-/// The row that says which package here an id of another server means.
+/// The row that maps a package id of another server to the id here.
 fn known_as_row(project: &str, id: &str) -> String {
     format!("context.package_known_as/{}", key::join(&[project, &key::part(id)]))
 }
 
 impl Context {
-    /// The hashes that a package has had; none where it is not here.
+    /// The past and current hashes of a package; empty if it does not exist.
     pub(super) async fn hashes(&self, id: &str) -> Result<Vec<ContentHash>, Fault> {
         let history = self.history(id).await?;
         let hash = |stored| {
@@ -41,7 +42,7 @@ impl Context {
 }
 
 impl Importer<'_> {
-    /// A record that refers to what has another id here refers to that.
+    /// A record with its references to renamed packages replaced by their ids here.
     pub(super) async fn relinked(
         &self,
         project: &str,
@@ -69,7 +70,7 @@ impl Importer<'_> {
         })
     }
 
-    /// The id that a package of the import has here, where that is another one.
+    /// The id here of a package of the import, if it differs.
     async fn id_here(&self, project: &str, id: Option<&str>) -> Result<Option<String>, Fault> {
         let Some(id) = id else { return Ok(None) };
         if let Some(renamed) = self.renamed.get(&(project.to_owned(), id.to_owned())) {
@@ -79,8 +80,9 @@ impl Importer<'_> {
         Ok(row.map(|row| String::from_utf8_lossy(&row.value).into_owned()))
     }
 
-    /// What comes of a package that was given its id elsewhere, where the one that it was made of is here: the same as of
-    /// that one. None where it is not.
+    /// The outcome for a package that was renamed elsewhere and whose original exists here: the outcome for the
+    /// original.
+    /// `None` if it does not apply.
     pub(super) async fn returned(
         &mut self,
         project: &str,
@@ -103,14 +105,15 @@ impl Importer<'_> {
         };
         self.remember(project, id, origin)?;
         if self.dry_run.is_none() {
-            // What refers to it may come with another import.
+            // A later import may refer to it.
             self.note_known_as(project, id, origin).await?;
         }
         Ok(Some(outcome))
     }
 
-    /// Keeps which package here an id of another server means. Anybody may claim as many such ids as they like, so each
-    /// counts towards the importer's use.
+    /// Maps a package id of another server to the id here. An importer can create any number of such rows, so
+    /// each is charged
+    /// to the importer's owner.
     async fn note_known_as(&self, project: &str, id: &str, origin: &str) -> Result<(), Failure> {
         let (log, name) = (self.context.log(), known_as_row(project, id));
         if log.read_row(&name).await?.is_some_and(|row| *row.value == *origin.as_bytes()) {
@@ -141,7 +144,7 @@ impl Importer<'_> {
         Ok(())
     }
 
-    /// Gives a package an id of its own: always the same for the same package, so that another import finds it.
+    /// Gives a package a new id: always the same for the same package, so that a repeated import finds it.
     pub(super) async fn rename(
         &mut self,
         one: &PendingRecord,
@@ -169,8 +172,9 @@ impl Importer<'_> {
         Ok(outcome)
     }
 
-    /// The id of its own that a package has here or is given. It follows from the first hash of the package, which stays
-    /// when the package is reviewed; imports before this one may have taken a later one.
+    /// The new id of a package, existing or to be given. It is derived from the first hash of the package,
+    /// which reviews do not
+    /// change; imports by older versions may have used a later hash.
     async fn own_id(&self, one: &PendingRecord, package: &ArrivingPackage) -> Result<String, Fault> {
         let head = &package.package.head;
         let mut first = None;
@@ -185,7 +189,8 @@ impl Importer<'_> {
         first.ok_or_else(|| Fault::Corrupt("a package without a first step".to_owned()))
     }
 
-    /// Whether the package is here below another parent, which was made of the one that it names.
+    /// Whether the package exists here under another parent: one that was renamed from the parent that it
+    /// names.
     async fn is_here_below_another(
         &self,
         one: &PendingRecord,
