@@ -1,5 +1,5 @@
-//! The commands on a session. Bodies arrive checked or with the reason of their refusal, so that a stranger gets "not
-//! found" before anything about its body (wire.md D.9, order of checks). Pure.
+//! The commands on a session. A body arrives either checked or as its refusal, so that a stranger gets "not found"
+//! before any error about the body (wire.md D.9, order of checks). Pure.
 
 use bytes::Bytes;
 use plenary_accounts::TokenDigest;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::Origin;
 
-/// Who asks, and with which token: both are checked again inside the append.
+/// The caller and its token. The append checks both again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// The authenticated agent.
@@ -25,7 +25,7 @@ pub struct Draft {
     pub members: Bytes,
     /// See [`crate::event::MessageSent::origin`].
     pub origin: Option<Origin>,
-    /// The files that its content names, each once.
+    /// The files that the content names, without duplicates.
     pub files: Vec<FileId>,
     /// See [`crate::event::MessageSent::trace`].
     pub trace: Option<Box<str>>,
@@ -34,18 +34,18 @@ pub struct Draft {
 /// `POST /sessions`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateSession {
-    /// Who creates it.
+    /// The creator.
     pub caller: Caller,
-    /// The body, or why it is refused.
+    /// The body, or its refusal.
     pub body: Result<CreateBody, Refusal>,
 }
 
 /// A checked body of `POST /sessions`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CreateBody {
-    /// The agents to invite, each once.
+    /// The agents to invite, without duplicates.
     pub invite: Vec<AgentHandle>,
-    /// What it is about.
+    /// The topic.
     pub topic: Option<String>,
     /// The first message.
     pub initial_message: Option<Draft>,
@@ -56,9 +56,9 @@ pub struct CreateBody {
 /// `POST /sessions/{id}/reopen`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReopenSession {
-    /// Who reopens it.
+    /// The agent that reopens it.
     pub caller: Caller,
-    /// The body, or why it is refused.
+    /// The body, or its refusal.
     pub body: Result<ReopenBody, Refusal>,
 }
 
@@ -74,18 +74,18 @@ pub struct ReopenBody {
 /// `POST /sessions/{id}/invite`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InviteAgents {
-    /// Who invites.
+    /// The inviter.
     pub caller: Caller,
-    /// The invitees, each once, or the reason why the body is refused.
+    /// The invitees without duplicates, or the refusal of the body.
     pub invite: Result<Vec<AgentHandle>, Refusal>,
 }
 
 /// `POST /sessions/{id}/messages`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SendMessage {
-    /// Who sends.
+    /// The sender.
     pub caller: Caller,
-    /// What, or why the body is refused.
+    /// The message, or the refusal of the body.
     pub draft: Result<Draft, Refusal>,
 }
 
@@ -109,36 +109,36 @@ pub struct NoteDisconnect(pub AgentHandle);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteReconnect(pub AgentHandle);
 
-/// The grace window is over for an agent whose `AgentDisconnected` stands at `since`.
+/// Ends the grace window of an agent, if its last `AgentDisconnected` has the version `since`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpireGrace {
     /// The agent.
     pub agent: AgentHandle,
-    /// The disconnect that the window began with; a later one has a window of its own.
+    /// The version of the disconnect that opened the window; a later disconnect opens its own.
     pub since: Version,
 }
 
-/// Makes an agent leave: because another one blocked it, or because it was deleted.
+/// Makes an agent leave, because another agent blocked it or because it was deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EvictAgent {
-    /// Who has to leave.
+    /// The agent that has to leave.
     pub agent: AgentHandle,
-    /// Who blocked it; it must be present. `None`: the agent was deleted.
+    /// The blocker, which must be present; `None` if the agent was deleted.
     pub blocker: Option<AgentHandle>,
 }
 
-/// Ends what the accord with a peer carried.
+/// Ends what was allowed by the accord with a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartWithPeer(pub plenary_kernel::OwnerName);
 
-/// A person decided about an invitation that was held.
+/// A person's decision about a held invitation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettleInvitation {
-    /// Who was invited.
+    /// The invitee.
     pub agent: AgentHandle,
-    /// Where the invitation stands.
+    /// The version of the invitation.
     pub at: Version,
-    /// Whether it joins; otherwise it leaves.
+    /// Whether the agent joins; otherwise it leaves.
     pub accepted: bool,
 }
 

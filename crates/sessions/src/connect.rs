@@ -60,7 +60,7 @@ impl Sessions {
     }
 }
 
-/// The closing handshake: the peer's answer is awaited, for a while, so that the close is a clean one.
+/// The closing handshake: waits up to [`CLOSING`] for the peer's answer, so that the close is clean.
 async fn close(socket: &mut WebSocket, code: u16, reason: &'static str) {
     let frame = CloseFrame { code, reason: reason.into() };
     let handshake = async {

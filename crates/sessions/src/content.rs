@@ -1,15 +1,15 @@
-//! Message content (ASP-37, ASP-38): a string, or typed parts whose objects are closed. A file or an image may be an
-//! uploaded one: then `file_id` names it.
+//! Message content (ASP-37, ASP-38): a string, or typed parts, which accept no unknown members. The `file_id` of a file
+//! or image part names an uploaded file.
 
 use plenary_kernel::FileId;
 use serde_json::{Map, Value, value::RawValue};
 
 use crate::files::FILES_PER_MESSAGE_MAX;
 
-/// Most parts of one message; past it 400.
+/// Most parts of one message; beyond it 400.
 pub(crate) const PARTS_MAX: usize = 256;
 
-/// Checks content, and answers the files that it names, each once; the error says what is wrong, for people.
+/// Checks content and returns the files that it names, without duplicates. The error is a text for people.
 pub(crate) fn check(raw: &RawValue) -> Result<Vec<FileId>, String> {
     let text = raw.get();
     if text.starts_with('"') {

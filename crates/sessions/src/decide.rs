@@ -26,15 +26,16 @@ use crate::{
 /// A normal "no".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejection {
-    /// The token was revoked meanwhile.
+    /// The token was revoked before the append.
     Unauthenticated,
-    /// No such session, not the caller's, or a contact that trust denies: never told apart (ASP-18, ASP-19).
+    /// The session does not exist, is not the caller's, or trust denies the contact: one answer for all (ASP-18,
+    /// ASP-19).
     NotFound,
     /// The body is refused.
     Body(Refusal),
-    /// The caller takes part, and is not joined.
+    /// The caller takes part but is not joined.
     NotJoined,
-    /// A person of the caller's owner decides about the invitation.
+    /// A person of the caller's owner must first decide about the invitation.
     InvitationHeld,
     /// The session has ended.
     SessionEnded,
@@ -42,50 +43,50 @@ pub enum Rejection {
     SessionActive,
     /// The caller was not joined when the session ended.
     NotReopenable,
-    /// The session has as many participants as it may.
+    /// The session has the maximum number of participants.
     SessionFull,
-    /// The caller's owner has as many unanswered invitations at an invitee that does not list the caller as it may.
+    /// The caller's owner has the maximum number of unanswered invitations at an invitee that does not list the caller.
     TooManyInvitations,
-    /// The session is a peer's, which decides.
+    /// The session belongs to this peer, which decides.
     Elsewhere(OwnerName),
-    /// The networks of these agents have to say first whether they take an invitation.
+    /// The networks of these agents must first be asked whether they take an invitation.
     AskElsewhere(Vec<AgentHandle>),
-    /// A message names files, and a participant is of another network.
+    /// A message names files, but a participant belongs to another network.
     FilesDoNotCross,
-    /// The peer whose session it is can't be reached, or does not answer as it should.
+    /// The peer that hosts the session can't be reached, or gives an invalid answer.
     HostUnreachable,
 }
 
-/// What the trust layer knows of the agents that a command touches.
+/// The trust data of the agents that a command touches.
 #[derive(Debug, Clone)]
 pub struct People {
     /// The caller.
     pub caller: KnownAgent,
-    /// Everyone named and everyone present, the caller excepted.
+    /// Every agent named and every agent present, except the caller.
     pub others: BTreeMap<AgentHandle, KnownAgent>,
-    /// Those of them that take no more invitations of the caller's owner until they have answered some.
+    /// The agents among them that can take no more invitations of the caller's owner until they have answered some.
     pub crowded: BTreeSet<AgentHandle>,
-    /// The files that the message names, those that the caller may read.
+    /// The files that the message names and the caller may read.
     pub files: BTreeMap<FileId, FileNaming>,
-    /// What is known of agents of other networks.
+    /// Data about agents of other networks.
     pub crossing: Crossing,
 }
 
-/// How a file stands that a message names.
+/// The state of a file that a message names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileNaming {
-    /// An earlier message of the session names it.
+    /// An earlier message of the session names it already.
     Again,
-    /// None does yet.
+    /// No earlier message of the session names it.
     First {
-        /// Who uploaded it, and when it is removed if no message names it; absent where one of another session does.
+        /// The uploader and the removal time; absent if a message of another session names the file.
         pending: Option<Pending>,
-        /// How many sessions have messages that name it.
+        /// The number of sessions with messages that name it.
         sessions: u32,
     },
 }
 
-/// Whether nothing but its open gate lets an agent be contacted by another one.
+/// Whether `from` may contact `to` only because the policy of `to` is open.
 pub(crate) fn are_strangers(from: &KnownAgent, to: &KnownAgent) -> bool {
     trust_tier(to, &from.handle) == TrustTier::Open
 }
@@ -99,8 +100,8 @@ impl People {
         if valid { Ok(()) } else { Err(Rejection::Unauthenticated) }
     }
 
-    /// The event of an invitation by the caller. One by a stranger to an agent that takes no part yet is an offer; one by
-    /// somebody whom the invitee knows settles the offer that there was.
+    /// The event of an invitation by the caller. An invitation by a stranger to an agent that never took part is an
+    /// offer; an invitation by an agent that the invitee knows settles an earlier offer.
     fn invitation(
         &self,
         ids: &mut Ids<'_>,
@@ -128,7 +129,8 @@ impl People {
         })
     }
 
-    /// Whether a person of the invitee's owner decides first. Where it was let in once, it comes back by itself.
+    /// Whether a person of the invitee's owner decides first. An agent that was let in once may return without a
+    /// decision.
     fn is_held(&self, part: Option<&Participant>, invitee: &AgentHandle) -> bool {
         let holds = match self.crossing.consent_of(invitee) {
             Some(consent) => consent.held,
@@ -138,12 +140,12 @@ impl People {
         holds && is_new && invitee.owner() != self.caller.handle.owner()
     }
 
-    /// Whether an invitation would be one offer too many; who takes or took part was counted.
+    /// Whether the invitation would be one offer too many. Invitees that take or took part were counted before.
     fn is_crowded(&self, state: &SessionState, invitee: &AgentHandle) -> bool {
         state.participant(invitee).is_none() && self.crowded.contains(invitee)
     }
 
-    /// Whether the caller may contact `invitee`, and nobody of `company` blocks it or is blocked by it
+    /// Whether the caller may contact `invitee`, and no agent of `company` blocks it or is blocked by it
     /// (ASP-6 to ASP-13, wire.md D.9).
     fn reaches<'a>(&self, invitee: &AgentHandle, mut company: impl Iterator<Item = &'a AgentHandle>) -> bool {
         let Some(known) = self.others.get(invitee) else { return false };
@@ -158,7 +160,7 @@ impl People {
 }
 
 impl People {
-    /// Whether the caller may contact an agent; between networks each side looks at the lists of its own agents.
+    /// Whether the caller may contact an agent. Between networks, each side checks the lists of its own agents.
     fn may_invite(&self, known: &KnownAgent) -> bool {
         if self.crossing.is_elsewhere(&known.handle) {
             return self.may_turn_to(&known.handle) && self.crossing.consent_of(&known.handle).is_some();
@@ -171,8 +173,8 @@ impl People {
         }
     }
 
-    /// Whether the caller's side lets it turn to an agent of another network. A network asks its own agents for its own
-    /// agents; nobody vouches for a third one.
+    /// Whether the caller's network lets it contact an agent of another network. A network speaks for its own agents
+    /// only, never for agents of a third network.
     fn may_turn_to(&self, handle: &AgentHandle) -> bool {
         let peer = |handle: &AgentHandle| handle.of_peer().map(|(_, peer)| peer);
         match self.crossing.caller {
@@ -181,7 +183,7 @@ impl People {
         }
     }
 
-    /// Asks the networks of invitees first, where they have not been asked.
+    /// Rejects with `AskElsewhere` if the networks of some invitees have not been asked yet.
     fn asked<'a>(&self, invitees: impl Iterator<Item = &'a AgentHandle>) -> Result<(), Rejection> {
         if self.crossing.elsewhere.is_empty() {
             return Ok(());
@@ -192,13 +194,13 @@ impl People {
     }
 }
 
-/// A peer decides about what happens in a session of its own, as long as this network hears of it.
+/// Rejects a command on a session that a peer hosts, unless the copy is closed.
 fn here(state: &SessionState) -> Result<(), Rejection> {
     let host = state.host().filter(|_| !state.closed);
     host.map_or(Ok(()), |peer| Err(Rejection::Elsewhere(peer.clone())))
 }
 
-/// Whether a command on the session is for a peer to decide.
+/// Whether a peer decides commands on the session.
 fn is_elsewhere(state: &SessionState) -> bool {
     state.host().is_some()
 }
@@ -223,7 +225,7 @@ fn participant<'a>(state: &'a SessionState, caller: &Caller) -> Result<&'a Parti
     state.participant(&caller.handle).ok_or(Rejection::NotFound)
 }
 
-/// What needs a joined caller in an active session (ASP-72, ASP-73).
+/// Checks that the participant is joined in an active session (ASP-72, ASP-73).
 fn joined(state: &SessionState, participant: &Participant) -> Result<(), Rejection> {
     if state.phase == Phase::Ended {
         return Err(Rejection::SessionEnded);
@@ -234,7 +236,7 @@ fn joined(state: &SessionState, participant: &Participant) -> Result<(), Rejecti
     Ok(())
 }
 
-/// The message that is to stand at a version. It names only files that its sender may read, and that are still there.
+/// The event of a message at a version. The message may name only files that its sender may read and that still exist.
 fn message(
     ids: &mut Ids<'_>,
     people: &People,
@@ -322,7 +324,7 @@ pub fn create(
 pub fn join(state: &SessionState, command: &JoinSession, people: &People, stamp: &Stamp) -> Answer<Done> {
     people.checked(&command.0)?;
     let me = participant(state, &command.0)?;
-    // A person of this network decides also where the session is a peer's.
+    // The decision of a person of this network applies also if a peer hosts the session.
     if !(me.standing == Standing::Invited && me.held.is_some() && state.phase == Phase::Active) {
         here(state)?;
     }
@@ -362,13 +364,13 @@ pub fn send(
     Ok(Decision::new(vec![SessionEvent::MessageSent(message)], reply))
 }
 
-/// Whether the content of files reaches everybody: it does not cross networks.
+/// Whether a message may name files: their content does not cross networks.
 fn may_name_files(state: &SessionState) -> bool {
     !is_elsewhere(state) && state.present_elsewhere().next().is_none()
 }
 
-/// Invites (ASP-17, ASP-66, ASP-76): each invitee on its own; when trust denies some and nobody is invited,
-/// the answer is the one 404.
+/// Invites (ASP-17, ASP-66, ASP-76). Each invitee is decided separately; if trust denies some and nobody is invited,
+/// the answer is the common 404.
 pub fn invite(
     state: &SessionState,
     command: &InviteAgents,
@@ -408,8 +410,8 @@ fn room_for(state: &SessionState, invited: &[&AgentHandle]) -> Result<(), Reject
     if state.participants.len() + new > PARTICIPANTS_MAX { Err(Rejection::SessionFull) } else { Ok(()) }
 }
 
-/// The events of somebody's leaving, with the end when nobody is joined any more (ASP-23), or when a block
-/// leaves only the blocker and nobody is invited (ASP-14).
+/// The events of a leaving. They include the end if nobody is joined any more (ASP-23), or if a block leaves only the
+/// blocker and no invitation is open (ASP-14).
 fn left(
     state: &SessionState,
     ids: &mut Ids<'_>,
@@ -454,7 +456,7 @@ pub fn end(state: &SessionState, command: &EndSession, people: &People, stamp: &
     Ok(Decision::new(vec![event], Done { ok: true }))
 }
 
-/// Reopens (ASP-24, ASP-62, ASP-69): agents that trust denies are left out without notice.
+/// Reopens (ASP-24, ASP-62, ASP-69): agents that trust denies are silently left out.
 pub fn reopen(
     state: &SessionState,
     at: Version,
@@ -510,11 +512,11 @@ pub fn reopen(
     Ok(Decision::new(events, Done { ok: true }))
 }
 
-/// The agent's participation where it is joined in an active session.
+/// The agent's participation, if it is joined in an active session of this network.
 fn active<'a>(state: &'a SessionState, agent: &AgentHandle) -> Option<&'a Participant> {
     let participant = state.participant(agent)?;
     let is_joined = state.phase == Phase::Active && participant.standing == Standing::Joined;
-    // What a connection here does is not said in a session of a peer.
+    // In a session of a peer, local connections are not reported.
     (is_joined && !is_elsewhere(state)).then_some(participant)
 }
 
@@ -533,7 +535,7 @@ pub fn disconnect(
     }
 }
 
-/// The first connection came back (ASP-50); only ever after a disconnect.
+/// The first connection came back (ASP-50); has an effect only after a disconnect.
 pub fn reconnect(
     state: &SessionState,
     command: &NoteReconnect,
@@ -560,8 +562,8 @@ pub fn expire(state: &SessionState, command: &ExpireGrace, stamp: &Stamp) -> Dec
     }
 }
 
-/// Makes an agent leave (ASP-14): it looks like any leaving. A pending invitation dies with it. Not `ok` where a peer
-/// decides.
+/// Makes an agent leave (ASP-14). The event looks like any other leaving, and ends a pending invitation. The reply is
+/// not `ok` if a peer decides.
 pub fn evict(state: &SessionState, command: &EvictAgent, stamp: &Stamp) -> Decision<SessionEvent, Done> {
     if is_elsewhere(state) {
         return Decision::unchanged(Done { ok: false });
@@ -579,8 +581,8 @@ pub fn evict(state: &SessionState, command: &EvictAgent, stamp: &Stamp) -> Decis
     Decision::new(events, Done { ok: true })
 }
 
-/// What a person decided about an invitation that is held: the agent joins, or leaves. Decided twice, it changes nothing.
-/// Not `ok` where a peer decides.
+/// Applies a person's decision about a held invitation: the agent joins or leaves. A second decision changes nothing.
+/// The reply is not `ok` if a peer decides.
 pub fn settle(
     state: &SessionState,
     command: &SettleInvitation,
@@ -603,7 +605,7 @@ pub fn settle(
     Decision::new(events, Done { ok: true })
 }
 
-/// Ends what an accord carried: the agents of the peer leave, or in a copy of its session the agents of this network.
+/// Ends what an accord allowed: the peer's agents leave, or in a copy of the peer's session the agents of this network.
 pub fn part(state: &SessionState, peer: &OwnerName, stamp: &Stamp) -> Decision<SessionEvent, Done> {
     let is_copy = state.host() == Some(peer);
     let leaves = |(handle, part): &(&AgentHandle, &Participant)| {

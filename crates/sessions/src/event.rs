@@ -1,6 +1,6 @@
-//! The events of a session's stream, and their stored form. The forms are frozen: a change is a new form, and the old
-//! form stays readable. The first event is `SessionCreated`; every later one is exactly one event on the wire, so
-//! that `sequence` = version - 1 (ASP-33). Pure.
+//! The events of a session's stream, and their stored form. The forms are frozen: a change adds a new form, and the old
+//! form stays readable. The first event is `SessionCreated`; every later event is one event on the wire, so `sequence`
+//! = version - 1 (ASP-33). Pure.
 
 use bytes::Bytes;
 use plenary_engine::stored::{read, unknown, written, written_with};
@@ -8,7 +8,7 @@ use plenary_kernel::{AgentHandle, FileId, OwnerName, Version};
 use plenary_log::{Fault, NewEvent, StoredEvent};
 use serde::{Deserialize, Serialize};
 
-/// The number of an event on the wire: gap-free from 1 over all events of a session but its creation.
+/// The number of an event on the wire. It counts all events of a session except its creation, from 1 without gaps.
 #[must_use]
 pub const fn sequence(version: Version) -> u64 {
     version.0.saturating_sub(1)
@@ -24,7 +24,7 @@ pub const fn version(sequence: u64) -> Version {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftReason {
-    /// It left, or was made to leave by a block: the two look the same (ASP-14).
+    /// It left, or a block made it leave: both look the same (ASP-14).
     Left,
     /// Its transport did not come back within the grace window (ASP-51).
     GraceExpired,
@@ -35,7 +35,7 @@ pub enum LeftReason {
 /// An event of a session. `id` is the ULID that the wire shows as `evt_…` (and `msg_…` of a message).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionEvent {
-    /// The session came into being, its creator joined (ASP-22).
+    /// The session was created, and its creator joined (ASP-22).
     SessionCreated(SessionCreated),
     /// A message was sent.
     MessageSent(MessageSent),
@@ -45,7 +45,7 @@ pub enum SessionEvent {
     AgentJoined(AgentMoved),
     /// A joined agent's last connection dropped (ASP-49).
     AgentDisconnected(AgentMoved),
-    /// It came back within the grace window (ASP-50).
+    /// The agent reconnected within the grace window (ASP-50).
     AgentReconnected(AgentMoved),
     /// A participant left.
     AgentLeft(AgentLeft),
@@ -58,12 +58,12 @@ pub enum SessionEvent {
 /// See [`SessionEvent::SessionCreated`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionCreated {
-    /// Who created it.
+    /// The creator.
     pub creator: AgentHandle,
-    /// What it is about.
+    /// The topic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topic: Option<String>,
-    /// The peer whose session it is, of the copy of a session of another network.
+    /// The host, if this is the copy of a peer's session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<OwnerName>,
 }
@@ -71,23 +71,23 @@ pub struct SessionCreated {
 /// See [`SessionEvent::MessageSent`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageSent {
-    /// The ULID of event and message.
+    /// The ULID of the event and the message.
     pub id: String,
-    /// Who sent it: always the authenticated agent (ASP-4).
+    /// The sender: always the authenticated agent (ASP-4).
     pub sender: AgentHandle,
-    /// Of a message that this server sent for an agent that it runs; never what a peer says.
+    /// The origin, if this server sent the message for an agent that it runs. Never taken from a peer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
-    /// The files that it is the first message of the session to name.
+    /// The files that no earlier message of the session names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub names: Option<Box<Names>>,
-    /// The span of the request that sent it, as a `traceparent`, for what answers it. No agent is shown it: it would tell
-    /// one owner's agents which work of another owner a message belongs to. The owner of a participant sees the id of its
-    /// trace in `/watch`: a random number, which only the collector of the operator resolves.
+    /// The span of the request that sent the message, as a `traceparent`, for the runs that answer it. It is not shown
+    /// to agents: it would tell one owner's agents which work of another owner a message belongs to. The owner of a
+    /// participant sees the trace id in `/watch`: a random number that only the operator's collector can resolve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Box<str>>,
-    /// The members `content`, `idempotency_key`, `metadata` as JSON, without the braces around them: each value
-    /// is the bytes that the sender sent.
+    /// The members `content`, `idempotency_key`, `metadata` as JSON, without the enclosing braces. Each value keeps the
+    /// bytes that the sender sent.
     #[serde(skip)]
     pub members: Bytes,
 }
@@ -95,7 +95,7 @@ pub struct MessageSent {
 /// Files that no earlier message of a session names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names {
-    /// Where the message stands.
+    /// The version of the message.
     pub at: Version,
     /// The files.
     pub files: Vec<NamedFile>,
@@ -106,26 +106,26 @@ pub struct Names {
 pub struct NamedFile {
     /// The file.
     pub id: FileId,
-    /// Of a file that no message of any session has named: who uploaded it, and until when it would have stayed.
+    /// The uploader and the removal time, if no message of any session has named the file before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
 }
 
-/// Of a file that no message has named.
+/// The state of a file that no message has named.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
-    /// Who uploaded it.
+    /// The uploader.
     pub by: AgentHandle,
-    /// When it would have been removed, in epoch milliseconds.
+    /// When it would be removed, in epoch milliseconds.
     pub until: u64,
 }
 
-/// Where a message comes from that this server sent for an agent that it runs.
+/// The origin of a message that this server sent for an agent that it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// How many agents of this server have passed on what began it, the sender included.
+    /// How many agents of this server have passed on the original message, including the sender.
     pub hops: u32,
-    /// Whether it only tells how things stand: no agent of this server answers it.
+    /// Whether it is a notice: no agent of this server answers it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub notice: bool,
 }
@@ -135,27 +135,27 @@ pub struct Origin {
 pub struct AgentInvited {
     /// The ULID of the event.
     pub id: String,
-    /// Who was invited.
+    /// The invitee.
     pub invitee: AgentHandle,
-    /// The actor.
+    /// The inviter.
     pub by: AgentHandle,
     /// Whether the invitation carries the session's first message (ASP-29: send-and-end only).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inline: bool,
-    /// Whether the inviter is a stranger to an invitee that never joined; never shown.
+    /// Whether the inviter is a stranger to an invitee that never joined. Not on the wire.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub offered: bool,
-    /// Whether the invitee joins only once a person of its owner accepts; never shown.
+    /// Whether the invitee joins only after a person of its owner accepts. Not on the wire.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
-    /// The owner whose earlier offer this invitation replaces; never shown.
+    /// The owner whose earlier offer this invitation replaces. Not on the wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settles: Option<String>,
-    /// Whether the invitee, in the copy of a session of another network, does not admit the inviter: it is not invited here;
-    /// never shown.
+    /// Whether the invitee does not admit the inviter, in the copy of a session of another network: then the invitee is
+    /// not invited here. Not on the wire.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,
-    /// Whether the invitee is an agent of a peer; never shown.
+    /// Whether the invitee is an agent of a peer. Not on the wire.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub elsewhere: bool,
 }
@@ -167,10 +167,10 @@ pub struct AgentMoved {
     pub id: String,
     /// The agent.
     pub agent: AgentHandle,
-    /// Whether it joins because a person accepted an invitation that was held; never shown.
+    /// Whether it joins because a person accepted a held invitation. Not on the wire.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub released: bool,
-    /// The owner whose offer it answers by joining; never shown.
+    /// The owner whose offer it accepts by joining. Not on the wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settles: Option<String>,
 }
@@ -180,17 +180,17 @@ pub struct AgentMoved {
 pub struct AgentLeft {
     /// The ULID of the event.
     pub id: String,
-    /// Who left.
+    /// The agent that left.
     pub agent: AgentHandle,
-    /// Why, as the wire says it.
+    /// The reason, as shown on the wire.
     pub reason: LeftReason,
-    /// Whether a block made it leave; never shown.
+    /// Whether a block made it leave. Not on the wire.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forced: bool,
-    /// Whether its invitation was held, and ends with it; never shown.
+    /// Whether it had a held invitation, which ends with it. Not on the wire.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
-    /// The owner whose offer ends with it; never shown.
+    /// The owner whose offer ends with it. Not on the wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settles: Option<String>,
 }
@@ -200,10 +200,10 @@ pub struct AgentLeft {
 pub struct SessionEnded {
     /// The ULID of the event.
     pub id: String,
-    /// Who ended it; absent when the last participant left.
+    /// The agent that ended it; absent when the last participant left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<AgentHandle>,
-    /// Who was joined then, and may reopen it (ASP-62).
+    /// The agents that were joined, which may reopen it (ASP-62).
     pub joined: Vec<AgentHandle>,
 }
 
@@ -212,9 +212,9 @@ pub struct SessionEnded {
 pub struct SessionReopened {
     /// The ULID of the event.
     pub id: String,
-    /// Who reopened it.
+    /// The agent that reopened it.
     pub by: AgentHandle,
-    /// The prior participants that are re-invited with it.
+    /// The former participants that are invited again.
     pub returning: Vec<AgentHandle>,
 }
 

@@ -1,5 +1,5 @@
-//! Messages in the search over everything: the index contains those of every session, and each is read by what its reader
-//! may read of the session now.
+//! Messages in the full-text search. The index contains the messages of all sessions; a searcher finds those that it
+//! may read in the session now.
 //! Must not know: how hits are ranked.
 
 use std::sync::Arc;
@@ -23,12 +23,12 @@ use crate::{
 pub(crate) const ROOM: &str = "sessions";
 
 impl Sessions {
-    /// Finds messages by an index of their words. The first call counts; until then they are looked through.
+    /// Sets the word index for message search. The first call counts; without an index, messages are scanned.
     pub fn set_words(&self, words: Arc<dyn WordIndex>) {
         let _ = self.0.words.set(words);
     }
 
-    /// Whoever reads a message for a searcher: the searcher itself, or an agent of its that may read it.
+    /// The agent as which a searcher reads a message: the searcher itself, or one of its agents that may read it.
     async fn reader(
         &self,
         searcher: &Searcher,
@@ -39,7 +39,7 @@ impl Sessions {
             return Ok(state.participant(me).filter(|mine| mine.may_read(version)).map(|_| me.clone()));
         }
         for (handle, participant) in &state.participants {
-            // An agent that was deleted reads nothing, and nobody reads as it.
+            // A deleted agent reads nothing, and nobody can read as it.
             if searcher.has(handle)
                 && participant.may_read(version)
                 && self.accounts().agent(handle).await?.state.is_live()

@@ -1,5 +1,5 @@
-//! Sessions inside the process: hosted agents participate through the same deciders as all agents, and their messages
-//! have metadata that ends loops between agents.
+//! Sessions for agents that this server runs: they use the same deciders as all agents, and their messages carry an
+//! origin that stops loops between agents.
 //! Must not know: how an agent runs, or when it answers.
 
 use std::sync::Arc;
@@ -26,13 +26,13 @@ use crate::{
 /// A message of an agent that this server runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// A string, or parts as the protocol has them.
+    /// A string, or parts of the protocol.
     pub content: Value,
-    /// What stands beside it.
+    /// The metadata.
     pub metadata: Map<String, Value>,
-    /// Where it comes from.
+    /// The origin.
     pub origin: Origin,
-    /// The span that it comes from, as a `traceparent`.
+    /// The span that sent it, as a `traceparent`.
     pub trace: Option<Box<str>>,
 }
 
@@ -46,7 +46,7 @@ impl Message {
 }
 
 impl Draft {
-    /// The same as it is written when this server sends it for one of its agents, and with the span of its request.
+    /// The draft with the origin of an agent that this server runs, and with the span of its request.
     pub(crate) fn passed_on(self, acting: Option<&HostedIdentity>) -> Self {
         let origin = acting.map(|acting| Origin { hops: acting.hops().saturating_add(1), notice: false });
         let trace = plenary_telemetry::current().map(|own| own.to_string().into());
@@ -73,10 +73,10 @@ fn caller(acting: &HostedIdentity) -> Caller {
 }
 
 impl Sessions {
-    /// The category of the streams on which sessions stand.
+    /// The category of the session streams.
     pub const CATEGORY: &'static str = SessionRoom::CATEGORY;
 
-    /// A session as it stands on disk, and its version; the empty state when there is none.
+    /// The state of a session on disk, and its version; the empty state if the session does not exist.
     ///
     /// # Errors
     /// When the store fails.
@@ -84,7 +84,8 @@ impl Sessions {
         self.0.streams.fresh(id.as_str()).await
     }
 
-    /// The same as far as this process knows it: at least everything that it has committed. Waits for no append.
+    /// The state of a session in this process: at least everything that this process has committed. Waits for no
+    /// append.
     ///
     /// # Errors
     /// When the store fails.
@@ -92,10 +93,10 @@ impl Sessions {
         Ok(self.0.streams.state(id).await?.0)
     }
 
-    /// An agent that this server runs joins.
+    /// Joins an agent that this server runs.
     ///
     /// # Errors
-    /// What anybody is refused with, or that the store fails.
+    /// The rejections of any agent's command, or a fault of the store.
     pub fn join<'a>(
         &'a self,
         id: &'a SessionId,
@@ -104,8 +105,8 @@ impl Sessions {
         seal(async move { self.ask(id, JoinSession(caller(acting)), None).await })
     }
 
-    /// A person decided about an invitation of an agent that stands at a version and is held: the agent joins, or leaves.
-    /// One that is not held any more stays as it is.
+    /// Applies a person's decision about the held invitation at a version: the agent joins or leaves. An invitation
+    /// that is no longer held is not changed.
     ///
     /// # Errors
     /// When the store fails.
@@ -120,7 +121,7 @@ impl Sessions {
             let command = SettleInvitation { agent: agent.clone(), at, accepted };
             let answer = match self.0.streams.execute(id.as_str(), &command, None).await {
                 Ok(done) => done.reply,
-                // An owner that may store no more joins nowhere.
+                // An owner whose quota is used up can't join.
                 Err(ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => return Ok(()),
                 Err(ExecuteError::Fault(fault)) => return Err(fault),
                 Err(ExecuteError::Rejected(never)) => match never {},
@@ -137,10 +138,10 @@ impl Sessions {
         })
     }
 
-    /// An agent that this server runs says something; with an equal key once.
+    /// Sends a message of an agent that this server runs, once per key.
     ///
     /// # Errors
-    /// What anybody is refused with, or that the store fails.
+    /// The rejections of any agent's command, or a fault of the store.
     pub fn say<'a>(
         &'a self,
         id: &'a SessionId,

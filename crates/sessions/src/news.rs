@@ -18,52 +18,52 @@ use crate::{
     state::{Participant, Phase, SessionState},
 };
 
-/// How many of the events before its joining are news for an agent that joins; what is older is history.
+/// How many events before its joining are news for an agent that joins; older events are history.
 pub const TRANSCRIPT_EVENTS_MAX: u64 = 100;
 
-/// The news of one session behind a version.
+/// The news of one session after a version.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionNews {
-    /// In the order of their places.
+    /// The news, in position order.
     pub news: Vec<News>,
-    /// Everything up to here was looked at.
+    /// The version up to which the session was read.
     pub read: Version,
-    /// Where the agent last spoke: every message before is answered.
+    /// The version of the agent's last message: every earlier message counts as answered.
     pub answered: Version,
-    /// Where the agent last joined: every invitation before is answered.
+    /// The version of the agent's last joining: every earlier invitation counts as answered.
     pub joined: Version,
     max: usize,
-    /// Whether the invitations are a stranger's.
+    /// Whether the invitations come from a stranger.
     is_offered: bool,
 }
 
-/// What a piece of news says.
+/// The text of a piece of news.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewsText {
-    /// What the session is about.
+    /// The topic of the session.
     pub topic: Option<String>,
     /// The message as text.
     pub text: String,
 }
 
-/// The streams of sessions.
+/// The stream of a session.
 #[must_use]
 pub fn session_stream(id: &SessionId) -> StreamName {
     SessionRoom::stream(id.as_str())
 }
 
-/// The session whose stream it is.
+/// The session of a stream, if it is a session stream.
 #[must_use]
 pub fn session_of(stream: &StreamName) -> Option<SessionId> {
     (stream.category() == SessionRoom::CATEGORY).then(|| stream.id().parse().ok()).flatten()
 }
 
-/// Rows of an index that are read to see how close together the sessions stand that are looked for.
+/// The size of the first index read. It shows how far apart in the index the wanted sessions are.
 const ROWS_AT_FIRST: usize = 16;
 
 impl Sessions {
-    /// The sessions of an agent that have events past a position, but for those that strangers offer. `None` when it has
-    /// too many to look at each: then they are looked for part by part.
+    /// The sessions of an agent with events after a position, without strangers' offers. `None` if the agent has too
+    /// many sessions to check each; then the log is read part by part.
     pub async fn with_news(
         &self,
         me: &AgentHandle,
@@ -77,8 +77,8 @@ impl Sessions {
         Ok(Some(self.log().streams_after(&streams, after).await?))
     }
 
-    /// The sessions of an agent that have events in a part of the log, but for those that strangers offer. Costs what
-    /// was written there.
+    /// The sessions of an agent with events in a part of the log, without strangers' offers. The cost depends on the
+    /// number of events in that part.
     pub async fn with_news_between(
         &self,
         me: &AgentHandle,
@@ -93,8 +93,9 @@ impl Sessions {
         Ok(found)
     }
 
-    /// Which of these sessions, in order, an index has as an agent's. A read of the index answers for as many as it passes; it
-    /// is short while it passes few, so that the agent's other sessions, however many, are not read.
+    /// The subset of these sessions, which are sorted, that an index lists for an agent. One index read covers every
+    /// session that its rows pass. Reads stay short while they pass few of the sessions, so the agent's other sessions
+    /// are not read.
     pub(crate) async fn own_of(
         &self,
         index: &str,
@@ -103,7 +104,7 @@ impl Sessions {
     ) -> Result<BTreeSet<String>, Fault> {
         let (mut own, mut rest, mut reading) = (BTreeSet::new(), ids, ROWS_AT_FIRST);
         while let Some(first) = rest.first() {
-            // Just before the first: reads go on behind a key.
+            // Starts just before the first, because a read returns the keys after the given one.
             let before = &first[..first.len().saturating_sub(1)];
             let max = reading.min(rest.len() + 1).clamp(2, READ_ROWS_MAX);
             let rows = self.ids(index, me, Some(before), Order::Ascending, max).await?;
@@ -118,8 +119,8 @@ impl Sessions {
         Ok(own)
     }
 
-    /// A page of the sessions that strangers offer to an agent, those with events past a position, and the last that was
-    /// looked at if there are more.
+    /// A page of the sessions that strangers offer to an agent and that have events after a position, and the last one
+    /// checked if there are more.
     pub async fn offers_with_news(
         &self,
         me: &AgentHandle,
@@ -133,13 +134,13 @@ impl Sessions {
         Ok((news, ids.into_iter().next_back().filter(|_| more)))
     }
 
-    /// Whether a stranger offers the session to an agent, which has not answered.
+    /// Whether the agent has not yet answered a stranger's invitation to the session.
     pub async fn is_offered(&self, me: &AgentHandle, id: &SessionId) -> Result<bool, Fault> {
         let (state, _) = self.0.streams.observed(id.as_str()).await?;
         Ok(state.participant(me).is_some_and(|participant| participant.offered_by.is_some()))
     }
 
-    /// Who may have something new to read in a session that has grown.
+    /// The agents that may have something new to read after these events of a session.
     pub async fn readers(&self, run: &[&StoredEvent]) -> Result<Vec<AgentHandle>, Fault> {
         let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(Vec::new()) };
         let (state, _) = self.0.streams.observed(first.stream.id()).await?;
@@ -150,7 +151,7 @@ impl Sessions {
         Ok(concerned.map(|(handle, _)| handle.clone()).collect())
     }
 
-    /// What is new for an agent in a session behind a version; past `max` only the first are named.
+    /// The news for an agent in a session after a version; beyond `max` only the first are listed.
     pub async fn news(
         &self,
         me: &AgentHandle,
@@ -185,7 +186,7 @@ impl Sessions {
         Ok(found)
     }
 
-    /// What was said before the agent joined becomes news where it joined.
+    /// The messages before the agent's joining, as news at the position of the joining.
     async fn transcript(
         &self,
         me: &AgentHandle,
@@ -209,7 +210,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// What a piece of news says, if the agent may read it now.
+    /// The text of a piece of news, if the agent may read it now.
     pub async fn said(
         &self,
         me: &AgentHandle,
@@ -225,7 +226,7 @@ impl Sessions {
             return Ok(None);
         };
         let mut said = SessionEvent::decode(&event)?;
-        // It carries the first message (ASP-29).
+        // The invitation carries the first message (ASP-29).
         if matches!(&said, SessionEvent::AgentInvited(invited) if invited.inline)
             && let Some(first) = self.log().read_stream(&stream, Version(1), 1).await?.pop()
         {
@@ -240,7 +241,7 @@ impl Sessions {
         Ok(Some(NewsText { topic, text }))
     }
 
-    /// Whether an agent may be told of a session now: not while it still has to leave because of a block.
+    /// Whether a session may be shown to an agent now: not while the agent still has to leave it because of a block.
     pub async fn is_open_to(
         &self,
         me: &AgentHandle,
@@ -254,12 +255,12 @@ impl Sessions {
     }
 }
 
-/// The version of the joining that the present stay began with; a creator has none.
+/// The version of the joining that began the present stay; a creator has none.
 fn joined_at(participant: &Participant) -> Option<Version> {
     participant.stay.filter(|stay| stay.0 > 1)
 }
 
-/// Behind which version the transcript begins that comes with a joining.
+/// The version after which the transcript of a joining begins.
 fn transcript_begins(participant: &Participant, joined: Version) -> Version {
     let oldest = joined.0.saturating_sub(1 + TRANSCRIPT_EVENTS_MAX);
     Version(oldest.max(participant.frozen.0).max(1))
@@ -271,7 +272,7 @@ pub(crate) fn is_history(participant: &Participant, version: Version) -> bool {
     is_transcript(participant, version) && begins.is_some_and(|begins| version <= begins)
 }
 
-/// Whether the event stands before the present stay, and was not read in a former one.
+/// Whether the event precedes the present stay and was not readable in a former one.
 pub(crate) fn is_transcript(participant: &Participant, version: Version) -> bool {
     joined_at(participant).is_some_and(|joined| version < joined) && !participant.has_glimpse(version)
 }

@@ -16,7 +16,7 @@ use crate::{
     room::SessionRoom,
 };
 
-/// Most participants that are named with an event.
+/// Most participants that are listed with an event.
 const NAMED_MAX: usize = 16;
 
 impl Teller for Sessions {
@@ -66,7 +66,7 @@ fn trace_of(event: &SessionEvent) -> Option<String> {
     TraceParent::trace_of(sent.trace.as_deref()?)
 }
 
-/// The event's name, who did it, and what a list needs of it.
+/// The event's name, its actor, and its data for a list view.
 fn said(event: &SessionEvent) -> (&'static str, Option<AgentHandle>, Value) {
     match event {
         SessionEvent::SessionCreated(event) => ("session.created", Some(event.creator.clone()), json!({})),

@@ -1,5 +1,5 @@
-//! The sessions of all agents of an owner, as one list: the newest first, each once, in the view of the agent that
-//! sees most of it.
+//! The sessions of all agents of an owner in one list: newest first, each once, in the view of the agent that sees most
+//! of it.
 //! Must not know: HTTP.
 
 use std::collections::BTreeMap;
@@ -15,13 +15,13 @@ use crate::{
     views::{ParticipantView, SessionView, bytes_of, view},
 };
 
-/// Sessions of an agent that are asked for at once.
+/// Sessions of one agent per index read.
 const IDS_AT_ONCE: usize = 64;
 
-/// A session and those of the owner's agents that see it.
+/// A session, with the owner's agents that see it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct OwnedSession {
-    /// The session, as the one that sees most is shown it.
+    /// The session, as the agent that sees most of it sees it.
     #[serde(flatten)]
     pub(crate) session: SessionView,
     /// The owner's agents that take or took part, or are invited; the one that sees most first.
@@ -67,7 +67,7 @@ pub(crate) struct AccountSessionList {
 }
 
 impl AccountSessionList {
-    /// A page of what an owner's agents take part in, of one state or of both.
+    /// A page of the sessions of an owner's agents, in one state or in both.
     pub(crate) fn new(listed: OwnedSessionList, state: Option<Phase>) -> Self {
         let asked = |owned: &OwnedSession| state.is_none_or(|state| owned.session.state == state);
         let shown = |OwnedSession { session, seen_by }| {
@@ -81,7 +81,7 @@ impl AccountSessionList {
 }
 
 impl Sessions {
-    /// The sessions of all agents of an owner, or of everybody, behind `before`.
+    /// The sessions of all agents of an owner, or of all owners, older than `before`.
     pub(crate) async fn list_owned(
         &self,
         owner: Option<&OwnerName>,
@@ -109,7 +109,7 @@ impl Sessions {
         Ok(OwnedSessionList { sessions, next_cursor: last.filter(|_| more) })
     }
 
-    /// The newest ids alone, the newest first.
+    /// The newest ids only, newest first.
     pub(crate) async fn newest_ids(
         &self,
         owner: Option<&OwnerName>,
@@ -118,7 +118,7 @@ impl Sessions {
         Ok(self.newest_owned(owner, None, most).await?.into_keys().rev().collect())
     }
 
-    /// The newest ids with the agents that have each. Of an agent no more is read than may be among them.
+    /// The newest ids, each with its agents. Reads no more ids per agent than can be in the result.
     async fn newest_owned(
         &self,
         owner: Option<&OwnerName>,

@@ -14,17 +14,17 @@ use crate::{
     room::SessionRoom,
 };
 
-/// How many events before a message are looked through for what it replies to.
+/// How many events before a message are searched for the agent's own message that it replies to.
 pub const REPLY_LOOKED_BACK_MAX: u64 = 50;
 /// The value of a message's `metadata.urgency` that makes it urgent.
 pub const URGENT: &str = "urgent";
 
-/// What a message, or an invitation, is to an agent.
+/// How urgent a message or an invitation is for an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Pressing {
-    /// Its sender calls it urgent.
+    /// The sender marked it urgent.
     pub is_urgent: bool,
-    /// It is the first that its sender says after the agent spoke.
+    /// It is the sender's first message after one of the agent.
     pub is_reply: bool,
 }
 
@@ -38,7 +38,7 @@ struct Urgency {
     urgency: Option<String>,
 }
 
-/// Whether the sender calls it urgent. A value that says nothing of it makes nothing urgent.
+/// Whether the sender marked it urgent. Any other value of the member does not.
 fn is_urgent(sent: &MessageSent) -> bool {
     let object = [b"{", &*sent.members, b"}"].concat();
     let members = serde_json::from_slice::<Members>(&object).ok();
@@ -47,7 +47,8 @@ fn is_urgent(sent: &MessageSent) -> bool {
 }
 
 impl Sessions {
-    /// What the event at a version of a session is to an agent: of an invitation, what the session's first message is.
+    /// How urgent the event at a version of a session is for an agent. An invitation has the urgency of the session's
+    /// first message.
     pub async fn pressing(&self, me: &AgentHandle, id: &SessionId, at: Version) -> Result<Pressing, Fault> {
         let stream = SessionRoom::stream(id.as_str());
         let after = at.0.saturating_sub(REPLY_LOOKED_BACK_MAX + 1);
@@ -59,7 +60,7 @@ impl Sessions {
         let sent = match SessionEvent::decode(&last)? {
             SessionEvent::MessageSent(sent) => sent,
             SessionEvent::AgentInvited(_) => {
-                // It stands behind the session's beginning.
+                // The first message directly follows the creation.
                 let first = self.log().read_stream(&stream, Version(1), 1).await?.pop();
                 let first = first.map(|first| SessionEvent::decode(&first)).transpose()?;
                 let is_urgent = matches!(&first, Some(SessionEvent::MessageSent(sent)) if is_urgent(sent));

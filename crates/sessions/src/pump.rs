@@ -20,23 +20,23 @@ use tokio::time::{Duration, Instant, Sleep, sleep_until, timeout};
 use self::{confirmation::Confirmation, delivery::ReadLimit};
 use crate::{STALLED_MS_MAX, Sessions, reading::ReadPosition, room::SessionRoom, wire::Form};
 
-/// Up to this distance the log is read for what an agent in many sessions has missed; beyond it, and for everybody else,
-/// the agent's sessions are looked through.
+/// Up to this distance, an agent in many sessions catches up by reading the log. Beyond it, and for all other agents,
+/// the pump checks each of the agent's sessions.
 const NEWS_DISTANCE_MAX: u64 = 131_072;
 
-/// Most events that are taken from the shared tail, or from an inbox, at a time.
+/// Most events per read from the shared tail or an inbox.
 const TAIL_PAGE: usize = 128;
-/// Most bytes that are handed to the socket before it is flushed.
+/// Most bytes that are passed to the socket before a flush.
 const BURST_OCTETS: usize = 64 << 10;
-/// Most sessions whose place is kept in memory; past it they are taken up again where they were marked.
+/// Most sessions whose read position is kept in memory; beyond it a session is read again from the version of its mark.
 const READINGS_MAX: usize = 16_384;
 
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The peer is gone, or went.
+    /// The peer closed the connection or is unreachable.
     Gone,
-    /// The server closes, with code and reason.
+    /// The server closes the connection with this code and reason.
     Close(u16, &'static str),
 }
 
@@ -77,20 +77,21 @@ pub(crate) struct Pump<'a, S> {
     form: Form,
     socket: &'a mut S,
     readings: HashMap<StreamName, ReadPosition>,
-    /// Everything for this agent up to here has been sent.
+    /// Everything for this agent up to this position has been sent.
     sent: Position,
     /// Bytes handed to the socket since the last flush.
     buffered: usize,
     confirmation: Confirmation,
-    /// Goes off when something is due, or before.
+    /// Fires when something is due, or earlier.
     alarm: Pin<Box<Sleep>>,
-    /// Who blocks the agent; whatever it shares with one of them waits until it has left there.
+    /// The agents that block this agent. Events of sessions shared with one of them wait until the agent has left
+    /// there.
     blockers: Vec<AgentHandle>,
 }
 
 impl<'a, S: Socket> Pump<'a, S> {
-    /// Takes up the agent's cursor, once what is committed was handed out. The connection is registered already, so nothing that is committed from now
-    /// on goes unmarked.
+    /// Loads the agent's cursor after the committed events have been dispatched. The connection is already registered,
+    /// so every later commit marks it.
     pub(crate) async fn start(
         sessions: &'a Sessions,
         caller: &'a AgentCaller,
@@ -98,7 +99,7 @@ impl<'a, S: Socket> Pump<'a, S> {
         form: Form,
         socket: &'a mut S,
     ) -> Result<Self, End> {
-        // A joining that was answered is known to the states by then, and is not met behind its own invitation.
+        // An accepted joining is then part of the states, and is not read after its own invitation.
         sessions.0.presence.caught_up(sessions.log().head().await?).await;
         let stored = sessions.0.cursors.take_up(&connection.handle).await?;
         let start = sessions.0.presence.start_at(connection, stored);
@@ -132,7 +133,7 @@ impl<'a, S: Socket> Pump<'a, S> {
         self.catch_up().await?;
         let mut marks = Marks::default();
         loop {
-            // First how far everyone has been marked, then the marks: so they cover it.
+            // First the position up to which marks are complete, then the marks: so the marks cover it.
             let through = self.sessions.0.presence.dispatched();
             self.connection.mailbox.take_into(&mut marks);
             self.obey(&marks).await?;
@@ -142,7 +143,7 @@ impl<'a, S: Socket> Pump<'a, S> {
         }
     }
 
-    /// Everything past the cursor: streams with news, read like any other marks.
+    /// Reads everything after the cursor: the streams with news are read like marked streams.
     async fn catch_up(&mut self) -> Result<(), End> {
         let (log, start) = (self.sessions.log(), self.sent);
         let head = log.head().await?;
@@ -171,7 +172,7 @@ impl<'a, S: Socket> Pump<'a, S> {
         self.deliver(news.into_iter().map(|news| (news.stream, news.first)), ReadLimit::Committed).await
     }
 
-    /// Orders that came with the marks.
+    /// Follows the instructions that came with the marks.
     async fn obey(&mut self, marks: &Marks) -> Result<(), End> {
         match marks.closing {
             Some(CloseReason::Shutdown) => return Err(End::SHUTDOWN),
@@ -181,7 +182,7 @@ impl<'a, S: Socket> Pump<'a, S> {
         if marks.recheck { self.recheck().await } else { Ok(()) }
     }
 
-    /// Trust again, at delivery: is the token still good, and who blocks the agent?
+    /// Checks trust again at delivery: whether the token is still valid, and who blocks the agent.
     async fn recheck(&mut self) -> Result<(), End> {
         let accounts = &self.sessions.0.accounts;
         let me = accounts.agent(&self.connection.handle).await?;
@@ -193,7 +194,7 @@ impl<'a, S: Socket> Pump<'a, S> {
         Ok(())
     }
 
-    /// Hands an event to the socket; a full burst is flushed.
+    /// Passes an event to the socket, and flushes a full burst.
     async fn feed(&mut self, text: Utf8Bytes) -> Result<(), End> {
         self.buffered += text.len();
         in_time(self.socket.feed(Message::Text(text))).await?;
@@ -209,7 +210,7 @@ impl<'a, S: Socket> Pump<'a, S> {
         in_time(self.socket.flush()).await
     }
 
-    /// Between two pages of a long reading: hears the peer, asks for confirmation, obeys.
+    /// Between two pages of a long read: reads from the peer, requests confirmation, follows instructions.
     async fn breathe(&mut self) -> Result<(), End> {
         while let Some(heard) = self.socket.next().now_or_never() {
             self.hear(heard).await?;
@@ -222,7 +223,7 @@ impl<'a, S: Socket> Pump<'a, S> {
 
     async fn wait(&mut self) -> Result<(), End> {
         let due = self.due();
-        // What is due is mostly put off; the alarm is only ever set to an earlier time, or when it has gone off.
+        // The due time mostly moves later, so the alarm is reset only to an earlier time or after it has fired.
         if due < self.alarm.deadline() || self.alarm.is_elapsed() {
             self.alarm.as_mut().reset(due);
         }
@@ -235,13 +236,13 @@ impl<'a, S: Socket> Pump<'a, S> {
 }
 
 impl Sessions {
-    /// The sessions that an agent takes or took part in, a page of them.
+    /// A page of the sessions that an agent takes or took part in.
     async fn page_of(&self, handle: &AgentHandle, after: Option<&str>) -> Result<Vec<String>, Fault> {
         self.ids_of(handle, after, Order::Ascending, READ_ROWS_MAX).await
     }
 }
 
-/// A write that the client does not take in time ends the connection; what it held comes again.
+/// Ends the connection if the client does not accept a write in time; unconfirmed events are sent again later.
 async fn in_time(write: impl Future<Output = Result<(), axum::Error>>) -> Result<(), End> {
     match timeout(Duration::from_millis(STALLED_MS_MAX), write).await {
         Ok(Ok(())) => Ok(()),

@@ -1,27 +1,27 @@
-//! How one connection reads one session: from its own cursor, by what its agent may see (ASP-25 to ASP-28,
+//! How one connection reads one session: from its own cursor, filtered by what its agent may see (ASP-25 to ASP-28,
 //! ASP-43 to ASP-47). Pure.
 //!
-//! An agent that is not a member is shown single events. When its own joining comes along, the reading starts
-//! again from the beginning: the transcript, then the joining, then what follows (2.5 row 13).
+//! An agent that is not a member sees single events. When the read reaches the agent's own joining, it restarts from
+//! the beginning: the transcript, then the joining, then the later events (2.5 row 13).
 
 use plenary_kernel::Version;
 
 use crate::state::Participant;
 
-/// The creation has no form on the wire.
+/// The version of the creation, which has no form on the wire.
 const CREATION: Version = Version(1);
 
-/// Where a connection is in a session.
+/// The read position of a connection in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReadPosition {
-    /// Everything up to here has been shown, or is not to be shown.
+    /// Every event up to this version has been handled: shown or skipped.
     cursor: Version,
-    /// Whether the connection has, or has confirmed, everything up to the cursor as a member.
+    /// Whether the connection has read, or confirmed, everything up to the cursor as a member.
     whole: bool,
 }
 
 impl ReadPosition {
-    /// Takes a session up behind `cursor`. Of what the participant became, only what is on disk counts.
+    /// Starts reading a session after `cursor`. Only changes of the participant that are on disk count.
     pub(crate) fn start(participant: &Participant, cursor: Version, committed: Version) -> Self {
         let since = participant.since;
         let was_member = since > Version::ZERO && since <= committed;
@@ -31,17 +31,17 @@ impl ReadPosition {
         Self { cursor, whole: was_member && (participant.stay.is_some() || cursor < participant.frozen) }
     }
 
-    /// A plain cursor, for a stream that is shown whole.
+    /// A plain cursor, for a stream that is shown completely.
     pub(crate) fn at(cursor: Version) -> Self {
         Self { cursor, whole: true }
     }
 
-    /// Everything up to here has been passed.
+    /// The version up to which every event has been handled.
     pub(crate) fn cursor(&self) -> Version {
         self.cursor
     }
 
-    /// The next version worth reading; `None` when nothing behind the cursor is for this agent as things are.
+    /// The next version worth reading; `None` if the agent may currently read nothing after the cursor.
     pub(crate) fn next(&self, participant: &Participant) -> Option<Version> {
         let next = self.cursor.next();
         if self.whole && participant.stay.is_some() || next <= participant.frozen {
@@ -51,7 +51,7 @@ impl ReadPosition {
         single.filter(|version| *version >= next).min()
     }
 
-    /// Where to read on from, to find `next` first.
+    /// Moves the cursor to directly before `next`, and returns it.
     pub(crate) fn skip_to(&mut self, next: Version) -> Version {
         if next > self.cursor.next() {
             self.whole = false;
@@ -60,9 +60,9 @@ impl ReadPosition {
         self.cursor
     }
 
-    /// Passes the event at `version` (the one directly behind the cursor); whether it is to be shown.
+    /// Handles the event at `version`, which directly follows the cursor.
     pub(crate) fn pass(&mut self, participant: &Participant, version: Version) -> Step {
-        // Also where it has left again since: the transcript went with the joining.
+        // Applies also if the agent has left again since: the joining brought the transcript.
         if !self.whole && participant.since == version {
             if version > CREATION {
                 *self = Self { cursor: Version::ZERO, whole: true };

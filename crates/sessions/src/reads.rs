@@ -1,5 +1,5 @@
-//! The events of sessions that models have seen, as reported by tools and acknowledgements: ranges of sequence
-//! numbers per agent and session, stored lazily and in batches. They only grow: a range lost by a fault is reported
+//! The events of sessions that models have seen, as reported by tools and acknowledgements: ranges of sequence numbers
+//! per agent and session, stored lazily and in batches. The ranges only grow; a range that a fault loses is reported
 //! later or never. A plain read of a session does not count.
 //! Must not know: the effects.
 
@@ -16,33 +16,33 @@ use crate::{
     event::{sequence, version},
 };
 
-/// How many runs are kept of one agent in one session; past it the lowest are forgotten, which claims less. As many as the inbox
-/// keeps of cut messages: whoever reads the rest of each one has a run for each.
+/// Most ranges per agent and session; beyond it the lowest are dropped, so fewer events count as seen. Equal to the
+/// number of cut messages that the inbox keeps: a reader that fetches the rest of each has a range for each.
 const RUNS_MAX: usize = 512;
 
-/// The sequence numbers that were read without a gap: those behind `after`, up to `to`.
+/// A gap-free range of seen sequence numbers: those after `after`, up to and including `to`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
-    /// Nothing up to here.
+    /// The number before the first.
     pub after: u64,
-    /// Everything up to here.
+    /// The last number.
     pub to: u64,
 }
 
 impl Run {
-    /// Whether a number is among them.
+    /// Whether the range contains a number.
     #[must_use]
     pub const fn has(self, sequence: u64) -> bool {
         self.after < sequence && sequence <= self.to
     }
 }
 
-/// All runs of one agent in one session, apart and in order.
+/// All ranges of one agent in one session, disjoint and ascending.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "StoredRuns", into = "StoredRuns")]
 pub struct Runs(Vec<Run>);
 
-/// One run stands alone, as it did when there was never more than one.
+/// A single range is stored as an object, as in the older form that had no lists.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum StoredRuns {
@@ -69,13 +69,13 @@ impl From<Runs> for StoredRuns {
 }
 
 impl Runs {
-    /// Whether a number is in one of them.
+    /// Whether a range contains a number.
     #[must_use]
     pub fn has(&self, sequence: u64) -> bool {
         self.0.iter().any(|run| run.has(sequence))
     }
 
-    /// With one more.
+    /// Adds a range.
     #[must_use]
     fn joined(mut self, mut run: Run) -> Self {
         if run.to <= run.after {
@@ -95,7 +95,7 @@ impl Runs {
         self
     }
 
-    /// With those of another.
+    /// Adds the ranges of another value.
     #[must_use]
     fn with(self, other: &Self) -> Self {
         other.0.iter().fold(self, |runs, run| runs.joined(*run))
@@ -104,7 +104,7 @@ impl Runs {
 
 type Part = (AgentHandle, SessionId);
 
-/// What was read and is not written yet.
+/// Ranges that are not stored yet.
 #[derive(Debug, Default)]
 pub(crate) struct Reads(Mutex<HashMap<Part, Runs>>);
 
@@ -113,7 +113,7 @@ impl Reads {
         self.0.lock()
     }
 
-    /// The agent's model has seen these.
+    /// Notes a range that the agent's model has seen.
     pub(crate) fn note(&self, me: &AgentHandle, id: &SessionId, run: Run) {
         let mut unwritten = self.lock();
         let known = unwritten.entry((me.clone(), id.clone())).or_default();
@@ -134,7 +134,7 @@ async fn written(log: &Log, part: &Part) -> Result<(Runs, u64), Fault> {
 }
 
 impl Sessions {
-    /// What an agent's model has seen of a session.
+    /// The ranges of a session that an agent's model has seen.
     pub async fn has_read(&self, me: &AgentHandle, id: &SessionId) -> Result<Runs, Fault> {
         let part = (me.clone(), id.clone());
         let (runs, _) = written(self.log(), &part).await?;
@@ -142,8 +142,8 @@ impl Sessions {
         Ok(unwritten.map_or(runs.clone(), |unwritten| runs.with(&unwritten)))
     }
 
-    /// An agent's model has seen these events of a session; false where the agent takes no part in it. Of events that a
-    /// former member may not see, none was seen.
+    /// Notes events of a session that an agent's model has seen; false if the agent takes no part in it. Events that a
+    /// former member may not see are left out.
     pub async fn has_seen(&self, me: &AgentHandle, id: &SessionId, run: Run) -> Result<bool, Fault> {
         if run.to > i64::MAX.unsigned_abs() || !self.takes_part(me, id).await? {
             return Ok(false);
@@ -157,7 +157,7 @@ impl Sessions {
         Ok(true)
     }
 
-    /// Writes what was read. Called every so often, and at the end.
+    /// Stores the noted ranges. Called periodically and at the end.
     pub async fn flush_reads(&self) -> Result<(), Fault> {
         let noted: Vec<(Part, Runs)> = {
             let unwritten = self.0.reads.lock();
@@ -176,7 +176,7 @@ impl Sessions {
         if !rows.is_empty() {
             match self.log().append(Batch { rows, ..Batch::default() }).await? {
                 Outcome::Appended(_) => {}
-                // Another process has written one of them: the next turn reads it first.
+                // Another process has written one of the rows: the next turn reads it again first.
                 Outcome::RowConflict { .. }
                 | Outcome::Conflict { .. }
                 | Outcome::AlreadyDone { .. }
@@ -185,7 +185,7 @@ impl Sessions {
         }
         let mut unwritten = self.0.reads.lock();
         for (part, runs) in noted {
-            // What was seen meanwhile stays.
+            // Ranges noted meanwhile stay for the next turn.
             if unwritten.get(&part) == Some(&runs) {
                 unwritten.remove(&part);
             }

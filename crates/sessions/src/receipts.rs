@@ -1,5 +1,5 @@
-//! The reactions of a message's recipients, as far as their session shows them: the position at which it became
-//! readable for each, and whether they have read on or answered.
+//! The delivery state of a message per recipient, as far as its session shows it: the position at which it became
+//! readable, and whether the recipient has read or answered it.
 //! Must not know: any other mark of a recipient.
 
 use plenary_engine::Room as _;
@@ -15,15 +15,15 @@ use crate::{
     state::{Participant, Standing},
 };
 
-/// How many events behind a message are looked through for answers to it; of what stands beyond nothing is claimed.
+/// How many events after a message are searched for answers; later answers are not reported.
 pub const ANSWERS_LOOKED_THROUGH_MAX: u64 = 10_000;
 
-/// A message on its way.
+/// The delivery state of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// When it was written.
+    /// The time of the message.
     pub at: TimestampMs,
-    /// Who wrote it.
+    /// The sender.
     pub sender: AgentHandle,
     /// The other participants.
     pub recipients: Vec<Recipient>,
@@ -32,24 +32,25 @@ pub struct Receipt {
 /// One recipient of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipient {
-    /// Who.
+    /// The recipient.
     pub agent: AgentHandle,
-    /// Where the message became readable for it: a position, and the order there. `None` as long as it is not.
+    /// The position at which the message became readable for it, and the order at that position. `None` while it is not
+    /// readable.
     pub place: Option<(Position, u64)>,
-    /// Whether it has left, so that what it may not read now it never may.
+    /// Whether it has left; then an unreadable message stays unreadable.
     pub has_left: bool,
-    /// Whether it was news there, and not the older part of a transcript.
+    /// Whether it was news there, not an older part of a transcript.
     pub is_news: bool,
-    /// Whether its model has seen it among the session's events.
+    /// Whether its model has seen the message.
     pub has_read: bool,
-    /// When it first spoke after the message.
+    /// The time of its first message after this one.
     pub answered_at: Option<TimestampMs>,
-    /// Whether it is an agent of another network, which knows what became of the message.
+    /// Whether it belongs to another network, which knows the message's state.
     pub elsewhere: bool,
 }
 
 impl Sessions {
-    /// What became of a message; `None` when the caller may not read it, or it is not a message.
+    /// The delivery state of a message; `None` if the caller may not read it, or the event is not a message.
     pub fn receipt<'a>(
         &'a self,
         me: &'a AgentHandle,
@@ -89,7 +90,7 @@ impl Sessions {
                     });
                 }
             }
-            // Who has left is told of no answer that it may not read.
+            // A caller that has left learns of no answer that it may not read.
             let last =
                 state.participant(me).filter(|me| me.stay.is_none()).map_or(head, |me| me.frozen.min(head));
             self.answers(id, at, last, &mut recipients).await?;
@@ -102,7 +103,7 @@ impl Sessions {
         Ok(self.log().read_stream(&stream, Version(at.0.saturating_sub(1)), 1).await?.pop())
     }
 
-    /// Where a message became readable for a participant.
+    /// The position at which a message became readable for a participant.
     async fn place(
         &self,
         id: &SessionId,
@@ -119,7 +120,7 @@ impl Sessions {
         Ok(joined.map(|joined| (joined.position, message.version.0)))
     }
 
-    /// Who of them has spoken since. Only who can read the message answers it.
+    /// The recipients that have sent a message since. Only a recipient that can read the message can answer it.
     async fn answers(
         &self,
         id: &SessionId,

@@ -43,7 +43,7 @@ impl From<Rejection> for SessionRefusal {
                 "files_do_not_cross",
                 "A participant is of another network, where files of this one can't be read; send text, data or a URL.",
             ),
-            // Whoever is to be asked is asked before anybody is answered.
+            // Other networks are asked before the caller gets an answer, so only a failure to reach one remains.
             Rejection::Elsewhere(_) | Rejection::AskElsewhere(_) | Rejection::HostUnreachable => {
                 Refusal::new(
                     Class::Unavailable,

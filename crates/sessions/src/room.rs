@@ -29,24 +29,24 @@ use crate::{
     state::SessionState,
 };
 
-/// The sessions of an agent, ever, but for those in [`OFFERED`]: `<handle>/<session>`.
+/// Every session in which an agent ever took part, except those in [`OFFERED`]: `<handle>/<session>`.
 pub(crate) const BY_AGENT: &str = "sessions.by_agent";
-/// The sessions to which strangers invited an agent that has not answered: `<handle>/<session>`. They are apart, so that
-/// no stranger makes the way to the agent's other sessions longer.
+/// The sessions with an unanswered invitation by a stranger: `<handle>/<session>`. A separate index, so that strangers
+/// do not make the agent's own list longer.
 pub(crate) const OFFERED: &str = "sessions.offered";
-/// The same by the owner of the inviter: `<handle>/<owner>/<session>`.
+/// The entries of [`OFFERED`] by the owner of the inviter: `<handle>/<owner>/<session>`.
 pub(crate) const OFFERED_BY: &str = "sessions.offered_by";
 /// The active sessions that an agent is joined in: `<handle>/<session>`.
 pub(crate) const JOINED: &str = "sessions.joined";
-/// The agents whose transport dropped and may come back: `<handle>/<session>`.
+/// The agents whose transport dropped and may return: `<handle>/<session>`.
 pub(crate) const AWAY: &str = "sessions.away";
 
 /// The sessions of this network in which agents of a peer take or took part: `<peer>/<session>`.
 pub(crate) const BY_PEER: &str = "sessions.by_peer";
-/// The copies of sessions of a peer: `<peer>/<session>`.
+/// The copies of a peer's sessions: `<peer>/<session>`.
 pub(crate) const COPIES: &str = "sessions.copies";
 
-/// What an invitation counts.
+/// The fixed quota charge of an invitation.
 const INVITATION_USAGE: Usage = Usage { bytes: 512, events: 1 };
 
 /// Sessions as a room of the engine.
@@ -71,7 +71,7 @@ impl Room for SessionRoom {
     fn evolve(state: &mut SessionState, version: Version, at: TimestampMs, event: &SessionEvent) {
         state.evolve(version, at, event);
     }
-    /// What a peer says costs no owner of this network: in a copy whoever began the session pays.
+    /// A peer's events are charged to no owner of this network: in a copy, the session's creator pays.
     fn payer(_: &str, state: &SessionState, event: &SessionEvent) -> Option<OwnerName> {
         let speaker = match event {
             SessionEvent::SessionCreated(event) => &event.creator,
@@ -87,11 +87,11 @@ impl Room for SessionRoom {
         let elsewhere = state.created.as_ref().filter(|created| created.host.is_some());
         Some(elsewhere.map_or(speaker, |created| &created.creator).owner_name())
     }
-    /// The size of an invitation tells whether the invitee knows the inviter.
+    /// A fixed charge: the size of an invitation would reveal whether the invitee knows the inviter.
     fn fixed_usage(event: &SessionEvent) -> Option<Usage> {
         matches!(event, SessionEvent::AgentInvited(_)).then_some(INVITATION_USAGE)
     }
-    /// Each file that a message is the first of its session to name learns of it.
+    /// A side event for each file that the message is the first of its session to name.
     fn follow(id: &str, _: Version, event: &SessionEvent) -> Vec<(StreamName, NewEvent)> {
         let SessionEvent::MessageSent(MessageSent { names: Some(names), .. }) = event else {
             return Vec::new();
@@ -148,7 +148,8 @@ impl Room for SessionRoom {
     }
 }
 
-/// A message is the first of its session that names these files, and of some of them the first of all.
+/// The index rows for files that a message is the first of its session to name. The first message of all sessions also
+/// removes a file from the unnamed ones.
 fn named<'a>(id: &'a str, names: &'a Names) -> impl Iterator<Item = IndexOp> + 'a {
     names.files.iter().flat_map(move |file| {
         let key = files::named_key(&file.id, id, names.at);
@@ -171,7 +172,7 @@ fn of_peer(name: &'static str, peer: &OwnerName, id: &str) -> IndexOp {
     IndexOp::Put { name, key: format!("{peer}/{id}"), value: Bytes::new() }
 }
 
-/// Whom an invitation to another network is for, as it is called there, and which network that is.
+/// The invitee of an invitation to another network, by its name there, and that network.
 fn crossing_to(event: &AgentInvited) -> Option<(AgentHandle, OwnerName)> {
     event.elsewhere.then(|| event.invitee.of_peer()).flatten()
 }
@@ -180,7 +181,7 @@ fn offer(invitee: &AgentHandle, owner: &str, id: &str) -> String {
     format!("{invitee}/{owner}/{id}")
 }
 
-/// An agent has answered a stranger's offer: the session is like its others.
+/// The index rows after an agent has answered a stranger's offer: the session moves to its own list.
 fn settled(id: &str, agent: &AgentHandle, owner: Option<&str>) -> Vec<IndexOp> {
     let Some(owner) = owner else { return Vec::new() };
     let key = format!("{agent}/{id}");
@@ -193,9 +194,9 @@ fn settled(id: &str, agent: &AgentHandle, owner: Option<&str>) -> Vec<IndexOp> {
 
 /// A command of an agent.
 pub(crate) trait OfAgent {
-    /// Its answer.
+    /// Its reply.
     type Reply;
-    /// Who asks.
+    /// The caller.
     fn caller(&self) -> &Caller;
     /// Whether everyone that it named was reached, or it named nobody.
     fn reached_all(&self, reply: &Self::Reply) -> bool;
@@ -203,34 +204,34 @@ pub(crate) trait OfAgent {
     fn files(&self) -> &[FileId];
 }
 
-/// A command with what it needs to learn about the agents it touches.
+/// A command with the data needed to load its facts.
 pub(crate) struct CommandContext<C> {
     pub(crate) accounts: Accounts,
     pub(crate) offers: Offers,
     pub(crate) id: SessionId,
     pub(crate) command: C,
-    /// Who was named, and whether the store had to be asked for them the first time.
+    /// The agents named in the command, and whether each was read from the store when it was loaded.
     pub(crate) named: Mutex<Vec<(KnownAgent, bool)>>,
-    /// Where files are looked up.
+    /// The sessions, for file lookups.
     pub(crate) sessions: Sessions,
-    /// The files that its message names, those that the caller may read: who may once, always may.
+    /// The files of its message that the caller may read. This permission is never lost, so it is checked once.
     pub(crate) readable: BTreeSet<FileId>,
-    /// The peer whose agent asks.
+    /// The peer of the caller, if the caller belongs to another network.
     pub(crate) from: Option<OwnerName>,
-    /// What other networks said to the invitations.
+    /// The answers of other networks to the invitations.
     pub(crate) consents: BTreeMap<AgentHandle, Option<Consent>>,
 }
 
-/// How many offers of strangers wait for an agent, and how many may.
+/// Counts the unanswered offers of strangers to an agent.
 pub(crate) struct Offers {
     pub(crate) log: Log,
     pub(crate) max: usize,
-    /// A session from before this one counts no more.
+    /// Sessions older than this id no longer count.
     pub(crate) since: SessionId,
 }
 
 impl Offers {
-    /// Whether an owner's agents have as many unanswered invitations at an agent as they may.
+    /// Whether an owner's agents have the maximum number of unanswered invitations at an agent.
     async fn are_full(&self, invitee: &AgentHandle, owner: &str) -> Result<bool, Fault> {
         let prefix = offer(invitee, owner, "");
         let (mut after, mut count) = (offer(invitee, owner, self.since.as_str()), 0);
@@ -249,8 +250,8 @@ impl Offers {
 }
 
 impl<C> CommandContext<C> {
-    /// A denied agent costs the same work as an absent one: each named agent is read from the store once (ASP-18,
-    /// ASP-19).
+    /// Makes a denied agent cost the same as an absent one: each named agent is read from the store exactly once
+    /// (ASP-18, ASP-19).
     pub(crate) async fn level(&self) -> Result<(), Fault> {
         let named = std::mem::take(&mut *self.named.lock());
         for (known, _) in named.iter().filter(|(_, asked)| !asked) {
@@ -268,7 +269,7 @@ impl<C> CommandContext<C> {
 }
 
 impl<C: OfAgent + Sync> CommandContext<C> {
-    /// The caller, everyone named, and for a contact attempt everyone present; each version is a condition of
+    /// The caller, everyone named, and for a contact attempt everyone present. Each version is a condition of
     /// the append, so that trust is decided inside it (ASP-17).
     async fn people<'a>(
         &self,
@@ -304,7 +305,7 @@ impl<C: OfAgent + Sync> CommandContext<C> {
         Ok(Facts { value: People { caller: known, others, crowded, files, crossing }, conditions })
     }
 
-    /// What is known of a caller of another network: nobody here has its name, and the accord holds.
+    /// The facts about a caller of another network: whether the accord holds, and no owner here has its name.
     async fn crossing(&self, conditions: &mut Vec<Condition>) -> Result<Crossing, Fault> {
         let mut crossing = Crossing { consents: self.consents.clone(), ..Crossing::default() };
         if let Some(peer) = &self.from {
@@ -314,7 +315,7 @@ impl<C: OfAgent + Sync> CommandContext<C> {
         Ok(crossing)
     }
 
-    /// Whether the owner of an agent of this network takes part in the accord with the network of the caller, if it is one.
+    /// Whether the agent's owner takes part in the accord with the caller's network; true for a caller of this network.
     async fn takes_part_with_caller(&self, handle: &AgentHandle) -> Result<bool, Fault> {
         let (Some(peer), Some(carrier)) = (&self.from, self.sessions.0.crossings.carrier()) else {
             return Ok(true);
@@ -322,7 +323,7 @@ impl<C: OfAgent + Sync> CommandContext<C> {
         carrier.takes_part(peer, &handle.owner_name()).await
     }
 
-    /// Notes somebody who is of another network.
+    /// Records an agent of another network whose accord holds.
     async fn cross(
         &self,
         other: &KnownAgent,
@@ -337,7 +338,7 @@ impl<C: OfAgent + Sync> CommandContext<C> {
         Ok(())
     }
 
-    /// Whether an accord with a peer holds, and a name is for an owner of it alone.
+    /// Whether the accord with a peer holds, and no owner of this network has the same name.
     async fn stands(
         &self,
         peer: &OwnerName,
@@ -353,8 +354,8 @@ impl<C: OfAgent + Sync> CommandContext<C> {
         Ok(true)
     }
 
-    /// How the files stand that the message names. One that it is the first to name stays as it is until the append, so
-    /// that none is removed that a message names.
+    /// The state of the files that the message names. The version of a file that is new to the session becomes a
+    /// condition, so that a named file is not removed concurrently.
     async fn naming(&self, conditions: &mut Vec<Condition>) -> Result<BTreeMap<FileId, FileNaming>, Fault> {
         let mut naming = BTreeMap::new();
         for id in self.command.files().iter().filter(|id| self.readable.contains(id)) {
@@ -472,7 +473,7 @@ of_agent!(CreateSession => SessionOpened, caller, |_command, _reply| true,
     |this| this.body.as_ref().ok().and_then(|body| body.initial_message.as_ref()));
 of_agent!(InviteAgents => InviteReceipt, caller,
     |this, reply| this.invite.as_ref().is_ok_and(|named| named.len() == reply.invited.len()));
-// Whom it left out, it says to nobody.
+// Does not report which agents were left out.
 of_agent!(ReopenSession => Done, caller,
     |this, _reply| this.body.as_ref().is_ok_and(|body| body.invite.is_none()),
     |this| this.body.as_ref().ok().and_then(|body| body.initial_message.as_ref()));
@@ -482,7 +483,7 @@ of_agent!(JoinSession => Done, 0);
 of_agent!(LeaveSession => Done, 0);
 of_agent!(EndSession => Done, 0);
 
-/// A command of the server itself: it is never refused, and does nothing where it does not apply.
+/// A command of the server itself. It is never rejected; where it does not apply, it does nothing.
 macro_rules! internal {
     ($name:literal, $command:ty, $decide:expr) => {
         impl Command<SessionRoom> for $command {

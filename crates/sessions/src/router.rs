@@ -1,4 +1,4 @@
-//! From committed events to marks: the connections with something new to read. It passes on no payloads.
+//! From committed events to marks for the connections with something new to read. Passes on no payloads.
 
 use std::{future::Future, pin::Pin};
 
@@ -28,7 +28,7 @@ impl Observer for Sessions {
 }
 
 impl Sessions {
-    /// Everyone who may read one of the events is marked; the tail has them before anybody is woken.
+    /// Marks every agent that may read one of the events. The tail has the events before any reader wakes.
     async fn session_grew(&self, run: &[&StoredEvent]) {
         let (first, last) = (run[0], run[run.len() - 1]);
         run.iter().for_each(|event| self.0.streams.observe(event));
@@ -63,7 +63,8 @@ impl Sessions {
         }
     }
 
-    /// A token, a deletion or a block: the connections it concerns check again before the next event is sent.
+    /// After a change of a token, a deletion or a block: the connections concerned check again before the next event is
+    /// sent.
     fn accounts_changed(&self, run: &[&StoredEvent]) {
         for change in run.iter().filter_map(|event| AccountEvent::of(event)) {
             for mailbox in self.0.presence.mailboxes(change.rechecked().into_iter()) {

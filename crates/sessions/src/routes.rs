@@ -33,7 +33,7 @@ impl FromRef<Sessions> for Accounts {
     }
 }
 
-/// The peer whose session it is did not answer.
+/// The refusal code when the peer that hosts the session did not answer.
 const HOST_AWAY: &[&str] = &["peer_unreachable"];
 
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -192,7 +192,7 @@ fn ending() -> Vec<Operation<Sessions>> {
     ]
 }
 
-/// No body at all is no JSON.
+/// Refuses an absent body: it is not JSON.
 fn required(body: StrictJson) -> Result<StrictJson, SessionRefusal> {
     if body.is_empty() {
         return Err(Refusal::malformed("invalid_json", "The body is empty; send a JSON object.").into());
@@ -204,14 +204,14 @@ fn caller(caller: AgentCaller) -> Caller {
     Caller { handle: caller.handle, token: caller.token }
 }
 
-/// An id that can't be one is answered like one that nobody has.
+/// Parses an id. An invalid id gets the same answer as an unknown one.
 fn session(id: &str) -> Result<SessionId, SessionRefusal> {
     let id: SessionId = id.parse().map_err(|_| SessionRefusal::new(Refusal::not_found()))?;
     plenary_telemetry::note_conversation(&id);
     Ok(id)
 }
 
-/// The key of a request, for the operation and the caller.
+/// The idempotency key of a request, scoped to the operation and the caller.
 fn key(
     operation: impl FnOnce() -> String,
     fields: &Fields<'_>,
@@ -253,7 +253,7 @@ async fn create(
     let fields = read.as_ref().map_err(Clone::clone);
     let key =
         fields.clone().and_then(|f| key(|| format!("create/{}", agent.handle), f, &headers, body.bytes()));
-    // A key that is wrong is one more reason to refuse the body.
+    // An invalid key refuses the body.
     let (key, checked) = match key {
         Ok(key) => (key, fields.and_then(Fields::create).map(|body| body.passed_on(acting.as_deref()))),
         Err(refusal) => (None, Err(refusal)),
@@ -323,7 +323,7 @@ async fn reopen(
 
 macro_rules! bodiless {
     ($name:ident, $command:ident) => {
-        /// Takes no body; one that is there must still be JSON.
+        /// Takes no body, but a body that is present must be JSON.
         async fn $name(
             State(sessions): State<Sessions>,
             agent: AgentCaller,

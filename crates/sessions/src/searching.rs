@@ -1,6 +1,6 @@
-//! Searches messages that an agent may read, by a text in them: the newest session first, and in each the newest message.
-//! An index of words tells which messages to read; without one, or while it is behind, all are read. One search reads a
-//! bounded amount; its cursor tells where the next one continues.
+//! Searches the messages that an agent may read for a text: newest session first, and in each the newest message first.
+//! The word index selects the messages to read; without an index, or while it is behind, all messages are read. One
+//! search reads a bounded amount; its cursor tells where the next search continues.
 //! Must not know: HTTP.
 
 use std::{
@@ -34,9 +34,9 @@ const EVENTS_LOOKED_AT_MAX: usize = 10_000;
 const BYTES_LOOKED_AT_MAX: usize = 32 << 20;
 /// Most sessions that one search looks into; past it the page ends.
 const SESSIONS_LOOKED_AT_MAX: usize = 1_000;
-/// Sessions that are asked for at once.
+/// Sessions per index read.
 const IDS_AT_ONCE: usize = 64;
-/// The first event behind the creation.
+/// The version of the first event after the creation.
 const FIRST: Version = Version(2);
 
 /// `GET /search/messages`.
@@ -49,24 +49,24 @@ pub(crate) struct FoundMessages {
     pub next_cursor: Option<String>,
 }
 
-/// What is searched for.
+/// A search request.
 #[derive(Debug)]
 pub(crate) struct Search {
     /// The text, in lower case.
     pub(crate) text: String,
-    /// The words of it.
+    /// Its words.
     pub(crate) query: Query,
-    /// How many messages.
+    /// Maximum number of messages.
     pub(crate) limit: usize,
     /// Only in this session.
     pub(crate) session: Option<SessionId>,
     /// Only in sessions in which this agent participates or participated.
     pub(crate) counterpart: Option<AgentHandle>,
-    /// Where the page before ended.
+    /// The end of the previous page.
     pub(crate) place: Option<Place>,
 }
 
-/// Where a page ended: what stands before this version in this session, and older sessions, are still to be looked through.
+/// The end of a page. Still to search: the events before this version in this session, and all older sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     session: SessionId,
@@ -95,7 +95,7 @@ impl FromStr for Place {
     }
 }
 
-/// What was found so far, and what may be read yet.
+/// The hits so far, and how much may still be read.
 struct Page {
     messages: Vec<Box<RawValue>>,
     bytes: usize,
@@ -126,7 +126,7 @@ struct SearchedMessage {
 }
 
 impl Search {
-    /// Whether a message's text has this one, or all of its words in whatever form.
+    /// Whether a message contains the text, or all its words in any form.
     fn takes(&self, members: &[u8]) -> bool {
         let braced = [b"{", members, b"}"].concat();
         let Ok(SearchedMessage { content }) = serde_json::from_slice(&braced) else { return false };
@@ -139,13 +139,13 @@ impl Search {
     }
 }
 
-/// The messages that the index has for a search, by their sessions.
+/// The messages that the index returns for a search, by session.
 type Candidates = HashMap<SessionId, BTreeSet<Version>>;
 
-/// A session that is searched, as the one who searches sees it.
+/// A searched session, as the caller sees it.
 struct Part {
     participant: Participant,
-    /// The last version that it may read.
+    /// The last version that the caller may read.
     last: Version,
 }
 
@@ -169,7 +169,7 @@ impl Sessions {
             };
             let Some(last) = ids.last().cloned() else { break };
             let candidates = if is_indexed { self.candidates(me, &ids, search).await? } else { None };
-            // Where it has too much, or is behind, what follows is looked through without asking again.
+            // If the index has too many matches or is behind, the remaining sessions are scanned without another query.
             is_indexed = candidates.is_some();
             for id in ids {
                 let before = place.take().map(|place| place.before);
@@ -207,7 +207,8 @@ impl Sessions {
         ids.into_iter().map(read).collect()
     }
 
-    /// Which messages of sessions have a word of the search; none where the index can't say so of all of them.
+    /// The messages of these sessions that contain a word of the search; `None` if the index can't give a complete
+    /// answer.
     async fn candidates(
         &self,
         me: &AgentHandle,
@@ -217,7 +218,7 @@ impl Sessions {
         let Some(words) = self.0.words.get() else { return Ok(None) };
         let mut shelves = BTreeSet::new();
         for id in ids {
-            // Of a session of others the index is not asked: how long that takes would tell of it.
+            // Sessions of others are not looked up in the index: the response time would reveal something about them.
             if self.takes_part(me, id).await? {
                 shelves.insert(id.to_string());
             }
@@ -233,7 +234,7 @@ impl Sessions {
         Ok(Some(candidates))
     }
 
-    /// A session, if it is searched for whoever searches.
+    /// A session, if the search covers it and the caller takes or took part in it.
     async fn part(
         &self,
         me: &AgentHandle,
@@ -247,7 +248,7 @@ impl Sessions {
         let (state, head) = self.0.streams.fresh(id.as_str()).await?;
         let Some(participant) = state.participant(me).cloned() else { return Ok(None) };
         if search.counterpart.is_some() {
-            // What an agent may read beyond where its reading ended is read one by one.
+            // Single readable events after the end of the agent's stay are read one by one, so they count as reads.
             page.events_left = page.events_left.saturating_sub(participant.glimpses.len());
         }
         if let Some(other) = &search.counterpart
@@ -259,7 +260,7 @@ impl Sessions {
         Ok(Some(Part { participant, last }))
     }
 
-    /// Looks at what the index has of one session from `before` backwards; where to go on, if the page ended within.
+    /// Checks the index's matches in one session, from `before` backwards. Returns where to continue if the page ended.
     async fn search_among(
         &self,
         me: &AgentHandle,
@@ -288,7 +289,7 @@ impl Sessions {
         Ok(None)
     }
 
-    /// Looks through one session from `before` backwards; where to go on, if the page ended within.
+    /// Scans one session from `before` backwards. Returns where to continue if the page ended.
     async fn search_session(
         &self,
         me: &AgentHandle,
@@ -328,7 +329,7 @@ impl Sessions {
         Ok(None)
     }
 
-    /// Whether an invitation brought the participant the first message of a session that it did not join (ASP-29).
+    /// Whether an invitation carried the session's first message to a participant that did not join (ASP-29).
     async fn brings_first(
         &self,
         stream: &StreamName,
@@ -349,7 +350,7 @@ impl Sessions {
 }
 
 impl Page {
-    /// Takes the messages that have the text.
+    /// Adds the messages that contain the text.
     fn take(&mut self, id: &SessionId, search: &Search, events: &[StoredEvent]) -> Result<(), Fault> {
         for stored in events {
             let SessionEvent::MessageSent(MessageSent { id: message, sender, members, .. }) =

@@ -29,14 +29,14 @@ use crate::{
     state::SessionState,
 };
 
-/// How often read positions that moved are written.
+/// How often moved read positions are stored.
 const FLUSH_EVERY: Duration = Duration::from_millis(500);
-/// How often agents are taken over whose process died.
+/// How often agents of dead processes are taken over.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
-/// How often files are removed whose time is over.
+/// How often expired files are removed.
 const FILES_SWEPT_EVERY: Duration = Duration::from_secs(60);
 
-/// A body of each operation that takes one.
+/// An example body for each operation with a body.
 const EXAMPLES: &[Example] = &[
     ("session.create", || {
         json!({
@@ -51,14 +51,14 @@ const EXAMPLES: &[Example] = &[
     ("session.reopen", || json!({"invite": ["@acme.helper"]})),
 ];
 
-/// Operations that see to the key themselves.
+/// The operations that handle the idempotency key themselves.
 const ONCE: AnsweredOnce = AnsweredOnce {
     form: house_error,
     apart: &[
-        // They have a key in their bodies too.
+        // These also accept a key in the body.
         (Method::POST, "/sessions"),
         (Method::POST, "/sessions/{id}/messages"),
-        // What it sends is larger than what a key is looked up with.
+        // The request is too large for the common lookup by key.
         (Method::POST, "/files"),
     ],
     secret: &[],
@@ -154,7 +154,7 @@ impl NewsSource for Sessions {
     }
 
     fn streams<'a>(&'a self, _me: &'a AgentHandle) -> BoxFuture<'a, Result<Vec<StreamName>, Fault>> {
-        // An agent may have too many sessions to name: the inbox lists them part by part.
+        // An agent may have too many sessions to list at once: the inbox reads them page by page.
         Box::pin(ready(Ok(Vec::new())))
     }
 

@@ -34,31 +34,31 @@ use crate::{
     wire::EncodedEvent,
 };
 
-/// How far back the log is looked through for the newest id of a session, once after a start.
+/// How many events back the log is searched for the newest session id, once after a start.
 const RECENT_MAX: u64 = 4_096;
-/// Most participations that are remembered; past it the index is asked again.
+/// Most cached participations; for others the index is read.
 const PARTS_KNOWN_MAX: usize = 65_536;
 
-/// What becomes of a command.
+/// The result of a command.
 type Decided<T> = Result<Executed<T>, ExecuteError<Rejection>>;
 
-/// What an operator may set.
+/// The settings of an operator.
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
-    /// How long an agent may be without a connection before it has left (ASP-51, 2.5 row 11).
+    /// How long an agent may be without a connection before it leaves (ASP-51, 2.5 row 11).
     pub grace: Duration,
-    /// How many invitations of one owner's agents may wait for the answer of an agent that does not list them; past it
-    /// 429 `too_many_invitations`.
+    /// Most unanswered invitations of one owner's agents to an agent that does not list them; beyond it 429
+    /// `too_many_invitations`.
     pub invitations_unanswered_max: usize,
     /// Largest file, in bytes; past it 413 `body_too_large`.
     pub file_bytes_max: u64,
-    /// How long a file stays that no message names, in milliseconds.
+    /// How long a file without a message that names it is kept, in milliseconds.
     pub file_unnamed_ms_max: u64,
-    /// How many uploads of one owner's agents may be under way; past it 429 `too_many_uploads`.
+    /// Most concurrent uploads of one owner's agents; beyond it 429 `too_many_uploads`.
     pub uploads_per_owner_max: usize,
 }
 
-/// After how long an invitation into a session counts no more among the unanswered, from the session's creation on.
+/// The session age after which an unanswered invitation no longer counts.
 const OFFER_AGE_MAX_MS: u64 = 30 * 24 * 60 * 60 * 1_000;
 
 impl Default for Config {
@@ -88,11 +88,11 @@ pub(crate) struct Inner {
     pub(crate) reads: Reads,
     pub(crate) files: Files,
     pub(crate) crossings: Crossings,
-    /// The time in the newest id of a session.
+    /// The time in the newest session id.
     newest: OnceCell<AtomicU64>,
-    /// Who is known to take or have taken part in what.
+    /// The known participations, current or former.
     parts: Cache<(AgentHandle, SessionId), ()>,
-    /// Where messages are found by their words; looked through where there is no index.
+    /// The word index for messages; without one, messages are scanned.
     pub(crate) words: OnceLock<Arc<dyn WordIndex>>,
 }
 
@@ -136,8 +136,8 @@ impl Sessions {
         self.0.streams.log()
     }
 
-    /// A fresh id for a session. Ids rise as sessions begin, and lists go by them: also where the clock was set back, none
-    /// lies before those of the sessions that were there.
+    /// A new session id. Ids rise in order of creation, because lists are sorted by id; after the clock was set back, a
+    /// new id is still greater than all existing ones.
     pub(crate) async fn mint(&self) -> Result<SessionId, Fault> {
         let newest = self.0.newest.get_or_try_init(|| self.newest()).await?;
         let stamp = self.0.streams.clock().stamp();
@@ -146,7 +146,7 @@ impl Sessions {
         Ok(SessionId::mint(&stamp.at(TimestampMs(rise(before).unwrap_or(stamp.now.0))), 0))
     }
 
-    /// The time in the ids of the sessions that moved last.
+    /// The newest time in the ids of recently active sessions.
     async fn newest(&self) -> Result<AtomicU64, Fault> {
         let head = self.log().head().await?;
         let after = Position(head.0.saturating_sub(RECENT_MAX));
@@ -156,7 +156,7 @@ impl Sessions {
         Ok(AtomicU64::new(newest.unwrap_or_default().0))
     }
 
-    /// Carries out a command of an agent on a session that it takes or took part in.
+    /// Executes an agent's command on a session in which the agent takes or took part.
     pub(crate) async fn ask<C>(
         &self,
         id: &SessionId,
@@ -174,7 +174,7 @@ impl Sessions {
         self.carry_out(id, command, key).await
     }
 
-    /// Carries out a command of an agent of this network.
+    /// Executes a command of an agent of this network.
     pub(crate) async fn carry_out<C: OfAgent + ForwardedCommand>(
         &self,
         id: &SessionId,
@@ -194,7 +194,7 @@ impl Sessions {
         }
     }
 
-    /// Carries out a command of an agent of a peer.
+    /// Executes a command of a peer's agent.
     pub(crate) async fn ask_for<C: OfAgent>(
         &self,
         peer: &OwnerName,
@@ -206,7 +206,7 @@ impl Sessions {
         CommandContext<C>: Command<SessionRoom, Rejection = Rejection, Reply = C::Reply>,
     {
         match self.decide_here(id, command, key, Some(peer.clone())).await?.0 {
-            // Nobody decides here for a third network.
+            // This network does not decide for a third one.
             Err(ExecuteError::Rejected(Rejection::Elsewhere(_) | Rejection::Unauthenticated)) => {
                 Err(ExecuteError::Rejected(Rejection::NotFound))
             }
@@ -214,7 +214,7 @@ impl Sessions {
         }
     }
 
-    /// Decides a command; where it invites agents of other networks, these are asked in between, once.
+    /// Decides a command. If it invites agents of other networks, these networks are asked first, once.
     async fn decide_here<C: OfAgent>(
         &self,
         id: &SessionId,
@@ -260,8 +260,8 @@ impl Sessions {
         }
     }
 
-    /// Whether the agent takes or took part in the session. Who does is remembered, for it is so for ever; for
-    /// anybody else it is two looks into the index, whether or not there is such a session (ASP-18).
+    /// Whether the agent takes or took part in the session. A positive answer never changes, so it is cached. A
+    /// negative answer takes two index reads, whether or not the session exists (ASP-18).
     ///
     /// # Errors
     /// When the store fails.
@@ -281,7 +281,7 @@ impl Sessions {
         Ok(false)
     }
 
-    /// Carries out a command of the server itself.
+    /// Executes a command of the server itself.
     pub(crate) async fn note<C>(&self, id: &str, command: &C) -> Result<(), Fault>
     where
         C: Command<SessionRoom, Rejection = std::convert::Infallible, Reply = Okay>,
@@ -289,7 +289,7 @@ impl Sessions {
         self.noted(id, command).await.map(drop)
     }
 
-    /// The same, and what it answers: not `ok` where a peer decides.
+    /// Executes a command of the server itself and returns its reply: not `ok` if a peer decides.
     pub(crate) async fn noted<C>(&self, id: &str, command: &C) -> Result<Okay, Fault>
     where
         C: Command<SessionRoom, Rejection = std::convert::Infallible, Reply = Okay>,
@@ -303,7 +303,7 @@ impl Sessions {
         }
     }
 
-    /// The ids behind `<handle>/` in an index, in pages.
+    /// The ids after `<handle>/` in an index, one page.
     pub(crate) async fn ids(
         &self,
         index: &str,
@@ -318,7 +318,7 @@ impl Sessions {
         Ok(rows.into_iter().map(|row| row.key[prefix.len()..].to_owned()).collect())
     }
 
-    /// A page of the sessions that an agent takes or took part in, those that strangers offer among them.
+    /// A page of the sessions in which an agent takes or took part, including strangers' offers.
     pub(crate) async fn ids_of(
         &self,
         handle: &AgentHandle,
@@ -332,14 +332,13 @@ impl Sessions {
         if order == Order::Descending {
             ids.reverse();
         }
-        // An answer between the two reads leaves it in both.
+        // An offer answered between the two reads appears in both.
         ids.dedup();
         ids.truncate(max);
         Ok(ids)
     }
 
-    /// Makes an agent leave every session that it shares with whoever blocked it, or every session when it was
-    /// deleted.
+    /// Makes an agent leave every session that it shares with its blocker, or every session if it was deleted.
     async fn evict(&self, agent: &AgentHandle, blocker: Option<&AgentHandle>) -> Result<(), Fault> {
         let command = EvictAgent { agent: agent.clone(), blocker: blocker.cloned() };
         let own = [Some(agent), blocker].into_iter().flatten().any(|one| !one.is_elsewhere());
@@ -356,7 +355,7 @@ impl Sessions {
             }
             after = ids.into_iter().next_back();
         }
-        // How long a peer takes holds up nobody here.
+        // In the background: a slow peer must not delay the caller.
         if !there.is_empty() {
             let sessions = self.clone();
             tokio::spawn(async move { sessions.evicted_there(there, &command).await });
@@ -364,8 +363,8 @@ impl Sessions {
         Ok(())
     }
 
-    /// Peers decide: they are asked to make the agent leave where the two share a session of theirs. One that is away is asked
-    /// again when it is back.
+    /// Asks peers to make the agent leave the sessions that they host. A peer that is unreachable is asked again when
+    /// it returns.
     async fn evicted_there(&self, ids: Vec<String>, command: &EvictAgent) {
         let (agent, blocker) = (&command.agent, command.blocker.as_ref());
         let mut away = BTreeSet::new();

@@ -1,5 +1,5 @@
 //! The fold of a session: its participants, their standing, and what each may read. Pure.
-//! Must not know: trust, connections, any time except that of events.
+//! Must not know: trust, connections, or any time except that of events.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{AgentInvited, AgentLeft, LeftReason, SessionEnded, SessionEvent, SessionReopened};
 
-/// Where a participant stands (ASP: C.3).
+/// The standing of a participant (ASP: C.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
@@ -20,7 +20,7 @@ pub enum Standing {
     Left,
 }
 
-/// Whether a session is going on.
+/// Whether a session is active.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
@@ -31,63 +31,63 @@ pub enum Phase {
     Ended,
 }
 
-/// How a participant stood from one version on, as it is shown.
+/// The shown standing of a participant from one version on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StandingChange {
-    /// The version that made it so.
+    /// The version of the change.
     pub from: Version,
-    /// Where it stood.
+    /// The standing from then on.
     pub standing: Standing,
-    /// When it had last joined.
+    /// Its last joining time at that version.
     pub joined_at: Option<TimestampMs>,
-    /// When it had left.
+    /// Its last leaving time at that version.
     pub left_at: Option<TimestampMs>,
 }
 
-/// Whether the session was going on from one version on.
+/// The phase of a session from one version on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseChange {
-    /// The version that made it so.
+    /// The version of the change.
     pub from: Version,
-    /// What it turned to.
+    /// The phase from then on.
     pub phase: Phase,
-    /// When it had ended.
+    /// The time of the end, if it had ended.
     pub ended_at: Option<TimestampMs>,
 }
 
 /// One agent in one session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Participant {
-    /// Where it stands.
+    /// Its standing.
     pub standing: Standing,
     /// When it last joined.
     pub joined_at: Option<TimestampMs>,
     /// When it last left.
     pub left_at: Option<TimestampMs>,
-    /// The version at which its present stay began; it then reads everything (ASP-26, ASP-47).
+    /// The version that began its present stay. With a present stay it reads everything (ASP-26, ASP-47).
     pub stay: Option<Version>,
-    /// The version at which its last stay began, present or past.
+    /// The version that began its last stay, present or past.
     pub since: Version,
-    /// It reads everything up to here, from former stays (ASP-80).
+    /// It may read every event up to this version, from former stays (ASP-80).
     pub frozen: Version,
-    /// Single events it may read besides: its invitations, the end that overtook them, the reopening that
-    /// brought it back (ASP-46).
+    /// Single further events that it may read: its invitations, the end that came before it could join, the reopening
+    /// that invited it again (ASP-46).
     pub glimpses: Vec<Version>,
-    /// The version of the `AgentDisconnected` that no return has followed.
+    /// The version of an `AgentDisconnected` without a later return.
     pub away: Option<Version>,
     /// Whether it was joined when the session last ended (ASP-62).
     pub may_reopen: bool,
-    /// Whether a block made it leave: its reopening is then not found (wire.md D.9).
+    /// Whether a block made it leave: a reopening by it is then "not found" (wire.md D.9).
     pub forced: bool,
-    /// The owner of the stranger that invited it, as long as it has not answered.
+    /// The owner of the stranger that invited it, until it answers.
     pub offered_by: Option<String>,
-    /// Where its invitation stands, as long as a person of its owner has to accept it.
+    /// The version of its invitation, until a person of its owner accepts it.
     #[serde(default)]
     pub held: Option<Version>,
     /// Whether it is an agent of another network.
     #[serde(default)]
     pub elsewhere: bool,
-    /// How it stood, change by change: a former member is shown how everyone stood when its view ended.
+    /// The history of its shown standing: a former member sees everyone's standing at the end of its view.
     pub stood: Vec<StandingChange>,
 }
 
@@ -111,7 +111,7 @@ impl Participant {
         }
     }
 
-    /// Notes how it stands now, if that is a change.
+    /// Records its present standing, if that changed.
     fn note(&mut self, from: Version) {
         let Self { standing, joined_at, left_at, .. } = *self;
         let now = StandingChange { from, standing, joined_at, left_at };
@@ -121,7 +121,7 @@ impl Participant {
         }
     }
 
-    /// The participant as it was shown at a version; `None` where it did not take part yet.
+    /// The participant as shown at a version; `None` if it did not take part yet.
     fn at(&self, version: Version) -> Option<Self> {
         let count = self.stood.partition_point(|stood| stood.from <= version);
         let StandingChange { standing, joined_at, left_at, .. } = *self.stood[..count].last()?;
@@ -134,13 +134,14 @@ impl Participant {
         self.standing != Standing::Left
     }
 
-    /// Whether it may read the event at `version`, by what it is now (ASP-71, ASP-78 to ASP-81).
+    /// Whether it may read the event at `version`, by its present standing (ASP-71, ASP-78 to ASP-81).
     #[must_use]
     pub fn may_read(&self, version: Version) -> bool {
         self.stay.is_some() || self.has_glimpse(version)
     }
 
-    /// The same without its present stay: what it is shown until its own joining comes along.
+    /// Whether it may read the event without its present stay. It sees only such events until the read reaches its own
+    /// joining.
     #[must_use]
     pub fn has_glimpse(&self, version: Version) -> bool {
         version <= self.frozen || self.glimpses.contains(&version)
@@ -168,7 +169,7 @@ impl Participant {
         self.held = None;
     }
 
-    /// The stay ends; what stood up to `last` remains readable.
+    /// Ends the stay; events up to `last` remain readable.
     fn leave(&mut self, last: Version, at: TimestampMs) {
         self.standing = Standing::Left;
         self.left_at = Some(at);
@@ -180,49 +181,49 @@ impl Participant {
     }
 }
 
-/// The fold of a session's stream. `created` is `None` as long as nothing stands there.
+/// The fold of a session's stream. `created` is `None` while the stream is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionState {
-    /// Who created it and when.
+    /// The creator, the topic and the time.
     pub created: Option<Creation>,
-    /// Whether it is going on.
+    /// Whether it is active.
     pub phase: Phase,
     /// When it ended.
     pub ended_at: Option<TimestampMs>,
     /// The version of its last `SessionEnded`.
     pub ended: Version,
-    /// When it ended and when it was reopened.
+    /// The times at which it ended and was reopened.
     pub turned: Vec<PhaseChange>,
     /// Every agent that ever participated.
     pub participants: BTreeMap<AgentHandle, Participant>,
     /// Whether an agent of another network ever participated.
     #[serde(default)]
     pub crosses: bool,
-    /// Whether a copy is complete for ever: the accord under which it was kept was revoked.
+    /// Whether a copy gets no more events, because the accord behind it was revoked.
     #[serde(default)]
     pub closed: bool,
 }
 
-/// What an agent may know of a session: a state that its view begins with, and the single events behind it that it may
-/// read besides. The fold of those is what it is shown.
+/// The part of a session that an agent may see: the state at the end of its stay, and the later single events that it
+/// may read. Applying these events gives its view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VisibleSession {
-    /// How the session stood where the agent's reading ended.
+    /// The state at the end of the agent's stay.
     pub base: SessionState,
-    /// The versions of the events that it may read beyond, in order.
+    /// The versions of the later events that it may read, in order.
     pub further: Vec<Version>,
 }
 
-/// How a session began.
+/// The creation of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Creation {
     /// The actor.
     pub creator: AgentHandle,
-    /// What it is about.
+    /// The topic.
     pub topic: Option<String>,
-    /// When.
+    /// The time of the creation.
     pub at: TimestampMs,
-    /// The peer whose session it is, of a copy.
+    /// The host, if the session is a copy.
     #[serde(default)]
     pub host: Option<OwnerName>,
 }
@@ -233,7 +234,7 @@ impl SessionState {
     pub fn participant(&self, handle: &AgentHandle) -> Option<&Participant> {
         self.participants.get(handle)
     }
-    /// The peer whose session it is, of a copy.
+    /// The host, if the session is a copy.
     #[must_use]
     pub fn host(&self) -> Option<&OwnerName> {
         self.created.as_ref()?.host.as_ref()
@@ -242,7 +243,7 @@ impl SessionState {
     pub fn present_elsewhere(&self) -> impl Iterator<Item = &AgentHandle> {
         self.participants.iter().filter(|(_, p)| p.elsewhere && p.is_present()).map(|(handle, _)| handle)
     }
-    /// Everyone who stands there.
+    /// Everyone with this standing.
     pub fn standing(&self, standing: Standing) -> impl Iterator<Item = &AgentHandle> {
         self.participants.iter().filter(move |(_, p)| p.standing == standing).map(|(handle, _)| handle)
     }
@@ -255,11 +256,12 @@ impl SessionState {
         self.participants.entry(handle.clone()).or_insert_with(Participant::new)
     }
 
-    /// What a participant without a present stay may know; `None` of one that reads everything, or takes no part.
+    /// The visible part for a participant without a present stay; `None` for one that reads everything, or that never
+    /// took part.
     #[must_use]
     pub fn seen_by(&self, handle: &AgentHandle) -> Option<VisibleSession> {
         let me = self.participant(handle).filter(|me| me.stay.is_none())?;
-        // Everyone knows how it began: the invitation names the topic.
+        // Everyone may see the creation: the invitation names the topic.
         let end = me.frozen.max(Version(1));
         let mut further: Vec<_> = me.glimpses.iter().copied().filter(|glimpse| *glimpse > end).collect();
         further.sort_unstable();
@@ -267,7 +269,7 @@ impl SessionState {
         Some(VisibleSession { base: self.at(end), further })
     }
 
-    /// How the session was shown at a version.
+    /// The state as shown at a version.
     fn at(&self, version: Version) -> Self {
         let turned = self.turned.iter().rfind(|turned| turned.from <= version);
         let participants = self.participants.iter();
@@ -281,18 +283,18 @@ impl SessionState {
         }
     }
 
-    /// Pure: what is shown after one more event that the viewer may read by itself.
+    /// Pure: the view after one more event that the viewer may read.
     pub(crate) fn glimpse(&mut self, version: Version, at: TimestampMs, event: &SessionEvent) {
         self.evolve(version, at, event);
-        // Only who is joined invites.
+        // Only a joined agent invites, so the inviter is joined.
         if let SessionEvent::AgentInvited(AgentInvited { by, .. }) = event {
             let inviter = self.entry(by);
             (inviter.standing, inviter.left_at) = (Standing::Joined, None);
         }
     }
 
-    /// Pure: what is shown in the end. A session in which nobody is joined has ended (ASP-23), also for whoever does not
-    /// read its end.
+    /// Pure: the final view. A session without joined agents has ended (ASP-23), also for a viewer that may not read
+    /// the end.
     pub(crate) fn conclude(&mut self) {
         if self.phase == Phase::Active && self.standing(Standing::Joined).next().is_none() {
             self.phase = Phase::Ended;
@@ -362,13 +364,13 @@ impl SessionState {
         }
     }
 
-    /// Whoever is joined stays so, and may reopen; an invitation that is still open lapses (ASP-75), and its
-    /// holder may read the end.
+    /// Ends the session. Joined agents stay joined and may reopen it. Open invitations lapse (ASP-75), and their
+    /// holders may read the end.
     fn end(&mut self, version: Version, at: TimestampMs, event: &SessionEnded) {
         (self.phase, self.ended_at, self.ended) = (Phase::Ended, Some(at), version);
         self.turned.push(PhaseChange { from: version, phase: Phase::Ended, ended_at: Some(at) });
         for (handle, participant) in &mut self.participants {
-            // Whoever was never let in does not come in that way either.
+            // An agent whose invitation is still held can't enter by reopening.
             participant.may_reopen = participant.held.is_none() && event.joined.binary_search(handle).is_ok();
             participant.away = None;
             if participant.standing == Standing::Invited {
@@ -378,8 +380,8 @@ impl SessionState {
         }
     }
 
-    /// The reopener is joined; everyone else who was joined is left with what stood up to the end (wire.md D.9).
-    /// The invitations follow as events of their own.
+    /// Reopens the session: the reopener is joined, and everyone else who was joined keeps access up to the end only
+    /// (wire.md D.9). The invitations are separate events.
     fn reopen(&mut self, version: Version, at: TimestampMs, event: &SessionReopened) {
         (self.phase, self.ended_at) = (Phase::Active, None);
         self.turned.push(PhaseChange { from: version, phase: Phase::Active, ended_at: None });

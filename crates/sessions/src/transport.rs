@@ -17,22 +17,22 @@ use crate::{
     room::{AWAY, JOINED},
 };
 
-/// How many sessions of one agent are notified at a time.
+/// How many sessions of one agent are updated at a time.
 const TOLD_AT_ONCE: usize = 64;
-/// How many agents' transitions are kept in order at a time; past it the oldest key is forgotten.
+/// Most agents whose transitions are kept in order; beyond it the oldest key is dropped.
 const TRANSITIONS_MAX: usize = 65_536;
 
-/// How long after a fault a disconnect is tried again, at first and at last.
+/// The delay before a failed disconnect is tried again: the first and the longest.
 const AGAIN_MIN: Duration = Duration::from_secs(1);
 const AGAIN_MAX: Duration = Duration::from_secs(30);
 
 type Window = (AgentHandle, String, Version);
 
-/// What is under way.
+/// The transitions and grace windows in progress.
 pub(crate) struct Transport {
-    /// One transition of an agent at a time.
+    /// One transition per agent at a time.
     transitions: Cache<AgentHandle, Arc<tokio::sync::Mutex<()>>>,
-    /// Grace windows whose end is awaited here.
+    /// Grace windows that this process ends.
     windows: Mutex<HashSet<Window>>,
 }
 
@@ -54,7 +54,7 @@ impl Transport {
 }
 
 impl Sessions {
-    /// The agent has a connection again: wherever its transport had dropped it has come back (ASP-50).
+    /// Handles an agent's first connection: it returns to every session where its transport had dropped (ASP-50).
     pub(crate) async fn came_online(&self, handle: &AgentHandle) -> Result<(), Fault> {
         let transition = self.0.transport.transition(handle);
         let _one = transition.lock().await;
@@ -62,18 +62,18 @@ impl Sessions {
         self.tell(AWAY, handle, |id| {
             let back = &back;
             async move {
-                // Gone already: the disconnect may have been written before this had its turn.
+                // It may be offline again: its disconnect may have been written before this task ran.
                 if self.0.presence.is_online(handle) { self.note(&id, back).await } else { Ok(()) }
             }
         })
         .await
     }
 
-    /// The agent's last connection to this process is gone (ASP-49).
+    /// Handles the close of the agent's last connection to this process (ASP-49).
     pub(crate) async fn went_offline(&self, handle: &AgentHandle, closed: LastClosed) -> Result<(), Fault> {
         let transition = self.0.transport.transition(handle);
         let _one = transition.lock().await;
-        // Back already: its row says so, and must go on saying so.
+        // It is connected again: its row says online, and must keep saying so.
         if self.0.presence.is_online(handle) {
             return Ok(());
         }
@@ -92,7 +92,7 @@ impl Sessions {
         if offline { self.note_offline(handle).await } else { Ok(()) }
     }
 
-    /// The same, tried again for as long as the store can't take it: nothing else would notice the agent's absence.
+    /// Like [`Self::went_offline`], but retries while the store fails: nothing else would notice the agent's absence.
     pub(crate) async fn goes_offline(&self, handle: &AgentHandle, closed: LastClosed) {
         let mut pause = AGAIN_MIN;
         while let Err(fault) = self.went_offline(handle, closed).await {
@@ -105,13 +105,13 @@ impl Sessions {
         }
     }
 
-    /// The agent is offline everywhere.
+    /// Handles an agent that is offline in every process.
     async fn note_offline(&self, handle: &AgentHandle) -> Result<(), Fault> {
         let gone = NoteDisconnect(handle.clone());
         self.tell(JOINED, handle, |id| {
             let gone = &gone;
             async move {
-                // Back already, or the server goes down, which is no news (2.5 row 12).
+                // Not if the agent is back, or if the server is stopping, which is not a disconnect (2.5 row 12).
                 if self.0.presence.is_online(handle) || self.0.presence.is_closed() {
                     return Ok(());
                 }
@@ -122,7 +122,7 @@ impl Sessions {
         .await
     }
 
-    /// Starts the grace window again for everyone whose transport had dropped when the server last went down
+    /// Restarts the grace window for every agent whose transport had dropped when the server stopped
     /// (wire.md D.9).
     pub async fn resume_grace(&self) -> Result<(), Fault> {
         let mut after = None::<String>;
@@ -142,8 +142,8 @@ impl Sessions {
         }
     }
 
-    /// On a store that several processes share: agents whose process died have lost their connections, and
-    /// grace windows that a dead process kept are kept here. Called every few seconds.
+    /// On a shared store: marks the agents of dead processes as disconnected, and takes over the grace windows of those
+    /// processes. Called every few seconds.
     pub async fn adopt_orphans(&self) -> Result<(), Fault> {
         for orphan in self.0.cursors.orphans().await? {
             let handle = &orphan.handle;
@@ -154,17 +154,17 @@ impl Sessions {
             if !online {
                 self.note_offline(handle).await?;
             }
-            // Only now: what a fault has left undone is found again.
+            // Last, so that work that a fault interrupts is found again.
             self.0.cursors.adopt(&orphan).await?;
         }
         self.resume_grace().await
     }
 
-    /// Keeps the time of the grace window that the agent's present disconnect has opened, once.
+    /// Starts the timer for the grace window of the agent's present disconnect, once per window.
     async fn await_grace(&self, handle: &AgentHandle, id: &str) -> Result<(), Fault> {
         let (state, _) = self.0.streams.state(id).await?;
         if state.host().is_some() {
-            // The network whose session it is keeps the time.
+            // The host keeps the time for its own session.
             return Ok(());
         }
         let Some(since) = state.participant(handle).and_then(|participant| participant.away) else {
@@ -200,7 +200,7 @@ impl Sessions {
         self.note(id, &ExpireGrace { agent: handle.clone(), since: *since }).await
     }
 
-    /// Does something for every session behind `<handle>/` in an index, some at a time.
+    /// Runs a function for every session after `<handle>/` in an index, several at a time.
     async fn tell<F: Future<Output = Result<(), Fault>>>(
         &self,
         index: &str,

@@ -20,9 +20,9 @@ use crate::{
     wire::{self, Form},
 };
 
-/// What a session takes on the wire beside its topic and its participants, at most.
+/// Upper bound for the JSON size of a session without its topic and participants.
 const SESSION_BYTES: usize = 256;
-/// What a participant takes on the wire beside its handle, at most.
+/// Upper bound for the JSON size of a participant without its handle.
 const PARTICIPANT_BYTES: usize = 96;
 
 /// A session, as its current and former participants see it (ASP-70).
@@ -88,8 +88,8 @@ pub struct EventPage {
     pub next_cursor: Option<String>,
 }
 
-/// The view of a state, in which the viewer's own standing is the present one: by it its requests are answered. When it
-/// left is never said to be later than the end that it knows of.
+/// The view of a state. The viewer's own standing is the present one, because its requests are answered by that. Its
+/// leaving time is never shown later than the end that it knows of.
 pub(crate) fn view(
     id: SessionId,
     state: &SessionState,
@@ -117,9 +117,9 @@ pub(crate) fn view(
     })
 }
 
-/// What a session takes on the wire, at most.
+/// Upper bound for the JSON size of a session.
 pub(crate) fn bytes_of(session: &SessionView) -> usize {
-    // No byte of a text takes more than six as JSON.
+    // A byte of text takes at most six bytes as JSON.
     let topic = session.topic.as_ref().map_or(0, |topic| 6 * topic.len());
     let participants = session.participants.iter();
     let participants = participants.map(|participant| participant.handle.as_str().len() + PARTICIPANT_BYTES);
@@ -150,7 +150,7 @@ impl Sessions {
         self.shown(me, id).await?.ok_or_else(|| Refusal::not_found().into())
     }
 
-    /// What an agent is shown of a session: the fold of what it may read of it.
+    /// The session as an agent may see it: the fold of the events that it may read.
     async fn shown(&self, me: &AgentHandle, id: SessionId) -> Result<Option<SessionView>, Fault> {
         let (state, _) = self.0.streams.fresh(id.as_str()).await?;
         let Some(mine) = state.participant(me) else { return Ok(None) };
@@ -158,7 +158,8 @@ impl Sessions {
         Ok(view(id, &seen, me, mine))
     }
 
-    /// The state of a session as an agent may know it: where its reading ended, it stays as it was.
+    /// The state of a session as an agent may see it: after its stay, only the single events that it may read change
+    /// it.
     pub(crate) async fn seen(
         &self,
         me: &AgentHandle,
@@ -178,7 +179,7 @@ impl Sessions {
         Ok(Arc::new(seen))
     }
 
-    /// The sessions of an agent, newest first, behind `before`.
+    /// The sessions of an agent older than `before`, newest first.
     pub(crate) async fn list(
         &self,
         me: &AgentHandle,
@@ -247,7 +248,7 @@ impl Sessions {
         Ok(EventPage { events, next_cursor: more.then(|| sequence(cursor).to_string()) })
     }
 
-    /// The wire form of a stored event; an invitation that carries the first message has it read along.
+    /// The wire form of a stored event. For an invitation that carries the first message, that message is read too.
     pub(crate) async fn write(
         &self,
         id: &SessionId,

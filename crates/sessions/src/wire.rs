@@ -1,5 +1,5 @@
-//! Events on the wire (wire.md D.4): the published envelope, the seed's flat members, or both at once. Each form is
-//! written once for every reader. Pure, but for the transport's types.
+//! Events on the wire (wire.md D.4): the published envelope, the older flat members, or both at once. Each form is
+//! encoded once for all readers. Pure, except for the transport's types.
 
 use std::{fmt::Write as _, sync::OnceLock};
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::event::{LeftReason, MessageSent, SessionEvent, sequence};
 
-/// Which form a reader wants, `?events=`.
+/// The form of events that a reader wants, `?events=`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Form {
     /// Envelope and flat members at once.
@@ -23,7 +23,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// The value of `?events=`; `None` when it is none of the two.
+    /// Parses the value of `?events=`; `None` for an unknown value.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         match text {
@@ -34,17 +34,17 @@ impl Form {
     }
 }
 
-/// The forms of one event, each made when it is first wanted.
+/// The encoded forms of one event, each produced on first use.
 #[derive(Debug, Default)]
 pub struct EncodedEvent([OnceLock<Utf8Bytes>; 3]);
 
 impl EncodedEvent {
-    /// The text in this form, if somebody has written it.
+    /// The text in this form, if it was encoded before.
     pub(crate) fn get(&self, form: Form) -> Option<Utf8Bytes> {
         self.0[form as usize].get().cloned()
     }
 
-    /// Keeps the text in this form; the first one stays.
+    /// Stores the text in this form; an earlier text stays.
     pub(crate) fn set(&self, form: Form, text: String) -> Utf8Bytes {
         self.0[form as usize].get_or_init(|| Utf8Bytes::from(text)).clone()
     }
@@ -80,7 +80,7 @@ pub(crate) fn write(
     Ok(out)
 }
 
-/// A message, which is most of all that is ever written: put together from its parts in one piece.
+/// A message, the most frequent event: concatenated from its parts with one allocation.
 fn sent(session: &SessionId, stored: &StoredEvent, event: &MessageSent, form: Form) -> Result<String, Fault> {
     let (id, session, sender) = (&*event.id, session.as_str(), event.sender.as_str());
     let (sequence, at) = (&*sequence(stored.version).to_string(), &*stored.at.0.to_string());
@@ -99,7 +99,7 @@ fn sent(session: &SessionId, stored: &StoredEvent, event: &MessageSent, form: Fo
     Ok(parts.concat())
 }
 
-/// The members of a message behind its id: what the sender sent, and what the server adds.
+/// The members of a message from its id on: the sender's, and those that the server adds.
 pub(crate) fn message(
     session: &SessionId,
     stored: &StoredEvent,
@@ -120,7 +120,7 @@ fn text(stored: &StoredEvent) -> Result<&str, Fault> {
 
 type Members<'a> = (&'static str, &'a str, String, String);
 
-/// The kind, the id, the members of the payload, and the flat members that the envelope has not.
+/// The kind, the id, the members of the payload, and the flat members that the envelope lacks.
 fn members<'a>(
     session: &SessionId,
     topic: Option<&str>,

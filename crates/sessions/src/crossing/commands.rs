@@ -1,6 +1,6 @@
-//! Commands between networks: what an agent of this network does in a session of a peer is forwarded, and what an agent of a peer
-//! does here is carried out like what anybody does.
-//! Must not know: how requests cross.
+//! Commands between networks. A command of this network's agent on a peer's session is forwarded; a command of a peer's
+//! agent on a session here is executed like any other.
+//! Must not know: how requests reach the peer.
 
 use plenary_accounts::TokenDigest;
 use plenary_engine::{ExecuteError, Executed, KeyUse};
@@ -27,9 +27,9 @@ use crate::{
     room::{CommandContext, OfAgent},
 };
 
-/// A command as a peer gets it, without session and names.
+/// A command that can be forwarded to a peer.
 pub(crate) trait ForwardedCommand {
-    /// Fills in what it says. One that begins a session goes nowhere.
+    /// Fills in the action's members. `None` for the creation of a session, which is never forwarded.
     fn fill(&self, command: &mut CrossingCommand) -> Option<()>;
 }
 
@@ -89,7 +89,7 @@ plain!(JoinSession, Join);
 plain!(LeaveSession, Leave);
 plain!(EndSession, End);
 
-/// A command that says nothing yet. What the peer is called there is filled in where it leaves.
+/// A command without content. The name of the peer at the other side is filled in when it is sent.
 fn command(peer: &OwnerName, id: &SessionId, agent: &AgentHandle, action: CrossingAction) -> CrossingCommand {
     CrossingCommand {
         you: peer.clone(),
@@ -106,7 +106,7 @@ fn command(peer: &OwnerName, id: &SessionId, agent: &AgentHandle, action: Crossi
     }
 }
 
-/// The code of a rejection between networks, and back.
+/// The codes of rejections between networks.
 const CODES: &[(&str, Rejection)] = &[
     ("not_found", Rejection::NotFound),
     ("not_joined", Rejection::NotJoined),
@@ -125,7 +125,7 @@ fn refused(code: &'static str) -> CrossingOutcome {
     CrossingOutcome { refused: Some(code.to_owned()), reply, replayed: false, sequence: 0 }
 }
 
-/// What a peer said, as if it had been decided here.
+/// A peer's outcome, as if this network had decided.
 fn told<T: DeserializeOwned>(outcome: CrossingOutcome) -> Result<Executed<T>, ExecuteError<Rejection>> {
     if let Some(code) = outcome.refused {
         if code == KEY_REUSED {
@@ -142,7 +142,7 @@ fn told<T: DeserializeOwned>(outcome: CrossingOutcome) -> Result<Executed<T>, Ex
 }
 
 impl CrossingOutcome {
-    /// The same in the names of this network.
+    /// Translates the outcome into the names of this network.
     pub fn rename(&mut self, naming: &Naming) {
         if let Some(invited) = self.reply.get_mut("invited").and_then(serde_json::Value::as_array_mut) {
             let here = |name: &serde_json::Value| naming.here(&name.as_str()?.parse().ok()?);
@@ -152,7 +152,7 @@ impl CrossingOutcome {
 }
 
 impl Sessions {
-    /// Takes a command of an agent of this network to the peer whose session it is.
+    /// Forwards a command of an agent of this network to the host of the session.
     pub(crate) async fn forward<C: OfAgent + ForwardedCommand>(
         &self,
         (id, peer): (&SessionId, &OwnerName),
@@ -191,7 +191,7 @@ impl Sessions {
         carrier.forward(peer, id, sent).await
     }
 
-    /// Asks the networks of invitees whether they take an invitation.
+    /// Asks the networks of invitees whether they take the invitations, and records the answers.
     pub(crate) async fn ask_there<C: OfAgent>(
         &self,
         context: &mut CommandContext<C>,
@@ -221,9 +221,9 @@ impl Sessions {
         Ok(())
     }
 
-    /// Says to the peer whose session it is that an agent has to leave: it is blocked by one of this network, or is one of it and
-    /// was removed or declined. Says whether it heard. Best effort: whoever should not share a session is looked for whenever the
-    /// peer is heard.
+    /// Tells the host that an agent has to leave: an agent of this network blocks it, or it is an agent of this network
+    /// that was removed or declined. Returns whether the host answered. Best effort: such agents are searched again
+    /// whenever the peer is in contact.
     pub(crate) async fn evict_there(
         &self,
         (peer, id): (&OwnerName, &SessionId),
@@ -235,7 +235,7 @@ impl Sessions {
         Ok(self.take_there(peer, id, sent).await?.is_some())
     }
 
-    /// A person of this network accepted an invitation into a session of a peer.
+    /// Forwards a person's acceptance of an invitation into a peer's session.
     pub(crate) async fn accept_there(
         &self,
         (peer, id): (&OwnerName, &SessionId),
@@ -249,7 +249,7 @@ impl Sessions {
         }
     }
 
-    /// Carries out a command of a peer's agent on a session of this network.
+    /// Executes a command of a peer's agent on a session of this network.
     ///
     /// # Errors
     /// When the store fails.
@@ -280,7 +280,7 @@ impl Sessions {
         Ok(outcome)
     }
 
-    /// The command in the names of this network; nothing where a name is not its network's to say.
+    /// Translates the command into the names of this network; `None` if the peer may not speak for one of the names.
     fn arrived(&self, naming: &Naming, sent: CrossingCommand) -> Option<PeerCommand> {
         let is_theirs = |handle: &AgentHandle| handle.of_peer().is_some_and(|(_, at)| at == naming.peer);
         let agent = naming.here(&sent.agent)?;
@@ -288,7 +288,7 @@ impl Sessions {
             Some(blocker) if sent.action == CrossingAction::Evict => Some(naming.here(blocker)?),
             Some(_) | None => None,
         };
-        // Only an eviction has one.
+        // Only an eviction has a blocker.
         let speaks = is_theirs(blocker.as_ref().unwrap_or(&agent));
         let invite = match &sent.invite {
             Some(invite) => Some(naming.all_here(invite)?),
@@ -303,7 +303,7 @@ impl Sessions {
         let draft = draft.map(|draft| Draft { origin, ..draft });
         let names_files = draft.as_ref().is_some_and(|draft| !draft.files.is_empty());
         (speaks && fits && !names_files).then_some(PeerCommand {
-            // Whoever is spoken for has no token here: the accord is looked at in its place.
+            // Foreign agents have no token here: the accord is checked instead.
             caller: Caller { handle: agent, token: TokenDigest::of("") },
             action: sent.action,
             invite,
@@ -314,7 +314,8 @@ impl Sessions {
         })
     }
 
-    /// Whether the one that a peer speaks for is its guest in a session: an agent here with such a name from before is not.
+    /// Whether the agent that a peer speaks for is its guest in the session, not a local agent that already had such a
+    /// name.
     async fn is_guest(
         &self,
         blocker: Option<&AgentHandle>,
@@ -380,7 +381,7 @@ impl Sessions {
     }
 }
 
-/// A command of a peer in the names of this network.
+/// A peer's command in the names of this network.
 struct PeerCommand {
     caller: Caller,
     action: CrossingAction,

@@ -1,6 +1,6 @@
-//! The copy of a session of another network: which events of the host go into it. Each goes in once, behind the one before, under
-//! its number there; what cannot follow on the session as it stands is refused whole. Pure.
-//! Must not know: how events come here.
+//! The copy of a peer's session: decides which events of the host are added. Each event is added once, in order, under
+//! its number at the host. Events that are impossible in the session's present state are refused as a whole. Pure.
+//! Must not know: how events arrive.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,56 +19,56 @@ use crate::{
     state::{Participant, Phase, SessionState, Standing},
 };
 
-/// Events of a peer's session that go into its copy.
+/// Events of a peer's session, to be added to its copy.
 #[derive(Debug, Clone)]
 pub struct CopyEvents {
     /// The peer.
     pub peer: OwnerName,
-    /// Where the first of them stands.
+    /// The version of the first event.
     pub first: Version,
     /// The events, in the names of this network.
     pub events: Vec<SessionEvent>,
 }
 
-/// What is known here of those that the events name.
+/// The facts about the agents that the events name.
 #[derive(Debug, Clone, Default)]
 pub struct CopyFacts {
     /// Whether the accord holds.
     pub holds: bool,
-    /// The agents of this network that take part in it.
+    /// The agents of this network that the accord admits.
     pub admitting: BTreeMap<AgentHandle, Admission>,
 }
 
 /// An agent of this network that may be invited.
 #[derive(Debug, Clone, Default)]
 pub struct Admission {
-    /// Those among the inviters that it admits.
+    /// The inviters that it admits.
     pub from: BTreeSet<AgentHandle>,
-    /// Whether a person of its owner accepts first.
+    /// Whether a person of its owner must accept first.
     pub holds: bool,
 }
 
-/// How far a copy is.
+/// The progress of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopyReceipt {
     /// The version of its last event.
     pub version: Version,
 }
 
-/// Why events do not go into a copy.
+/// The reason why events are not added to a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyRefusal {
     /// The accord does not hold.
     Ended,
-    /// What has that id here is no copy of a session of this peer, or is complete for ever.
+    /// The id belongs to something other than a copy of a session of this peer, or the copy is closed.
     Taken,
-    /// Events before them are missing.
+    /// Earlier events are missing.
     Gap,
-    /// They are not what can happen in a session.
+    /// The events are impossible in a session.
     Impossible(&'static str),
 }
 
-/// Decides what of the events is new, and takes it.
+/// Decides which of the events are new, and adds them.
 pub fn copy(
     state: &SessionState,
     at: Version,
@@ -98,7 +98,7 @@ pub fn copy(
     Ok(Decision::new(events, CopyReceipt { version }))
 }
 
-/// The event as it goes into the copy, if it can follow on the session.
+/// The event as it is added to the copy, if it is possible in the session's present state.
 fn admitted(
     state: &SessionState,
     mut event: SessionEvent,
@@ -139,9 +139,9 @@ fn admitted(
             is(is_active && stands(&moved.agent, Standing::Joined), "a connection of nobody who is joined")?;
             is(moved.agent.is_elsewhere(), "a connection of an agent of this network")?;
         }
-        // Whoever was not invited here leaves there.
+        // The host also reports the leaving of agents that were never invited here.
         SessionEvent::AgentLeft(left) => {
-            // That an accord ended is known here, and ends the copy.
+            // This network knows itself that an accord has ended, and closes the copy.
             let is_end = left.reason == LeftReason::AccordRevoked && !left.agent.is_elsewhere();
             is(!is_end, "the end of an accord that holds")?;
             let fits = state.participants.len() < PARTICIPANTS_MAX;
@@ -149,12 +149,12 @@ fn admitted(
         }
         SessionEvent::SessionEnded(ended) => {
             is(is_active, "a second end")?;
-            // Nobody is joined here who did not join here.
+            // Only agents that joined in the copy are joined.
             ended.joined.retain(|handle| stands(handle, Standing::Joined));
             ended.joined.sort();
         }
         SessionEvent::SessionReopened(reopened) => {
-            // As in a session of this network: only who was joined reopens it.
+            // As for a session of this network: only an agent that was joined at the end may reopen it.
             let may = state.participant(&reopened.by).is_some_and(|part| part.may_reopen && !part.forced);
             is(!is_active && may, "a reopening by nobody who was joined")?;
             reopened.returning.retain(|handle| state.participant(handle).is_some());
@@ -164,12 +164,12 @@ fn admitted(
     Ok(event)
 }
 
-/// Whether it may be the id of an event: it becomes part of JSON.
+/// Whether a text is a valid event id: it becomes part of JSON.
 fn is_id(id: &str) -> bool {
     id.len() == 26 && format!("msg_{id}").parse::<MessageId>().is_ok()
 }
 
-/// An event of a peer in the names of this network; `None` if it is not what it should be.
+/// A peer's event in the names of this network; `None` if it is invalid.
 #[must_use]
 pub fn arrived(event: CrossingEvent, naming: &Naming) -> Option<SessionEvent> {
     let here = |handle: &AgentHandle| naming.here(handle);
@@ -231,7 +231,7 @@ pub fn arrived(event: CrossingEvent, naming: &Naming) -> Option<SessionEvent> {
     id_of(&read).is_some_and(is_id).then_some(read)
 }
 
-/// A message of a peer as a draft, checked like one of this network.
+/// A peer's message as a draft, with the same checks as a local one.
 pub(crate) fn message_of(text: &str) -> Option<crate::command::Draft> {
     plenary_kernel::json::check(text.as_bytes()).ok()?;
     let fields = Fields::read(text.as_bytes()).ok()?;

@@ -1,6 +1,6 @@
-//! What the home of a participant keeps of a session of another network: whether its agents take an invitation, the copy of the
-//! session, and who may not share it any more.
-//! Must not know: how events come here.
+//! The home's part in a peer's session: whether its agents take an invitation, the copy of the session, and which
+//! agents may no longer share the session.
+//! Must not know: how events arrive.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,12 @@ use crate::{
     state::{Participant, SessionState, Standing},
 };
 
-/// Why events did not go into a copy.
+/// Why events were not added to a copy.
 #[derive(Debug)]
 pub enum NotKept {
-    /// The peer says what cannot be, or has no accord any more.
+    /// The events are invalid, or the accord no longer holds.
     Refused(CopyRefusal),
-    /// They may be kept later.
+    /// A fault; a retry may succeed.
     Fault(Fault),
 }
 
@@ -36,7 +36,7 @@ impl From<Fault> for NotKept {
     }
 }
 
-/// Events for a copy, with what has to be known of those that they name.
+/// Events for a copy, with the data needed to load their facts.
 struct CopyContext<'a> {
     sessions: &'a Sessions,
     command: CopyEvents,
@@ -91,7 +91,7 @@ impl Command<SessionRoom> for CopyContext<'_> {
 }
 
 impl Sessions {
-    /// Whether an agent of this network takes an invitation of somebody in a session of a peer.
+    /// Whether an agent of this network takes an invitation by `by` into a session of a peer.
     async fn admits(
         &self,
         invitee: &KnownAgent,
@@ -99,7 +99,7 @@ impl Sessions {
         conditions: &mut Vec<Condition>,
     ) -> Result<bool, Fault> {
         if by.is_elsewhere() {
-            // An owner here with such a name from before speaks for itself alone.
+            // A local owner that already has such a name is not an agent of the peer.
             let namesake = self.accounts().owner(&by.owner_name()).await?;
             return Ok(!namesake.state.exists() && admits_elsewhere(invitee, by));
         }
@@ -108,8 +108,8 @@ impl Sessions {
         Ok(may_contact(&by, invitee))
     }
 
-    /// Which agents of this network take an invitation into a session of a peer, and how. Whoever does not, and whoever is not
-    /// there, is left out.
+    /// The agents of this network that take an invitation into a peer's session, each with its consent. Agents that
+    /// decline or do not exist are left out.
     ///
     /// # Errors
     /// When the store fails.
@@ -123,7 +123,7 @@ impl Sessions {
         let (state, _) = self.0.streams.fresh(id.as_str()).await?;
         let is_copy = state.host() == Some(peer) && !state.closed;
         let is_open = is_copy || state.created.is_none() && self.may_begin(peer, id).await?;
-        // An agent of this network invites where it is joined, not where a peer says so.
+        // An agent of this network may invite only if it is joined here, whatever the peer claims.
         let is_joined = state.participant(by).is_some_and(|part| part.standing == Standing::Joined);
         let is_open = is_open && (by.is_elsewhere() || is_joined);
         let Some(carrier) = self.0.crossings.carrier().filter(|_| is_open) else { return Ok(taken) };
@@ -141,15 +141,16 @@ impl Sessions {
         Ok(taken)
     }
 
-    /// Whether a copy of a session may begin: its id is not from the future, which would put it before all of this network's own,
-    /// and there are not too many.
+    /// Whether a copy of a session may begin: its id is not too far in the future, where it would sort before all local
+    /// sessions, and the peer has fewer copies than the maximum.
     async fn may_begin(&self, peer: &OwnerName, id: &SessionId) -> Result<bool, Fault> {
         let now = self.0.streams.clock().now();
         let is_timely = id.minted_at().is_some_and(|at| at.0 <= now.0.saturating_add(ID_AHEAD_MS_MAX));
         Ok(is_timely && self.is_within(COPIES, peer, id, COPIES_PER_PEER_MAX).await?)
     }
 
-    /// How many events the copy of a peer's session has; `None` where there can be no copy. One begins where it `may_begin`.
+    /// The number of events in the copy of a peer's session; `None` if there can be no copy. With `may_begin` a new
+    /// copy counts.
     ///
     /// # Errors
     /// When the store fails.
@@ -167,7 +168,7 @@ impl Sessions {
         })
     }
 
-    /// Takes events of a peer's session into its copy, each once.
+    /// Adds events of a peer's session to its copy, each once.
     ///
     /// # Errors
     /// [`NotKept`].
@@ -182,8 +183,8 @@ impl Sessions {
         }
     }
 
-    /// Asks the peer whose session it is to make those leave who may not share it any more: whom an agent of this network blocks,
-    /// and agents of this network that are gone.
+    /// Asks the host to make agents leave that may no longer share the session: agents that an agent of this network
+    /// blocks, and agents of this network that no longer exist.
     ///
     /// # Errors
     /// When the store fails.
@@ -208,7 +209,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// The copies of a peer's sessions, a page of them.
+    /// A page of the copies of a peer's sessions.
     ///
     /// # Errors
     /// When the store fails.
@@ -229,7 +230,7 @@ impl Sessions {
         Ok(rows.iter().filter_map(|row| row.key[prefix.len()..].parse().ok()).collect())
     }
 
-    /// Ends everything that the accord with a peer carried; done again, it does what is left to do.
+    /// Ends everything that the accord with a peer allowed. Can be repeated after a fault.
     ///
     /// # Errors
     /// When the store fails.

@@ -1,5 +1,6 @@
-//! Sessions with agents of other networks. A session is decided in the network that it began in, its host. The network of
-//! another participant, its home, keeps a copy under the same id and numbers, and forwards what its agents do.
+//! Sessions with agents of other networks. The network in which a session began, its host, decides about it. The
+//! network of another participant, its home, keeps a copy under the same id and numbers, and forwards the commands of
+//! its agents.
 //! Must not know: how networks are linked, or what was granted.
 
 mod commands;
@@ -27,53 +28,54 @@ pub(crate) use commands::ForwardedCommand;
 pub use keeping::NotKept;
 pub use serving::CrossingNews;
 
-/// Most copies of sessions of one peer; past it no agent here takes another invitation of it.
+/// Most copies of one peer's sessions; beyond it no agent here takes another invitation of that peer.
 pub const COPIES_PER_PEER_MAX: usize = 10_000;
-/// Most sessions of this network in which agents of one peer take or took part; past it none of them takes an invitation.
+/// Most sessions of this network with agents of one peer; beyond it none of them takes an invitation.
 pub const SESSIONS_PER_PEER_MAX: usize = 10_000;
-/// Most events of one answer to a peer; past it the peer asks again.
+/// Most events of one answer to a peer; the peer asks again for the rest.
 pub const CROSSING_EVENTS_MAX: usize = 256;
-/// Bytes of events of one answer to a peer; past it the answer ends, and an event that is larger stands alone.
+/// Bytes of events of one answer to a peer; beyond it the answer ends. A larger event is sent alone.
 pub const CROSSING_BYTES_MAX: usize = 512 << 10;
-/// Largest message that is forwarded to a peer, in bytes; past it 413 `body_too_large`.
+/// Largest message that is forwarded to a peer, in bytes; beyond it 413 `body_too_large`.
 pub const FORWARDED_BYTES_MAX: usize = 192 << 10;
-/// How far ahead of this network's clock the id of a peer's session may be, in milliseconds; past it there is no copy.
+/// How far ahead of this network's clock the id of a peer's session may be, in milliseconds; beyond it there is no
+/// copy.
 pub const ID_AHEAD_MS_MAX: u64 = 10 * 60 * 1_000;
 
-/// What the network of an invitee says to an invitation.
+/// An invitee's network takes the invitation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Consent {
     /// Whether a person of the invitee's owner has to accept it first.
     pub held: bool,
 }
 
-/// What is known of agents of other networks that a command touches.
+/// The data about agents of other networks that a command touches.
 #[derive(Debug, Clone, Default)]
 pub struct Crossing {
-    /// Of a caller of a peer: whether the accord holds.
+    /// Whether the accord holds, for a caller of a peer.
     pub caller: Option<bool>,
-    /// Those among the named that are of a peer whose accord holds.
+    /// The named agents of peers whose accord holds.
     pub elsewhere: BTreeSet<AgentHandle>,
-    /// Those among the named agents of this network whose owners take no part in the accord with the network of the caller.
+    /// The named agents of this network whose owners take no part in the accord with the caller's network.
     pub apart: BTreeSet<AgentHandle>,
-    /// What their networks said, as far as they were asked.
+    /// The answers of their networks, as far as they were asked.
     pub consents: BTreeMap<AgentHandle, Option<Consent>>,
 }
 
 impl Crossing {
-    /// Whether an agent is of a peer.
+    /// Whether an agent belongs to a peer.
     #[must_use]
     pub fn is_elsewhere(&self, handle: &AgentHandle) -> bool {
         self.elsewhere.contains(handle)
     }
 
-    /// Whether its network was not asked yet.
+    /// Whether the agent belongs to a peer that was not asked yet.
     #[must_use]
     pub fn is_unasked(&self, handle: &AgentHandle) -> bool {
         self.is_elsewhere(handle) && !self.consents.contains_key(handle)
     }
 
-    /// What its network said to the invitation; nothing if no.
+    /// The consent of the agent's network to the invitation; `None` if it declined.
     #[must_use]
     pub fn consent_of(&self, handle: &AgentHandle) -> Option<Consent> {
         self.consents.get(handle).copied().flatten()
@@ -85,35 +87,35 @@ impl Crossing {
 pub struct Offer<'a> {
     /// The session.
     pub session: &'a SessionId,
-    /// Who invites.
+    /// The inviter.
     pub by: &'a AgentHandle,
-    /// Who is invited.
+    /// The invitees.
     pub invitees: &'a [AgentHandle],
 }
 
-/// What the carrier answers with.
+/// The result of a carrier's operation.
 pub type Carrying<'a, T> = Pin<Box<dyn Future<Output = Result<T, Fault>> + Send + 'a>>;
 
-/// Takes sessions to peers.
+/// Connects sessions to peers.
 pub trait SessionCarrier: Send + Sync {
-    /// What an append is held to as long as the accord with a peer holds; nothing where none does.
+    /// A condition that holds as long as the accord with a peer holds; `None` without an accord.
     fn standing<'a>(&'a self, peer: &'a OwnerName) -> Carrying<'a, Option<Condition>>;
     /// Whether an owner of this network takes part in the accord with a peer.
     fn takes_part<'a>(&'a self, peer: &'a OwnerName, owner: &'a OwnerName) -> Carrying<'a, bool>;
-    /// Asks a peer which of its agents take an invitation; those that do, with what it says.
+    /// Asks a peer which of its agents take an invitation; returns those that do, each with its consent.
     fn offer<'a>(
         &'a self,
         peer: &'a OwnerName,
         offer: Offer<'a>,
     ) -> Carrying<'a, BTreeMap<AgentHandle, Consent>>;
-    /// Takes a command to the peer whose session it is, and what it made into the copy; nothing where the peer did not answer.
+    /// Forwards a command to the host and adds the resulting events to the copy; `None` if the peer did not answer.
     fn forward<'a>(
         &'a self,
         peer: &'a OwnerName,
         session: &'a SessionId,
         command: CrossingCommand,
     ) -> Carrying<'a, Option<CrossingOutcome>>;
-    /// What became of a message for agents of a peer, as far as it says.
+    /// The states of a message for a peer's agents, as far as the peer reports them.
     fn states<'a>(
         &'a self,
         peer: &'a OwnerName,
@@ -122,7 +124,7 @@ pub trait SessionCarrier: Send + Sync {
     ) -> Carrying<'a, BTreeMap<AgentHandle, String>>;
 }
 
-/// Knows what became of messages for agents of this network.
+/// Knows the states of messages for agents of this network.
 pub trait MessageStates: Send + Sync {
     /// The state of a message for an agent that may read it, as the wire says it.
     fn state_of<'a>(
@@ -133,11 +135,11 @@ pub trait MessageStates: Send + Sync {
     ) -> Carrying<'a, Option<String>>;
 }
 
-/// What the room keeps for other networks.
+/// The data of the room about other networks.
 pub(crate) struct Crossings {
     carrier: OnceLock<Arc<dyn SessionCarrier>>,
     states: OnceLock<Arc<dyn MessageStates>>,
-    /// Marked when a session with agents of other networks has grown.
+    /// Notified when a session with agents of other networks has grown.
     grown: watch::Sender<()>,
 }
 
@@ -152,24 +154,24 @@ impl Crossings {
         self.carrier.get()
     }
 
-    /// A session with agents of other networks has grown.
+    /// Notifies the carrier that a session with agents of other networks has grown.
     pub(crate) fn grew(&self) {
         self.grown.send_replace(());
     }
 }
 
 impl Sessions {
-    /// Says who takes sessions to other networks. The first call counts; until then there is nobody elsewhere.
+    /// Sets the carrier. The first call counts; without a carrier there are no other networks.
     pub fn set_carrier(&self, carrier: Arc<dyn SessionCarrier>) {
         let _first = self.0.crossings.carrier.set(carrier);
     }
 
-    /// Says who knows what became of messages. The first call counts.
+    /// Sets the source of message states. The first call counts.
     pub fn set_states(&self, states: Arc<dyn MessageStates>) {
         let _first = self.0.crossings.states.set(states);
     }
 
-    /// What became of a message for agents of other networks, as far as these say.
+    /// The states of a message for agents of other networks, as far as these networks report them.
     ///
     /// # Errors
     /// When the store fails.
@@ -192,7 +194,7 @@ impl Sessions {
         Ok(known)
     }
 
-    /// What became of a message for agents of this network, asked by a peer that has the message.
+    /// The states of a message for agents of this network, for a peer that has the message.
     ///
     /// # Errors
     /// When the store fails.
@@ -220,7 +222,7 @@ impl Sessions {
         Ok(known)
     }
 
-    /// Marked whenever a session with agents of other networks has grown.
+    /// Changes whenever a session with agents of other networks has grown.
     #[must_use]
     pub fn crossing_grown(&self) -> watch::Receiver<()> {
         self.0.crossings.grown.subscribe()

@@ -1,30 +1,30 @@
-//! Names between two networks. Each says names as they are at itself, and what it calls the other one: an agent `@nick.cc` there is
-//! `@nick-at-PEER.cc` here, and an agent `@ida-at-US.bot` there is `@ida.bot` here. Pure.
-//! Must not know: who has these names.
+//! Translates names between two networks. Each network sends its own names and its name for the other one: an agent
+//! `@nick.cc` there is `@nick-at-PEER.cc` here, and an agent `@ida-at-US.bot` there is `@ida.bot` here. Pure.
+//! Must not know: which agents exist.
 
 use plenary_kernel::{AgentHandle, OwnerName};
 
-/// How two networks call each other.
+/// The names that two networks have for each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Naming {
-    /// What the other network is called here.
+    /// The other network's name here.
     pub peer: OwnerName,
-    /// What this network is called there.
+    /// This network's name there.
     pub us: OwnerName,
 }
 
 impl Naming {
-    /// What an agent is called here that is called so there; nothing where there is no such name.
+    /// The local name of an agent, from its name at the peer; `None` if it has none.
     #[must_use]
     pub fn here(&self, there: &AgentHandle) -> Option<AgentHandle> {
         match there.of_peer() {
-            // Who is of a third network has no name here as one of ours.
+            // An agent of a third network has no local name.
             Some((own, at)) if at == self.us => Some(own).filter(|own| !own.is_elsewhere()),
             _ => there.elsewhere(&self.peer),
         }
     }
 
-    /// All of them, or nothing.
+    /// The local names of all agents; `None` if one is missing.
     #[must_use]
     pub fn all_here(&self, there: &[AgentHandle]) -> Option<Vec<AgentHandle>> {
         there.iter().map(|handle| self.here(handle)).collect()

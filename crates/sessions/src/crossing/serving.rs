@@ -1,6 +1,6 @@
-//! What the host gives the network of a participant: which of its sessions have news, and their events, up to where its agents
-//! may know of them.
-//! Must not know: who asks, but for the name of the peer.
+//! What the host sends to a participant's network: which sessions have news, and their events up to the version that
+//! its agents may see.
+//! Must not know: the asking peer, except its name.
 
 use plenary_engine::Room as _;
 use plenary_kernel::{OwnerName, Position, SessionId, Version, limits::READ_ROWS_MAX};
@@ -18,20 +18,20 @@ use crate::{
     state::{Participant, SessionState},
 };
 
-/// Events that are read at a time.
+/// Events per read from the log.
 const READ_AT_ONCE: usize = 64;
 
 /// The sessions with events that a peer may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CrossingNews {
-    /// Everything up to here was looked at.
+    /// The position up to which the log was read.
     pub at: Position,
     /// The sessions.
     pub sessions: Vec<SessionId>,
 }
 
-/// Up to which version a peer may have the events of a session: all as long as an agent of it is joined or invited, otherwise
-/// up to where the last of them left. `None` if none of its agents ever took part.
+/// The version up to which a peer may have the events of a session: all while one of its agents is joined or invited,
+/// otherwise up to the last leaving of its agents. `None` if none of its agents ever took part.
 pub(super) fn horizon(state: &SessionState, peer: &OwnerName, head: Version) -> Option<Version> {
     let of_peer = state
         .participants
@@ -46,13 +46,13 @@ pub(super) fn horizon(state: &SessionState, peer: &OwnerName, head: Version) -> 
 }
 
 impl Sessions {
-    /// The sessions of a peer's agents with events past a position.
+    /// The sessions of a peer's agents with events after a position.
     ///
     /// # Errors
     /// When the store fails.
     pub async fn crossing_news(&self, peer: &OwnerName, after: Position) -> Result<CrossingNews, Fault> {
         let head = self.log().head().await?;
-        // A position that is not there yet is of a store that was lost: everything is looked at again.
+        // A position beyond the head comes from a store that was lost: everything is read again.
         let after = if after > head { Position(0) } else { after };
         let (prefix, mut last, mut looked) = (format!("{peer}/"), None::<String>, 0);
         let mut found = CrossingNews { at: head, sessions: Vec::new() };
@@ -85,7 +85,7 @@ impl Sessions {
         self.is_within(BY_PEER, peer, id, SESSIONS_PER_PEER_MAX).await
     }
 
-    /// Whether an index has fewer sessions of a peer than it may, or this one among them.
+    /// Whether an index has fewer than `max` sessions of a peer, or already contains this one.
     pub(super) async fn is_within(
         &self,
         index: &str,
@@ -107,7 +107,7 @@ impl Sessions {
         Ok(false)
     }
 
-    /// Events of a session behind a version, for a peer; `None` if none of its agents takes or took part.
+    /// Events of a session after a version, for a peer; `None` if none of its agents takes or took part.
     ///
     /// # Errors
     /// When the store fails.
@@ -141,7 +141,7 @@ impl Sessions {
     }
 }
 
-/// An event as another network gets it: what this network alone knows stays here.
+/// An event as another network gets it, without members that are internal to this network.
 fn leaving(stored: &StoredEvent) -> Result<CrossingEvent, Fault> {
     Ok(match SessionEvent::decode(stored)? {
         SessionEvent::SessionCreated(event) => {

@@ -1,6 +1,5 @@
-//! What networks say to each other of sessions. Names are those of the network that says them, and `you` is what it calls the
-//! other. Pure.
-//! Must not know: who may know what.
+//! Session messages between networks. A sender uses its own names; `you` is its name for the receiver. Pure.
+//! Must not know: who may read which event.
 
 use plenary_kernel::{AgentHandle, OwnerName, SessionId};
 use schemars::JsonSchema;
