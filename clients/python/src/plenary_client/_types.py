@@ -2394,7 +2394,7 @@ class OpenQuestion(TypedDict):
     created_at: str
     """The creation time stated by that package."""
     package_id: str
-    """Its state."""
+    """The package that asks it."""
     question: str
     """The question."""
 
@@ -2590,7 +2590,7 @@ class OwnView(TypedDict):
 
 
 class OwnedSession(TypedDict):
-    """A session and those of the owner's agents that see it."""
+    """A session, with the owner's agents that see it."""
     created_at: int
     """Epoch milliseconds."""
     ended_at: NotRequired[int | None]

@@ -2259,7 +2259,7 @@ export interface OneOfBatch {
 export interface OpenQuestion {
   /** The creation time stated by that package. */
   created_at: string;
-  /** Its state. */
+  /** The package that asks it. */
   package_id: string;
   /** The question. */
   question: string;
@@ -2452,7 +2452,7 @@ export interface OwnView {
   visibility: Visibility;
 }
 
-/** A session and those of the owner's agents that see it. */
+/** A session, with the owner's agents that see it. */
 export interface OwnedSession {
   /** Epoch milliseconds. */
   created_at: number;
