@@ -1,5 +1,5 @@
 //! Events on the wire (wire.md D.4): the published envelope, the older flat members, or both at once. Each form is
-//! encoded once for all readers. Pure, except for the transport's types.
+//! encoded once for all readers. Pure, but for the transport's types.
 
 use std::{fmt::Write as _, sync::OnceLock};
 
