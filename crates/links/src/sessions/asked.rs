@@ -14,6 +14,7 @@ use plenary_sessions::crossing::{
 };
 use tokio::time::{Instant, sleep, sleep_until};
 
+use super::offers;
 use crate::{
     Links,
     limits::{NEWS_APART, NEWS_WAIT_MS_MAX, STATES_ASKED_MAX},
@@ -50,7 +51,8 @@ impl Links {
         if taken.is_empty() {
             return Ok(consents);
         }
-        self.note_offer(&call.peer, &sent.session_id).await?;
+        offers::note(self.log(), &call.peer, &sent.session_id).await?;
+        self.0.expecting.send_replace(());
         for (invitee, consent) in taken {
             if consent.held {
                 consents.held.push(invitee.clone());

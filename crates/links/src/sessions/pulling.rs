@@ -16,13 +16,14 @@ use plenary_sessions::crossing::{
     naming::Naming,
     wire::{CrossingAsk, CrossingEvents, CrossingNewsAsk, CrossingNewsPage},
 };
+use serde_json::value::RawValue;
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::LinkedPeer;
+use super::{LinkedPeer, offers};
 use crate::{
     Links,
     limits::{
@@ -125,7 +126,7 @@ impl Links {
                 self.0.sessions.part_with(name).await?;
             }
             pulling.held.insert(name.clone(), peer.accord.clone());
-            if pulling.under_way.contains(&peer.accord) || !self.has_copies(name).await? {
+            if pulling.under_way.contains(&peer.accord) || !offers::are_there(self.log(), name).await? {
                 continue;
             }
             pulling.under_way.insert(peer.accord.clone());
@@ -234,7 +235,7 @@ impl Links {
         until: Option<Version>,
     ) -> Result<(), NotPulled> {
         let limits = AnswerLimits { bytes: EVENTS_ANSWER_BYTES_MAX, within: ANSWER_WITHIN };
-        let may_begin = self.has_offer(&linked.peer, id).await?;
+        let may_begin = offers::has(self.log(), &linked.peer, id).await?;
         loop {
             let copied = self.0.sessions.copied(&linked.peer, id, may_begin).await?;
             let at = copied.ok_or_else(|| NotPulled::Never("its id is taken, or it is over".into()))?;
@@ -243,15 +244,15 @@ impl Links {
             }
             self.wait_for_share(linked).await;
             let ask = CrossingAsk { session_id: id.clone(), after: at.0 };
-            let page: CrossingEvents = self.ask_linked(linked, "events", &ask, limits).await?;
+            let answer: Box<RawValue> = self.ask_linked(linked, "events", &ask, limits).await?;
+            let unreadable = || NotPulled::Never("an event is not what it should be".into());
+            let page: CrossingEvents = serde_json::from_str(answer.get()).map_err(|_| unreadable())?;
             if page.events.is_empty() {
                 return Ok(());
             }
-            let bytes = serde_json::to_vec(&page).map_or(0, |text| text.len());
-            self.0.copied_bytes.add(&linked.accord, bytes, self.now());
+            self.0.copied_bytes.add(&linked.accord, answer.get().len(), self.now());
             let more = page.more;
             let naming = Naming { peer: linked.peer.clone(), us: page.you };
-            let unreadable = || NotPulled::Never("an event is not what it should be".into());
             if !naming.us.may_name_peer() {
                 return Err(unreadable());
             }
