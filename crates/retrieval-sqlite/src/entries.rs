@@ -1,5 +1,4 @@
-//! The entries of documents in the file: blocks of bytes, so that a project of any size is read in one query.
-//! An entry has
+//! The entries of documents in the file, in blocks of bytes, so that one query reads a project of any size. An entry has
 //! thirteen bytes: creation time, number of words, whether it is a draft; little-endian.
 //! Must not know: who reads them.
 

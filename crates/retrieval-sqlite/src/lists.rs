@@ -25,26 +25,7 @@ impl List {
         self.count += 1;
     }
 
-    /// Adds the documents of a later list, whose numbers are higher. What is damaged is left out.
-    pub(crate) fn append(&mut self, later: &Self) {
-        let mut rest = &later.bytes[..];
-        let (mut nr, mut start, mut end) = (0_u32, 0, 0);
-        while let (Some(distance), Some(_)) = (number(&mut rest), number(&mut rest)) {
-            nr = nr.wrapping_add(distance);
-            self.count += 1;
-            if end == 0 {
-                write(&mut self.bytes, distance.wrapping_sub(self.last));
-                start = encoded(distance);
-            }
-            end = later.bytes.len() - rest.len();
-        }
-        if end > 0 {
-            self.bytes.extend_from_slice(&later.bytes[start..end]);
-            self.last = nr;
-        }
-    }
-
-    /// Each number, and how often the word counts there. What is damaged ends early.
+    /// Calls `take` with each number and the count of the word. A damaged list ends early.
     pub(crate) fn each(&self, mut take: impl FnMut(u32, u32)) {
         let (mut rest, mut nr) = (&self.bytes[..], 0_u32);
         while !rest.is_empty() {
@@ -61,12 +42,6 @@ fn write(bytes: &mut Vec<u8>, mut number: u32) {
         number >>= 7;
     }
     bytes.push(number.to_le_bytes()[0]);
-}
-
-/// How many bytes a number takes.
-fn encoded(number: u32) -> usize {
-    let bits = u32::BITS - number.max(1).leading_zeros();
-    usize::try_from(bits.div_ceil(7)).unwrap_or_default()
 }
 
 #[inline]
@@ -135,34 +110,6 @@ mod tests {
         assert_eq!(read(&list), wanted);
         assert_eq!(read(&List::read(5, list.bytes.clone())), wanted);
         assert_eq!(list.count, 5);
-    }
-
-    #[test]
-    fn an_appended_list_is_as_if_it_had_been_pushed() {
-        let (first, later) = ([(3, 1), (130, 2)], [(131, 700), (16_600, 1), (3_000_000, 9)]);
-        let of = |entries: &[(u32, u32)]| {
-            let mut list = List::default();
-            entries.iter().for_each(|(nr, often)| list.push(*nr, *often));
-            List::read(list.count, list.bytes)
-        };
-        let mut all = List::default();
-        all.append(&of(&first));
-        all.append(&List::default());
-        all.append(&of(&later));
-        all.push(3_000_001, 4);
-        assert_eq!(read(&all), [&first[..], &later, &[(3_000_001, 4)]].concat());
-        assert_eq!(all.count, 6);
-        let mut damaged = of(&later);
-        damaged.bytes.extend([5, 0x80]);
-        let mut all = of(&[(1, 1)]);
-        all.last = 1;
-        all.append(&damaged);
-        assert_eq!((all.count, read(&all).len()), (4, 4), "what is damaged is left out");
-        for number in [0, 1, 127, 128, 16_383, 16_384, u32::MAX] {
-            let mut bytes = Vec::new();
-            write(&mut bytes, number);
-            assert_eq!(encoded(number), bytes.len());
-        }
     }
 
     #[test]

@@ -2,9 +2,15 @@
 //! every run, so fewer runs keep it fast; each word is written once per level.
 //! Must not know: the meaning of words.
 
+use std::collections::HashMap;
+
 use rusqlite::{Result, Row, Rows, Transaction};
 
-use crate::{documents::Project, entries, lists::List, shelf::Shelf};
+use crate::{
+    entries::{self, Block},
+    lists::List,
+    shelf::Shelf,
+};
 
 /// When a level has this many runs, they are merged.
 const RUNS_OF_LEVEL_MAX: usize = 8;
@@ -52,33 +58,40 @@ pub(crate) fn merge(shelf: &Shelf) -> Result<()> {
     Ok(())
 }
 
-/// The documents of the project whose lists are merged. The file counts projects from 1.
+/// The existing documents of a project, read block by block.
 #[derive(Default)]
-struct MergedProject {
-    entries: Project,
-    /// Whether some of them are gone.
-    has_gone: bool,
+struct Living {
+    project: Option<i64>,
+    blocks: HashMap<i64, Block>,
 }
 
-impl MergedProject {
-    fn read(transaction: &Transaction<'_>, key: i64) -> Result<Self> {
-        let entries = entries::project(transaction, key)?;
-        let has_gone = entries.lengths().contains(&0);
-        Ok(Self { entries, has_gone })
+impl Living {
+    fn of(&mut self, project: i64) {
+        *self = Self { project: Some(project), blocks: HashMap::new() };
     }
 
-    /// Adds what is left of a list.
-    fn add(&self, list: &List, all: &mut List) {
-        if !self.has_gone {
-            return all.append(list);
-        }
-        let lengths = self.entries.lengths();
+    /// Appends the entries of existing documents of `list` to `all`.
+    fn left(
+        &mut self,
+        transaction: &Transaction<'_>,
+        project: i64,
+        list: &List,
+        all: &mut List,
+    ) -> Result<()> {
+        let mut failed = None;
         list.each(|nr, often| {
-            let length = usize::try_from(nr).ok().and_then(|nr| lengths.get(nr));
-            if length.is_some_and(|length| *length > 0) {
+            let (at, within) = entries::place(project, nr);
+            if failed.is_none() && !self.blocks.contains_key(&at) {
+                match Block::read(transaction, at) {
+                    Ok(block) => drop(self.blocks.insert(at, block)),
+                    Err(error) => failed = Some(error),
+                }
+            }
+            if self.blocks.get(&at).is_some_and(|block| block.get(within).is_live()) {
                 all.push(nr, often);
             }
         });
+        failed.map_or(Ok(()), Err)
     }
 }
 
@@ -126,8 +139,7 @@ fn merged(transaction: &Transaction<'_>, shelf: &Shelf, level: i64, runs: &[i64]
         heads.push(head);
     }
     let into = begin(transaction, level + 1)?;
-    let (mut ready, mut bytes) = (Vec::<(i64, String, List)>::new(), 0);
-    let mut documents = MergedProject::default();
+    let (mut ready, mut bytes, mut living) = (Vec::<(i64, String, List)>::new(), 0, Living::default());
     loop {
         let first = heads
             .iter()
@@ -147,8 +159,8 @@ fn merged(transaction: &Transaction<'_>, shelf: &Shelf, level: i64, runs: &[i64]
         if shelf.is_closing() {
             return Ok(false);
         }
-        if documents.entries.key != project {
-            documents = MergedProject::read(transaction, project)?;
+        if living.project != Some(project) {
+            living.of(project);
             let mut gone = transaction.prepare_cached("DELETE FROM held WHERE project = ? AND run = ?")?;
             for run in runs {
                 gone.execute((project, run))?;
@@ -160,7 +172,7 @@ fn merged(transaction: &Transaction<'_>, shelf: &Shelf, level: i64, runs: &[i64]
             if head.next.as_ref().is_some_and(|(of, at, _)| *of == project && *at == word)
                 && let Some((_, _, list)) = head.step()?
             {
-                documents.add(&list, &mut all);
+                living.left(transaction, project, &list, &mut all)?;
             }
         }
         if all.count > 0 {
