@@ -271,6 +271,26 @@ fn given_a_guest_when_it_is_invited_then_its_network_is_asked_first() {
 }
 
 #[test]
+fn given_a_guest_when_it_invites_then_only_agents_that_take_part_in_the_accord_are_reached() {
+    let mut trust = Trust::default();
+    trust.learn(&format!("bob lists {GUEST}"));
+    let guest = [created("@o.ann", None), invited(GUEST, "@o.ann", true), joined(GUEST)];
+    let (state, _) = fold(&guest);
+    let caller = Caller { handle: handle(GUEST), token: plenary_accounts::TokenDigest::of("") };
+    let command = InviteAgents { caller, invite: Ok(vec![handle("@o.bob")]) };
+    let decided = |apart: &[&str]| {
+        let mut people = people(&[]);
+        people.caller = people.others[&handle(GUEST)].clone();
+        people.others.insert(handle("@o.bob"), trust.known("bob"));
+        people.crossing.caller = Some(true);
+        people.crossing.apart = apart.iter().map(|name| handle(name)).collect();
+        decide::invite(&state, &command, &people, &stamp())
+    };
+    assert_eq!(decided(&[]).unwrap().reply.invited, [handle("@o.bob")]);
+    assert_eq!(decided(&["@o.bob"]).unwrap_err(), Rejection::NotFound);
+}
+
+#[test]
 fn given_a_guest_when_the_accord_ends_then_it_leaves() {
     let guest = [created("@o.ann", None), invited(GUEST, "@o.ann", true), joined(GUEST)];
     let (state, _) = fold(&guest);

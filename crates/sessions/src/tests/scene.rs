@@ -53,7 +53,7 @@ pub(super) struct Trust {
 }
 
 impl Trust {
-    fn learn(&mut self, sentence: &str) {
+    pub(super) fn learn(&mut self, sentence: &str) {
         let words: Vec<&str> = sentence.split_whitespace().collect();
         let who = words[0].to_owned();
         match words[1..] {
