@@ -134,8 +134,9 @@ pub(crate) fn read_start(
 /// The ChatRequest for a `{prompt}`, which is not a request of the protocol.
 pub(crate) fn prompted(body: &Bytes) -> Option<Bytes> {
     let members = Members::read(body).ok()?;
-    let is_typed =
-        ["type", "input", "request_keys", "args", "run_id"].iter().any(|name| members.get(name).is_some());
+    let is_typed = ["type", "input", "request_keys", "args", "run_id", "thread_id"]
+        .iter()
+        .any(|name| members.get(name).is_some());
     let prompt = members.text("prompt").ok().flatten().filter(|_| !is_typed)?;
     let debug = members.text("debug").ok().flatten();
     Some(agentic::chat_request(&prompt, debug.as_deref()))

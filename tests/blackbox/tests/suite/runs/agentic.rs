@@ -111,6 +111,13 @@ async fn a_streamed_prompt_is_text_and_other_requests_stay_as_they_are() {
     assert!(answer.header("x-run-id").is_some(), "{answer}");
     let typed = nick.post("/agent/echo/stream_request", json!({"input": "x", "prompt": "y"})).await;
     assert!(typed.text().contains("event: RunStarted"), "{typed}");
+    // A prompt begins a thread: one for a thread that exists is refused, not answered elsewhere.
+    let threaded = nick.post("/agent/echo/stream_request", json!({"prompt": "a", "thread_id": "t"})).await;
+    assert_eq!(
+        (threaded.status, &threaded.json()["code"]),
+        (422, &json!("unknown_request_type")),
+        "{threaded}"
+    );
     let neither = nick.post("/agent/echo/stream_request", json!({"prompt": 7})).await;
     assert_eq!((neither.status, &neither.json()["code"]), (422, &json!("unknown_request_type")), "{neither}");
 }
