@@ -1,5 +1,5 @@
-//! Tells peers of accords that this network revoked, at once and until they have heard: a peer that is away, or this server
-//! that is killed, does not keep an accord alive on the other side for ever.
+//! Notifies peers of revoked accords, at once and until they confirm. An unavailable peer or a crash of this server must not
+//! keep an accord alive on the other side.
 //! Must not know: how an accord is revoked.
 
 use std::{
@@ -30,7 +30,7 @@ use crate::{
 struct Attempts {
     tasks: JoinSet<(AccordId, bool)>,
     under_way: HashSet<AccordId>,
-    /// When one that failed is tried again, and after which pause.
+    /// The time of the next attempt and the pause before it, after a failed attempt.
     later: HashMap<AccordId, (Instant, Duration)>,
 }
 
@@ -51,7 +51,7 @@ impl Attempts {
 }
 
 impl Links {
-    /// Tells them until `stop`.
+    /// Notifies peers until `stop`.
     pub(crate) async fn tell_revocations(self, stop: CancellationToken) {
         let (mut attempts, mut changes) = (Attempts::default(), self.0.changed.subscribe());
         loop {
@@ -66,7 +66,7 @@ impl Links {
                 Ok(()) = changes.changed() => {}
                 Some(ended) = attempts.tasks.join_next() => match ended {
                     Ok((accord, heard)) => attempts.end(accord, heard),
-                    // A bug ends its task; whichever it was is tried again.
+                    // A bug ended a task. The failed task is unknown, so the next round may start any of them again.
                     Err(_) => attempts.under_way.clear(),
                 },
                 () = sleep_until(next) => {}
@@ -74,7 +74,7 @@ impl Links {
         }
     }
 
-    /// Begins the attempts that are due.
+    /// Starts the attempts that are due.
     async fn begin(&self, attempts: &mut Attempts) -> Result<(), Fault> {
         let peers = self.peers().await?;
         attempts.later.retain(|accord, _| peers.untold.contains_key(accord));
@@ -93,12 +93,12 @@ impl Links {
         Ok(())
     }
 
-    /// One attempt; whether the peer has heard, and that is recorded.
+    /// One attempt. True if the peer has confirmed and that is recorded.
     async fn tell(&self, network: &NetworkUrl, accord: &AccordId) -> bool {
         let path = format!("{ACCORDS_PATH}/{accord}/revoke");
         let told: Result<Value, _> = self.call(network, (Method::POST, &path), None::<&Value>).await;
         match told {
-            // Where it knows of no such accord, there is none.
+            // The peer has no such accord, so there is nothing left to revoke.
             Ok(_) | Err(CallFailure::Refused(StatusCode::NOT_FOUND)) => {}
             Err(failure) => {
                 tracing::info!(%network, ?failure, "a peer was not told of a revocation yet");

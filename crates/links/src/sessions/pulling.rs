@@ -1,6 +1,6 @@
-//! Keeps the copies of peers' sessions up: each peer with such sessions is asked for news by one task, and what is new is taken
-//! from where the copy ends. Whatever is lost on the way is asked for again.
-//! Must not know: what may happen in a session.
+//! Keeps the copies of peers' sessions up to date. One task for each peer asks it for news, and reads new events from the end
+//! of the copy. A lost response is requested again.
+//! Must not know: the rules of a session.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -33,15 +33,15 @@ use crate::{
     outgoing::{AnswerLimits, CallFailure},
 };
 
-/// How often is looked whether another process took invitations.
+/// How often the server looks for invitations that another process took.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(5);
 
 /// Why a copy is not up to date.
 #[derive(Debug)]
 pub(super) enum NotPulled {
-    /// The peer was not reached, or this network's store failed: again later.
+    /// The peer was not reached, or the store of this network failed: retry later.
     Later(String),
-    /// The peer says what cannot be, or that there is no such session for this network: not again until it has news.
+    /// The peer sent invalid events, or it has no such session for this network: do not retry until it has news.
     Never(String),
 }
 
@@ -76,14 +76,14 @@ impl From<NotKept> for NotPulled {
 struct PullTasks {
     tasks: JoinSet<AccordId>,
     under_way: HashSet<AccordId>,
-    /// Accords that are over, and what they carried ended.
+    /// Accords that are over and whose participations are ended.
     parted: HashMap<OwnerName, AccordId>,
-    /// Those that held when they were last looked at.
+    /// The active accords of the last round.
     held: HashMap<OwnerName, AccordId>,
 }
 
 impl Links {
-    /// Keeps copies up, and ends what revoked accords carried, until `stop`.
+    /// Keeps copies up to date until `stop`, and ends the participations under revoked accords.
     pub(crate) async fn keep_copies(self, stop: CancellationToken) {
         let (mut pulling, mut changes) = (PullTasks::default(), self.0.changed.subscribe());
         let mut expecting = self.0.expecting.subscribe();
@@ -101,7 +101,7 @@ impl Links {
                 Ok(()) = expecting.changed() => {}
                 Some(ended) = pulling.tasks.join_next() => match ended {
                     Ok(accord) => { pulling.under_way.remove(&accord); }
-                    // A bug ends its task; whichever it was begins again.
+                    // A bug ended a task. The failed task is unknown, so the next round may start any of them again.
                     Err(_) => pulling.under_way.clear(),
                 },
                 () = sleep(again) => {}
@@ -121,7 +121,7 @@ impl Links {
                 }
                 continue;
             }
-            // Another accord carries nothing of the one before it.
+            // A new accord does not continue the participations under the previous one.
             if pulling.held.get(name).is_some_and(|held| *held != peer.accord) {
                 self.0.sessions.part_with(name).await?;
             }
@@ -145,7 +145,7 @@ impl Links {
         Ok(())
     }
 
-    /// Follows a peer for as long as its accord holds.
+    /// Follows a peer while its accord is active.
     async fn follow(&self, linked: &LinkedPeer) {
         let (mut after, mut pause, mut due, mut was_away) = (0, PULL_PAUSE, HashSet::new(), false);
         let limits = AnswerLimits {
@@ -175,7 +175,7 @@ impl Links {
             due.extend(page.sessions.into_iter().take(COPIES_PER_PEER_MAX.saturating_sub(due.len())));
             after = page.at;
             self.pull_due(linked, &mut due).await;
-            // A session that could not be had now is tried again after a pause.
+            // A session that could not be copied is retried after a pause.
             if due.is_empty() {
                 pause = PULL_PAUSE;
                 sleep_until(begun + NEWS_APART).await;
@@ -186,7 +186,7 @@ impl Links {
         }
     }
 
-    /// Asks a peer that is back to make those leave who were blocked or removed while it was away.
+    /// After an outage of a peer, asks it to remove participants that were blocked or deleted meanwhile.
     async fn settle_all(&self, linked: &LinkedPeer) {
         let mut after = None::<String>;
         loop {
@@ -206,7 +206,7 @@ impl Links {
         }
     }
 
-    /// Brings the copies of these sessions up to date; what has to be tried again stays among them.
+    /// Updates the copies of these sessions. Sessions to retry stay in the set.
     async fn pull_due(&self, linked: &LinkedPeer, due: &mut HashSet<SessionId>) {
         for id in due.clone() {
             match self.pull(linked, &id, None).await {
@@ -227,7 +227,7 @@ impl Links {
         }
     }
 
-    /// Brings a copy up to the end of what the peer says, or up to a version.
+    /// Updates a copy to the end of the session, or to a version.
     pub(super) async fn pull(
         &self,
         linked: &LinkedPeer,
@@ -266,7 +266,7 @@ impl Links {
         }
     }
 
-    /// Waits while a peer has brought as much as it may in this minute.
+    /// Waits while a peer has reached its share of bytes per minute.
     async fn wait_for_share(&self, linked: &LinkedPeer) {
         while self.0.copied_bytes.of(&linked.accord, self.now()) >= COPIED_BYTES_PER_MINUTE_MAX {
             sleep(PULL_PAUSE).await;
@@ -274,7 +274,7 @@ impl Links {
     }
 }
 
-/// Not all at the same moment.
+/// Varies a pause by up to a quarter, so that retries do not coincide.
 fn jittered(pause: Duration) -> Duration {
     let mut byte = [0; 1];
     getrandom::fill(&mut byte).expect("the system has randomness");
