@@ -9,13 +9,13 @@ use plenary_edge::shared_answer;
 
 use crate::assets::{Asset, INDEX, asset};
 
-/// Nothing but what this server serves; no script but its files; nobody frames it. The one policy of Trusted Types gives the URL
-/// of the worker that shows notifications, and no other.
+/// Permits only resources of this server, no inline scripts, and no framing. The only Trusted Types policy creates the URL of
+/// the notification worker.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       font-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; \
                       frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types plenary-worker";
 
-/// What every file is served with.
+/// The headers of every file.
 const GUARDS: &[(&str, &str)] = &[
     ("content-security-policy", POLICY),
     ("x-content-type-options", "nosniff"),
@@ -23,12 +23,12 @@ const GUARDS: &[(&str, &str)] = &[
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
     ("x-frame-options", "DENY"),
-    // It changes with the server, and its tag tells.
+    // A file can change with each version of the server; clients revalidate it with the tag.
     ("cache-control", "no-cache"),
     ("vary", "Accept, Accept-Encoding"),
 ];
 
-/// The page, for clients that prefer HTML to JSON: browsers.
+/// The page, for clients that prefer HTML to JSON, which are browsers.
 pub(crate) fn front(headers: &HeaderMap) -> Option<Response> {
     if !prefers_html(headers) {
         return None;
@@ -45,7 +45,7 @@ fn prefers_html(headers: &HeaderMap) -> bool {
     }
 }
 
-/// A file.
+/// The response with a file.
 pub(crate) fn answer(asset: &'static Asset, headers: &HeaderMap) -> Response {
     let is_known = headers
         .get(header::IF_NONE_MATCH)
@@ -72,7 +72,7 @@ pub(crate) fn answer(asset: &'static Asset, headers: &HeaderMap) -> Response {
     answer
 }
 
-/// Whether the request takes gzip (RFC 9110, 12.5.3): it is named, and not with a weight of 0.
+/// Whether the client accepts gzip (RFC 9110, 12.5.3): it is named, with a weight above 0.
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
     let mut named = lines.flat_map(|line| line.split(',')).map(|coding| {
