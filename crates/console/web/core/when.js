@@ -1,10 +1,10 @@
-// A time as a person writes it.
+// Parses a time as a person writes it.
 // Pure.
-// Must not know: what it is for.
+// Must not know: the use of the time.
 
 const DAY_MS = 86_400_000;
 
-/** The time that somebody wrote: `14:02` is the last one that has been, `2026-11-22` a day from its beginning. @param {string} text @param {number} now */
+/** Parses a time: `14:02` is the last one, `2026-11-22` the start of that day. @param {string} text @param {number} now */
 export const timeIn = (text, now) => {
   const clockTime = /^(\d{1,2}):(\d{2})(?::(\d{2}))?$/.exec(text);
   if (clockTime) {
