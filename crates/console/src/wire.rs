@@ -297,7 +297,7 @@ pub(crate) enum AgentStanding {
     Waiting,
     /// It is connected, or has a live coding session.
     Idle,
-    /// None of these.
+    /// It is not connected, and has no live coding session.
     Gone,
 }
 

@@ -5,7 +5,7 @@ use super::{JsonFault, keys::Keys, number, text};
 use crate::limits::JSON_DEPTH_MAX;
 
 /// Checks that `bytes` are one strict JSON text: RFC 8259 in UTF-8, no duplicate member names, arrays and objects nested at
-/// most `JSON_DEPTH_MAX` deep, no NUL in text, no lone surrogates, integers within ±(2^53-1), numbers in the range of a double,
+/// most `JSON_DEPTH_MAX` deep, no NUL in text, no lone surrogates, integers within +-(2^53-1), numbers in the range of a double,
 /// and nothing after the value.
 ///
 /// The work is linear in the length. Memory is used only for the member names of open objects.

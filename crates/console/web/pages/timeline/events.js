@@ -33,7 +33,7 @@ export const position = (text) => (text && /^\d+$/.test(text) ? Number(text) : 0
  * @param {number} after
  * @param {Wanted & {limit?: number, until?: number, last?: number, hasty?: boolean}} [wanted] `hasty`: a pause ends the read
  * @returns {Promise<{events: WatchEvent[], head: number, more: boolean, at: number, seen: number}>}
- *   `at`: everything up to here is read; `more`: there may be later events; `seen`: the number of events received, matching or not
+ *   `at`: everything up to here is read; `more`: there may be later events; `seen`: the number of events received
  */
 export async function readAfter(after, { stop, only = '', fits, tell, limit = Infinity, until = Infinity, last = Infinity, hasty = false } = {}) {
   const attempt = new AbortController();

@@ -12,7 +12,7 @@ import { KEPT_MAX, position, readAfter, readBack, readHead } from './events.js';
  */
 /**
  * @typedef {{events: WatchEvent[], low: number, at: number, joined: boolean}} Held
- *   all matching events after `low` and up to `at` are present; `joined`: `at` is the end of the log, and new events are appended
+ *   all matching events after `low` and up to `at` are present; `joined`: `at` is the end of the log, new events are appended
  */
 
 const WANTED = 200;
