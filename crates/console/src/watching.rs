@@ -200,12 +200,12 @@ impl Watcher {
             Some(room) => room.change(event).await?,
             None => None,
         };
-        let text = match change {
-            Some(Change::Put(document)) => {
+        let text = match change.and_then(Change::document) {
+            Some(document) => {
                 let texts: Vec<String> = document.sections.into_iter().map(|section| section.text).collect();
                 texts.join("\n")
             }
-            Some(Change::Delete(_)) | None => texts(&told.data),
+            None => texts(&told.data),
         };
         Ok(query.coverage(&text) >= 1.0)
     }

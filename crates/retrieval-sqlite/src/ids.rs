@@ -72,8 +72,8 @@ mod tests {
     fn ids_are_read_as_they_were_written() {
         let ids = ["sessions/sess_1/9", "sessions/sess_1/10", "", "é", "è", "è"];
         let run = run(&ids);
-        for (nth, id) in ids.iter().enumerate() {
-            assert_eq!(IdRun::id(&run.bytes, nth as u32).as_deref(), Some(*id));
+        for (nth, id) in (0..).zip(ids) {
+            assert_eq!(IdRun::id(&run.bytes, nth).as_deref(), Some(id));
         }
         assert_eq!(IdRun::id(&run.bytes, 6), None);
     }
