@@ -44,8 +44,8 @@ impl Issuers {
         self.authorization.as_ref()
     }
 
-    /// A proof of each rule, for each use of a token. A session or token that began at an issuer ends when its proof is no longer
-    /// among these.
+    /// A proof of each rule, for each use of a token. A session or token that began at an issuer ends when its proof is no
+    /// longer among these.
     pub fn proofs(&self) -> impl Iterator<Item = TokenDigest> {
         let gives_access = |issuer| self.authorization.as_ref().is_some_and(|one| Arc::ptr_eq(one, issuer));
         self.all.iter().flat_map(move |issuer| issuer.proofs(gives_access(issuer)))

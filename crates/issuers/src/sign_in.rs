@@ -26,8 +26,8 @@ use crate::{
 pub struct SignInAttempt(String);
 
 impl SignInAttempt {
-    /// An attempt at the issuer of this name, from a secret of at least 128 random bits as text that only the browser keeps. Values
-    /// that one issuer sees are useless at another.
+    /// An attempt at the issuer of this name, from a secret of at least 128 random bits as text that only the browser keeps.
+    /// Values that one issuer sees are useless at another.
     #[must_use]
     pub fn of(issuer: &str, secret: &str) -> Self {
         Self(format!("{issuer}\0{secret}"))
