@@ -98,7 +98,8 @@ pub const ANSWER_KEPT_OCTETS_MAX: usize = 64 << 10;
 pub const TOKENS_PER_AGENT_MAX: usize = 128;
 /// Most of them that are given by the word of issuers; past it 503 at the token endpoint, 401 elsewhere, until one ends.
 pub const TOKENS_OF_ISSUERS_MAX: usize = 64;
-/// How long a token of an issuer is known by its first check, in milliseconds; past it its issuer's keys and the rules are asked again.
+/// How long a token of an issuer is known by its first check, in milliseconds; past it its issuer's keys and the rules are
+/// asked again.
 pub const FOREIGN_TOKEN_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 /// Most tokens of issuers that were ended and are remembered until they would have ended by themselves; past it the agent
 /// gets none by the word of issuers.

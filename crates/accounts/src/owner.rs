@@ -73,7 +73,7 @@ pub(crate) fn made_beside(owner: &OwnerName, by: &Actor) -> SideEvents {
     }
 }
 
-/// What an event changes of who has which token.
+/// The changes of the token index by an event.
 fn claims(event: &OwnerEvent) -> Vec<RowOp> {
     match event {
         OwnerEvent::OwnerRegistered(event) => event.token.as_ref().map(claim::given).into_iter().collect(),

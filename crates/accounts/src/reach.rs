@@ -57,7 +57,7 @@ impl Accounts {
     /// their handles: an open policy is for agents of this network.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn listing<'a>(
         &'a self,
         from: &'a AgentHandle,

@@ -92,8 +92,8 @@ impl Scope {
         self.everywhere.max(self.rooms.get(room).copied())
     }
 
-    /// Whether a request is within it. A scope that is held to sessions, channels and projects admits what names one of them, and of
-    /// the accounts what only reads: an inbox or a search would show the others.
+    /// Whether a request is within it. A scope that is held to sessions, channels and projects admits what names one of them,
+    /// and of the accounts what only reads: an inbox or a search would show the others.
     pub(crate) fn admits(&self, demand: &Demand<'_>) -> bool {
         if self.access(demand.room) < Some(demand.access) {
             return false;

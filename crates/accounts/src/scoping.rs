@@ -113,7 +113,7 @@ impl Accounts {
     /// The scope of a token; none where it has none and does what its bearer may. One that ended meanwhile reaches nothing.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn scope_of<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<Option<Scope>, Fault>> {
         seal(async move {
             let TokenOwner::Agent(handle) = &principal.who else { return Ok(None) };

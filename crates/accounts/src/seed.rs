@@ -62,7 +62,7 @@ pub enum SeedError {
     Rejected {
         /// The agent.
         agent: AgentHandle,
-        /// Why.
+        /// The reason.
         rejection: Rejection,
     },
     /// The store failed.

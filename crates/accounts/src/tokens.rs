@@ -81,7 +81,7 @@ impl Accounts {
     /// what goes on over many requests, each of which has a token of its own.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn lasting<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<Principal, Fault>> {
         seal(async move {
             let TokenOwner::Agent(handle) = &principal.who else { return Ok(principal.clone()) };
@@ -98,7 +98,7 @@ impl Accounts {
     /// agent's own, or `own:` with the digest of that one. None where a person acts, or this process.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn token_name<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<Option<String>, Fault>> {
         seal(async move {
             let Principal { who: TokenOwner::Agent(handle), token } = self.lasting(principal).await? else {
@@ -113,7 +113,7 @@ impl Accounts {
     /// Whether what [`Accounts::token_name`] has named opens anything still.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn opens<'a>(&'a self, handle: &'a AgentHandle, name: &'a str) -> Sealed<'a, Result<bool, Fault>> {
         seal(async move {
             let known = self.fresh_agent(handle).await?;
@@ -128,7 +128,7 @@ impl Accounts {
     /// Whether the bearer is a client that can ask for a wider scope: of a person, or of an issuer.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn can_ask_for_more<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<bool, Fault>> {
         seal(async move {
             let TokenOwner::Agent(handle) = &principal.who else { return Ok(false) };

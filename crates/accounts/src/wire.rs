@@ -60,13 +60,14 @@ pub struct NewAgent {
 /// `PATCH /_admin/agents/{handle}`: at least one member.
 #[derive(Debug, JsonSchema)]
 pub struct AgentChanges {
-    /// The gate.
+    /// The contact policy.
     pub policy: Option<Policy>,
     /// Whether the agent may configure itself.
     pub self_service: Option<bool>,
     /// Whether runs that others ask for wait until a person of its owner releases them; only the owner and the operator decide.
     pub hold_runs: Option<bool>,
-    /// Whether invitations of others to sessions wait until a person of its owner accepts them; only the owner and the operator decide.
+    /// Whether invitations of others to sessions wait until a person of its owner accepts them; only the owner and the operator
+    /// decide.
     pub hold_invitations: Option<bool>,
     /// What may disturb it.
     pub attention: Option<AttentionLevel>,
@@ -81,7 +82,7 @@ pub struct AgentChanges {
 /// `PATCH /agents/me`: at least one member.
 #[derive(Debug, JsonSchema)]
 pub struct OwnChanges {
-    /// The gate.
+    /// The contact policy.
     pub policy: Option<Policy>,
     /// What may disturb it.
     pub attention: Option<AttentionLevel>,
@@ -263,7 +264,7 @@ pub struct AgentMade {
     pub handle: AgentHandle,
     /// The token, `pla_…` unless it was chosen.
     pub token: String,
-    /// Its gate.
+    /// Its contact policy.
     pub policy: Policy,
     /// Its allowlist.
     pub allowlist: BTreeSet<AllowEntry>,
@@ -289,7 +290,7 @@ impl AgentMade {
 pub struct AgentView {
     /// The handle.
     pub handle: AgentHandle,
-    /// Its gate.
+    /// Its contact policy.
     pub policy: Policy,
     /// Its allowlist.
     pub allowlist: BTreeSet<AllowEntry>,

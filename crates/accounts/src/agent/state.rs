@@ -14,16 +14,16 @@ use super::{
 };
 use crate::{Policy, TokenDigest};
 
-/// When an agent was blocked, and which event of the blocker's stream did it.
+/// A block, with its time and its event on the blocker's stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockedSince {
     /// The time of the block.
     pub at: TimestampMs,
-    /// Its place on the blocker's stream.
+    /// Its version on the blocker's stream.
     pub version: Version,
 }
 
-/// An agent. The default is a handle that nobody has.
+/// An agent. The default is an unused handle.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentState {
     created_at: Option<TimestampMs>,
@@ -43,57 +43,57 @@ pub struct AgentState {
     kind: AgentKind,
     #[serde(default)]
     attention: Option<Attention>,
-    /// Its tokens beside its own.
+    /// Its additional tokens.
     #[serde(default)]
     issued: AgentTokens,
-    /// Tokens of issuers that were ended, by what was signed, and until when their issuers vouch for them.
+    /// Revoked tokens of issuers, by the digest of the signed text, with their expiry.
     #[serde(default)]
     refused: BTreeMap<TokenDigest, TimestampMs>,
 }
 
 impl AgentState {
-    /// Whether there is such an agent now.
+    /// Whether the agent exists now.
     #[must_use]
     pub fn is_live(&self) -> bool {
         self.created_at.is_some() && !self.deleted
     }
-    /// Whether there is or ever was one: the handle stays taken.
+    /// Whether the agent exists or existed: the handle stays reserved.
     #[must_use]
     pub fn is_taken(&self) -> bool {
         self.created_at.is_some()
     }
-    /// Whether this is a token of the agent now, its own or one of the others, or the process acts for it, or a person whose session of the console was
-    /// checked with the request.
+    /// Whether this is a token of the agent now, its own or one of the others, or the process acts for it, or a person whose
+    /// session of the console was checked with the request.
     #[must_use]
     pub fn accepts_token(&self, digest: &TokenDigest) -> bool {
         let is_checked = digest.is_inside() || digest.is_person();
         let is_own = || self.token.is_some_and(|token| token.matches(digest));
         self.is_live() && (is_checked || is_own() || self.issued.of(digest).is_some())
     }
-    /// The same at a time: a token may have ended by itself, and nobody has taken note of it yet.
+    /// The same at a time: a token may have expired without an event yet.
     #[must_use]
     pub fn accepts_token_at(&self, digest: &TokenDigest, now: TimestampMs) -> bool {
         self.accepts_token(digest) && self.issued.of(digest).is_none_or(|(_, token)| token.is_open(now))
     }
-    /// Its tokens beside its own.
+    /// Its additional tokens.
     #[must_use]
     pub fn issued(&self) -> &AgentTokens {
         &self.issued
     }
-    /// Whether this is what an issuer signed, and what was given for it was ended before its time.
+    /// Whether a token of an issuer with this digest was revoked.
     pub(crate) fn has_refused(&self, token: &TokenDigest, now: TimestampMs) -> bool {
         self.refused.get(token).is_some_and(|until| now < *until)
     }
-    /// How many such tokens there are.
+    /// The number of such tokens.
     pub(crate) fn refused(&self, now: TimestampMs) -> usize {
         self.refused.values().filter(|until| now < **until).count()
     }
-    /// Whether it blocks the other one (ASP-12).
+    /// Whether it blocks the other agent (ASP-12).
     #[must_use]
     pub fn blocks(&self, who: &AgentHandle) -> bool {
         self.blocks.contains_key(who)
     }
-    /// Since when it blocks the other one.
+    /// Its block of the other agent.
     #[must_use]
     pub fn blocks_since(&self, who: &AgentHandle) -> Option<BlockedSince> {
         self.blocks.get(who).copied()

@@ -29,7 +29,8 @@ pub struct GrantClient {
 /// The word of an issuer by which a token was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssuerWord {
-    /// The digest of what the issuer signed. One text may have many signatures, so a token that is ended is known again by this.
+    /// The digest of what the issuer signed. One text may have many signatures, so a token that is ended is known again by
+    /// this.
     pub signed: TokenDigest,
     /// Until when the issuer vouches for it.
     pub until: TimestampMs,
@@ -41,24 +42,24 @@ pub struct IssuerWord {
 /// A token, or a grant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssuedToken {
-    /// The digest of what its bearer sends; none of a grant.
+    /// The digest of the token; `None` for a grant.
     pub token: Option<TokenDigest>,
     /// The id of the token that it was made with, [`OWN`] for the agent's own; none where the owner or the operator made it.
     pub parent: Option<String>,
-    /// What it may do.
+    /// Its scope.
     pub scope: Scope,
-    /// What its maker calls it.
+    /// The name that its creator chose.
     pub name: Option<String>,
     /// When it was made.
     pub created_at: TimestampMs,
     /// When it ends by itself.
     pub expires_at: Option<TimestampMs>,
-    /// For which client, where it is a grant.
+    /// The client of a grant.
     pub client: Option<GrantClient>,
     /// The issuer by whose word it was given.
     #[serde(default)]
     pub issuer: Option<String>,
-    /// What the issuer said.
+    /// The issuer's statement.
     #[serde(default)]
     pub word: Option<IssuerWord>,
     /// What every refresh token of a grant has, by its digest; none before it is taken up.
@@ -241,7 +242,7 @@ pub struct Renewal {
     pub grant: String,
     /// The client that asks.
     pub client_id: String,
-    /// What each refresh token of the grant has.
+    /// The digest of the part that all refresh tokens of the grant share.
     pub key: TokenDigest,
     /// The new refresh token.
     pub refresh: TokenDigest,

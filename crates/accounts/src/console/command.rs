@@ -13,7 +13,7 @@ use crate::{Actor, TokenDigest};
 /// Makes a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MakeLink {
-    /// In whose name.
+    /// The authority.
     pub by: Actor,
     /// The token that it is made with: link and session end with it.
     pub through: TokenDigest,
@@ -61,7 +61,7 @@ pub struct SessionUse {
 /// Ends a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignOut {
-    /// In whose name.
+    /// The authority.
     pub by: Actor,
     /// The session.
     pub session: String,
@@ -70,7 +70,7 @@ pub struct SignOut {
 /// Adds a passkey.
 #[derive(Debug, Clone)]
 pub struct AddPasskey {
-    /// In whose name.
+    /// The authority.
     pub by: Actor,
     /// The token that the session was begun with in which it is added.
     pub through: TokenDigest,
@@ -115,7 +115,7 @@ pub struct IssuerSignIn {
 /// Removes a passkey.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovePasskey {
-    /// In whose name.
+    /// The authority.
     pub by: Actor,
     /// The passkey.
     pub passkey: String,

@@ -32,7 +32,7 @@ pub enum ConsoleEvent {
 /// See [`ConsoleEvent::LinkMade`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkMade {
-    /// Who made it.
+    /// The creator.
     pub by: Actor,
     /// The digest of the link.
     pub link: TokenDigest,

@@ -327,7 +327,7 @@ impl Accounts {
     /// append is held to.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn person_holds<'a>(
         &'a self,
         by: &'a Actor,

@@ -72,7 +72,8 @@ impl Accounts {
     /// Adds a passkey for the person of a session.
     ///
     /// # Errors
-    /// `PasskeyExists`, `TooManyPasskeys`, `SignedInAtIssuer`, `PasskeyInvalid` when the challenge was used, what the store says.
+    /// `PasskeyExists`, `TooManyPasskeys`, `SignedInAtIssuer`, `PasskeyInvalid` when the challenge was used, what the store
+    /// says.
     pub fn add_passkey<'a>(
         &'a self,
         by: &'a Principal,
@@ -104,7 +105,7 @@ impl Accounts {
     /// is, the signature says.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn passkeys_of<'a>(&'a self, credential: &'a str) -> Sealed<'a, Result<Vec<KnownPasskey>, Fault>> {
         seal(async move {
             let prefix = row(credential, "");
@@ -125,7 +126,7 @@ impl Accounts {
     /// The passkeys of an owner or the operator, the oldest first.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn passkeys<'a>(&'a self, keyring: &'a Keyring) -> Sealed<'a, Result<Vec<KnownPasskey>, Fault>> {
         seal(async move {
             let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;

@@ -56,7 +56,7 @@ pub struct ConsoleSession {
     pub cookie: TokenDigest,
     /// The token that its link was made with: it ends with it.
     pub through: TokenDigest,
-    /// What it may do.
+    /// Its scope.
     pub role: ConsoleRole,
     /// Whose it is.
     pub person: Option<AgentHandle>,

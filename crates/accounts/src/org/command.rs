@@ -12,11 +12,11 @@ use crate::Authority;
 /// Changes an organisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditOrg {
-    /// In whose name.
+    /// The authority.
     pub authority: Authority,
     /// The organisation: an owner's name.
     pub org: OwnerName,
-    /// What is to change.
+    /// The change.
     pub edit: OrgEdit,
 }
 

@@ -22,14 +22,14 @@ pub enum OrgEvent {
 /// See [`OrgEvent::OrgRegistered`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrgRegistered {
-    /// Who made it.
+    /// The creator.
     pub by: Actor,
 }
 
 /// See [`OrgEvent::MemberSet`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberSet {
-    /// Who set it.
+    /// The cause.
     pub by: Actor,
     /// The member.
     pub member: SovereignHandle,

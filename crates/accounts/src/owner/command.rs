@@ -8,7 +8,7 @@ use crate::{Authority, TokenDigest};
 /// Gives an owner a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GiveToken {
-    /// In whose name.
+    /// The authority.
     pub authority: Authority,
     /// The owner.
     pub owner: OwnerName,

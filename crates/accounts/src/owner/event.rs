@@ -18,7 +18,7 @@ pub enum OwnerEvent {
 /// See [`OwnerEvent::OwnerRegistered`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerRegistered {
-    /// Who made it.
+    /// The creator.
     pub by: Actor,
     /// The digest of its token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,9 +28,9 @@ pub struct OwnerRegistered {
 /// See [`OwnerEvent::OwnerTokenSet`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerTokenSet {
-    /// Who set it.
+    /// The cause.
     pub by: Actor,
-    /// The digest of the token that died.
+    /// The digest of the invalid token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old: Option<TokenDigest>,
     /// The digest of the new one.

@@ -92,7 +92,7 @@ pub(crate) struct NamedAgent {
     /// Its display name; absent if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// Its gate.
+    /// Its contact policy.
     policy: Policy,
 }
 
@@ -151,7 +151,7 @@ impl NewAccountAgent {
 /// `PATCH /agents/{owner}/{name}`: at least one member.
 #[derive(Debug, JsonSchema)]
 pub(crate) struct SetAccountAgent {
-    /// The gate.
+    /// The contact policy.
     pub(crate) inbound_policy: Option<Policy>,
     /// 501 for false: every agent may begin sessions.
     #[expect(dead_code, reason = "what is accepted changes nothing")]

@@ -51,7 +51,7 @@ pub struct ListingProfile {
     pub can_initiate_sessions: bool,
     /// When its settings, its profile or its lists last changed, in ms since the epoch.
     pub updated_at: u64,
-    /// Its gate.
+    /// Its contact policy.
     pub inbound_policy: Policy,
     /// Always false: inactive agents are not shown.
     pub inactive: bool,

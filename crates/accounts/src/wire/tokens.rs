@@ -24,7 +24,7 @@ pub(crate) struct TokenRequest {
     /// After how many seconds it ends; with the token that it is made with when absent.
     #[schemars(range(min = 1, max = 31_622_400))]
     pub expires_in: Option<u64>,
-    /// What its maker calls it.
+    /// The name that its creator chose.
     #[schemars(length(min = 1, max = 100))]
     pub name: Option<String>,
 }
@@ -56,10 +56,10 @@ impl TokenRequest {
 pub struct AgentTokenView {
     /// Its id.
     pub id: String,
-    /// What its maker calls it.
+    /// The name that its creator chose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it may do.
+    /// Its scope.
     pub scope: String,
     /// The id of the token that it was made with, and with which it ends; `own` for the agent's own. Absent where the owner
     /// or the operator made it.
