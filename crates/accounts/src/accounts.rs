@@ -126,7 +126,7 @@ impl Accounts {
     pub(crate) fn searches(&self) -> &OnceLock<Searches> {
         &self.0.searches
     }
-    /// The scope that each request needs, once it is set.
+    /// The scope that each operation needs, once it is set.
     pub(crate) fn described(&self) -> &OnceLock<Demands> {
         &self.0.described
     }

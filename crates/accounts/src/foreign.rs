@@ -32,7 +32,7 @@ pub struct Admission {
     pub agent: AgentHandle,
     /// What the bearer may do.
     pub scope: Scope,
-    /// The issuer, by its name in the configuration.
+    /// The configured name of the issuer.
     pub issuer: String,
     /// Of whom the issuer speaks.
     pub subject: String,

@@ -33,7 +33,7 @@ struct OperationDemand {
     is_free: bool,
 }
 
-/// What every operation asks of a scope, by method and path.
+/// The scope that each operation needs, by method and path.
 #[derive(Debug)]
 pub(crate) struct Demands(HashMap<(Method, &'static str), OperationDemand>);
 

@@ -98,12 +98,12 @@ impl AgentState {
     pub fn blocks_since(&self, who: &AgentHandle) -> Option<BlockedSince> {
         self.blocks.get(who).copied()
     }
-    /// Everyone it blocks, by handle.
+    /// The blocked agents, by handle.
     #[must_use]
     pub fn blocked(&self) -> &BTreeMap<AgentHandle, BlockedSince> {
         &self.blocks
     }
-    /// Its gate (ASP-6).
+    /// Its contact policy (ASP-6).
     #[must_use]
     pub fn policy(&self) -> Policy {
         self.policy
@@ -118,37 +118,37 @@ impl AgentState {
     pub fn configures_itself(&self) -> bool {
         self.self_service
     }
-    /// Whether runs that others ask for wait until a person of its owner releases them.
+    /// Whether a run that another owner's agent requests waits until a person of its owner releases it.
     #[must_use]
     pub fn holds_runs(&self) -> bool {
         self.hold_runs
     }
-    /// Whether it joins where others invite it only once a person of its owner accepts.
+    /// Whether an invitation by another owner's agent waits until a person of its owner accepts it.
     #[must_use]
     pub fn holds_invitations(&self) -> bool {
         self.hold_invitations
     }
-    /// What it says of itself.
+    /// Its profile.
     #[must_use]
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
-    /// Whether a person or a program acts in its name.
+    /// Its kind: a person or a program.
     #[must_use]
     pub fn kind(&self) -> AgentKind {
         self.kind
     }
-    /// The last period in which it did not let everything disturb it.
+    /// The last period with an attention level other than `open`.
     #[must_use]
     pub fn attention(&self) -> Option<Attention> {
         self.attention
     }
-    /// When it was made.
+    /// Its time of creation.
     #[must_use]
     pub fn created_at(&self) -> Option<TimestampMs> {
         self.created_at
     }
-    /// When its owner or the agent itself last changed its settings, its profile or its lists.
+    /// The time of the last change of its settings, profile or lists by its owner or itself.
     #[must_use]
     pub fn updated_at(&self) -> Option<TimestampMs> {
         self.updated_at
@@ -159,7 +159,7 @@ impl AgentState {
         self.token
     }
 
-    /// Remembers which tokens of issuers end before their time.
+    /// Records the tokens of issuers that are revoked before their expiry.
     fn refuse(&mut self, at: TimestampMs, event: &TokensEnded) {
         self.refused.retain(|_, until| at < *until);
         if event.why == WhyEnded::Expired {
@@ -168,7 +168,7 @@ impl AgentState {
         let ended = event.ended.iter().filter_map(|ended| self.issued.get(&ended.id));
         let word = |token: &IssuedToken| match token.word {
             Some(word) => Some((word.signed, word.until)),
-            // An entry that was made before words were kept is known by its own digest.
+            // An entry from before issuers' statements were stored is identified by its own digest.
             None => Some((token.token?, token.expires_at?)),
         };
         let words = ended.filter(|token| token.issuer.is_some()).filter_map(word);
@@ -222,7 +222,7 @@ impl AgentState {
                 self.issued.end(&event.ended);
             }
             AgentEvent::AgentDeleted(_) => {
-                // Whom it blocked stays blocked where its word still counts: at channels that it began.
+                // The agents that it blocked stay blocked in the channels that it began.
                 let blocks = std::mem::take(&mut self.blocks);
                 *self = Self { created_at: self.created_at, deleted: true, blocks, ..Self::default() };
             }

@@ -40,7 +40,7 @@ pub struct MemberSet {
 /// See [`OrgEvent::MemberRemoved`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberRemoved {
-    /// Who removed it.
+    /// The cause.
     pub by: Actor,
     /// The member.
     pub member: SovereignHandle,

@@ -52,7 +52,7 @@ impl OrgState {
     pub fn exists(&self) -> bool {
         self.created_at.is_some()
     }
-    /// When it was made.
+    /// Its time of creation.
     #[must_use]
     pub fn created_at(&self) -> Option<TimestampMs> {
         self.created_at

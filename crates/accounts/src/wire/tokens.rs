@@ -67,7 +67,7 @@ pub struct AgentTokenView {
     pub parent: Option<String>,
     /// When it was made, in ms since the epoch.
     pub created_at: u64,
-    /// When it ends by itself.
+    /// Its expiry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
     /// When it was last used, to the minute; absent before.
@@ -85,7 +85,7 @@ pub struct AgentTokenView {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "GrantedClient")]
 pub struct ClientView {
-    /// By which id it calls itself.
+    /// Its OAuth client id.
     pub id: String,
     /// By which name it was shown.
     pub name: String,
@@ -115,7 +115,7 @@ impl AgentTokenView {
 pub struct MadeToken {
     /// The token, `pls_…`.
     pub token: String,
-    /// What is known of it.
+    /// Its data.
     #[serde(flatten)]
     pub view: AgentTokenView,
 }
