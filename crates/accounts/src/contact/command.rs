@@ -13,9 +13,9 @@ pub struct RequestContact {
     pub authority: Authority,
     /// The request: a new one, or the unanswered one of the same two agents.
     pub id: ContactId,
-    /// Who asks.
+    /// The requesting agent.
     pub from: AgentHandle,
-    /// The agent that is asked; it may not exist.
+    /// The requested agent; it may not exist.
     pub to: AgentHandle,
     /// What it says with it.
     pub message: Option<String>,

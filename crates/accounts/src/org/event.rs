@@ -11,11 +11,11 @@ use crate::Actor;
 /// An event of an organisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OrgEvent {
-    /// The organisation came into being.
+    /// The organisation was created.
     OrgRegistered(OrgRegistered),
-    /// A member came, or its roles changed.
+    /// A member was added, or its roles changed.
     MemberSet(MemberSet),
-    /// A member is no longer one.
+    /// A member was removed.
     MemberRemoved(MemberRemoved),
 }
 
@@ -33,7 +33,7 @@ pub struct MemberSet {
     pub by: Actor,
     /// The member.
     pub member: SovereignHandle,
-    /// All its roles from now on.
+    /// All its new roles.
     pub roles: Vec<Role>,
 }
 

@@ -47,7 +47,7 @@ pub struct OrgState {
 }
 
 impl OrgState {
-    /// Whether there is such an organisation.
+    /// Whether the organisation exists.
     #[must_use]
     pub fn exists(&self) -> bool {
         self.created_at.is_some()

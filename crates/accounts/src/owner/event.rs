@@ -9,9 +9,9 @@ use crate::{Actor, TokenDigest};
 /// An event of an owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OwnerEvent {
-    /// The owner came into being; without a token when an agent or an organisation brought it along.
+    /// The owner was created; without a token if it was created with an agent or an organisation.
     OwnerRegistered(OwnerRegistered),
-    /// It got a token, and its earlier one, if any, is dead.
+    /// It got a token, and its earlier one, if any, became invalid.
     OwnerTokenSet(OwnerTokenSet),
 }
 
