@@ -2,21 +2,15 @@
 //! keep an accord alive on the other side.
 //! Must not know: how an accord is revoked.
 
-use std::{
-    collections::{HashMap, HashSet},
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
 use http::{Method, StatusCode};
 use plenary_engine::ExecuteError;
 use plenary_kernel::AccordId;
 use plenary_log::Fault;
 use serde_json::Value;
-use tokio::{
-    task::JoinSet,
-    time::{Instant, sleep_until},
-};
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::{sync::CancellationToken, task::JoinMap};
 
 use crate::{
     Links, NetworkUrl,
@@ -28,15 +22,14 @@ use crate::{
 /// The attempts of this process.
 #[derive(Default)]
 struct Attempts {
-    tasks: JoinSet<(AccordId, bool)>,
-    under_way: HashSet<AccordId>,
+    /// The result is true if the peer has confirmed.
+    tasks: JoinMap<AccordId, bool>,
     /// The time of the next attempt and the pause before it, after a failed attempt.
     later: HashMap<AccordId, (Instant, Duration)>,
 }
 
 impl Attempts {
     fn end(&mut self, accord: AccordId, heard: bool) {
-        self.under_way.remove(&accord);
         let pause =
             self.later.remove(&accord).map_or(TELL_PAUSE, |(_, pause)| (pause * 2).min(TELL_PAUSE_MAX));
         if !heard {
@@ -46,7 +39,7 @@ impl Attempts {
 
     fn may_begin(&self, accord: &AccordId) -> bool {
         let is_due = self.later.get(accord).is_none_or(|(at, _)| *at <= Instant::now());
-        is_due && !self.under_way.contains(accord)
+        is_due && !self.tasks.contains_key(accord)
     }
 }
 
@@ -64,11 +57,8 @@ impl Links {
             tokio::select! {
                 () = stop.cancelled() => return,
                 Ok(()) = changes.changed() => {}
-                Some(ended) = attempts.tasks.join_next() => match ended {
-                    Ok((accord, heard)) => attempts.end(accord, heard),
-                    // A bug ended a task. The failed task is unknown, so the next round may start any of them again.
-                    Err(_) => attempts.under_way.clear(),
-                },
+                // An attempt that a bug ended counts as failed.
+                Some((accord, heard)) = attempts.tasks.join_next() => attempts.end(accord, heard.unwrap_or(false)),
                 () = sleep_until(next) => {}
             }
         }
@@ -82,12 +72,8 @@ impl Links {
             if self.now().0 >= untold.since.0.saturating_add(TELL_FOR_MS) {
                 self.told(accord.clone(), false).await?;
             } else if attempts.may_begin(accord) {
-                attempts.under_way.insert(accord.clone());
-                let (links, network, accord) = (self.clone(), untold.network.clone(), accord.clone());
-                attempts.tasks.spawn(async move {
-                    let heard = links.tell(&network, &accord).await;
-                    (accord, heard)
-                });
+                let (links, network, told) = (self.clone(), untold.network.clone(), accord.clone());
+                attempts.tasks.spawn(accord.clone(), async move { links.tell(&network, &told).await });
             }
         }
         Ok(())

@@ -17,11 +17,8 @@ use plenary_sessions::crossing::{
     wire::{CrossingAsk, CrossingEvents, CrossingNewsAsk, CrossingNewsPage},
 };
 use serde_json::value::RawValue;
-use tokio::{
-    task::JoinSet,
-    time::{Instant, sleep, sleep_until},
-};
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::{sync::CancellationToken, task::JoinMap};
 
 use super::{LinkedPeer, offers};
 use crate::{
@@ -74,8 +71,7 @@ impl From<NotKept> for NotPulled {
 /// The tasks of this process.
 #[derive(Default)]
 struct PullTasks {
-    tasks: JoinSet<AccordId>,
-    under_way: HashSet<AccordId>,
+    tasks: JoinMap<AccordId, ()>,
     /// Accords that are over and whose participations are ended.
     parted: HashMap<OwnerName, AccordId>,
     /// The active accords of the last round.
@@ -99,11 +95,8 @@ impl Links {
                 () = stop.cancelled() => return,
                 Ok(()) = changes.changed() => {}
                 Ok(()) = expecting.changed() => {}
-                Some(ended) = pulling.tasks.join_next() => match ended {
-                    Ok(accord) => { pulling.under_way.remove(&accord); }
-                    // A bug ended a task. The failed task is unknown, so the next round may start any of them again.
-                    Err(_) => pulling.under_way.clear(),
-                },
+                // A task ends with its accord, or by a bug; the next round starts it again if the accord is active.
+                Some(_ended) = pulling.tasks.join_next() => {}
                 () = sleep(again) => {}
             }
         }
@@ -126,20 +119,18 @@ impl Links {
                 self.0.sessions.part_with(name).await?;
             }
             pulling.held.insert(name.clone(), peer.accord.clone());
-            if pulling.under_way.contains(&peer.accord) || !offers::are_there(self.log(), name).await? {
+            if pulling.tasks.contains_key(&peer.accord) || !offers::are_there(self.log(), name).await? {
                 continue;
             }
-            pulling.under_way.insert(peer.accord.clone());
             let linked =
                 LinkedPeer { peer: name.clone(), network: peer.network.clone(), accord: peer.accord.clone() };
             let links = self.clone();
-            pulling.tasks.spawn(async move {
+            pulling.tasks.spawn(peer.accord.clone(), async move {
                 let changes = links.0.changed.subscribe();
                 tokio::select! {
                     () = links.follow(&linked) => {}
                     () = links.ended(changes, &linked.accord) => {}
                 }
-                linked.accord
             });
         }
         Ok(())
