@@ -114,7 +114,6 @@ impl Client {
 }
 
 /// The URL of a client's document (draft-ietf-oauth-client-id-metadata-document): `https`, with a path, without credentials or
-
 /// fragment.
 pub(crate) fn document_url(id: &str, plain_too: bool) -> Option<Url> {
     let url = Url::parse(id).ok().filter(|_| id.len() <= CLIENT_ID_BYTES_MAX)?;

@@ -90,9 +90,7 @@ pub(super) fn sign_out(
 }
 
 /// A challenge is valid once, until its expiry. Past the limit of used ones all are refused, because none may be forgotten
-/// before its
-
-/// expiry.
+/// before its expiry.
 fn check_challenge(
     state: &ConsoleState,
     stamp: &Stamp,
