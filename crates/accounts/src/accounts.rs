@@ -38,10 +38,10 @@ use crate::{
 /// Why a command of this room was not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// A normal "no".
+    /// The command is refused.
     #[error(transparent)]
     Rejected(#[from] Rejection),
-    /// The owner may not store so much more.
+    /// The owner's quota is used up.
     #[error("the owner's quota is exceeded")]
     OverQuota(ExceededQuota),
     /// The store failed.
@@ -109,12 +109,12 @@ impl Accounts {
         }))
     }
 
-    /// Says who makes agents leave when they are blocked or deleted. The first call counts; until then evictions
-    /// wait for [`Accounts::sweep`].
+    /// Sets the handler that makes agents leave when they are blocked or deleted. Only the first call counts; until then
+    /// evictions wait for [`Accounts::sweep`].
     pub fn set_consequences(&self, consequences: Arc<dyn Consequences>) {
         let _ = self.0.consequences.set(consequences);
     }
-    /// Says who knows which agents are connected. The first call counts; until then none is.
+    /// Sets the source of connected agents. Only the first call counts; until then no agent counts as connected.
     pub fn set_presence(&self, presence: Arc<Presence>) {
         let _ = self.0.presence.set(presence);
     }
@@ -122,11 +122,11 @@ impl Accounts {
     pub(crate) fn is_online(&self, handle: &AgentHandle) -> bool {
         self.0.presence.get().is_some_and(|presence| presence.is_online(handle))
     }
-    /// The searches that are under way.
+    /// The running searches.
     pub(crate) fn searches(&self) -> &OnceLock<Searches> {
         &self.0.searches
     }
-    /// Which room each request asks, as far as it was said.
+    /// The scope that each operation needs, once it is set.
     pub(crate) fn described(&self) -> &OnceLock<Demands> {
         &self.0.described
     }
@@ -148,7 +148,7 @@ impl Accounts {
     pub(crate) fn log(&self) -> &Log {
         self.0.agents.log()
     }
-    /// What time it is.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> TimestampMs {
         self.clock().now()
@@ -180,12 +180,12 @@ impl Accounts {
     pub(crate) fn reaches(&self) -> &Reaches {
         &self.0.reaches
     }
-    /// Everything up to here was taken note of.
+    /// All events up to here were observed.
     pub(crate) fn heard(&self) -> &HighWater {
         &self.0.heard
     }
 
-    /// An agent: at least everything that this process has committed of it.
+    /// An agent, with at least everything that this process has committed.
     pub fn agent<'a>(&'a self, handle: &'a AgentHandle) -> Sealed<'a, Result<KnownAgent, Fault>> {
         seal(self.known_agent(handle))
     }
@@ -196,7 +196,7 @@ impl Accounts {
         Ok(KnownAgent { handle: handle.clone(), state, version, upon })
     }
 
-    /// The same, and whether the store had to be asked.
+    /// The same, and whether the store was read.
     pub fn look_agent_up<'a>(
         &'a self,
         handle: &'a AgentHandle,
@@ -207,8 +207,8 @@ impl Accounts {
         })
     }
 
-    /// For an agent that was known without asking the store: asks it as if it were not. Where somebody is told no
-    /// more than "not found", or the same whoever is there, an agent in memory then costs what no agent costs
+    /// Reads the store for an agent that was in memory. Where the answer must not reveal whether an agent exists, an
+    /// agent in memory then takes as long as an absent one, which prevents a timing side channel
     /// (ASP-18, ASP-19).
     pub fn imitate_load<'a>(&'a self, known: &'a KnownAgent) -> Sealed<'a, Result<(), Fault>> {
         seal(async move { self.0.agents.imitate_load(known.handle.as_str(), known.version).await })
@@ -222,7 +222,7 @@ impl Accounts {
         })
     }
 
-    /// An owner: at least everything that this process has committed of it.
+    /// An owner, with at least everything that this process has committed.
     pub fn owner<'a>(&'a self, owner: &'a OwnerName) -> Sealed<'a, Result<KnownOwner, Fault>> {
         seal(async move {
             let LookedUp { state, version, upon, .. } = self.0.owners.look_up(owner.as_str()).await?;
@@ -238,7 +238,7 @@ impl Accounts {
         })
     }
 
-    /// Everyone who blocks an agent now, each with the place of the block on the blocker's stream.
+    /// All agents that block an agent now, each with the version of the block on the blocker's stream.
     pub fn blockers<'a>(
         &'a self,
         blocked: &'a AgentHandle,
@@ -268,7 +268,7 @@ impl Accounts {
         })
     }
 
-    /// Makes an agent, and its owner when it is new.
+    /// Creates an agent, and its owner if it is new.
     pub fn register_agent(&self, command: RegisterAgent) -> Sealed<'_, Result<KnownAgent, Failure>> {
         seal(async move {
             let handle = command.handle.clone();
@@ -283,12 +283,12 @@ impl Accounts {
         })
     }
 
-    /// Changes an agent. Comes back when everything that follows from it has happened.
+    /// Changes an agent. Returns after all consequences have happened.
     pub fn edit_agent(&self, command: EditAgent) -> Sealed<'_, Result<KnownAgent, Failure>> {
         seal(async move { Ok(self.edited_agent(command).await?.0) })
     }
 
-    /// The same, and the id of the token that was issued.
+    /// The same, and the id of the issued token.
     pub(crate) async fn edited_agent(
         &self,
         command: EditAgent,
@@ -304,7 +304,7 @@ impl Accounts {
         Ok((self.agent(&handle).await?, done.reply.issued))
     }
 
-    /// Gives an owner a token, and makes the owner when it is new.
+    /// Gives an owner a token, and creates the owner if it is new.
     pub fn give_token<'a>(&'a self, command: &'a GiveToken) -> Sealed<'a, Result<(), Failure>> {
         seal(async move {
             let giving = GiveTokenWith { accounts: self, command };
@@ -313,7 +313,7 @@ impl Accounts {
         })
     }
 
-    /// Takes note of a committed event, of this process or another.
+    /// Observes a committed event of this process or another one.
     pub fn observe(&self, event: &StoredEvent) {
         match event.stream.category() {
             AgentRoom::CATEGORY => {
@@ -328,10 +328,10 @@ impl Accounts {
         }
     }
 
-    /// Whether an authority's token is still valid, with the condition that the append is held to.
+    /// Whether an authority's token is still valid, with the condition for the append.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn holds<'a>(
         &'a self,
         authority: &'a Authority,
@@ -361,8 +361,8 @@ impl Accounts {
         })
     }
 
-    /// The same for a command on an agent's stream, whose lock is held now. Of agents only the stream's own acts
-    /// there, and the decider looks at that token itself; asking here for another's state could wait for ever.
+    /// The same for a command on an agent's stream, whose lock is held now. The only agent that may act is the stream's own,
+    /// and the decider checks its token; loading another agent's state here could deadlock.
     pub(crate) async fn holds_for_agent(
         &self,
         authority: &Authority,
@@ -374,13 +374,13 @@ impl Accounts {
         }
     }
 
-    /// Whether somebody has this token.
+    /// Whether the token is in use.
     pub(crate) async fn is_taken(&self, token: &TokenDigest) -> Result<bool, Fault> {
         let rows = self.log().read_index(TOKENS, &token.hex(), None, 1, Order::Ascending).await?;
         Ok(self.operator().matches(token) || !rows.is_empty())
     }
 
-    /// Whether an owner has as many agents as it may make itself.
+    /// Whether an owner has reached its own limit of agents.
     pub(crate) async fn is_full(&self, owner: &OwnerName) -> Result<bool, Fault> {
         let prefix = format!("{owner}/");
         let rows =
@@ -388,7 +388,7 @@ impl Accounts {
         Ok(rows.len() >= AGENTS_PER_OWNER_MAX)
     }
 
-    /// The live agents and people of an owner, or of everybody, by handle.
+    /// The live agents and people of an owner, or of all owners, by handle.
     pub fn agents_of<'a>(
         &'a self,
         owner: Option<&'a OwnerName>,
@@ -414,7 +414,7 @@ impl Accounts {
         })
     }
 
-    /// Takes note of events that a command wrote beside its own stream, so that the next read sees them.
+    /// Observes events that a command wrote to other streams, so that the next read sees them.
     pub(crate) async fn catch_up<R: Room>(&self, streams: &Streams<R>, id: &str) -> Result<(), Fault> {
         let (_, version) = streams.state(id).await?;
         for event in self.log().read_stream(&R::stream(id), version, READ_ROWS_MAX).await? {

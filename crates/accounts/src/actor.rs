@@ -9,32 +9,32 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::TokenDigest;
 
-/// Whose a token is.
+/// The owner of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TokenOwner {
-    /// The operator: everything.
+    /// The operator, with all rights.
     Operator,
-    /// An owner: its own agents; never speaks as an agent.
+    /// An owner: manages its own agents, but never speaks as an agent.
     Owner(OwnerName),
-    /// An agent: speaks as itself; configures nothing but what its owner lets it.
+    /// An agent: speaks as itself, and configures only what its owner permits.
     Agent(AgentHandle),
 }
 
 /// The bearer of a valid token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// Whose the token is.
+    /// The owner of the token.
     pub who: TokenOwner,
     /// The token's digest.
     pub token: TokenDigest,
 }
 
-/// Who caused an event. Its text is `operator`, `seed`, `~owner` or `@owner.name`.
+/// The cause of an event. Its text is `operator`, `seed`, `~owner` or `@owner.name`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Actor {
     /// The operator.
     Operator,
-    /// The seed file, at start.
+    /// The seed file, when the server starts.
     Seed,
     /// An owner.
     Owner(OwnerName),
@@ -43,7 +43,7 @@ pub enum Actor {
 }
 
 impl Actor {
-    /// The owner that it acts for: itself, or whose agent it is; none for the operator and the seed file.
+    /// The owner for which it acts; `None` for the operator and the seed file.
     #[must_use]
     pub fn owner(&self) -> Option<OwnerName> {
         match self {
@@ -90,12 +90,12 @@ impl<'de> Deserialize<'de> for Actor {
     }
 }
 
-/// In whose name a command is carried out, and the token that must still be valid when it is.
+/// The actor of a command, and the token that must still be valid when the command is executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authority {
-    /// Who acts.
+    /// The actor.
     pub by: Actor,
-    /// The token; none where there is none: the seed file.
+    /// The token; `None` for the seed file.
     pub token: Option<TokenDigest>,
 }
 

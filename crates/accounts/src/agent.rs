@@ -58,12 +58,12 @@ impl Room for AgentRoom {
             AgentEvent::AgentConfigured(event) => event.by.owner(),
             AgentEvent::AgentBlocked(event) => event.by.owner(),
             AgentEvent::TokenRotated(event) => event.by.owner(),
-            // What an issuer's word is good for, the agent's owner pays.
+            // Tokens from an issuer's token count for the agent's owner.
             AgentEvent::TokenIssued(event) if event.issuer.is_some() => {
                 id.parse::<AgentHandle>().ok().map(|agent| agent.owner_name())
             }
             AgentEvent::TokenIssued(event) => event.by.owner(),
-            // A list is bounded by itself, and an accepted contact adds to it without being refused.
+            // An allowlist has its own limit, and an accepted contact is added without a check of the quota.
             AgentEvent::EntriesAllowed(_)
             | AgentEvent::EntriesDisallowed(_)
             | AgentEvent::AgentUnblocked(_)
@@ -133,7 +133,7 @@ impl Room for AgentRoom {
     }
 }
 
-/// What an event changes of who has which token.
+/// The changes of the token index by an event.
 fn claims(event: &AgentEvent) -> Vec<RowOp> {
     let all_freed = |ended: &[EndedToken]| {
         let tokens = ended.iter().filter_map(|ended| ended.token.as_ref());
@@ -159,18 +159,18 @@ fn claims(event: &AgentEvent) -> Vec<RowOp> {
     }
 }
 
-/// `@owner.name` as a key of the list: `owner/name`, so that an owner's agents stand together.
+/// The list key of `@owner.name`: `owner/name`, so that an owner's agents are adjacent.
 pub(crate) fn list_key(handle: &str) -> String {
     handle.trim_start_matches('@').replacen('.', "/", 1)
 }
 
-/// The handle of a key of the list.
+/// The handle of a list key.
 pub(crate) fn listed(key: &str) -> Result<AgentHandle, Fault> {
     let handle = format!("@{}", key.replacen('/', ".", 1));
     handle.parse().map_err(|_| Fault::Corrupt(format!("{key} in the list of agents is no handle")))
 }
 
-/// `RegisterAgent` with what it asks.
+/// `RegisterAgent` with its facts.
 pub(crate) struct RegisterWith<'a> {
     pub(crate) accounts: &'a Accounts,
     pub(crate) command: RegisterAgent,
@@ -220,7 +220,7 @@ impl Command<AgentRoom> for RegisterWith<'_> {
     }
 }
 
-/// `EditAgent` with what it asks.
+/// `EditAgent` with its facts.
 pub(crate) struct EditWith<'a> {
     pub(crate) accounts: &'a Accounts,
     pub(crate) command: EditAgent,
@@ -261,7 +261,7 @@ impl Command<AgentRoom> for EditWith<'_> {
         decide::edit(state, *facts, stamp, &self.command)
     }
 
-    /// What takes away reach is never refused.
+    /// A restriction is never refused for a quota.
     fn exceeds_quota(&self) -> bool {
         match &self.command.edit {
             AgentEdit::RotateToken(_)
@@ -283,7 +283,7 @@ impl Command<AgentRoom> for EditWith<'_> {
     }
 }
 
-/// `GrantEdit` on the agent that it is about. Of other streams it asks nothing: the secrets decide.
+/// `GrantEdit` on its agent. It needs no facts of other streams, because the secrets decide.
 pub(crate) struct GrantCommand<'a>(pub(crate) &'a GrantEdit, pub(crate) &'a AgentHandle);
 
 impl Command<AgentRoom> for GrantCommand<'_> {
@@ -306,7 +306,7 @@ impl Command<AgentRoom> for GrantCommand<'_> {
         granting::edit(state, stamp, self.1, self.0)
     }
 
-    /// A client whose grant stands goes on.
+    /// A client with a valid grant is not refused for a quota.
     fn exceeds_quota(&self) -> bool {
         true
     }

@@ -7,7 +7,7 @@ use plenary_room::{House, fault_refusal};
 use crate::Failure;
 use plenary_engine::quota_refusal;
 
-/// A refusal on its way out of a handler.
+/// The refusal that a handler returns.
 pub(crate) type AccountRefusal = plenary_room::ErrorReply<House>;
 
 impl From<Failure> for AccountRefusal {
@@ -20,19 +20,19 @@ impl From<Failure> for AccountRefusal {
     }
 }
 
-/// 401: no token came.
+/// 401: the request has no token.
 pub(crate) fn missing_authorization() -> Refusal {
     let text = "Send the header Authorization: Bearer with the agent's token.";
     Refusal::new(Class::Unauthenticated, "missing_authorization", text)
 }
 
-/// 403: a write with a cookie that no page of the console sent.
+/// 403: a write with a cookie, but not from a page of the console.
 pub(crate) fn csrf() -> Refusal {
     let text = "A write with a cookie needs the console's Origin and the session's X-Plenary-CSRF.";
     Refusal::new(Class::Forbidden, "csrf", text)
 }
 
-/// 403: a viewer's write.
+/// 403: a write by a viewer.
 pub(crate) fn read_only() -> Refusal {
     Refusal::new(
         Class::Forbidden,
@@ -41,33 +41,33 @@ pub(crate) fn read_only() -> Refusal {
     )
 }
 
-/// 403: a person may not act in the name of this agent, whether or not there is one.
+/// 403: a person may not act as this agent, whether or not it exists.
 pub(crate) fn foreign_agent() -> Refusal {
     let text = "X-ASP-Agent must name an agent or person of the session's owner.";
     Refusal::new(Class::Forbidden, "foreign_agent", text)
 }
 
-/// 403: what takes an agent's place is for the agent alone.
+/// 403: only the agent itself may do this.
 pub(crate) fn token_required() -> Refusal {
     let text =
         "A connection acts as the agent: open it with the agent's token. With a cookie, follow GET /watch.";
     Refusal::new(Class::Forbidden, "token_required", text)
 }
 
-/// 401: a token came, and it is not one that opens this.
+/// 401: the token is invalid here.
 pub(crate) fn invalid_authorization() -> Refusal {
     let text = "The token is unknown or revoked, or may not be used for this operation.";
     Refusal::new(Class::Unauthenticated, "invalid_authorization", text)
 }
 
-/// 401: a passkey that opens nothing, whatever is wrong with it.
+/// 401: the passkey is invalid, for whatever reason.
 pub(crate) fn passkey_invalid() -> Refusal {
     let text =
         "The passkey was not accepted: it is unknown or removed, or what it signed has expired or was used.";
     Refusal::new(Class::Unauthenticated, "passkey_invalid", text)
 }
 
-/// 403: the token has a scope, and this is not in it.
+/// 403: the operation is outside the token's scope.
 pub(crate) fn insufficient_scope(wanted: &str) -> Refusal {
     let text = format!("The token's scope does not admit this; it takes one with {wanted}.");
     Refusal::new(Class::Forbidden, "insufficient_scope", text)

@@ -15,7 +15,7 @@ use crate::{
     limits::{BEARERS_CACHED_MAX, TOKEN_OCTETS_MAX},
 };
 
-/// Whose tokens were, by digest. Only ever a hint.
+/// The last known owners of tokens, by digest. A hint only.
 pub(crate) struct Bearers(Cache<TokenDigest, TokenOwner>);
 
 impl Default for Bearers {
@@ -25,7 +25,7 @@ impl Default for Bearers {
 }
 
 impl Accounts {
-    /// The bearer of a token; `None` when nobody has it now. Unknown tokens are not remembered, and each costs
+    /// The bearer of a token; `None` if it is not in use now. Unknown tokens are not cached, and each costs
     /// the same: one look-up.
     pub fn authenticate<'a>(&'a self, token: &'a str) -> Sealed<'a, Result<Option<Principal>, Fault>> {
         seal(self.authenticated(token))
@@ -66,10 +66,10 @@ impl Accounts {
         })
     }
 
-    /// The same, and on a store that several processes share also by what others have committed.
+    /// The same, with everything that other processes have committed.
     pub fn is_valid_everywhere<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<bool, Fault>> {
         seal(async move {
-            // A session of the console, and a token that is lent, were asked for freshly with the request.
+            // Console sessions and lent tokens were read with the request.
             if principal.token.lender().is_some() {
                 return self.person_is_there(principal).await;
             }
@@ -80,8 +80,8 @@ impl Accounts {
         })
     }
 
-    /// The answer to a challenge, where a token that is valid now has its key. Who does not know a digest of a token learns
-    /// nothing by asking.
+    /// The answer to a challenge, if its key is that of a valid token. A caller that does not know the digest of a token learns
+    /// nothing.
     pub fn prove<'a>(&'a self, challenge: &'a Challenge) -> Sealed<'a, Result<Option<String>, Fault>> {
         seal(async move {
             if !challenge.is_well_formed() {
@@ -120,7 +120,7 @@ impl Accounts {
             Actor::Agent(agent) => TokenOwner::Agent(agent),
             Actor::Operator | Actor::Seed => return Err(corrupt()),
         };
-        // Another process may have given the token out: what is in memory may be older than the index.
+        // Another process may have issued the token, so the state in memory may be older than the index.
         if !self.accepts(&who, &digest).await? && !self.accepts_freshly(&who, &digest).await? {
             self.bearers().0.remove(&digest);
             return Ok(None);
@@ -129,7 +129,7 @@ impl Accounts {
         Ok(Some(Principal { who, token: digest }))
     }
 
-    /// Whether this is a token of the agent now, and the rules stand by which an issuer's word was good for it.
+    /// Whether this is a valid token of the agent, and the rules that it depends on still exist.
     fn admits(&self, agent: &AgentState, digest: &TokenDigest) -> bool {
         agent.accepts_token_at(digest, self.clock().now())
             && agent.issued().rules(digest).all(|rule| self.is_issuer_proof(&rule))

@@ -12,7 +12,7 @@ fn row(token: &TokenDigest) -> String {
     format!("bearer/{}", token.hex())
 }
 
-/// The token gets its bearer; the append is held to nobody having it.
+/// The token gets its bearer, on the condition that it is not in use.
 pub(crate) fn given(token: &TokenDigest) -> RowOp {
     RowOp { name: row(token), expected: Some(0), value: Some(Bytes::new()) }
 }
@@ -22,12 +22,12 @@ pub(crate) fn freed(token: &TokenDigest) -> RowOp {
     RowOp { name: row(token), expected: None, value: None }
 }
 
-/// The row `used/<hex digest>`: when a token beside an agent's own was last used.
+/// The row `used/<hex digest>`: the last use of an additional token.
 pub(crate) fn used(token: &TokenDigest) -> String {
     format!("used/{}", token.hex())
 }
 
-/// The token is dead; nobody asks any more when it was used.
+/// The token is invalid, so its last use is no longer needed.
 pub(crate) fn unused(token: &TokenDigest) -> RowOp {
     RowOp { name: used(token), expected: None, value: None }
 }

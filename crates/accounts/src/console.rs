@@ -77,12 +77,12 @@ impl Room for ConsoleRoom {
     }
 }
 
-/// What is asked of the links, sessions and passkeys of a console.
+/// A command on the links, sessions and passkeys of a console.
 pub(crate) trait ConsoleCommand: Send + Sync {
     const NAME: &'static str;
     type Reply: Serialize + DeserializeOwned + Send + Sync;
 
-    /// The token that must be valid now, if one must.
+    /// The token that must be valid, if any.
     fn through<'a>(&'a self, _state: &'a ConsoleState) -> Option<&'a TokenDigest> {
         None
     }
@@ -92,13 +92,13 @@ pub(crate) trait ConsoleCommand: Send + Sync {
         facts: KeyringFacts,
         stamp: &Stamp,
     ) -> Result<Decision<ConsoleEvent, Self::Reply>, Rejection>;
-    /// Whoever has used up its quota must be able to look why.
+    /// An owner without quota must still be able to sign in and see the reason.
     fn exceeds_quota(&self) -> bool {
         true
     }
 }
 
-/// A command with the accounts, which know whether a token is valid.
+/// A command with the accounts, which check its token.
 pub(crate) struct KeyringCommand<'a, C> {
     pub(crate) accounts: &'a Accounts,
     pub(crate) command: &'a C,

@@ -32,11 +32,11 @@ pub struct Admission {
     pub agent: AgentHandle,
     /// What the bearer may do.
     pub scope: Scope,
-    /// The issuer, by its name in the configuration.
+    /// The configured name of the issuer.
     pub issuer: String,
     /// Of whom the issuer speaks.
     pub subject: String,
-    /// What the issuer said.
+    /// The issuer's statement.
     pub word: IssuerWord,
     /// When it ends.
     pub ends: TimestampMs,
@@ -65,8 +65,8 @@ impl Accounts {
         let _first = self.foreign().set(foreign);
     }
 
-    /// Says which rules stand: what the sessions of the console and the tokens may hang on that began at issuers. The first call
-    /// counts; until then none holds.
+    /// Says which rules stand: what the sessions of the console and the tokens may hang on that began at issuers. The first
+    /// call counts; until then none holds.
     pub fn set_issuer_proofs(&self, proofs: impl Iterator<Item = TokenDigest>) {
         let _first = self.issuer_proofs().set(proofs.collect::<HashSet<_>>());
     }
@@ -79,8 +79,8 @@ impl Accounts {
     /// Gives a new token by the word of an issuer: what its bearer sends, and what is known of it.
     ///
     /// # Errors
-    /// `NotFound` where there is no such agent, `Revoked` where somebody ended what was given by the same word, `TooManyTokens`,
-    /// `NoTokens`, what the store says.
+    /// `NotFound` where there is no such agent, `Revoked` where somebody ended what was given by the same word,
+    /// `TooManyTokens`, `NoTokens`, what the store says.
     pub fn give_foreign(&self, admission: Admission) -> Sealed<'_, Result<(Token, IssuedToken), Failure>> {
         seal(async move {
             let token = Token::random(TokenKind::Scoped);

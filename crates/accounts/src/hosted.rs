@@ -24,7 +24,7 @@ pub struct HostedAgent {
 /// Why an agent's account can't be made.
 #[derive(Debug, thiserror::Error)]
 pub enum NotHosted {
-    /// A normal "no".
+    /// The command is refused.
     #[error("the account {0} cannot be created: {1}")]
     Rejected(AgentHandle, Rejection),
     /// The store failed.
@@ -33,7 +33,8 @@ pub enum NotHosted {
 }
 
 /// This process as one of the agents that it runs, or for a person of an agent's owner. Only [`Accounts::acting`] and
-/// [`Accounts::acting_for_person`] make it, and nothing that a peer sends becomes it. It counts for as long as the account is there: in each append as much as a token does.
+/// [`Accounts::acting_for_person`] make it, and nothing that a peer sends becomes it. It counts for as long as the account is
+/// there: in each append as much as a token does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostedIdentity {
     handle: AgentHandle,

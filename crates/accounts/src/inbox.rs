@@ -79,7 +79,7 @@ struct ContactAnswerNews<'a> {
 pub(crate) struct ContactAsked {
     /// The request.
     pub(crate) request: ContactId,
-    /// Who asks.
+    /// The requesting agent.
     pub(crate) from: AgentHandle,
     /// What it says, if anything.
     pub(crate) message: Option<String>,

@@ -1,16 +1,16 @@
 //! The limits of this room by name, each with its effect.
 
-/// Longest token that is looked at, in bytes; past it 401, and 400 where a token is chosen.
+/// Longest token, in bytes; a longer one gets 401, or 400 `invalid_token` where a token is chosen.
 pub const TOKEN_OCTETS_MAX: usize = 512;
-/// Shortest token that somebody chooses, in bytes; below it 400 `invalid_token`. A seed file may have shorter ones.
+/// Shortest chosen token, in bytes; below it 400 `invalid_token`. A seed file may have shorter ones.
 pub const TOKEN_OCTETS_MIN: usize = 16;
 /// Most entries of one agent's allowlist; past it 409 `allowlist_full`.
 pub const ALLOWLIST_ENTRIES_MAX: usize = 10_000;
-/// Most entries that one request names; past it 400 `invalid_allowlist_entry`.
+/// Most allowlist entries of one request; past it 400 `invalid_allowlist_entry`.
 pub const ENTRIES_PER_REQUEST_MAX: usize = 1_000;
 /// Most agents that one agent blocks; past it 409 `blocks_full`.
 pub const BLOCKS_MAX: usize = 10_000;
-/// Most agents that an owner makes by its own token; past it 409 `too_many_agents`. The operator may make more.
+/// Most agents that an owner creates with its own token; past it 409 `too_many_agents`. The operator may create more.
 pub const AGENTS_PER_OWNER_MAX: usize = 1_000;
 /// Longest display name of an agent, in characters; past it 400 `invalid_display_name`.
 pub const DISPLAY_NAME_CHARS_MAX: usize = 100;
@@ -36,89 +36,90 @@ pub const LIST_PAGE_MAX: usize = 500;
 pub const LIST_ENTRIES_MAX: usize = 20_000;
 /// Most bytes of cards in one page of agents; past it the page ends after the agent that reaches it.
 pub const LIST_CARD_BYTES_MAX: usize = 512 << 10;
-/// Rows of a page of reachable agents where none is asked for.
+/// Default rows of a page of reachable agents.
 pub const REACHABLE_DEFAULT: usize = 50;
 /// Most rows of a page of reachable agents; past it 400 `invalid_limit`.
 pub const REACHABLE_PAGE_MAX: usize = 100;
-/// Most agents that one page is looked for among; past it the page ends, and its cursor says where to go on.
+/// Most agents that one page examines; then the page ends, and its cursor continues there.
 pub const AGENTS_LOOKED_AT_MAX: usize = 1_000;
-/// Most agents that one `GET /search` looks at; past it the answer ends, and its cursor says where to go on.
+/// Most agents that one `GET /search` examines; then the answer ends, and its cursor continues there.
 pub const AGENTS_SEARCHED_MAX: usize = 10_000;
-/// Searches of one owner at once, for agents and for messages together, unless it is set; past it 429
+/// Default of concurrent searches of one owner, for agents and messages together; past it 429
 /// `too_many_searches`.
 pub const SEARCHES_PER_OWNER_MAX: usize = 4;
-/// Searches of all owners at once; past it 503.
+/// Concurrent searches of all owners; past it 503.
 pub const SEARCHES_AT_ONCE_MAX: usize = 256;
-/// Shortest text to search for, in characters; below it 400 `invalid_query`.
+/// Shortest query, in characters; below it 400 `invalid_query`.
 pub const SEARCH_CHARS_MIN: usize = 2;
-/// Longest text to search for, in characters; past it 400 `invalid_query`.
+/// Longest query, in characters; past it 400 `invalid_query`.
 pub const SEARCH_CHARS_MAX: usize = 100;
-/// Agents that a search finds where no number is asked for.
+/// Default agents of a page of a search.
 pub const FOUND_DEFAULT: usize = 20;
-/// Most agents of a page that a search finds; past it 400 `invalid_limit`.
+/// Most agents of a page of a search; past it 400 `invalid_limit`.
 pub const FOUND_PAGE_MAX: usize = 50;
-/// Most tickets of one agent that wait to be used; past it the oldest one is worthless.
+/// Most unused tickets of one agent; past it the oldest becomes invalid.
 pub const TICKETS_PER_AGENT_MAX: usize = 16;
-/// How long a ticket may be used, in seconds.
+/// Validity of a ticket, in seconds.
 pub const TICKET_SECONDS: u64 = 30;
-/// Most tokens whose bearer is remembered; past it the one that was idle longest is looked up again.
+/// Most tokens whose bearer is cached; past it the cache drops entries, which are looked up again.
 pub const BEARERS_CACHED_MAX: usize = 65_536;
-/// How long a request waits for what other processes on the store committed before it; past it 503 `unavailable`.
+/// How long a request waits for earlier commits of other processes on the store; past it 503 `unavailable`.
 pub const HEARING_WAIT: std::time::Duration = std::time::Duration::from_secs(2);
 /// Most pairs of an agent (or of all other networks) and an owner whose trust is remembered; past it the one that was idle
 /// longest is worked out again.
 pub const REACHES_CACHED_MAX: usize = 4_096;
-/// Most links to the console of one owner that wait to be used; past it the oldest one is worthless.
+/// Most unused console links of one owner; past it the oldest becomes invalid.
 pub const CONSOLE_LINKS_MAX: usize = 16;
-/// How long a link to the console may be used unless it is set, in milliseconds.
+/// Default validity of a console link, in milliseconds.
 pub const CONSOLE_LINK_MS_MAX: u64 = 5 * 60 * 1_000;
-/// Most sessions of the console of one owner; past it the one that was idle longest ends.
+/// Most console sessions of one owner; past it the one with the oldest use ends.
 pub const CONSOLE_SESSIONS_MAX: usize = 32;
-/// How long a session of the console may last unless it is set, in milliseconds.
+/// Default longest duration of a console session, in milliseconds.
 pub const CONSOLE_SESSION_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
-/// How long a session of the console may be idle unless it is set, in milliseconds.
+/// Default longest idle time of a console session, in milliseconds.
 pub const CONSOLE_IDLE_MS_MAX: u64 = 7 * 24 * 60 * 60 * 1_000;
-/// How long a session of the console lasts that began at an issuer, in milliseconds; the person signs in there again.
+/// Longest duration of a console session that began at an issuer, in milliseconds; then the person signs in there again.
 pub const ISSUER_SESSION_MS_MAX: u64 = 12 * 60 * 60 * 1_000;
 /// Most passkeys of one owner, or of the operator; past it 409 `too_many_passkeys`.
 pub const PASSKEYS_MAX: usize = 32;
 /// Longest name of a passkey, in characters; past it 400 `invalid_name`.
 pub const PASSKEY_NAME_CHARS_MAX: usize = 60;
-/// Of how many owners the passkeys with one credential id are tried.
+/// Most owners whose passkeys with one credential id are tried.
 pub const PASSKEY_KEYRINGS_MAX: usize = 8;
-/// Most challenges that passkeys of one owner use within the life of one; past it 401 `passkey_invalid`.
+/// Most challenges that passkeys of one owner use within the validity of a challenge; past it 401 `passkey_invalid`.
 pub const CHALLENGES_USED_MAX: usize = 512;
-/// Longest name of a browser that is kept of a session of the console, in characters; the rest is cut off.
+/// Longest stored `User-Agent` of a console session, in characters; the rest is cut off.
 pub const USER_AGENT_CHARS_MAX: usize = 200;
 /// Longest idempotency key, in characters.
 pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
-/// Largest answer that is kept with its idempotency key, in bytes; a larger one is made again.
+/// Largest answer that is stored with its idempotency key, in bytes; a larger one is computed again.
 pub const ANSWER_KEPT_OCTETS_MAX: usize = 64 << 10;
-/// Most tokens of one agent beside its own, grants counted; past it 409 `too_many_tokens`.
+/// Most additional tokens of one agent, including grants; past it 409 `too_many_tokens`.
 pub const TOKENS_PER_AGENT_MAX: usize = 128;
-/// Most of them that are given by the word of issuers; past it 503 at the token endpoint, 401 elsewhere, until one ends.
+/// Most of them that come from issuers' tokens; past it 503 at the token endpoint, 401 elsewhere, until one ends.
 pub const TOKENS_OF_ISSUERS_MAX: usize = 64;
-/// How long a token of an issuer is known by its first check, in milliseconds; past it its issuer's keys and the rules are asked again.
+/// How long the check of an issuer's token is cached, in milliseconds; then the issuer's keys and the rules are
+/// checked again.
 pub const FOREIGN_TOKEN_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
-/// Most tokens of issuers that were ended and are remembered until they would have ended by themselves; past it the agent
-/// gets none by the word of issuers.
+/// Most revoked tokens of issuers that are remembered until their expiry; past it the agent
+/// gets no tokens for issuers' tokens.
 pub const TOKENS_REFUSED_MAX: usize = 256;
-/// Most tokens that are made with one of them, and with those, a client's own counted; past it as past all of them.
+/// Most descendants of one additional token, including a client's own; past it 409 `too_many_tokens`.
 pub const TOKENS_BELOW_ONE_MAX: usize = 16;
-/// Longest token of an issuer that is sent in place of one of this server, in bytes; past it 401.
+/// Longest token of an issuer that is sent instead of one of this server, in bytes; past it 401.
 pub const FOREIGN_TOKEN_BYTES_MAX: usize = 8 << 10;
-/// Most tokens of one grant that are valid at a time; past it the oldest ends.
+/// Most valid tokens of one grant; past it the oldest ends.
 pub const TOKENS_PER_GRANT_MAX: usize = 3;
-/// Longest time that a token beside an agent's own may last where it ends by itself, in seconds; past it 400
+/// Longest validity of an additional token with an expiry, in seconds; past it 400
 /// `invalid_expires_in`.
 pub const TOKEN_LASTS_S_MAX: u64 = 366 * 24 * 60 * 60;
 /// Longest name of a token, in characters; past it 400 `invalid_name`.
 pub const TOKEN_NAME_CHARS_MAX: usize = 100;
 /// Longest scope, in bytes; past it 400 `invalid_scope`.
 pub const SCOPE_BYTES_MAX: usize = 4_096;
-/// Most sessions, channels and projects that a scope is held to; past it 400 `invalid_scope`.
+/// Most sessions, channels and projects in a scope; past it 400 `invalid_scope`.
 pub const SCOPE_THINGS_MAX: usize = 32;
-/// Of how many tokens it is remembered when their use was last noted; past it the use of one is noted earlier.
+/// Most tokens whose last recorded use is cached; past it a use may be recorded earlier than necessary.
 pub const USES_NOTED_MAX: usize = 16_384;
-/// How often the use of a token is noted, in milliseconds.
+/// The least time between two recorded uses of a token, in milliseconds.
 pub const USE_NOTED_EVERY_MS: u64 = 60 * 1_000;

@@ -37,26 +37,26 @@ use crate::{
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// How a room answers a request once.
+/// How the operations of a room use idempotency keys.
 #[derive(Debug, Clone, Copy)]
 pub struct AnsweredOnce {
-    /// The form of its refusals.
+    /// The form of the room's refusals.
     pub form: fn(Refusal) -> Response,
-    /// Operations, by method and path, that see to the key themselves, or whose every call counts.
+    /// Operations, by method and path, that handle the key themselves, or that take effect at every call.
     pub apart: &'static [(Method, &'static str)],
-    /// Operations whose answers have a secret, which is kept nowhere: it is made again.
+    /// Operations whose answers contain a secret: it is not stored, but derived again.
     pub secret: &'static [(Method, &'static str)],
 }
 
 #[derive(Clone)]
 struct Room(Arc<(Accounts, AnsweredOnce)>);
 
-/// The operations of a room, each of which is carried out once for an `Idempotency-Key`.
+/// Adds idempotency keys to the operations of a room.
 pub fn once(router: Router, accounts: Accounts, room: AnsweredOnce) -> Router {
     router.layer(from_fn_with_state(Room(Arc::new((accounts, room))), answered))
 }
 
-/// The refusal of a key that another request has used.
+/// The refusal of a key that was used by another request.
 pub(crate) fn key_reused() -> Refusal {
     Refusal::conflict(
         "idempotency_key_reused",
@@ -71,7 +71,7 @@ fn invalid_key() -> Refusal {
     )
 }
 
-/// An answer as it is kept.
+/// A stored answer.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct StoredAnswer {
     status: u16,
@@ -79,13 +79,13 @@ struct StoredAnswer {
     body: String,
 }
 
-/// How the key of a request is seen to.
+/// How the key of a request is handled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SeenTo {
-    /// There is none, nothing is written, or the operation does it.
+    /// Not here: the request has no key, does not write, or its operation handles the key.
     ByItself,
     Here,
-    /// Here, without its answer being kept.
+    /// Here, without storing the answer.
     WithSecret,
 }
 
@@ -110,7 +110,7 @@ async fn answered(State(Room(room)): State<Room>, request: Request, next: Next) 
     }
     let is_secret = seen_to == SeenTo::WithSecret;
     let (parts, body) = request.into_parts();
-    // Without a valid token the room says "no" in its own way.
+    // The room refuses a request without a valid token in its own form.
     let Ok(principal) = identify(&parts, accounts, Credentials::Header).await else {
         return next.run(Request::from_parts(parts, body)).await;
     };
@@ -150,13 +150,13 @@ async fn key(parts: &Parts, principal: &Principal, body: Body) -> Result<(KeyUse
     };
     let actor = Authority::from(principal.clone()).by;
     let target = parts.uri.path_and_query().map_or("/", |target| target.as_str());
-    // A target is as long as a client likes, and stands in a key of the store.
+    // The target is part of a key of the store, so its length is bounded by a digest.
     let target = hex::encode(digest(target.as_bytes()));
     let scope = format!("once/{actor}/{}/{target}", parts.method);
     Ok((KeyUse { scope, key, digest: digest(&said) }, body))
 }
 
-/// What only whoever holds the token or the cookie knows, and what is kept of it does not tell.
+/// A secret that only the holder of the token or cookie knows, and that cannot be derived from stored data.
 fn secret(parts: &Parts) -> Option<[u8; 32]> {
     let token = bearer(&parts.headers).ok().flatten().or_else(|| cookie_of(&parts.headers))?;
     Some(digest(&[b"a secret of a request\0", token.as_bytes()].concat()))
@@ -173,8 +173,8 @@ fn replayed(kept: &[u8]) -> Option<Response> {
     Some(answer)
 }
 
-/// Keeps an answer before it leaves. One that is long, or has a secret, is made again where it is asked for again: what
-/// it tells of was done once all the same.
+/// Stores an answer before it is sent. A long answer, or one with a secret, is computed again when the request is repeated:
+/// its effect still happens once.
 async fn kept(
     accounts: &Accounts,
     room: &AnsweredOnce,
@@ -193,7 +193,7 @@ async fn kept(
     };
     let outcome = match (is_secret, form(&parts.headers, parts.status, &body)) {
         (false, Some(kept)) => kept,
-        // What was asked is kept, so that another request under the key is refused.
+        // The digest of the request is stored, so that another request with the key is refused.
         (true, _) | (false, None) => Bytes::new(),
     };
     let KeyUse { scope, key, digest } = key;
@@ -210,7 +210,7 @@ async fn kept(
     }
 }
 
-/// Keeps an answer, which counts towards the owner's use; past its bound too, for what it tells of was done.
+/// Stores an answer, which counts for the owner's quota; also beyond the quota, because the effect has happened.
 async fn keep(log: &Log, claim: KeyClaim, owner: Option<OwnerName>) -> Result<Outcome, Fault> {
     let usage = Usage::of_key(&claim);
     let charge = owner.map(|owner| Charge::of(owner, usage));

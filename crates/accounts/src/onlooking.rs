@@ -97,7 +97,7 @@ fn onlooker_event(event: &StoredEvent) -> Result<Option<OnlookerEvent>, Fault> {
     }
 }
 
-/// What became of a request for contact. One side of it may not know that there is another one.
+/// The outcome of a contact request. One side may not know that the other exists.
 fn contact(id: &str, event: ContactEvent) -> Option<OnlookerEvent> {
     let (kind, knowing, from, to, message) = match event {
         ContactEvent::ContactRequested(event) => {
@@ -120,7 +120,7 @@ fn contact(id: &str, event: ContactEvent) -> Option<OnlookerEvent> {
     Some(among(kind, id, knowing, data))
 }
 
-/// What the agents and their owners may know.
+/// The part for the agents and their owners.
 fn among(kind: &str, stream: &str, agents: Vec<AgentHandle>, data: Value) -> OnlookerEvent {
     let knowing = agents.clone();
     let audience = move |onlooker: &Onlooker| knowing.iter().any(|agent| onlooker.has(agent));
@@ -128,7 +128,7 @@ fn among(kind: &str, stream: &str, agents: Vec<AgentHandle>, data: Value) -> Onl
     OnlookerEvent { kind, stream, agents, data, trace: None, audience: Box::new(audience) }
 }
 
-/// What an owner may know, and none of its agents.
+/// The part for an owner, but not for its agents.
 fn of_owner(kind: &str, owner: OwnerName, data: Value) -> OnlookerEvent {
     let stream = owner.to_string();
     let audience = move |onlooker: &Onlooker| onlooker.owner() == Some(&owner);

@@ -96,7 +96,7 @@ impl Command<OrgRoom> for EditOrgWith<'_> {
 }
 
 impl Accounts {
-    /// An organisation, with everything that any process has committed of it.
+    /// An organisation, with everything that any process has committed.
     pub fn organisation<'a>(&'a self, org: &'a OwnerName) -> Sealed<'a, Result<KnownOrg, Fault>> {
         seal(async move {
             let (state, version) = self.orgs().fresh(org.as_str()).await?;
@@ -104,7 +104,7 @@ impl Accounts {
         })
     }
 
-    /// The organisations that an owner is a member of.
+    /// The organisations with an owner among their members.
     pub fn organisations_of<'a>(
         &'a self,
         member: &'a OwnerName,
@@ -128,7 +128,7 @@ impl Accounts {
         })
     }
 
-    /// Changes an organisation; says whether it is new.
+    /// Changes an organisation. True if it is new.
     pub fn edit_org(&self, command: EditOrg) -> Sealed<'_, Result<bool, Failure>> {
         seal(async move {
             let org = command.org.clone();

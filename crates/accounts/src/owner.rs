@@ -63,7 +63,7 @@ impl Room for OwnerRoom {
     }
 }
 
-/// A new owner, in the same append as what brought it along. The append is held to the owner's absence.
+/// A new owner, in the same append as its first agent or organisation, on the condition that the owner does not exist.
 pub(crate) fn made_beside(owner: &OwnerName, by: &Actor) -> SideEvents {
     let event = OwnerEvent::OwnerRegistered(OwnerRegistered { by: by.clone(), token: None });
     SideEvents {
@@ -73,7 +73,7 @@ pub(crate) fn made_beside(owner: &OwnerName, by: &Actor) -> SideEvents {
     }
 }
 
-/// What an event changes of who has which token.
+/// The changes of the token index by an event.
 fn claims(event: &OwnerEvent) -> Vec<RowOp> {
     match event {
         OwnerEvent::OwnerRegistered(event) => event.token.as_ref().map(claim::given).into_iter().collect(),
@@ -83,7 +83,7 @@ fn claims(event: &OwnerEvent) -> Vec<RowOp> {
     }
 }
 
-/// `GiveToken` with what it asks.
+/// `GiveToken` with its facts.
 pub(crate) struct GiveTokenWith<'a> {
     pub(crate) accounts: &'a Accounts,
     pub(crate) command: &'a GiveToken,
@@ -93,7 +93,7 @@ impl Command<OwnerRoom> for GiveTokenWith<'_> {
     const NAME: &'static str = "give_token";
     type Reply = ();
     type Rejection = Rejection;
-    /// Whether somebody has the token already.
+    /// Whether the token is in use already.
     type Facts = bool;
 
     async fn facts(&self, _: &OwnerState) -> Result<Facts<bool>, Fault> {
@@ -111,7 +111,7 @@ impl Command<OwnerRoom> for GiveTokenWith<'_> {
         decide::give_token(state, *token_exists, self.command)
     }
 
-    /// A token that others know is replaced in any case.
+    /// The owner may replace a leaked token without quota.
     fn exceeds_quota(&self) -> bool {
         true
     }

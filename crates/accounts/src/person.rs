@@ -11,23 +11,23 @@ use crate::{
     TokenKind, TokenOwner, agent::command::RegisterAgent,
 };
 
-/// Who decides for an owner or on the server.
+/// The decider for an owner or the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decider {
-    /// The bearer: of the owner or the operator where a person acts.
+    /// The bearer: the owner or the operator if a person acts.
     pub principal: Principal,
     /// The person, if one is signed in to the console, or named by `X-ASP-Agent` beside the token.
     pub person: Option<AgentHandle>,
 }
 
-/// The person that an owner has by default.
+/// The handle of an owner's default person.
 #[must_use]
 pub fn person_of(owner: &OwnerName) -> AgentHandle {
     format!("@{owner}.{owner}").parse().expect("an owner's name is also an agent's")
 }
 
 impl Accounts {
-    /// Makes a person, whom the owner's own agents may contact. Nobody holds a token of it.
+    /// Creates a person, whom the owner's own agents may contact. It has no token.
     ///
     /// # Errors
     /// As for every agent.
@@ -54,10 +54,10 @@ impl Accounts {
         })
     }
 
-    /// Makes the person of an agent's own owner where it is named and never was. Those of others are there or not.
+    /// Creates the default person of an agent's owner when it is first named. Persons of other owners are not created.
     ///
     /// # Errors
-    /// What the store says.
+    /// The fault of the store.
     pub fn meet_own_person<'a>(
         &'a self,
         me: &'a AgentHandle,
@@ -104,11 +104,11 @@ impl Accounts {
         })
     }
 
-    /// The person that an owner has by default, made where it never was; `None` where there is no such owner, or the
+    /// The default person of an owner, created if necessary; `None` if the owner does not exist or the
     /// person was deleted.
     ///
     /// # Errors
-    /// What the store says.
+    /// The fault of the store.
     pub fn default_person<'a>(
         &'a self,
         owner: &'a OwnerName,
@@ -124,7 +124,7 @@ impl Accounts {
             }
             match self.make_person(Authority::seed(), handle.clone(), None).await {
                 Ok(known) => Ok(Some(known)),
-                // Somebody else was faster.
+                // Another request was faster.
                 Err(Failure::Rejected(Rejection::AgentExists)) => {
                     let known = self.fresh_agent(&handle).await?;
                     Ok(known.state.is_live().then_some(known))

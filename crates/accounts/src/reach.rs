@@ -18,14 +18,14 @@ use crate::{
     trust::{lists_anybody_elsewhere, lists_stranger, may_contact},
 };
 
-/// What was worked out, and since when nothing has changed.
+/// The cached results, and the count of changes.
 pub(crate) struct Reaches {
     changes: AtomicU64,
-    /// Of an agent, or of all agents of other networks together: a peer may invent as many as it likes.
+    /// The key: an agent, or all agents of other networks together, because a peer can invent any number of them.
     known: Cache<(Option<AgentHandle>, OwnerName), Reach>,
 }
 
-/// The changes that were counted when it was worked out, and the agents.
+/// The count of changes at the time of the computation, and the agents.
 type Reach = (u64, Arc<[AgentHandle]>);
 
 impl Default for Reaches {
@@ -35,16 +35,16 @@ impl Default for Reaches {
 }
 
 impl Reaches {
-    /// An agent has changed, or may have: whatever was worked out before is not used again.
+    /// An agent may have changed: earlier results become invalid.
     pub(crate) fn changed(&self) {
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
 }
 
 impl Accounts {
-    /// The agents of an owner that an agent may contact, in the order of their handles: at least as of everything
-    /// that this process has committed, and of what others have as soon as their events arrive; for all that they
-    /// have, wait with [`Accounts::hear_others`] before. Empty for an owner that there is not.
+    /// The agents of an owner that an agent may contact, by handle: with at least everything
+    /// that this process has committed, and the commits of other processes whose events have arrived. To include all of
+    /// those, wait with [`Accounts::hear_others`] before. Empty if the owner does not exist.
     pub fn reachable<'a>(
         &'a self,
         from: &'a AgentHandle,
@@ -53,11 +53,11 @@ impl Accounts {
         seal(async move { self.remembered(Some(from), owner).await })
     }
 
-    /// The agents of an owner whose allowlists name somebody from another network, and that do not block it, in the order of
-    /// their handles: an open policy is for agents of this network.
+    /// The agents of an owner whose allowlists name an agent of another network, and that do not block it, by
+    /// handle: an open policy covers only agents of this network.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn listing<'a>(
         &'a self,
         from: &'a AgentHandle,
@@ -74,14 +74,14 @@ impl Accounts {
         })
     }
 
-    /// The agents of an owner that an agent may contact, or that list anybody of another network.
+    /// The agents of an owner that an agent may contact, or that list an agent of another network.
     async fn remembered(
         &self,
         from: Option<&AgentHandle>,
         owner: &OwnerName,
     ) -> Result<Arc<[AgentHandle]>, Fault> {
         let key = (from.cloned(), owner.clone());
-        // First since when, then the states: a change in between makes what follows stale, and never the reverse.
+        // The count is read before the states: a change in between makes the result stale, never wrongly fresh.
         let changes = self.reaches().changes.load(Ordering::Acquire);
         if let Some((since, agents)) = self.reaches().known.get(&key)
             && since == changes
@@ -99,7 +99,7 @@ impl Accounts {
         Ok(agents)
     }
 
-    /// The agents of an owner that are so, in the order of their handles.
+    /// The agents of an owner with this property, by handle.
     async fn handles_where(
         &self,
         owner: &OwnerName,

@@ -8,37 +8,37 @@ use crate::limits::{
     PASSKEYS_MAX, TOKENS_PER_AGENT_MAX,
 };
 
-/// Why a command was not carried out.
+/// The reason why a command is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
-    /// Absent, or not for the caller.
+    /// It does not exist, or the caller may not know that it exists.
     #[error("not found")]
     NotFound,
     /// The caller's token was revoked meanwhile.
     #[error("the token was revoked")]
     Revoked,
-    /// The owner has not let the agent configure itself (ASP-3).
+    /// The agent may not configure itself (ASP-3).
     #[error("the agent may not configure itself")]
     Forbidden,
-    /// The handle is taken, or was once.
+    /// The handle is or was in use.
     #[error("the handle is taken")]
     AgentExists,
     /// The owner has its token already.
     #[error("the owner exists")]
     OwnerExists,
-    /// Names like this are for owners of other networks.
+    /// Such names are reserved for owners of other networks.
     #[error("the owner's name is for another network")]
     OwnerElsewhere,
-    /// Somebody else has this token.
+    /// The token is in use.
     #[error("the token is in use")]
     TokenExists,
-    /// The owner has as many agents as it may make itself.
+    /// The owner has reached its limit of agents.
     #[error("too many agents")]
     TooManyAgents,
     /// The allowlist has no room for the entries.
     #[error("the allowlist is full")]
     AllowlistFull,
-    /// The agent blocks as many as it may.
+    /// The agent has reached its limit of blocks.
     #[error("the block list is full")]
     BlocksFull,
     /// An agent cannot block itself.
@@ -47,16 +47,16 @@ pub enum Rejection {
     /// The organisation has no room for the member.
     #[error("the organisation is full")]
     MembersFull,
-    /// An agent can't ask itself.
+    /// An agent can't send itself a contact request.
     #[error("an agent cannot be its own contact")]
     AsksItself,
-    /// The agent has as many unanswered requests as it may.
+    /// The agent has reached its limit of unanswered requests.
     #[error("too many unanswered requests")]
     TooManyContacts,
-    /// The request was answered the other way.
+    /// The request already has the opposite answer.
     #[error("the request was answered")]
     ContactAnswered,
-    /// The link to the console was used, is too old, or was never made.
+    /// The console link was used, has expired, or never existed.
     #[error("the link cannot be used")]
     LinkInvalid,
     /// The passkey was not accepted.
@@ -65,28 +65,28 @@ pub enum Rejection {
     /// The owner has this passkey.
     #[error("the passkey exists")]
     PasskeyExists,
-    /// The owner has as many passkeys as it may.
+    /// The owner has reached its limit of passkeys.
     #[error("too many passkeys")]
     TooManyPasskeys,
-    /// The session began at an issuer, and what was asked would outlast the person's place there.
+    /// The session began at an issuer, and the result would outlast the person's account there.
     #[error("the person signed in at an issuer")]
     SignedInAtIssuer,
-    /// The end of what an agent lets itself be disturbed by is past, too far ahead, or of `open`.
+    /// The end of the attention level is in the past, too far ahead, or given for `open`.
     #[error("this end cannot be meant")]
     AttentionEnd,
-    /// The token has less than it would hand out.
+    /// The new token's scope exceeds that of the token that creates it.
     #[error("the token may not do as much")]
     ScopeExceeded,
-    /// The token would last longer than the one that it is made with.
+    /// The new token would last longer than the token that creates it.
     #[error("the token would last too long")]
     LastsTooLong,
-    /// The agent has as many tokens as it may.
+    /// The agent has reached its limit of tokens.
     #[error("too many tokens")]
     TooManyTokens,
     /// A person has no tokens.
     #[error("a person has no tokens")]
     NoTokens,
-    /// The code or the refresh token opens nothing.
+    /// The code or the refresh token is invalid.
     #[error("the grant can't be used")]
     GrantInvalid,
     /// The idempotency key was used by another request.
@@ -172,7 +172,7 @@ fn forbidden(code: &'static str, why: &'static str) -> Refusal {
     Refusal::new(Class::Forbidden, code, why)
 }
 
-/// What there may only be a number of.
+/// A limited resource.
 #[derive(Clone, Copy)]
 enum Limit {
     Agents,
@@ -183,7 +183,7 @@ enum Limit {
     Tokens,
 }
 
-/// The refusal of what would go past a limit.
+/// The refusal past a limit.
 fn limit_reached(limit: Limit) -> Refusal {
     let (code, text) = match limit {
         Limit::Agents => (

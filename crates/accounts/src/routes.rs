@@ -26,7 +26,7 @@ pub use agents::overseen;
 pub use reachable::{ReachableQuery, reachable_by, reached_by};
 pub use searching::find_agents;
 
-/// Why models do not get what is under `/_admin`.
+/// The reason why operations under `/_admin` are not tools.
 const PROVISIONING: &str = "only owners and operators create and configure accounts";
 const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
 const BAD_PAGE: &[&str] = &["invalid_query", "invalid_limit", "invalid_cursor"];
@@ -68,7 +68,7 @@ where
     rooms.into_iter().flat_map(|operations| operations()).collect()
 }
 
-/// What every operation on one agent under `/_admin` has.
+/// The common part of operations on one agent under `/_admin`.
 fn of_agent(doc: OperationDoc) -> OperationDoc {
     doc.auth(Auth::Owner)
         .no_tool(PROVISIONING)

@@ -12,16 +12,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::limits::{SCOPE_BYTES_MAX, SCOPE_THINGS_MAX};
 
-/// The rooms that a scope names.
+/// The rooms that a scope can name.
 pub const SCOPED_ROOMS: [&str; 8] =
     ["accounts", "sessions", "frames", "channels", "context", "runs", "requests", "inbox"];
 
-/// How far into a room.
+/// The kind of access to a room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Access {
-    /// Look at it.
+    /// Reading.
     Read,
-    /// Look at it and change it.
+    /// Reading and writing.
     Write,
 }
 
@@ -40,7 +40,7 @@ impl Access {
     }
 }
 
-/// What a token may do. Its text has words with spaces between: `read` and `write` of every room, `sessions:read`,
+/// The rights of a token. Its text has words with spaces between: `read` and `write` for every room, `sessions:read`,
 /// `session:ID`, `channel:ID` and `project:ID`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
@@ -51,16 +51,16 @@ pub struct Scope {
     projects: BTreeSet<String>,
 }
 
-/// What a request asks for, as far as a scope is about it.
+/// The part of a request that a scope decides on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Demand<'a> {
     pub(crate) room: &'a str,
     pub(crate) access: Access,
-    /// The session that its path names.
+    /// The session in its path.
     pub(crate) session: Option<&'a str>,
-    /// The channel that its path names.
+    /// The channel in its path.
     pub(crate) channel: Option<&'a str>,
-    /// The project that its path names.
+    /// The project in its path.
     pub(crate) project: Option<&'a str>,
 }
 
@@ -71,14 +71,14 @@ impl Scope {
         Self { everywhere: Some(access), ..Self::default() }
     }
 
-    /// One room; none of [`SCOPED_ROOMS`] is nothing.
+    /// One room; no access for a name that is not in [`SCOPED_ROOMS`].
     #[must_use]
     pub fn of_room(room: &str, access: Access) -> Self {
         let room = SCOPED_ROOMS.into_iter().find(|known| *known == room);
         Self { rooms: room.into_iter().map(|room| (room, access)).collect(), ..Self::default() }
     }
 
-    /// Whether it is held to sessions, channels or projects.
+    /// Whether it is limited to sessions, channels or projects.
     #[must_use]
     pub fn is_held(&self) -> bool {
         self.holds().iter().any(|things| !things.is_empty())
@@ -92,8 +92,8 @@ impl Scope {
         self.everywhere.max(self.rooms.get(room).copied())
     }
 
-    /// Whether a request is within it. A scope that is held to sessions, channels and projects admits what names one of them, and of
-    /// the accounts what only reads: an inbox or a search would show the others.
+    /// Whether a request is within it. A scope that is limited to sessions, channels and projects admits requests that name one
+    /// of them, and reads of accounts; an inbox or a search would show other sessions.
     pub(crate) fn admits(&self, demand: &Demand<'_>) -> bool {
         if self.access(demand.room) < Some(demand.access) {
             return false;
@@ -111,15 +111,15 @@ impl Scope {
         }
     }
 
-    /// Whether it admits reading in a room, in this session and in the project that goes by one of these names where the room
-    /// has such: for what shows things of several rooms at once.
+    /// Whether it admits reading in a room, in this session and in a project with one of these names if the room
+    /// has projects. For operations that show several rooms at once.
     #[must_use]
     pub fn reads(&self, room: &str, session: Option<&str>, projects: &[String]) -> bool {
         let demand = |project| Demand { room, access: Access::Read, session, channel: None, project };
         self.admits(&demand(None)) || projects.iter().any(|project| self.admits(&demand(Some(project))))
     }
 
-    /// Whether whoever has this one may hand out the other one.
+    /// Whether it covers the other scope.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         let mut holds = other.holds().into_iter().zip(self.holds());
@@ -131,7 +131,7 @@ impl Scope {
             && rooms.all(|room| other.access(room) <= self.access(room))
     }
 
-    /// What both admit; `None` where that is nothing, or too long for one scope. What holds either of them holds it too.
+    /// The intersection; `None` if it is empty, or too long for one scope. The limits of both apply.
     #[must_use]
     pub fn meet(&self, other: &Self) -> Option<Self> {
         let room = |room| Some((room, self.access(room).min(other.access(room))?));
@@ -148,23 +148,23 @@ impl Scope {
             channels: both(&self.channels, &other.channels),
             projects: both(&self.projects, &other.projects),
         };
-        // Two holds with nothing in common leave nothing, and not everything.
+        // Two limits with an empty intersection admit nothing.
         let is_held_on = met.is_held() || !self.is_held() && !other.is_held();
         met.to_string().parse().ok().filter(|_| is_held_on)
     }
 
-    /// Whether a word stands for something here: by itself, or as what holds a scope to one thing, well formed or not.
+    /// Whether a word is known here: as a right, or as a limit to one thing, well formed or not.
     #[must_use]
     pub fn has_word(word: &str) -> bool {
         word.parse::<Self>().is_ok() || Self::is_hold(word)
     }
 
-    /// Whether a word holds a scope to a session, a channel or a project, well formed or not: it narrows what others open.
+    /// Whether a word limits a scope to a session, a channel or a project, well formed or not.
     fn is_hold(word: &str) -> bool {
         ["session:", "channel:", "project:"].iter().any(|hold| word.starts_with(hold))
     }
 
-    /// Its words, each once.
+    /// Its words, without repetition.
     pub fn words(&self) -> impl Iterator<Item = String> {
         let everywhere = self.everywhere.map(|access| access.as_str().to_owned());
         let rooms = self.rooms.iter().map(|(room, access)| format!("{room}:{}", access.as_str()));
@@ -195,7 +195,7 @@ impl Scope {
     }
 }
 
-/// Ids of sessions, channels and projects, within what RFC 6749 (3.3) lets a scope have.
+/// Ids of sessions, channels and projects, with the characters that RFC 6749 (3.3) permits in a scope.
 fn is_of_id(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-_.~:".contains(&byte)
 }
@@ -224,7 +224,7 @@ impl FromStr for Scope {
         for word in text.split(' ').filter(|word| !word.is_empty()) {
             scope.take(word).ok_or_else(wrong)?;
         }
-        // What every room is open to needs no word of one room.
+        // A right to every room makes the words of single rooms redundant.
         let everywhere = scope.everywhere;
         scope.rooms.retain(|_, access| Some(*access) > everywhere);
         let is_empty = everywhere.is_none() && scope.rooms.is_empty();
@@ -345,7 +345,7 @@ mod tests {
             ("read", "write"),
             ("read", "sessions:write"),
             ("sessions:write", "sessions:write inbox:read"),
-            // A room that comes later is not in it.
+            // Rooms of later versions are not included.
             (
                 "accounts:read sessions:read frames:read channels:read context:read runs:read requests:read inbox:read",
                 "read",

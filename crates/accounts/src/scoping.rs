@@ -20,12 +20,12 @@ use crate::{
     scope::{Demand, SCOPED_ROOMS, Scope},
 };
 
-/// Operations that a token may ask for whatever its scope: who it is, and those that ask others in its name or hand its
-/// scope on.
+/// Operations that every token may call: those that tell who it is, call others with its authority, or hand its
+/// scope on to others.
 const FOR_EVERY_SCOPE: [&str; 6] =
     ["me.get", "auth.ticket", "frame.capability", "mcp.post", "mcp.listen", "mcp.close"];
 
-/// What an operation asks of a scope.
+/// The scope that an operation needs.
 #[derive(Debug, Clone, Copy)]
 struct OperationDemand {
     room: &'static str,
@@ -33,17 +33,17 @@ struct OperationDemand {
     is_free: bool,
 }
 
-/// What every operation asks of a scope, by method and path.
+/// The scope that each operation needs, by method and path.
 #[derive(Debug)]
 pub(crate) struct Demands(HashMap<(Method, &'static str), OperationDemand>);
 
-/// An extension of requests that come by a grant, or with a token of an issuer: a refusal then names the scope that would
-/// have been enough.
+/// An extension of requests with a grant or a token of an issuer: a refusal then names the sufficient
+/// scope.
 #[derive(Debug, Clone, Default)]
 pub struct MissingScope(Arc<Mutex<Option<String>>>);
 
 impl MissingScope {
-    /// The scope that was missing.
+    /// The missing scope.
     #[must_use]
     pub fn take(&self) -> Option<String> {
         self.0.lock().take()
@@ -54,7 +54,7 @@ impl MissingScope {
 }
 
 impl Accounts {
-    /// Says which operations there are. The first call counts; until then a token with a scope opens nothing.
+    /// Sets the list of operations. Only the first call counts; until then a token with a scope is refused everywhere.
     pub fn set_operations<'a>(&self, docs: impl Iterator<Item = &'a OperationDoc>) {
         let asks = |doc: &OperationDoc| {
             let access = if doc.only_reads() { Access::Read } else { Access::Write };
@@ -64,10 +64,10 @@ impl Accounts {
         let _first = self.described().set(Demands(docs.map(asks).collect()));
     }
 
-    /// Whether a request is within the scope of its token, and notes that the token was used.
+    /// Checks that a request is within the scope of its token, and records the use of the token.
     ///
     /// # Errors
-    /// 403 `insufficient_scope`, 401 where the token is for another resource, what a fault is answered with.
+    /// 403 `insufficient_scope`; 401 if the token is for another resource; the answer to a fault of the store.
     pub(crate) async fn is_within_scope(&self, parts: &Parts, principal: &Principal) -> Result<(), Refusal> {
         let TokenOwner::Agent(handle) = &principal.who else { return Ok(()) };
         let known = self.known_agent(handle).await.map_err(|fault| fault_refusal(&fault))?;
@@ -110,10 +110,10 @@ impl Accounts {
         Ok(())
     }
 
-    /// The scope of a token; none where it has none and does what its bearer may. One that ended meanwhile reaches nothing.
+    /// The scope of a token; `None` if it has all rights of its bearer. An ended token has an empty scope.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn scope_of<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<Option<Scope>, Fault>> {
         seal(async move {
             let TokenOwner::Agent(handle) = &principal.who else { return Ok(None) };
@@ -133,8 +133,8 @@ impl Accounts {
     }
 }
 
-/// Whether a request is one to the resource that a token is for (RFC 8707): a token for `/mcp` is for nothing else. What the
-/// tools ask for in its name, and what they hand out tickets for, was asked at `/mcp`.
+/// Whether a request is for the resource of its token (RFC 8707): a token for `/mcp` is for nothing else. Requests of
+/// tools, and requests with their tickets, were checked at `/mcp`.
 fn is_for(resource: &str, parts: &Parts) -> bool {
     const MCP: &str = "/mcp";
     let is_inside = parts.extensions.get::<MissingScope>().is_some()
@@ -145,7 +145,7 @@ fn is_for(resource: &str, parts: &Parts) -> bool {
     !resource.ends_with(MCP) || parts.uri.path() == MCP || is_inside || is_by_ticket
 }
 
-/// The scope that would be enough.
+/// The sufficient scope.
 fn missing(wanted: &Demand<'_>, is_held: bool) -> String {
     let Demand { room, access, session, channel, project } = wanted;
     let room = if SCOPED_ROOMS.iter().any(|known| known == room) {
@@ -173,7 +173,7 @@ impl<'a> Path<'a> {
         Self { pattern, sent: parts.uri.path() }
     }
 
-    /// The parameter behind a part of the pattern: `a` of `/sessions/a/events` for `sessions`.
+    /// The parameter after a part of the pattern: `a` in `/sessions/a/events` for `sessions`.
     fn named(&self, part: &str) -> Option<String> {
         let mut pairs = self.pattern.split('/').zip(self.sent.split('/'));
         pairs.find(|(pattern, _)| *pattern == part)?;

@@ -8,7 +8,7 @@ use crate::{
     limits::{SEARCHES_AT_ONCE_MAX, SEARCHES_PER_OWNER_MAX},
 };
 
-/// How many of them are under way, by owner, and how many an owner may have.
+/// The number of running searches, by owner, and the share of an owner.
 pub(crate) struct Searches {
     under_way: Shares<String>,
     per_owner_max: usize,
@@ -21,16 +21,16 @@ impl Searches {
 }
 
 impl Accounts {
-    /// Says how many searches one owner may have under way; [`SEARCHES_PER_OWNER_MAX`] unless it is said before the
+    /// Sets the share of an owner; [`SEARCHES_PER_OWNER_MAX`] unless it is set before the
     /// first one.
     pub fn set_searches_per_owner_max(&self, most: usize) {
         let _ = self.searches().set(Searches::new(most));
     }
 
-    /// The share of a search of this one's owner, until it is dropped. The operator counts as an owner.
+    /// Takes one search of the owner's share, until the result is dropped. The operator counts as an owner.
     ///
     /// # Errors
-    /// 429 `too_many_searches` past the owner's share, and 503 past that of all.
+    /// 429 `too_many_searches` past the owner's share; 503 past the limit of all.
     pub fn search_share(&self, who: &TokenOwner) -> Result<Share<String>, Refusal> {
         let searches = self.searches().get_or_init(|| Searches::new(SEARCHES_PER_OWNER_MAX));
         let owner = match who {

@@ -31,14 +31,14 @@ pub struct Seed(Vec<SeedAgent>);
 struct SeedAgent {
     handle: AgentHandle,
     token: TokenDigest,
-    /// Whether the token is shorter than one that the server would take elsewhere.
+    /// Whether the token is shorter than the limit for chosen tokens.
     is_guessable: bool,
     policy: Policy,
     allowlist: Vec<AllowEntry>,
     profile: ProfileChange,
 }
 
-/// Why a seed file can't be used.
+/// The reason why a seed file is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum SeedError {
     /// It is not JSON.
@@ -49,20 +49,20 @@ pub enum SeedError {
         "the seed file must be a JSON object of handles, each with a token or {{\"token\", \"policy\", \"allowlist\"}}"
     )]
     NoObject,
-    /// One of its agents is wrong.
+    /// An agent in it is invalid.
     #[error("the seed file is not valid at {agent}: {why}")]
     Wrong {
         /// The member's name.
         agent: String,
-        /// What is wrong.
+        /// The flaw.
         why: String,
     },
-    /// One of its agents can't be made.
+    /// An agent in it can't be created.
     #[error("{agent} of the seed file cannot be created: {rejection}")]
     Rejected {
         /// The agent.
         agent: AgentHandle,
-        /// Why.
+        /// The reason.
         rejection: Rejection,
     },
     /// The store failed.
@@ -70,23 +70,23 @@ pub enum SeedError {
     Fault(#[from] Fault),
 }
 
-/// What became of a seed file.
+/// The outcome of a seed file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SeedReport {
-    /// Agents that were made.
+    /// Created agents.
     pub made: usize,
-    /// Agents that were there, or had been deleted, and stay as they are.
+    /// Existing or deleted agents, which stay unchanged.
     pub known: usize,
 }
 
 impl Seed {
-    /// Agents whose tokens are short enough to be guessed.
+    /// Agents with tokens that are short enough to guess.
     pub fn guessable(&self) -> impl Iterator<Item = &AgentHandle> {
         self.0.iter().filter(|agent| agent.is_guessable).map(|agent| &agent.handle)
     }
 
     /// Reads a seed file: an object of `handle: token` or `handle: {token, policy | inbound_policy, allowlist}`, the
-    /// members of a profile beside them.
+    /// members of a profile next to them.
     /// A plain token means the policy `open`.
     pub fn parse(bytes: &[u8]) -> Result<Self, SeedError> {
         json::check(bytes)?;
@@ -116,7 +116,7 @@ fn agent(name: &str, value: Value) -> Result<SeedAgent, String> {
             return Err("a token or an object is needed".to_owned());
         }
     };
-    // The published operator's older name.
+    // The older name in the published operator's form.
     if let Some(policy) = members.remove("inbound_policy") {
         if members.get("policy").is_some_and(|other| *other != policy) {
             return Err("policy and inbound_policy differ".to_owned());
@@ -143,7 +143,7 @@ fn agent(name: &str, value: Value) -> Result<SeedAgent, String> {
 }
 
 impl Accounts {
-    /// Makes the agents of a seed file that never were; they may configure themselves (wire.md D.1).
+    /// Creates the agents of a seed file that never existed; they may configure themselves (wire.md D.1).
     pub fn apply_seed<'a>(&'a self, seed: &'a Seed) -> Sealed<'a, Result<SeedReport, SeedError>> {
         seal(async move {
             let mut seeded = SeedReport::default();

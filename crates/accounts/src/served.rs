@@ -18,12 +18,12 @@ use crate::{
     org::OrgRoom, owner::OwnerRoom,
 };
 
-/// How often evictions are finished that a crash left.
+/// How often evictions are completed that a crash interrupted.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
-/// How often tokens end whose time is over; requests with them are refused before.
+/// How often expired tokens are removed; requests with them are refused before.
 const EXPIRE_EVERY: Duration = Duration::from_secs(1);
 
-/// A body of each operation that takes one.
+/// An example body for each operation with a body.
 const EXAMPLES: &[Example] = &[
     ("agent.create", || json!({"handle": "@nick.laptop", "policy": "open"})),
     (
@@ -47,11 +47,11 @@ const EXAMPLES: &[Example] = &[
     ("contact.request", || json!({"to": "@acme.helper", "message": "May I ask you about the parser?"})),
 ];
 
-/// Operations that see to the key themselves.
+/// Operations that handle the key themselves.
 const ONCE: AnsweredOnce = AnsweredOnce {
     form: house_error,
     apart: &[
-        // A ticket is for one use.
+        // Each call must return a new ticket.
         (Method::POST, "/auth/ticket"),
     ],
     secret: &[

@@ -15,13 +15,13 @@ use crate::{
 };
 
 const PREFIX: &str = "plt_";
-/// Most rows of one agent that are looked at: more than there can be, but for a burst of simultaneous requests.
+/// Most rows of one agent that are read: more than exist, except in a burst of concurrent requests.
 const ROWS_READ_MAX: usize = 4 * TICKETS_PER_AGENT_MAX;
 
-/// What is kept of a ticket.
+/// The stored data of a ticket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct StoredTicket {
-    /// The token it was traded for; the ticket dies with it.
+    /// The token behind it, with which the ticket ends.
     token: TokenDigest,
     until: TimestampMs,
 }
@@ -30,14 +30,14 @@ fn rows(handle: &AgentHandle) -> String {
     format!("ticket/{handle}/")
 }
 
-/// `plt_<64 hex digits>.<owner>.<name>`: it says whose it is, and needs no escaping in a URL.
+/// `plt_<64 hex digits>.<owner>.<name>`: it names its agent, and needs no escaping in a URL.
 fn bearer_of(ticket: &str) -> Option<AgentHandle> {
     let (_, handle) = ticket.strip_prefix(PREFIX)?.split_once('.')?;
     format!("@{handle}").parse().ok()
 }
 
 impl Accounts {
-    /// A ticket for an agent. Past `TICKETS_PER_AGENT_MAX` unused ones its oldest is worthless.
+    /// Creates a ticket for an agent. Past `TICKETS_PER_AGENT_MAX` unused tickets the oldest becomes invalid.
     pub fn ticket<'a>(&'a self, caller: &'a AgentCaller) -> Sealed<'a, Result<String, Fault>> {
         seal(async move {
             let AgentCaller { handle, token } = caller;
@@ -53,7 +53,7 @@ impl Accounts {
         })
     }
 
-    /// What has to go before an agent may have one more: what is too old, and the oldest of what is too many.
+    /// The rows to delete before a new ticket: expired ones, and the oldest ones past the limit.
     async fn spare(&self, handle: &AgentHandle, now: TimestampMs) -> Result<Vec<RowOp>, Fault> {
         let mut live = Vec::new();
         let mut gone = Vec::new();
@@ -69,7 +69,7 @@ impl Accounts {
         Ok(gone.into_iter().map(|name| RowOp { name, expected: None, value: None }).collect())
     }
 
-    /// Whose ticket it is; it is worthless afterwards. `None` when it is unknown, used, too old, or its token is
+    /// Redeems a ticket and returns its agent. `None` if it is unknown, used or expired, or its token is
     /// no longer valid.
     pub fn redeem<'a>(&'a self, ticket: &'a str) -> Sealed<'a, Result<Option<Principal>, Fault>> {
         seal(async move {
@@ -80,7 +80,7 @@ impl Accounts {
             let Some(row) = self.log().read_row(&name).await? else { return Ok(None) };
             let used = RowOp { name, expected: Some(row.revision), value: None };
             let outcome = self.log().append(Batch { rows: vec![used], ..Batch::default() }).await?;
-            // An unreadable ticket is worth nothing: it would have lasted 30 s.
+            // An unreadable ticket is invalid; it would have been valid for 30 s.
             let kept = serde_json::from_slice::<StoredTicket>(&row.value).ok();
             let Some(kept) = kept.filter(|kept| self.clock().now() < kept.until) else { return Ok(None) };
             if !matches!(outcome, Outcome::Appended(_)) {

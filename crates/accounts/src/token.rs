@@ -7,34 +7,35 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::limits::{TOKEN_OCTETS_MAX, TOKEN_OCTETS_MIN};
 
-/// SHA-256 of a token. What is stored, compared and logged instead of it.
+/// The SHA-256 of a token, which is stored, compared and logged in its place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TokenDigest(Proof);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Proof {
     Digest([u8; 32]),
-    /// No token: this process acts for an agent that it runs. No bytes of a peer ever become this.
+    /// Not a token: this process acts for an agent that it runs. It cannot be made from a peer's bytes.
     Inside,
-    /// No token: a session of the console, by the digest of its cookie, once its cookie was checked; of the operator, or
-    /// of an owner. No bytes of a peer ever become this.
+    /// Not a token: a console session with a verified cookie, by the digest of the cookie; of the operator or
+    /// of an owner. It cannot be made from a peer's bytes.
     Console {
         cookie: [u8; 32],
         of_operator: bool,
     },
-    /// No token of the account: a person acts with the token of its owner, or of the operator, once that was checked. No
-    /// bytes of a peer ever become this.
+    /// Not a token of the account: a person acts with the verified token of its owner or of the operator. It cannot be
+    /// made from a peer's bytes.
     Lent {
         token: [u8; 32],
         of_operator: bool,
     },
-    /// No token: a client's grant, by its id, for what outlasts the tokens that the client renews. No bytes of a peer ever
-    /// become this.
+    /// Not a token: a client's grant, by its id, for effects that outlast the client's tokens. It cannot be made from a
+    /// peer's bytes.
     Grant([u8; 26]),
 }
 
 impl TokenDigest {
-    /// What this process acts with for the agents that it runs: whoever is there accepts it, and no token has it.
+    /// The digest with which this process acts for the agents that it runs: every existing agent accepts it, and no token has
+    /// it.
     pub(crate) const INSIDE: Self = Self(Proof::Inside);
 
     /// The digest of a token.
@@ -42,65 +43,65 @@ impl TokenDigest {
     pub fn of(token: &str) -> Self {
         Self(Proof::Digest(plenary_kernel::json::digest(token.as_bytes())))
     }
-    /// The digest of what may be no text.
+    /// The digest of bytes that may not be text.
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
         Self(Proof::Digest(plenary_kernel::json::digest(bytes)))
     }
-    /// A session of the console, whose cookie was checked.
+    /// A console session with a verified cookie.
     pub(crate) fn of_console(cookie: [u8; 32], of_operator: bool) -> Self {
         Self(Proof::Console { cookie, of_operator })
     }
-    /// A person who acts with this token of its owner or of the operator, which was checked; `None` where it is none of a
+    /// A person who acts with this verified token of its owner or of the operator; `None` if this is not the digest of a
     /// token.
     pub(crate) fn lent(self, of_operator: bool) -> Option<Self> {
         self.octets().map(|token| Self(Proof::Lent { token: *token, of_operator }))
     }
-    /// A grant that a token was checked to be below.
+    /// The verified grant of a token.
     pub(crate) fn of_grant(id: &str) -> Option<Self> {
         id.as_bytes().try_into().ok().map(|id| Self(Proof::Grant(id)))
     }
-    /// The id of the grant, where it is one.
+    /// The id of the grant, if it is a grant.
     pub(crate) fn grant(&self) -> Option<&str> {
         match &self.0 {
             Proof::Grant(id) => std::str::from_utf8(id).ok(),
             Proof::Digest(_) | Proof::Inside | Proof::Console { .. } | Proof::Lent { .. } => None,
         }
     }
-    /// The same of a digest that is known.
+    /// The same for a known digest.
     pub(crate) fn of_octets(octets: [u8; 32]) -> Self {
         Self(Proof::Digest(octets))
     }
-    /// Whether this process acts by itself.
+    /// Whether this process acts for one of its agents.
     pub(crate) fn is_inside(&self) -> bool {
         self.0 == Proof::Inside
     }
-    /// Whether a person acts, through the console or with the token of its owner: not with a token of the account itself.
+    /// Whether a person acts, through the console or with the token of its owner.
     #[must_use]
     pub fn is_person(&self) -> bool {
         matches!(self.0, Proof::Console { .. } | Proof::Lent { .. })
     }
-    /// The token of the owner or of the operator that a person acts with, and whether it is the operator's.
+    /// The token of the owner or of the operator with which a person acts, and whether it is the operator's.
     pub(crate) fn lender(&self) -> Option<(Self, bool)> {
         match self.0 {
             Proof::Lent { token, of_operator } => Some((Self::of_octets(token), of_operator)),
             Proof::Digest(_) | Proof::Inside | Proof::Console { .. } | Proof::Grant(_) => None,
         }
     }
-    /// The digest of the cookie of a session of the console, and whether it is the operator's.
+    /// The digest of the cookie of a console session, and whether it is the operator's.
     pub(crate) fn console(&self) -> Option<(&[u8; 32], bool)> {
         match &self.0 {
             Proof::Console { cookie, of_operator } => Some((cookie, *of_operator)),
             Proof::Digest(_) | Proof::Inside | Proof::Lent { .. } | Proof::Grant(_) => None,
         }
     }
-    /// The digest itself, where it is one of a token.
+    /// The digest, if it is that of a token.
     pub(crate) fn octets(&self) -> Option<&[u8; 32]> {
         match &self.0 {
             Proof::Digest(octets) => Some(octets),
             Proof::Inside | Proof::Console { .. } | Proof::Lent { .. } | Proof::Grant(_) => None,
         }
     }
-    /// The same of 64 hex digits.
+    /// The same from 64 hex digits.
     pub(crate) fn of_hex(text: &str) -> Option<Self> {
         let mut digest = [0; 32];
         hex::decode_to_slice(text, &mut digest).ok()?;
@@ -117,7 +118,7 @@ impl TokenDigest {
             Proof::Grant(id) => format!("grant:{}", String::from_utf8_lossy(id)),
         }
     }
-    /// Compares in a time that does not depend on where the two differ.
+    /// Compares in constant time.
     #[must_use]
     pub fn matches(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
@@ -155,7 +156,7 @@ impl<'de> Deserialize<'de> for TokenDigest {
     }
 }
 
-/// Whose a token is, by its prefix; a hint for people and secret scanners, never for a decision.
+/// The kind of a token, by its prefix: a hint for people and secret scanners, never for a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
     /// The operator's, `plo_`.
@@ -168,7 +169,7 @@ pub enum TokenKind {
     Scoped,
 }
 
-/// A token in clear: shown once, never stored, never printed by accident.
+/// A token in clear text: shown once, never stored, and redacted in `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
@@ -188,22 +189,22 @@ impl Token {
             TokenKind::Agent => "pla_",
             TokenKind::Scoped => "pls_",
         };
-        // Where a request is sent again, its answer has the same token, and nothing but its digest was kept.
+        // A repeated request gets the same token, although only its digest is stored.
         let bits = plenary_engine::secret_of_request().map_or_else(random_hex, hex::encode);
         Self(format!("{prefix}{bits}"))
     }
-    /// A token that somebody chose: `TOKEN_OCTETS_MIN` to `TOKEN_OCTETS_MAX` characters of printable ASCII without spaces.
+    /// A chosen token: `TOKEN_OCTETS_MIN` to `TOKEN_OCTETS_MAX` characters of printable ASCII without spaces.
     #[must_use]
     pub fn chosen(text: &str) -> Option<Self> {
         Self::seeded(text).filter(|token| !token.is_short())
     }
-    /// A token of a seed file: the same, and as short as one character, since published suites seed short ones.
+    /// A token of a seed file: the same, but one character is enough, because published suites seed short tokens.
     #[must_use]
     pub fn seeded(text: &str) -> Option<Self> {
         let is_sendable = text.bytes().all(|byte| byte.is_ascii_graphic());
         (is_sendable && (1..=TOKEN_OCTETS_MAX).contains(&text.len())).then(|| Self(text.to_owned()))
     }
-    /// Whether it is shorter than one that somebody may choose.
+    /// Whether it is shorter than the limit for chosen tokens.
     pub(crate) fn is_short(&self) -> bool {
         self.0.len() < TOKEN_OCTETS_MIN
     }

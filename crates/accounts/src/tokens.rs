@@ -21,10 +21,10 @@ use crate::{
     scope::Scope,
 };
 
-/// What the name of an agent's own token begins with; no id of another does.
+/// The prefix of the name of an agent's own token; no token id begins with it.
 const OWN_TOKEN: &str = "own:";
 
-/// When the use of tokens was last noted. Only ever a hint.
+/// The last recorded uses of tokens. A hint only.
 pub(crate) struct Uses(Cache<TokenDigest, TimestampMs>);
 
 impl Default for Uses {
@@ -34,7 +34,7 @@ impl Default for Uses {
 }
 
 impl Accounts {
-    /// Gives a client a grant, which ends by itself at `pending_until` unless the client takes it up; its id.
+    /// Gives a client a grant, which expires at `pending_until` unless the client uses it. Returns its id.
     ///
     /// # Errors
     /// As for every edit of an agent.
@@ -62,10 +62,10 @@ impl Accounts {
         })
     }
 
-    /// What a client does with its grant.
+    /// Executes a client's change of its grant.
     ///
     /// # Errors
-    /// `GrantInvalid`, `ScopeExceeded`, what the store says.
+    /// `GrantInvalid`, `ScopeExceeded`; the fault of the store.
     pub fn edit_grant<'a>(
         &'a self,
         handle: &'a AgentHandle,
@@ -77,11 +77,11 @@ impl Accounts {
         })
     }
 
-    /// The bearer as what outlasts its token: the grant, where the token is one that its client renews; else as it is. For
-    /// what goes on over many requests, each of which has a token of its own.
+    /// The bearer with an identity that outlasts its token: the grant, if the client renews the token; otherwise unchanged. For
+    /// work over many requests, each with another token.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn lasting<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<Principal, Fault>> {
         seal(async move {
             let TokenOwner::Agent(handle) = &principal.who else { return Ok(principal.clone()) };
@@ -94,11 +94,11 @@ impl Accounts {
         })
     }
 
-    /// A name for what an agent's bearer acts with, for what outlasts its request: the id of a grant or of a token beside the
-    /// agent's own, or `own:` with the digest of that one. None where a person acts, or this process.
+    /// A name for an agent's credential that outlasts the request: the id of a grant or of an additional
+    /// token, or `own:` with the digest of the agent's own token. `None` for a person and for this process.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn token_name<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<Option<String>, Fault>> {
         seal(async move {
             let Principal { who: TokenOwner::Agent(handle), token } = self.lasting(principal).await? else {
@@ -110,10 +110,10 @@ impl Accounts {
         })
     }
 
-    /// Whether what [`Accounts::token_name`] has named opens anything still.
+    /// Whether the credential that [`Accounts::token_name`] named is still valid.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn opens<'a>(&'a self, handle: &'a AgentHandle, name: &'a str) -> Sealed<'a, Result<bool, Fault>> {
         seal(async move {
             let known = self.fresh_agent(handle).await?;
@@ -125,10 +125,10 @@ impl Accounts {
         })
     }
 
-    /// Whether the bearer is a client that can ask for a wider scope: of a person, or of an issuer.
+    /// Whether the bearer is a client that can request a wider scope, from a person or an issuer.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn can_ask_for_more<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<bool, Fault>> {
         seal(async move {
             let TokenOwner::Agent(handle) = &principal.who else { return Ok(false) };
@@ -140,10 +140,10 @@ impl Accounts {
         })
     }
 
-    /// Takes away the tokens that have ended by themselves, so that what was opened with them ends too.
+    /// Removes the expired tokens, so that connections opened with them end too.
     ///
     /// # Errors
-    /// When the store fails; the next call goes on.
+    /// The fault of the store; the next call continues.
     pub fn expire_tokens(&self) -> Sealed<'_, Result<(), Fault>> {
         seal(async move {
             let over = expiring_key(self.clock().now(), "");
@@ -158,7 +158,7 @@ impl Accounts {
         })
     }
 
-    /// The same of one agent.
+    /// The same for one agent.
     pub(crate) async fn expire_tokens_of(&self, agent: &AgentHandle) -> Result<(), Fault> {
         let expire = GrantCommand(&GrantEdit::Expire, agent);
         match self.agents().execute(agent.as_str(), &expire, None).await.map_err(Failure::from) {
@@ -167,7 +167,7 @@ impl Accounts {
         }
     }
 
-    /// Notes that a token beside an agent's own is in use, once in a while. A fault is no reason to refuse its bearer.
+    /// Records a use of an additional token from time to time. A fault does not fail the request.
     pub(crate) async fn note_token_use(&self, token: &TokenDigest) {
         let now = self.clock().now();
         let is_due = |noted: TimestampMs| now.0.saturating_sub(noted.0) >= USE_NOTED_EVERY_MS;
@@ -182,7 +182,7 @@ impl Accounts {
         }
     }
 
-    /// When a token was last used, to the minute.
+    /// The last use of a token, accurate to a minute.
     pub(crate) async fn token_used_at(&self, token: &TokenDigest) -> Result<Option<TimestampMs>, Fault> {
         let row = self.log().read_row(&claim::used(token)).await?;
         let used = row.and_then(|row| std::str::from_utf8(&row.value).ok()?.parse().ok());

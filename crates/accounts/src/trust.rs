@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{AgentState, KnownAgent};
 
-/// An agent's gate (ASP-6).
+/// An agent's contact policy (ASP-6).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
@@ -18,8 +18,8 @@ pub enum Policy {
     Open,
 }
 
-/// Whether the two may communicate, whoever begins: both live, neither blocks the other (ASP-13), and each one's
-/// gate admits the other (ASP-8 to ASP-10). An agent may always contact itself.
+/// Whether two agents may communicate, in either direction: both are live, neither blocks the other (ASP-13), and each one's
+/// policy admits the other (ASP-8 to ASP-10). An agent may always contact itself.
 #[must_use]
 pub fn may_contact(a: &KnownAgent, b: &KnownAgent) -> bool {
     a.handle == b.handle
@@ -36,26 +36,26 @@ pub fn blocked_between(a: &KnownAgent, b: &KnownAgent) -> bool {
     a.state.blocks(&b.handle) || b.state.blocks(&a.handle)
 }
 
-/// Whether an agent admits somebody whose state nobody here knows, an agent of another network: it is named by the allowlist,
-/// and not blocked.
+/// Whether an agent admits an agent of another network, whose state is unknown here: the allowlist names it,
+/// and it is not blocked.
 #[must_use]
 pub(crate) fn lists_stranger(state: &AgentState, other: &AgentHandle) -> bool {
     state.is_live() && !state.blocks(other) && lists(state, other)
 }
 
-/// Whether an agent lets one of another network in: its allowlist names it, and it is not blocked.
+/// Whether an agent admits one of another network: its allowlist names it, and it is not blocked.
 #[must_use]
 pub fn admits_elsewhere(known: &KnownAgent, other: &AgentHandle) -> bool {
     lists_stranger(&known.state, other)
 }
 
-/// Whether an agent may turn to one of another network: its own gate lets that one through, and it does not block it.
+/// Whether an agent may contact one of another network: its own policy admits that one, and it does not block it.
 #[must_use]
 pub fn turns_elsewhere(known: &KnownAgent, other: &AgentHandle) -> bool {
     known.state.is_live() && !known.state.blocks(other) && admits(&known.state, other)
 }
 
-/// Whether an agent's allowlist names anybody of another network.
+/// Whether an agent's allowlist names an agent of another network.
 #[must_use]
 pub(crate) fn lists_anybody_elsewhere(state: &AgentState) -> bool {
     state.is_live() && state.allowlist().iter().any(AllowEntry::is_elsewhere)
@@ -76,7 +76,7 @@ pub enum TrustTier {
     Open,
 }
 
-/// How `reader` stands to another agent.
+/// The trust relation of `reader` to another agent.
 #[must_use]
 pub fn trust_tier(reader: &KnownAgent, from: &AgentHandle) -> TrustTier {
     if reader.handle == *from {
@@ -90,7 +90,7 @@ pub fn trust_tier(reader: &KnownAgent, from: &AgentHandle) -> TrustTier {
     }
 }
 
-/// Whether an agent's own gate lets the other one through, blocks aside.
+/// Whether an agent's own policy admits the other one, regardless of blocks.
 fn admits(state: &AgentState, other: &AgentHandle) -> bool {
     match state.policy() {
         Policy::Open => true,
@@ -98,7 +98,8 @@ fn admits(state: &AgentState, other: &AgentHandle) -> bool {
     }
 }
 
-/// Whether the allowlist names the other, by handle or by owner glob (ASP-7). Two look-ups, however long the list.
+/// Whether the allowlist names the other agent, by handle or by owner glob (ASP-7). It takes two look-ups, whatever the length
+/// of the list.
 fn lists(state: &AgentState, other: &AgentHandle) -> bool {
     let list = state.allowlist();
     if list.is_empty() {

@@ -9,7 +9,7 @@ use crate::{
     blocked_between, may_contact,
 };
 
-/// What the owner of an agent has said, in its own words.
+/// The settings of an agent, as its owner states them.
 #[derive(Debug, Clone)]
 struct OwnerSettings {
     handle: &'static str,
@@ -60,7 +60,7 @@ fn naive(a: &OwnerSettings, b: &OwnerSettings) -> bool {
     if a.handle == b.handle {
         return true;
     }
-    // Nobody talks with who is not there.
+    // An agent that does not exist contacts nobody.
     if !(a.exists && b.exists) || a.deleted || b.deleted {
         return false;
     }
@@ -138,7 +138,7 @@ fn asp_9_to_13_the_whole_matrix_of_two_agents() {
     assert_eq!(reached, 16 + 8 + 8 + 4);
 }
 
-/// ASP-106: a stranger reaches who is open, and nobody reaches who is closed.
+/// ASP-106: a stranger reaches an open agent, and not a closed one.
 #[test]
 fn asp_106_open_is_reachable_by_a_stranger_that_is_open_itself() {
     let of = |handle, open| OwnerSettings {

@@ -8,7 +8,7 @@ use crate::{
     trust::{blocked_between, may_contact},
 };
 
-/// Whoever looks.
+/// The viewer.
 #[derive(Debug, Clone)]
 pub(crate) enum Viewer {
     /// The operator.
@@ -20,8 +20,8 @@ pub(crate) enum Viewer {
 }
 
 impl Viewer {
-    /// Whether the agent is there for whoever looks. A block hides the two from each other also where one is public: else
-    /// the blocked agent could tell the block from an agent that is gone.
+    /// Whether the agent is visible to the viewer. A block hides two agents from each other even if one is public; otherwise
+    /// the blocked agent could distinguish a block from a deletion.
     pub(crate) fn sees(&self, agent: &KnownAgent) -> bool {
         let is_public = agent.state.profile().visibility == Visibility::Public;
         agent.state.is_live()

@@ -43,7 +43,7 @@ pub struct NewOwner {
 pub struct NewAgent {
     /// The handle; its owner is created if it is new.
     pub handle: AgentHandle,
-    /// Its gate; `allowlist` when absent (ASP-6).
+    /// Its contact policy; `allowlist` when absent (ASP-6).
     pub policy: Option<Policy>,
     /// Its allowlist; empty when absent.
     pub allowlist: Option<Vec<AllowEntry>>,
@@ -60,15 +60,17 @@ pub struct NewAgent {
 /// `PATCH /_admin/agents/{handle}`: at least one member.
 #[derive(Debug, JsonSchema)]
 pub struct AgentChanges {
-    /// The gate.
+    /// The contact policy.
     pub policy: Option<Policy>,
     /// Whether the agent may configure itself.
     pub self_service: Option<bool>,
-    /// Whether runs that others ask for wait until a person of its owner releases them; only the owner and the operator decide.
+    /// Whether runs requested by other owners' agents wait until a person of its owner releases them; only the owner and the
+    /// operator decide.
     pub hold_runs: Option<bool>,
-    /// Whether invitations of others to sessions wait until a person of its owner accepts them; only the owner and the operator decide.
+    /// Whether invitations of others to sessions wait until a person of its owner accepts them; only the owner and the operator
+    /// decide.
     pub hold_invitations: Option<bool>,
-    /// What may disturb it.
+    /// Its attention level.
     pub attention: Option<AttentionLevel>,
     /// Its end, in ms.
     #[schemars(with = "Option<u64>")]
@@ -81,9 +83,9 @@ pub struct AgentChanges {
 /// `PATCH /agents/me`: at least one member.
 #[derive(Debug, JsonSchema)]
 pub struct OwnChanges {
-    /// The gate.
+    /// The contact policy.
     pub policy: Option<Policy>,
-    /// What may disturb it.
+    /// Its attention level.
     pub attention: Option<AttentionLevel>,
     /// Its end, in ms.
     #[schemars(with = "Option<u64>")]
@@ -176,7 +178,7 @@ impl OwnChanges {
         Ok(Self { policy: fields.policy("policy")?, attention, attention_until, profile: fields.profile()? })
     }
 
-    /// Whether nothing is named that needs the owner's leave.
+    /// Whether it changes nothing that needs the owner's permission.
     pub(crate) fn is_attention_alone(&self) -> bool {
         self.attention.is_some() && self.policy.is_none() && self.profile.is_empty()
     }
@@ -221,7 +223,7 @@ pub struct OwnerMade {
 pub struct OwnerView {
     /// The name.
     pub owner: OwnerName,
-    /// When it was made, in ms since the epoch.
+    /// Its time of creation, in ms since the epoch.
     pub created_at: u64,
     /// Bytes of its events and contents.
     pub stored_bytes: u64,
@@ -263,7 +265,7 @@ pub struct AgentMade {
     pub handle: AgentHandle,
     /// The token, `pla_…` unless it was chosen.
     pub token: String,
-    /// Its gate.
+    /// Its contact policy.
     pub policy: Policy,
     /// Its allowlist.
     pub allowlist: BTreeSet<AllowEntry>,
@@ -289,7 +291,7 @@ impl AgentMade {
 pub struct AgentView {
     /// The handle.
     pub handle: AgentHandle,
-    /// Its gate.
+    /// Its contact policy.
     pub policy: Policy,
     /// Its allowlist.
     pub allowlist: BTreeSet<AllowEntry>,
@@ -303,11 +305,11 @@ pub struct AgentView {
     /// Whether invitations of others to sessions wait until a person of its owner accepts them; absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hold_invitations: bool,
-    /// How many tokens and grants it has beside its own.
+    /// The number of its additional tokens and grants.
     pub tokens_issued: usize,
-    /// When it was made, in ms since the epoch.
+    /// Its time of creation, in ms since the epoch.
     pub created_at: u64,
-    /// The last period in which it did not let everything disturb it; over if its `until` is past. Absent if there was none.
+    /// The last period with an attention level other than `open`; over if its `until` is past. Absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attention: Option<Attention>,
     /// Its profile.
@@ -401,7 +403,7 @@ pub struct BlockView {
     pub blocked_agent_id: AgentHandle,
     /// Its handle.
     pub blocked_handle: AgentHandle,
-    /// When it was blocked, in ms since the epoch.
+    /// The time of the block, in ms since the epoch.
     pub created_at: u64,
 }
 
@@ -433,7 +435,7 @@ pub struct OrgMade {
 pub struct OrgView {
     /// Its name.
     pub org: OwnerName,
-    /// When it was made, in ms since the epoch.
+    /// Its time of creation, in ms since the epoch.
     pub created_at: u64,
     /// The members.
     pub members: Vec<MemberView>,
@@ -456,14 +458,14 @@ pub struct MemberView {
 pub struct PendingContact {
     /// The request.
     pub request_id: ContactId,
-    /// Who asks.
+    /// The requesting agent.
     pub from: AgentHandle,
-    /// The agent that is asked; it may not exist.
+    /// The requested agent; it may not exist.
     pub to: AgentHandle,
-    /// What was said with it.
+    /// The message of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// When it was asked, epoch milliseconds.
+    /// The time of the request, in ms since the epoch.
     #[schemars(with = "u64")]
     pub created_at: TimestampMs,
 }
@@ -492,7 +494,7 @@ pub struct Okay {
     pub ok: bool,
 }
 
-/// A ticket in place of a token.
+/// A ticket instead of a token.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TicketMade {
     /// For `/connect?ticket=`, once.

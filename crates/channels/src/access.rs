@@ -1,5 +1,5 @@
 //! Access to a channel: reading, appending and closing (wire.md D.6). Pure.
-//! Must not know: HTTP; the source of the agents' states.
+//! Must not know: HTTP, the source of the agents' states.
 
 use plenary_accounts::{Actor, KnownAgent, blocked_between, may_contact};
 
@@ -8,34 +8,33 @@ use crate::{
     state::{ChannelState, owner_of},
 };
 
-/// The accounts of the agents that a command concerns.
+/// The accounts that a command on a channel depends on.
 #[derive(Debug, Clone, Default)]
 pub struct People {
     /// Whether the caller's token is valid.
     pub holds: bool,
-    /// The caller, where it is an agent.
+    /// The caller, if it is an agent.
     pub agent: Option<KnownAgent>,
-    /// The agent that created the channel, where it is another one.
+    /// The agent that created the channel, if it is another agent than the caller.
     pub creator: Option<KnownAgent>,
 }
 
-/// Why somebody may use a channel.
+/// The reason why a caller may use a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// It is the operator, or belongs to the owner that created the channel.
+    /// The caller is the operator, or belongs to the owner that created the channel.
     Owner,
-    /// Its owner has shown the key before.
+    /// The caller's owner has shown the key before.
     Admitted,
-    /// It shows the key now.
+    /// The caller shows the key in this request.
     Key,
-    /// The channel was created without a token, on a server that needs none.
+    /// The channel was created without a token, and the server requires none.
     Open,
-    /// It may open a session with the agent that created the channel.
+    /// The caller may open a session with the agent that created the channel.
     Trusted,
 }
 
-/// Whether the caller may use a channel, and why. A block between the caller and the creator holds whatever else
-/// speaks for the caller.
+/// Whether and why the caller may use a channel. A block between the caller and the creator overrides every reason.
 #[must_use]
 pub fn access(state: &ChannelState, caller: &Caller, people: &People) -> Option<Access> {
     let created = state.created.as_ref()?;

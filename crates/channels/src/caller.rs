@@ -1,4 +1,4 @@
-//! The caller, and the URL under which it reaches the server (CH-8, CH-36; wire.md D.6).
+//! The caller, and the base URL by which it reaches the server (CH-8, CH-36; wire.md D.6).
 //! Must not know: the operation.
 
 use axum::extract::{FromRequestParts, Query};
@@ -13,46 +13,46 @@ use crate::{
     state::owner_of,
 };
 
-/// The code of the refusal where no token came at all.
+/// The code of the refusal of a request without a token.
 const NO_TOKEN: &str = "missing_authorization";
 
 /// The sender of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct RequestCaller {
-    /// As commands want it.
+    /// The caller as commands take it.
     caller: Caller,
-    /// How it reaches the server.
+    /// The base URL by which the caller reaches the server.
     pub(crate) base_url: String,
-    /// Whose budgets its misses are on.
+    /// The budgets that its misses count against.
     pub(crate) guessers: Vec<Guesser>,
-    /// Whose budget of live streams its own are on.
+    /// The budget that its live streams count against.
     pub(crate) watcher: Watcher,
-    /// The bearer of its token; none where none is needed and none came.
+    /// The principal of its token; `None` if it sent no token and needs none.
     pub(crate) principal: Option<Principal>,
 }
 
-/// What a link carries.
+/// The query of a channel's link.
 #[derive(Deserialize)]
 struct Link {
     key: Option<String>,
 }
 
-/// The same for a live stream, where `?ticket=` stands in for a header that a browser can't send.
+/// The caller of a live stream. A browser, which cannot send the header, passes `?ticket=` instead.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamCaller(pub(crate) RequestCaller);
 
 impl RequestCaller {
-    /// As commands want it.
+    /// The caller as commands take it.
     pub(crate) fn caller(&self) -> Caller {
         self.caller.clone()
     }
 
-    /// The owner behind its token.
+    /// The owner of its token.
     pub(crate) fn owner(&self) -> Option<OwnerName> {
         owner_of(self.caller.via())
     }
 
-    /// Within what its idempotency keys are unique.
+    /// The scope in which its idempotency keys are unique.
     pub(crate) fn scope(&self) -> String {
         self.caller.via().map_or_else(|| "anyone".into(), Actor::to_string)
     }
@@ -82,7 +82,7 @@ impl RequestCaller {
             (Some(_), None) => Watcher::Operator,
             (None, None) => Watcher::Address(address),
         };
-        // The operator is shown all channels: it has nothing to guess.
+        // The operator may see all channels, so it has nothing to guess.
         let guessers = match watcher {
             Watcher::Operator => Vec::new(),
             Watcher::Owner(_) | Watcher::Address(_) => {

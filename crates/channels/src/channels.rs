@@ -1,4 +1,4 @@
-//! The channels of a server: commands in, states out.
+//! The channels of a server: it executes commands and returns states.
 //! Must not know: HTTP.
 
 use std::{net::IpAddr, sync::Arc};
@@ -24,15 +24,15 @@ use crate::{
     wire::Presence,
 };
 
-/// Bytes of recent events that are kept for live readers.
+/// Bytes of recent events that stay in memory for live readers.
 const TAIL_OCTETS_MAX: usize = 8 << 20;
 
-/// What an operator may set.
+/// The settings of an operator.
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
-    /// Whether no token is needed (CH-36).
+    /// Whether callers need no token (CH-36).
     pub open: bool,
-    /// Whether a closed channel takes no more events.
+    /// Whether a closed channel refuses further events.
     pub reject_after_close: bool,
     /// `STATUS_CADENCE_SECONDS` (CH-3).
     pub cadence: Cadence,
@@ -44,12 +44,12 @@ impl Default for Config {
     }
 }
 
-/// Whose budget of live streams one is on.
+/// The budget that a live stream counts against.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Watcher {
     Operator,
     Owner(OwnerName),
-    /// Without a token; `None` where the address is nobody's.
+    /// A caller without a token; `None` for an address that many clients share, such as a proxy's.
     Address(Option<IpAddr>),
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Inner {
 }
 
 impl Channels {
-    /// The channels in a log. Each appended event is recorded as a span.
+    /// The channels of a log. Each appended event is recorded as a span.
     #[must_use]
     pub fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts, spans: Spans, config: Config) -> Self {
         Self(Arc::new(Inner {
@@ -104,12 +104,12 @@ impl Channels {
         self.0.streams.clock().now()
     }
 
-    /// Ends every live stream; no new one begins.
+    /// Ends every live stream and refuses new ones.
     pub fn close(&self) {
         self.0.watchers.close();
     }
 
-    /// Carries out a command.
+    /// Executes a command.
     pub(crate) async fn ask<C: Decides>(
         &self,
         id: &ChannelId,
@@ -120,7 +120,7 @@ impl Channels {
         self.0.streams.execute(id.as_str(), &asked, key).await
     }
 
-    /// A channel with an id that nobody had: tried at random, and one character longer where they are taken (CH-37).
+    /// Creates a channel with a random unused id. After several collisions the id gets one character more (CH-37).
     pub(crate) async fn create(
         &self,
         caller: &Caller,
@@ -147,13 +147,13 @@ impl Channels {
         Err(Fault::Overloaded.into())
     }
 
-    /// A channel as readers are shown it; the empty state when there is none.
+    /// The state of a channel for readers; the empty state if the channel does not exist.
     pub(crate) async fn fresh(&self, id: &ChannelId) -> Result<(Arc<ChannelState>, Version), Fault> {
         self.0.streams.fresh(id.as_str()).await
     }
 
-    /// Who is alive on a channel that is at version `head`, and when its newest state was posted. What is dated ahead of
-    /// the clock counts from when that was first seen: a clock that went back keeps nobody alive.
+    /// Which agents are alive on a channel at version `head`, and when its newest state was posted. An event with a time in the
+    /// future counts from when that was first noticed, so that a clock that was set back keeps no agent alive.
     pub(crate) fn presence(
         &self,
         id: &ChannelId,

@@ -1,5 +1,5 @@
-//! The commands on a channel. Bodies arrive checked or with the reason of their refusal, so that a caller of an
-//! absent channel learns nothing about its body. Pure.
+//! The commands on a channel. A command carries its checked body, or the reason why the body is refused, so that a caller of an
+//! absent channel gets the same answer for every body. Pure.
 //! Must not know: HTTP.
 
 use bytes::Bytes;
@@ -9,25 +9,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::{id::ChannelId, key::LinkKey};
 
-/// Who asks; the token, trust and the key are checked again inside the append.
+/// The caller. Its token, its trust and its key are checked again in the decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
-    /// In whose name; none where no token is needed and none came.
+    /// The authority of its token; `None` if it sent no token and needs none.
     pub authority: Option<Authority>,
-    /// The key that it shows.
+    /// The key that it sent.
     pub key: Option<LinkKey>,
-    /// Whether the server needs no token.
+    /// Whether the server requires no token.
     pub open: bool,
 }
 
 impl Caller {
-    /// Whose token it is.
+    /// The actor of its token.
     #[must_use]
     pub fn via(&self) -> Option<&Actor> {
         self.authority.as_ref().map(|authority| &authority.by)
     }
 
-    /// What its author is when it names none: its handle, or nothing.
+    /// The author of its events unless it names one: its handle, or empty without a token.
     #[must_use]
     pub fn name(&self) -> String {
         self.via().map(Actor::to_string).unwrap_or_default()
@@ -37,30 +37,30 @@ impl Caller {
 /// `POST /agent-channel`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreateChannel {
-    /// Who creates it.
+    /// The caller.
     pub caller: Caller,
-    /// The id that it would have.
+    /// The id to try.
     pub id: ChannelId,
-    /// What it is about; may be empty.
+    /// The title; may be empty.
     pub title: String,
-    /// The author, by its stable name.
+    /// The author's stable name; `None` stands for the caller's.
     pub created_by: Option<String>,
-    /// The key of its link.
+    /// The key of the channel's link.
     pub key: LinkKey,
 }
 
-/// What comes of [`CreateChannel`].
+/// The reply to [`CreateChannel`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelMade {
-    /// Its id.
+    /// The id of the channel.
     pub id: ChannelId,
-    /// What it is about.
+    /// The title; may be empty.
     pub title: String,
-    /// The actor.
+    /// The author's stable name.
     pub created_by: String,
-    /// When.
+    /// The time of creation.
     pub at: TimestampMs,
-    /// The key of its link; absent in answers from before links had one.
+    /// The key of the link; absent in replies that were stored before links had keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<LinkKey>,
 }
@@ -68,71 +68,71 @@ pub struct ChannelMade {
 /// `POST /agent-channel/{id}/event`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppendEvent {
-    /// Who appends.
+    /// The caller.
     pub caller: Caller,
-    /// What, or why the body is refused.
+    /// The event, or the refusal of its body.
     pub draft: Result<Draft, Refusal>,
     /// See [`crate::event::EventAppended::trace`].
     pub trace: Option<Box<str>>,
-    /// Whether a closed channel takes no more.
+    /// Whether a closed channel refuses further events.
     pub reject_after_close: bool,
 }
 
-/// An event before it has a place.
+/// An event before it is appended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// Its kind.
+    /// The kind of the event.
     pub kind: String,
-    /// The author, by its stable name.
+    /// The author's stable name; `None` stands for the caller's.
     pub author: Option<String>,
-    /// The JSON object as it was sent.
+    /// The JSON object, byte for byte as it was sent.
     pub payload: Bytes,
 }
 
-/// What comes of [`AppendEvent`].
+/// The reply to [`AppendEvent`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppendReceipt {
-    /// Its place on the channel's stream.
+    /// The version of the event on the channel's stream.
     pub version: Version,
-    /// When.
+    /// The time of the append.
     pub at: TimestampMs,
 }
 
 /// `POST /agent-channel/{id}/close`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CloseChannel {
-    /// Who closes it.
+    /// The caller.
     pub caller: Caller,
 }
 
-/// What comes of [`CloseChannel`].
+/// The reply to [`CloseChannel`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CloseReceipt {
-    /// When.
+    /// The time of this close.
     pub at: TimestampMs,
 }
 
-/// Remembers that the caller's owner has shown the key.
+/// Records that the caller's owner has shown the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AdmitOwner {
-    /// Who shows it.
+    /// The caller.
     pub caller: Caller,
 }
 
 /// `POST /agent-channel/{id}/key`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangeKey {
-    /// Who changes it.
+    /// The caller.
     pub caller: Caller,
     /// The new key.
     pub key: LinkKey,
-    /// Whether a key that there is stays.
+    /// Whether an existing key stays.
     pub only_if_none: bool,
 }
 
-/// What comes of [`ChangeKey`].
+/// The reply to [`ChangeKey`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyChanged {
-    /// The key from now on.
+    /// The key that is valid from now on.
     pub key: LinkKey,
 }

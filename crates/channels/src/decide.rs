@@ -16,26 +16,26 @@ use crate::{
     state::{ChannelState, Creation, owner_of},
 };
 
-/// Why a command is refused.
+/// Why a command is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rejection {
     /// The token is no longer valid.
     Unauthenticated,
-    /// There is no such channel, or none for the caller.
+    /// The channel does not exist, or the caller may not use it.
     NoSuchChannel,
-    /// The caller may use the channel, and it belongs to another owner.
+    /// The caller may use the channel, but the channel belongs to another owner.
     NotItsOwner,
-    /// Another channel has the id (CH-37).
+    /// The id is taken (CH-37).
     IdTaken,
-    /// The channel is closed, and takes no more.
+    /// The channel is closed and accepts no more events.
     ChannelClosed,
-    /// The body is not what it should be.
+    /// The body is invalid.
     Body(Refusal),
 }
 
 type Decided<R> = Result<Decision<ChannelEvent, R>, Rejection>;
 
-/// The channel and why the caller may use it.
+/// The channel, and the reason why the caller may use it.
 fn entered<'a>(
     state: &'a ChannelState,
     caller: &Caller,
@@ -75,7 +75,7 @@ pub fn create(
     Ok(Decision::new(vec![ChannelEvent::ChannelCreated(event)], made))
 }
 
-/// Decides `AppendEvent`. The stream is at version `at`.
+/// Decides `AppendEvent` for a stream at version `at`.
 pub fn append(
     state: &ChannelState,
     at: Version,
@@ -100,7 +100,7 @@ pub fn append(
     Ok(Decision::new(vec![ChannelEvent::EventAppended(event)], AppendReceipt { version, at: stamp.now }))
 }
 
-/// Decides `CloseChannel`. A repeated closing stamps it again (CH-27).
+/// Decides `CloseChannel`. A repeated close sets the time again (CH-27).
 pub fn close(
     state: &ChannelState,
     people: &People,
@@ -114,7 +114,7 @@ pub fn close(
     Ok(Decision::new(vec![ChannelEvent::ChannelClosed(event)], CloseReceipt { at: stamp.now }))
 }
 
-/// Decides `AdmitOwner`. An owner that is remembered, or needs no key, is not remembered again.
+/// Decides `AdmitOwner`. An owner that is admitted already, or needs no key, is not recorded.
 pub fn admit(state: &ChannelState, people: &People, command: &AdmitOwner) -> Decided<()> {
     let (_, access) = entered(state, &command.caller, people)?;
     let via = command.caller.via().cloned();
@@ -126,7 +126,7 @@ pub fn admit(state: &ChannelState, people: &People, command: &AdmitOwner) -> Dec
     }
 }
 
-/// Decides `ChangeKey`. Owners that were admitted stay.
+/// Decides `ChangeKey`. Admitted owners stay admitted.
 pub fn change_key(state: &ChannelState, people: &People, command: &ChangeKey) -> Decided<KeyChanged> {
     let (_, access) = entered(state, &command.caller, people)?;
     if access != Access::Owner {

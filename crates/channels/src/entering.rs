@@ -1,5 +1,5 @@
-//! From an id and a caller to a channel that the caller may use. A channel without access looks absent.
-//! Must not know: HTTP; the budget of misses.
+//! Finds a channel that the caller may use. A channel that the caller may not use looks absent.
+//! Must not know: HTTP, the budget of misses.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -25,7 +25,7 @@ pub(crate) struct OpenChannel {
     pub(crate) access: Access,
 }
 
-/// The states of agents for one request, each read once; as new as readers need them.
+/// The states of agents for one request, each read once. On a shared store they include the commits of other processes.
 #[derive(Debug, Default)]
 pub(crate) struct AgentCache(HashMap<AgentHandle, KnownAgent>);
 
@@ -39,19 +39,19 @@ impl AgentCache {
         if let Some(known) = self.0.get(handle) {
             return Ok(known.clone());
         }
-        // On a store of several processes another one may have committed a block.
+        // Another process of a shared store may have committed a block.
         let known = if shared { accounts.fresh_agent(handle).await? } else { accounts.agent(handle).await? };
         self.0.insert(handle.clone(), known.clone());
         Ok(known)
     }
 }
 
-/// The agent that created a channel, where it is another one than the caller.
+/// The agent that created a channel, if it is another agent than the caller.
 fn other_creator<'a>(state: &'a ChannelState, caller: &Caller) -> Option<&'a AgentHandle> {
     state.creator().filter(|creator| matches!(caller.via(), Some(Actor::Agent(agent)) if agent != *creator))
 }
 
-/// What a decision on a channel needs to know of the accounts, with what its append is held to.
+/// The facts of a decision on a channel, with the conditions of its append.
 pub(crate) async fn people(
     accounts: &Accounts,
     state: &ChannelState,
@@ -83,8 +83,8 @@ pub(crate) async fn people(
 }
 
 impl Channels {
-    /// A channel that the caller may use; none where there is none, or none for the caller: the two cost the same.
-    /// An owner that shows the key for the first time is remembered.
+    /// A channel that the caller may use; `None` if it is absent or the caller may not use it, after the same work in both
+    /// cases. An owner that shows the key for the first time is admitted.
     pub(crate) async fn found(&self, id: &ChannelId, caller: &Caller) -> Result<Option<OpenChannel>, Fault> {
         let LookedUp { asked, .. } = self.0.streams.look_up(id.as_str()).await?;
         let (mut state, head) = self.fresh(id).await?;
@@ -99,7 +99,7 @@ impl Channels {
             return Ok(None);
         };
         if access == Access::Owner && state.key.is_none() {
-            // A store that takes no writes is still read.
+            // If the store accepts no writes, the channel can still be read.
             match self.give_key(id, caller).await {
                 Ok(()) => (state, _) = self.fresh(id).await?,
                 Err(fault) => tracing::warn!(%fault, "an old channel without a link key was given no key"),
@@ -126,14 +126,14 @@ impl Channels {
         Ok(access(state, caller, &people))
     }
 
-    /// Whether the caller may still use a channel that it uses; by what has arrived at this process.
+    /// Whether the caller of a live stream may still use the channel, by the state that this process knows.
     pub(crate) async fn admits(&self, id: &ChannelId, caller: &Caller) -> Result<bool, Fault> {
         let (state, _) = self.0.streams.state(id.as_str()).await?;
         let (people, _) = people(self.accounts(), &state, caller).await?;
         Ok(people.holds && access(&state, caller, &people).is_some())
     }
 
-    /// Whether an agent may read a channel, so that what stands there may be news for it.
+    /// Whether an agent may read a channel, so that its events can be news for the agent.
     pub async fn is_open_to(&self, agent: &AgentHandle, channel: &StreamName) -> Result<bool, Fault> {
         let Ok(id) = channel.id().parse::<ChannelId>() else { return Ok(false) };
         let (state, _) = self.0.streams.state(id.as_str()).await?;
@@ -142,7 +142,7 @@ impl Channels {
         Ok(self.access_of(&state, &caller, &mut AgentCache::default()).await?.is_some())
     }
 
-    /// Remembers the caller's owner as one that has shown the key; false where the key is no longer valid.
+    /// Admits the caller's owner, which has shown the key; false if the key is no longer valid.
     async fn admit(&self, id: &ChannelId, caller: &Caller) -> Result<bool, Fault> {
         match self.ask(id, AdmitOwner { caller: caller.clone() }, None).await {
             Ok(_) => Ok(true),
@@ -153,7 +153,7 @@ impl Channels {
         }
     }
 
-    /// Gives a key to a channel from before links had one.
+    /// Gives a key to a channel that was created before links had keys.
     async fn give_key(&self, id: &ChannelId, caller: &Caller) -> Result<(), Fault> {
         let command = ChangeKey { caller: caller.clone(), key: LinkKey::random(), only_if_none: true };
         match self.ask(id, command, None).await {

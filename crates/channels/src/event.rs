@@ -1,5 +1,5 @@
-//! The events of a channel's stream, and their stored form. The forms are frozen. Pure.
-//! Must not know: HTTP; the meaning of a payload.
+//! The events of a channel's stream, and their stored forms, which are frozen. Pure.
+//! Must not know: HTTP, the meaning of a payload.
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
@@ -13,31 +13,31 @@ use crate::key::LinkKey;
 /// An event of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChannelEvent {
-    /// The channel came into being; always the first.
+    /// The channel was created. Always the first event.
     ChannelCreated(ChannelCreated),
-    /// Somebody appended an event: what the protocol calls one (CH-10).
+    /// An event was appended. Only these are events of the protocol (CH-10).
     EventAppended(EventAppended),
-    /// The channel was closed, or closed again (CH-27).
+    /// The channel was closed, perhaps again (CH-27).
     ChannelClosed(ChannelClosed),
-    /// An owner has shown the key of the link, and may use the channel from now on (wire.md D.6).
+    /// An owner has shown the key of the link and may use the channel from now on (wire.md D.6).
     OwnerAdmitted(OwnerAdmitted),
-    /// The link has another key; the former one is no longer valid (wire.md D.6).
+    /// The link got a new key; the old one is no longer valid (wire.md D.6).
     KeyChanged(KeyChanged),
 }
 
 /// See [`ChannelEvent::ChannelCreated`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelCreated {
-    /// What it is about; may be empty.
+    /// The title; may be empty.
     pub title: String,
-    /// The author, by its stable name.
+    /// The creator's stable name.
     pub created_by: String,
-    /// Who that is by its token; absent where none is needed.
+    /// The actor of the token; absent if no token was needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Actor>,
-    /// When; lists go by it.
+    /// The time of creation, by which lists are sorted.
     pub created: TimestampMs,
-    /// The key of its link; absent in channels from before links had one.
+    /// The key of the link; absent in channels that were created before links had keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<LinkKey>,
 }
@@ -45,54 +45,54 @@ pub struct ChannelCreated {
 /// See [`ChannelEvent::EventAppended`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventAppended {
-    /// Its kind, a free string (CH-14).
+    /// A free string (CH-14).
     pub kind: String,
-    /// The author, by its stable name (CH-21); may be empty if no token is needed.
+    /// The author's stable name (CH-21); may be empty if no token is needed.
     pub author: String,
-    /// Who that is by its token.
+    /// The actor of the token; absent if no token was needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Actor>,
-    /// The run of versions in which it is the first of its kind; absent when it is not.
+    /// The run of versions in which this event is the first of its kind; absent if it is not the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<u64>,
-    /// The span of the request that appended it, as a `traceparent`. Only `/watch` tells of it: the id of its trace, to an
-    /// owner that may use the channel.
+    /// The span of the request that appended the event, as a `traceparent`. Only `/watch` reports it, as a trace id, to owners
+    /// that may use the channel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Box<str>>,
-    /// Its author's owner takes part from now on.
+    /// Present if the author's owner appends to the channel for the first time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joins: Option<Joins>,
-    /// The JSON object as it was sent.
+    /// The JSON object, byte for byte as it was sent.
     #[serde(skip)]
     pub payload: Bytes,
 }
 
-/// An owner takes part in a channel.
+/// An owner takes part in a channel from now on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Joins {
-    /// Who.
+    /// The new owner.
     pub owner: OwnerName,
-    /// When the channel was created.
+    /// The time of the channel's creation.
     pub created: TimestampMs,
-    /// Whether it is open.
+    /// Whether the channel is open.
     pub open: bool,
 }
 
 /// See [`ChannelEvent::ChannelClosed`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelClosed {
-    /// The actor.
+    /// The actor of the token; absent if no token was needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Actor>,
-    /// Of the first closing: what is no longer open.
+    /// Present in the first close: the index rows to remove.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<FirstClosing>,
 }
 
-/// A channel that was open is closed.
+/// The first close of a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FirstClosing {
-    /// When the channel was created.
+    /// The time of the channel's creation.
     pub created: TimestampMs,
     /// The owners that take part.
     pub owners: Vec<OwnerName>,
@@ -103,7 +103,7 @@ pub struct FirstClosing {
 pub struct OwnerAdmitted {
     /// The owner.
     pub owner: OwnerName,
-    /// Whose token came with the key.
+    /// The actor whose token was sent with the key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Actor>,
 }
@@ -111,9 +111,9 @@ pub struct OwnerAdmitted {
 /// See [`ChannelEvent::KeyChanged`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyChanged {
-    /// The key from now on.
+    /// The key that is valid from now on.
     pub key: LinkKey,
-    /// The actor.
+    /// The actor of the token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Actor>,
 }
@@ -133,7 +133,7 @@ impl ChannelEvent {
         }
     }
 
-    /// Reads a stored event; an unknown kind or form is corrupt.
+    /// Reads a stored event. An unknown kind or form is corrupt.
     pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
         Ok(match &*stored.kind {
             "ChannelCreated" => Self::ChannelCreated(read(stored)?),

@@ -1,6 +1,5 @@
-//! Events of channels as they are found by their words: of the channels that the searcher's list has, as long as it may use
-//! them.
-//! Must not know: how near an event is to a query.
+//! Searches events of channels by their words: in the channels of the searcher's list, if it may still use them.
+//! Must not know: the ranking of results.
 
 use futures_util::future::{BoxFuture, ready};
 use plenary_accounts::{Actor, Authority};

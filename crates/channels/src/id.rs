@@ -7,11 +7,11 @@ use plenary_kernel::{MalformedText, Stamp};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The dictatable alphabet: no I, L, N, O, no 0 to 3.
+/// The alphabet of characters that sound distinct: without I, L, N, O and 0 to 3.
 const ALPHABET: &[u8; 28] = b"ABCDEFGHJKMPQRSTUVWXYZ456789";
-/// How long ids are as long as there is room for them.
+/// The length of an id unless ids collide.
 pub const LENGTH_MIN: usize = 4;
-/// How long they may become.
+/// The maximum length of an id.
 pub const LENGTH_MAX: usize = 8;
 
 /// The id of a channel, in upper case.
@@ -31,14 +31,14 @@ impl ChannelId {
         Self((0..length.clamp(LENGTH_MIN, LENGTH_MAX)).map(|_| next()).collect::<String>().into())
     }
 
-    /// The text as it stands on the wire.
+    /// The text on the wire.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// As people write it: white space around it and its case do not matter.
+/// Ignores case and surrounding white space, as people write ids in many ways.
 impl FromStr for ChannelId {
     type Err = MalformedText;
 

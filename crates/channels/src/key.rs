@@ -1,15 +1,15 @@
-//! The secret in a channel's link: anyone who has it may use the channel (wire.md D.6).
-//! Must not know: which channel it belongs to.
+//! The secret key in a channel's link, which gives access to the channel (wire.md D.6).
+//! Must not know: the channel of a key.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
 use plenary_kernel::MalformedText;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Random bytes of a key: 128 bits.
+/// Random bytes in a key.
 const BYTES: usize = 16;
 
-/// A key, as 32 lower-case hex digits.
+/// A key of 128 bits, as 32 lower-case hex digits.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LinkKey(Arc<str>);
 
@@ -21,13 +21,13 @@ impl LinkKey {
         Self(hex::encode(bits).into())
     }
 
-    /// The text as it stands in the link.
+    /// The text of the key in the link.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Compares in a time that does not depend on where the two differ.
+    /// Compares in constant time.
     #[must_use]
     pub fn matches(&self, other: &Self) -> bool {
         let pairs = self.0.bytes().zip(other.0.bytes());

@@ -36,38 +36,37 @@ pub use channels::{Channels, Config};
 pub use liveness::Cadence;
 pub use routes::{Surface, operations, routes};
 
-/// Longest title, in characters; past it 422.
+/// Maximum length of a title, in characters; a longer one gets 422.
 pub const TITLE_CHARS_MAX: usize = 200;
-/// Longest author and creator, in characters; past it 422.
+/// Maximum length of an author or creator, in characters; a longer one gets 422.
 pub const AUTHOR_CHARS_MAX: usize = 128;
-/// Longest kind, in characters; past it 422.
+/// Maximum length of a kind, in characters; a longer one gets 422.
 pub const KIND_CHARS_MAX: usize = 64;
-/// Longest idempotency key, in characters; past it 422.
+/// Maximum length of an idempotency key, in characters; a longer one gets 422.
 pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
-/// Most rows of a list or page; a higher limit counts as this one.
+/// Maximum number of rows of a list or page; a higher limit is clamped to it.
 pub const LIMIT_MAX: usize = 500;
-/// How many rows a list or page has unless it is said.
+/// Number of rows of a list or page without a `limit`.
 pub const LIMIT_DEFAULT: usize = 50;
-/// Bytes of payload after which a page ends, whatever its limit; its `Link` header says where to go on.
+/// Payload bytes after which a page ends; its `Link` header leads to the next page.
 pub const PAGE_OCTETS_MAX: usize = plenary_kernel::limits::PAGE_BYTES_MAX;
-/// Bytes that are looked through for one page of a kind; then it ends in the same way.
+/// Bytes that are scanned for one page of a kind; after them the page ends in the same way.
 pub const SCAN_OCTETS_MAX: usize = 32 << 20;
-/// How many events the onboarding view shows at most.
+/// Maximum number of recent events in the onboarding view.
 pub const RECENT_EVENTS_MAX: usize = 20;
-/// Bytes of payload after which the onboarding view shows no more events; the newest one is always shown.
+/// Maximum payload bytes of recent events in the onboarding view; the newest event is always shown.
 pub const RECENT_OCTETS_MAX: usize = 256 << 10;
-/// The number of authors of a channel whose last `status` is remembered; beyond it the one silent longest is
-/// forgotten.
+/// Number of authors per channel whose last `status` is in the state; beyond it, the author with the oldest one is dropped.
 pub const AGENTS_REMEMBERED_MAX: usize = 1_000;
-/// Most requests a minute for channels that are not there, of one owner and from one address; past it 429.
+/// Maximum number of misses per minute, for one owner and for one address; further requests get 429.
 pub const MISSES_MAX: u32 = 60;
-/// Of how many owners and addresses misses are counted at a time; past it the count that was idle longest begins anew.
+/// Number of owners and addresses whose misses are counted at a time; beyond it, an old count is dropped.
 pub const GUESSERS_REMEMBERED_MAX: usize = 65_536;
-/// Most live streams of one owner, and of everybody together who comes from one address without a token; past it 429.
+/// Maximum number of live streams of one owner, or of all clients without a token from one address; beyond it, 429.
 pub const WATCHERS_PER_OWNER_MAX: usize = 1_024;
-/// How many channels are looked through for one list; what the caller may not use is left out of it.
+/// Maximum number of channels that one list examines; it leaves out those that the caller may not use.
 pub const LISTED_LOOKED_AT_MAX: usize = 5_000;
-/// Of how many channels with events from ahead of the clock it is remembered when that was noticed.
+/// Number of channels for which the server remembers when it noticed events with a time in the future.
 pub const NOTICED_REMEMBERED_MAX: usize = 1_000;
-/// How many ids of one length are tried before they become one character longer.
+/// Number of attempts to find an unused id of one length, before ids get one character more.
 pub const TRIES_PER_LENGTH: usize = 8;

@@ -1,6 +1,6 @@
-//! Validation of a `spec`, a `state` or a `status` before it is posted (CH-31, CH-32). The shapes are advice: the
-//! server also stores invalid events. Pure.
-//! Must not know: the caller; any part of the channel except its current state.
+//! Validation of a `spec`, `state` or `status` before it is posted (CH-31, CH-32). The shapes are advice: the server also
+//! stores invalid events. Pure.
+//! Must not know: the caller, any part of the channel except its current state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ const CONCEPT_STANDINGS: &[&str] = &["proposed", "in_progress", "done", "abandon
 
 type Object = Map<String, Value>;
 
-/// What was found so far.
+/// The problems found so far.
 #[derive(Default)]
 struct Problems(Vec<Problem>);
 
@@ -23,7 +23,7 @@ impl Problems {
         self.0.push(Problem { field: field.into(), problem: problem.into() });
     }
 
-    /// A text that must be there and not be empty.
+    /// Requires a text that is not empty.
     fn text<'a>(&mut self, object: &'a Object, at: &str, name: &str) -> Option<&'a str> {
         match object.get(name) {
             Some(Value::String(text)) if !text.is_empty() => return Some(text),
@@ -33,7 +33,7 @@ impl Problems {
         None
     }
 
-    /// One of a few words.
+    /// Requires one of these words.
     fn word(&mut self, object: &Object, at: &str, name: &str, words: &[&str]) {
         match object.get(name).map(Value::as_str) {
             Some(Some(word)) if words.contains(&word) => {}
@@ -50,7 +50,7 @@ impl Problems {
     }
 }
 
-/// Everything that is wrong with an event of this kind. `current` is the channel's newest state.
+/// All problems of an event of this kind. `current` is the channel's newest state.
 #[must_use]
 pub fn lint(kind: &str, author: Option<&str>, payload: &Object, current: Option<&Object>) -> Verdict {
     let mut found = Problems::default();
@@ -124,7 +124,7 @@ fn state(found: &mut Problems, payload: &Object, current: Option<&Object>) {
     }
 }
 
-/// Lower-case words joined by hyphens.
+/// Whether a text is lower-case words or numbers joined by hyphens.
 fn is_slug(text: &str) -> bool {
     let plain = |word: &str| {
         !word.is_empty() && word.bytes().all(|octet| octet.is_ascii_lowercase() || octet.is_ascii_digit())
@@ -173,7 +173,7 @@ fn known_concepts(current: &Object) -> BTreeMap<&str, &Object> {
     named.collect()
 }
 
-/// proposed -> in_progress -> done | abandoned; a finished concept never changes.
+/// The transitions: proposed -> in_progress -> done | abandoned. A finished concept never changes.
 fn step(found: &mut Problems, at: &str, before: Option<&Object>, after: &Object) {
     fn standing(concept: &Object) -> &str {
         concept.get("status").and_then(Value::as_str).unwrap_or_default()

@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl Channels {
-    /// The channels that the caller's owner created or appended to and the caller may use; all of them for the operator.
-    /// Whoever needs no token and has none is shown those that were created without one.
+    /// The channels that the caller's owner created or appended to and that the caller may use; for the operator all channels.
+    /// For a caller without a token, if none is needed, the channels that were created without one.
     pub(crate) async fn list(
         &self,
         asking: &RequestCaller,
@@ -38,7 +38,7 @@ impl Channels {
                 let (state, _) = self.fresh(&id).await?;
                 let channel = Channel::of(&asking.base_url, &id, &state).ok_or_else(corrupt)?;
                 let may_use = self.access_of(&state, &caller, &mut seen).await?.is_some();
-                // It may have been closed meanwhile.
+                // The channel may have been closed since the index was read.
                 if may_use && (include_closed || channel.closed_at.is_none()) {
                     channels.push(channel);
                 }

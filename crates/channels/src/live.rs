@@ -1,5 +1,5 @@
-//! A channel followed live: the events in the log after a cursor, then new ones.
-//! Must not know: how the connection is kept.
+//! Follows a channel live: first the events in the log after a cursor, then new ones.
+//! Must not know: the connection.
 
 use plenary_kernel::Version;
 use plenary_log::{Fault, PageSize, StoredEvent, StreamName};
@@ -7,15 +7,15 @@ use plenary_room::{Catchup, LiveSource};
 
 use crate::{Channels, command::Caller, id::ChannelId, wire::Event};
 
-/// Most events that are taken from the shared tail at a time.
+/// Maximum number of events per read from the shared tail.
 const TAIL_PAGE: usize = 128;
 
-/// Where a live stream begins.
+/// The cursor of a live stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Start {
-    /// The last version that the client has.
+    /// The last version that has been read.
     pub(crate) version: Version,
-    /// The id up to which it has everything.
+    /// The event id up to which everything has been read.
     pub(crate) id: u64,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Live {
     pub(crate) stream: StreamName,
     pub(crate) caller: Caller,
     pub(crate) kind: Option<String>,
-    /// Up to where everything was looked at.
+    /// Everything up to here has been read.
     pub(crate) at: Start,
     pub(crate) size: PageSize,
 }
@@ -42,7 +42,7 @@ impl LiveSource for Live {
 
     async fn look(&mut self) -> Result<Catchup, Fault> {
         let looked = self.read_on().await?;
-        // What stands behind the end of the right to read may have been read before anybody was woken.
+        // The caller may have lost its permission before these events, and the wake-up for that may still be under way.
         Ok(if looked.is_empty() || self.is_allowed().await? { looked } else { Catchup::default() })
     }
 }
@@ -71,7 +71,7 @@ impl Live {
         Ok(looked)
     }
 
-    /// Passes one event, and tells it if it is wanted.
+    /// Advances the cursor over one event, and writes it if its kind matches.
     fn pass(&mut self, stored: &StoredEvent, looked: &mut Catchup) -> Result<(), Fault> {
         self.at = Start { version: stored.version, id: stored.position.0 };
         let Some(event) = Event::of(&self.id, stored)? else { return Ok(()) };

@@ -1,5 +1,5 @@
-//! The liveness of agents, from the `status` events and the cadence (CH-1 to CH-3, CH-18). Pure.
-//! Must not know: the clock; other actions of an agent.
+//! Which agents are alive, by their `status` events and the cadence (CH-1 to CH-3, CH-18). Pure.
+//! Must not know: the clock, other actions of an agent.
 
 use plenary_accounts::Actor;
 use plenary_kernel::{TimestampMs, Version};
@@ -9,10 +9,10 @@ use crate::{
     wire::{AgentPresence, Presence},
 };
 
-/// An agent that is silent for more than this number of cadences is presumed dead.
+/// An agent that has been silent for more than this number of cadences is presumed dead.
 const CADENCES: u64 = 5;
 
-/// How often an agent that holds work is heard, in seconds: `STATUS_CADENCE_SECONDS`.
+/// `STATUS_CADENCE_SECONDS`: the interval in seconds at which an agent that holds work posts a `status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cadence(pub u64);
 
@@ -23,32 +23,32 @@ impl Cadence {
         self.0.saturating_mul(CADENCES)
     }
 
-    /// Whether somebody who was last heard then is presumed dead.
+    /// Whether an agent whose last status was at `last` is presumed dead.
     #[must_use]
     pub fn presumes_dead(self, last: TimestampMs, now: TimestampMs) -> bool {
         now.0.saturating_sub(last.0) > self.silence_seconds_max().saturating_mul(1_000)
     }
 }
 
-/// What is known of a channel whose events are dated ahead of the clock, which went back: what stood in the log when
-/// that was noticed is no later than then.
+/// The notice that a channel has events with a time in the future, because the clock was set back. The events that were in the
+/// log at that moment count as no later than it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockNotice {
-    /// The newest version that stood there.
+    /// The newest version of the channel at that moment.
     pub version: Version,
-    /// When it was noticed, by the clock as it is now.
+    /// The time of the notice, by the clock that was set back.
     pub at: TimestampMs,
 }
 
 impl ClockNotice {
-    /// When an event was, with what is known.
+    /// The time of an event, corrected by a notice.
     #[must_use]
     pub fn dated(noticed: Option<Self>, version: Version, at: TimestampMs) -> TimestampMs {
         noticed.filter(|noticed| version <= noticed.version).map_or(at, |noticed| at.min(noticed.at))
     }
 }
 
-/// Whether a channel has a sign of life that is dated ahead of the clock, with what is known.
+/// Whether the newest state or a last status still has a time in the future after the correction.
 #[must_use]
 pub fn is_ahead(state: &ChannelState, noticed: Option<ClockNotice>, now: TimestampMs) -> bool {
     let is_ahead = |version, at| ClockNotice::dated(noticed, version, at) > now;
@@ -56,7 +56,7 @@ pub fn is_ahead(state: &ChannelState, noticed: Option<ClockNotice>, now: Timesta
         || state.statuses.values().any(|last| is_ahead(last.version, last.at))
 }
 
-/// Everyone who posted a status, the latest first.
+/// The last status of each author, newest first.
 #[must_use]
 pub fn presence(
     state: &ChannelState,

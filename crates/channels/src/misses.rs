@@ -1,5 +1,5 @@
-//! Counts requests for absent and foreign channels: ids are short, so guessing has a budget, for an owner with all
-//! its agents and tokens, and for an address (wire.md D.6).
+//! Counts requests for absent and foreign channels. Ids are short, so guessing has a budget: one for an owner with all its
+//! agents and tokens, and one for an address (wire.md D.6).
 //! Must not know: the existing channels.
 
 use std::{convert::Infallible, net::IpAddr, sync::Arc};
@@ -10,10 +10,10 @@ use quick_cache::sync::Cache;
 
 use crate::{GUESSERS_REMEMBERED_MAX, MISSES_MAX};
 
-/// How long a budget lasts.
+/// The period of a budget.
 const WINDOW_MS: u64 = 60_000;
 
-/// Whose budget it is.
+/// The holder of a budget.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Guesser {
     Owner(OwnerName),
@@ -26,7 +26,7 @@ struct Window {
     missed: u32,
 }
 
-/// A budget is used up; seconds until there is a new one.
+/// A budget is used up; it is renewed after these seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UsedUp {
     pub(crate) retry_after_s: u64,
@@ -41,7 +41,7 @@ impl Default for Misses {
 }
 
 impl Window {
-    /// A window begins with its first miss.
+    /// Checks the budget. A window begins with its first miss, and again after its end or when the clock was set back.
     fn left(&mut self, now: TimestampMs) -> Result<(), UsedUp> {
         let age_ms = now.0.saturating_sub(self.since.0);
         if age_ms >= WINDOW_MS || now < self.since {
@@ -55,7 +55,7 @@ impl Window {
 }
 
 impl Misses {
-    /// Whether nobody of these has used its budget up.
+    /// Checks that all of these budgets have something left.
     pub(crate) fn left(&self, guessers: &[Guesser], now: TimestampMs) -> Result<(), UsedUp> {
         guessers.iter().try_for_each(|guesser| match self.0.get(guesser) {
             Some(window) => window.lock().left(now),
@@ -63,7 +63,7 @@ impl Misses {
         })
     }
 
-    /// Counts a miss against each budget; refused where one is used up.
+    /// Counts a miss against every budget; an error if one of them is used up.
     pub(crate) fn count(&self, guessers: &[Guesser], now: TimestampMs) -> Result<(), UsedUp> {
         guessers.iter().map(|guesser| self.count_one(guesser, now)).fold(Ok(()), Result::and)
     }

@@ -1,4 +1,4 @@
-//! The events of channels that name an agent, as `@owner.name` in their payload.
+//! Mentions: events of channels whose payload contains an agent's handle, `@owner.name`.
 //! Must not know: marks, or the presentation.
 
 use std::collections::BTreeSet;
@@ -17,40 +17,40 @@ use crate::{
     wire::Event,
 };
 
-/// How many agents one event may name; who stands behind them is not told.
+/// Maximum number of agents that one event can mention; further mentions are ignored.
 pub const MENTIONS_MAX: usize = 32;
 
-/// An event that names an agent.
+/// An event that mentions an agent.
 #[derive(Debug, Clone)]
 pub struct Mention {
-    /// The event as it stands on the log.
+    /// The stored event.
     pub stored: StoredEvent,
-    /// Who appended it, if that was an agent, and not the operator or the agent's own owner.
+    /// The agent that appended it; `None` if that was the operator or the mentioned agent's owner.
     pub from: Option<AgentHandle>,
-    /// Its channel.
+    /// The id of the channel.
     pub channel: ChannelId,
-    /// What the channel is about.
+    /// The title of the channel.
     pub title: String,
-    /// Its id.
+    /// The id of the event.
     pub event_id: u64,
-    /// Its kind.
+    /// The kind of the event.
     pub kind: String,
-    /// The texts of its payload.
+    /// The texts of the payload.
     pub text: String,
 }
 
-/// Whether it is a channel's stream.
+/// Whether this is the stream of a channel.
 #[must_use]
 pub fn is_channel(stream: &StreamName) -> bool {
     stream.category() == ChannelRoom::CATEGORY
 }
 
-/// The agents that a payload names, each once, in the order of their handles.
+/// The agents that a payload mentions, in the order of their handles.
 #[must_use]
 pub fn mentions(payload: &[u8]) -> BTreeSet<AgentHandle> {
     let mut named = BTreeSet::new();
     for (at, _) in payload.iter().enumerate().filter(|(_, octet)| **octet == b'@') {
-        // `a@b.c` is an address of something else.
+        // `a@b.c` is an e-mail address.
         let stands_alone = at.checked_sub(1).is_none_or(|before| !is_part(payload[before]));
         if stands_alone && let Some(handle) = handle_at(&payload[at..]) {
             named.insert(handle);
@@ -66,7 +66,7 @@ const fn is_part(octet: u8) -> bool {
     octet.is_ascii_alphanumeric() || matches!(octet, b'_' | b'-')
 }
 
-/// The handle that a text begins with: `@owner.name`, with whatever punctuation ends the sentence left off.
+/// The handle at the start of a text, without trailing punctuation.
 fn handle_at(text: &[u8]) -> Option<AgentHandle> {
     let part = |from: usize| text[from..].iter().take_while(|octet| is_part(**octet)).count();
     let dot = 1 + part(1);
@@ -78,7 +78,7 @@ fn handle_at(text: &[u8]) -> Option<AgentHandle> {
     std::str::from_utf8(&text[..trimmed]).ok()?.parse().ok()
 }
 
-/// The agents that a committed event of a channel names.
+/// The agents that a committed event of a channel mentions.
 pub fn mentioned(event: &StoredEvent) -> Result<BTreeSet<AgentHandle>, Fault> {
     Ok(match ChannelEvent::decode(event)? {
         ChannelEvent::EventAppended(event) => mentions(&event.payload),
@@ -90,7 +90,7 @@ pub fn mentioned(event: &StoredEvent) -> Result<BTreeSet<AgentHandle>, Fault> {
 }
 
 impl Channels {
-    /// The channels in which an agent was ever named.
+    /// The channels that have ever mentioned an agent.
     pub async fn naming(&self, me: &AgentHandle) -> Result<Vec<StreamName>, Fault> {
         let (prefix, mut after, mut channels) = (format!("{me}/"), None::<String>, Vec::new());
         loop {
@@ -106,8 +106,8 @@ impl Channels {
         }
     }
 
-    /// The events behind a version that name an agent and are not its own, and up to where they were looked for; past
-    /// `max` only the first.
+    /// The first `max` events after a version that mention an agent and are not its own, without their payloads; and the
+    /// version up to which the stream was read.
     pub async fn naming_behind(
         &self,
         me: &AgentHandle,
@@ -144,12 +144,12 @@ impl Channels {
             Some(Actor::Agent(agent)) => Some(Some(agent)),
             Some(Actor::Operator | Actor::Seed) => Some(None),
             Some(Actor::Owner(owner)) if owner.as_str() == me.owner() => Some(None),
-            // Nobody that the agent's trust could speak of.
+            // There is no agent whose trust could be checked.
             Some(Actor::Owner(_)) | None => None,
         })
     }
 
-    /// What an event says that names the agent.
+    /// The content of an event that mentions the agent.
     pub async fn mention(
         &self,
         me: &AgentHandle,
@@ -169,7 +169,7 @@ impl Channels {
     }
 }
 
-/// A payload as text: its one text, or a line for each member.
+/// A payload as text: the value of its only member, or a line for each member.
 fn texts(payload: &Value) -> String {
     let Value::Object(members) = payload else { return payload.to_string() };
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);

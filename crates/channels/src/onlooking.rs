@@ -1,5 +1,5 @@
-//! The channel events that `/watch` reports: to an owner those of channels that it created, posted to or was admitted
-//! to; to an agent those of its owner.
+//! The channel events that `/watch` reports. An owner and its agents see those of channels that the owner created, appended to
+//! or was admitted to.
 //! Must not know: how they are sent.
 
 use futures_util::future::BoxFuture;

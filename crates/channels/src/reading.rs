@@ -1,4 +1,4 @@
-//! Pages of a channel's events, newest first, read from the log on request (CH-11, CH-24, CH-26).
+//! Pages of a channel's events, newest first, read from the log (CH-11, CH-24, CH-26).
 //! Must not know: HTTP.
 
 use plenary_engine::Room;
@@ -13,26 +13,26 @@ use crate::{
     wire::Event,
 };
 
-/// Which events are asked for.
+/// The parameters of a page.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EventQuery<'a> {
     pub(crate) kind: Option<&'a str>,
     pub(crate) limit: usize,
     /// Only events with a lower id.
     pub(crate) before: Option<u64>,
-    /// Only events with a higher id. Without `before` the page has the ones that follow it directly, so that whoever
-    /// goes on from the newest it got misses none.
+    /// Only events with a higher id. Without `before`, the page has the events directly after this id, so that a client that
+    /// continues from its newest event misses none.
     pub(crate) after: Option<u64>,
 }
 
-/// Events, newest first, and where the next page begins.
+/// Events, newest first, and the start of the next page.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
     pub(crate) events: Vec<Event>,
     pub(crate) next: Option<Next>,
 }
 
-/// What the next page is asked for with.
+/// The parameter of the next page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     Before(u64),
@@ -46,14 +46,14 @@ struct Range {
     high: Version,
 }
 
-/// In which order the events are gathered.
+/// The order in which events are collected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadOrder {
     Newest,
     Oldest,
 }
 
-/// What stands in a window: the wanted events in order, the first and the last position, and the bytes read.
+/// The result of reading one range: the matching events in order, the first and last position, and the bytes read.
 #[derive(Default)]
 struct Window {
     events: Vec<Event>,
@@ -63,7 +63,7 @@ struct Window {
 }
 
 impl Channels {
-    /// A page of the events of a channel that is at version `head`.
+    /// A page of events of a channel at version `head`.
     pub(crate) async fn page(
         &self,
         id: &ChannelId,
@@ -119,7 +119,7 @@ impl Channels {
         Ok(page)
     }
 
-    /// One event, by its place on the channel's stream; `None` when it is not one of the protocol.
+    /// The event at a version of the channel's stream; `None` if it is not an event of the protocol.
     pub(crate) async fn event_at(&self, id: &ChannelId, version: Version) -> Result<Option<Event>, Fault> {
         let Some(before) = version.0.checked_sub(1) else { return Ok(None) };
         let stream = ChannelRoom::stream(id.as_str());
@@ -129,7 +129,7 @@ impl Channels {
         }
     }
 
-    /// The newest version up to which events have an id of at most `id`.
+    /// The newest version whose event has an id of at most `id`.
     pub(crate) async fn version_at(
         &self,
         stream: &StreamName,
@@ -140,7 +140,7 @@ impl Channels {
         Ok(news.first().map_or(head, |news| Version(news.first.0.saturating_sub(1)).min(head)))
     }
 
-    /// From ids to versions. The first version is the creation, which is none of the events.
+    /// Converts ids to versions. Version 1 is the creation, which is not an event of the protocol.
     async fn range(
         &self,
         stream: &StreamName,
@@ -159,7 +159,7 @@ impl Channels {
         Ok(Range { low, high })
     }
 
-    /// The next part of a range to look at; `None` when there is nothing more.
+    /// The next part of a range to read; `None` if there is nothing more.
     async fn window_of(
         &self,
         id: &ChannelId,
@@ -180,7 +180,7 @@ impl Channels {
                 ReadOrder::Oldest => Range { low, high: high.min(low.plus(most)) },
             }));
         };
-        // Only runs that have an event of the kind.
+        // Read only the runs that have an event of this kind.
         let prefix = kind_prefix(id.as_str(), kind);
         let (beyond, order) = match from {
             ReadOrder::Newest => (Some(run_of(high) + 1), Order::Descending),
@@ -195,7 +195,7 @@ impl Channels {
         Ok((part.low < part.high).then_some(part))
     }
 
-    /// What stands in a part, in pages that go by what the events weigh.
+    /// Reads a part of the stream, in pages whose length adapts to the size of the events.
     async fn window(
         &self,
         id: &ChannelId,

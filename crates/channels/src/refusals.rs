@@ -1,4 +1,4 @@
-//! One exhaustive mapping from rejections to errors on the wire: `{"detail","code"}` (wire.md D.3, D.6).
+//! One exhaustive mapping from rejections to wire errors: `{"detail","code"}` (wire.md D.3, D.6).
 //! Must not know: the request.
 
 use axum::response::Response;
@@ -9,11 +9,11 @@ use plenary_room::{Form, fault_refusal};
 
 use crate::{decide::Rejection, misses::UsedUp, wire::ErrorBody};
 
-/// How this room writes its refusals.
+/// The form of this room's errors.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ChannelForm;
 
-/// A refusal on its way out.
+/// A refusal in the form of this room.
 pub(crate) type ChannelRefusal = plenary_room::ErrorReply<ChannelForm>;
 
 impl Form for ChannelForm {
@@ -28,28 +28,28 @@ impl Form for ChannelForm {
     }
 }
 
-/// 404 for an id that no channel has, or that can't be one (CH-30).
+/// 404: no channel has the id, or the text cannot be an id (CH-30).
 pub(crate) fn no_such_channel() -> ChannelRefusal {
     Refusal::new(Class::NotFound, "no_such_channel", "no such channel").into()
 }
 
-/// 404 where a channel has no event of that kind yet (CH-23).
+/// 404: the channel has no event of this kind yet (CH-23).
 pub(crate) fn none_yet(kind: &'static str) -> ChannelRefusal {
     Refusal::new(Class::NotFound, "no_event_yet", format!("channel has no {kind} event yet")).into()
 }
 
-/// 422: not of the shape that is asked for.
+/// 422: the request has the wrong shape.
 pub(crate) fn shape(code: &'static str, detail: impl Into<std::borrow::Cow<'static, str>>) -> ChannelRefusal {
     Refusal::new(Class::Unprocessable, code, detail).into()
 }
 
-/// 429: as many live streams as an owner may have.
+/// 429: the owner has reached its limit of live streams.
 pub(crate) fn too_many_streams() -> ChannelRefusal {
     let text = "This owner's agents have too many live streams open; close one and retry.";
     Refusal::new(Class::TooMany, "too_many_streams", text).into()
 }
 
-/// 503: the server goes down.
+/// 503: the server is shutting down.
 pub(crate) fn stopping() -> ChannelRefusal {
     Refusal::new(Class::Unavailable, "stopping", "The server is stopping; connect again.").into()
 }
@@ -74,7 +74,7 @@ impl From<Rejection> for ChannelRefusal {
                 let text = "Only the channel's owner may change its key.";
                 Refusal::new(Class::Forbidden, "not_its_owner", text).into()
             }
-            // Ids are tried until one is free: whoever asks never meets it.
+            // Creation retries with other ids, so no caller ever gets this rejection.
             Rejection::IdTaken => fault_refusal(&Fault::Overloaded).into(),
             Rejection::ChannelClosed => {
                 Refusal::conflict("channel_closed", "The channel is closed and accepts no more events.")

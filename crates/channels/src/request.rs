@@ -1,5 +1,4 @@
-//! Bodies and queries of peers. Unknown members are ignored; an invalid member is a 422 with its code (CH-25; wire.md
-//! D.6).
+//! Request bodies and queries. Unknown members are ignored; an invalid member gets 422 with its code (CH-25; wire.md D.6).
 //! Must not know: the channel.
 
 use bytes::Bytes;
@@ -46,7 +45,7 @@ pub(crate) struct AppendRequest {
     payload: serde_json::Map<String, Value>,
 }
 
-/// The members of a body, unread. A null is as good as none.
+/// The members of a body, not yet parsed. A null counts as absent.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Fields<'a> {
     #[serde(borrow)]
@@ -62,9 +61,9 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Reads a body that passed the JSON check. An empty one is `{}`.
+    /// Reads a body that passed the strict JSON check. An empty body counts as `{}`.
     pub(crate) fn read(body: &'a [u8]) -> Result<Self, ChannelRefusal> {
-        // An array would be read as the members in their order.
+        // Serde would accept an array as the members in order.
         match body.trim_ascii_start().first() {
             None => Ok(Self::default()),
             Some(b'{') => serde_json::from_slice(body).map_err(|_| not_an_object()),
@@ -79,7 +78,7 @@ impl<'a> Fields<'a> {
         Ok((title, by.filter(|by| !by.is_empty())))
     }
 
-    /// The event; its payload is the very bytes of the body.
+    /// The event. Its payload is a slice of the body, so it keeps every byte.
     pub(crate) fn event(&self, body: &Bytes) -> Result<Draft, ChannelRefusal> {
         let wrong_kind = || {
             let detail = format!("`kind` must be a string of 1 to {KIND_CHARS_MAX} characters");
@@ -100,7 +99,7 @@ fn not_an_object() -> ChannelRefusal {
     refusals::shape("invalid_body", "the body must be a JSON object")
 }
 
-/// A text of one line.
+/// Parses a one-line text of limited length.
 fn text(
     raw: Option<&RawValue>,
     code: &'static str,
@@ -120,7 +119,7 @@ fn text(
     }
 }
 
-/// The idempotency key of a request, for the operation and the caller. Equal JSON is the same request.
+/// The idempotency key of a request, in the scope of the operation and the caller. Equal JSON is the same request.
 pub(crate) fn key(
     operation: String,
     headers: &HeaderMap,
@@ -140,7 +139,7 @@ pub(crate) fn key(
     Ok(Some(KeyUse { scope: operation, key: key.to_owned(), digest: json::digest(&bytes) }))
 }
 
-/// An integer of the query, however large; `None` when it is none.
+/// An integer of the query, clamped to the range of `i128`; `None` if the text is not an integer.
 fn integer(text: &str) -> Option<i128> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_integer = !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit());
@@ -148,7 +147,7 @@ fn integer(text: &str) -> Option<i128> {
     is_integer.then(|| text.parse().unwrap_or(beyond))
 }
 
-/// How many rows: clamped to 1 to 500; a non-integer is 422.
+/// The number of rows, clamped to 1 to 500; 422 if it is not an integer.
 pub(crate) fn limit(text: Option<&str>) -> Result<usize, ChannelRefusal> {
     let Some(text) = text else { return Ok(LIMIT_DEFAULT) };
     let limit =
@@ -156,7 +155,7 @@ pub(crate) fn limit(text: Option<&str>) -> Result<usize, ChannelRefusal> {
     Ok(usize::try_from(limit.clamp(1, LIMIT_MAX as i128)).unwrap_or(LIMIT_MAX))
 }
 
-/// The id of an event, which no channel needs to have.
+/// An event id of the query; the event need not exist.
 pub(crate) fn event_id(
     text: Option<&str>,
     code: &'static str,
@@ -164,11 +163,11 @@ pub(crate) fn event_id(
 ) -> Result<Option<u64>, ChannelRefusal> {
     let Some(text) = text else { return Ok(None) };
     let id = integer(text).ok_or_else(|| refusals::shape(code, format!("`{name}` must be an integer")))?;
-    // What the store can hold; nothing stands past it.
+    // Clamped to the range of the store; no event has a higher id.
     Ok(Some(u64::try_from(id.clamp(0, i128::from(i64::MAX - 1))).unwrap_or(0)))
 }
 
-/// A switch of the query.
+/// A boolean of the query.
 pub(crate) fn switch(
     text: Option<&str>,
     default: bool,
@@ -183,12 +182,12 @@ pub(crate) fn switch(
     }
 }
 
-/// A query that can't be read: a parameter stands twice, or is not text.
+/// 422: a parameter occurs twice or is not text.
 pub(crate) fn invalid_query() -> ChannelRefusal {
     refusals::shape("invalid_query", "the query cannot be read: send each parameter once, as text")
 }
 
-/// A trace that the caller is in, where its header is one.
+/// A header's value; `None` if it is absent or not visible ASCII.
 pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok())
 }

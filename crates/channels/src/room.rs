@@ -1,4 +1,4 @@
-//! The channel as a room of the engine: its streams, its indexes, and its commands with their facts.
+//! The channel as a room of the engine: its streams, its indexes, its commands and their facts.
 //! Must not know: HTTP.
 
 use bytes::Bytes;
@@ -20,29 +20,29 @@ use crate::{
     state::{self, ChannelState, owner_of},
 };
 
-/// Channels by when they were created, `<owner>/<created, ms>/<channel>`: those that the owner created or appended
-/// to; under [`EVERYBODY`] all of them.
+/// Channels by creation time, `<owner>/<created, ms>/<channel>`: those that the owner created or appended to; under
+/// [`EVERYBODY`] all channels.
 pub(crate) const LISTED: &str = "channels.listed";
-/// The same, of the channels that are open.
+/// The same for channels that are not closed.
 pub(crate) const OPEN: &str = "channels.open";
-/// Where the events of a kind stand: `<channel>/<kind>/<run>` for each run of versions that has one.
+/// The runs of versions that contain an event of a kind: `<channel>/<kind>/<run>`.
 pub(crate) const KINDS: &str = "channels.kinds";
-/// The channels in which an agent was named: `<handle>/<channel>`.
+/// The channels that mention an agent: `<handle>/<channel>`.
 pub(crate) const MENTIONED: &str = "channels.mentioned";
-/// Under which all channels are listed; no owner has that name.
+/// The entry for all channels; no owner can have this name.
 pub(crate) const EVERYBODY: &str = "*";
 
-/// The key of a channel in the two lists.
+/// The key of a channel in [`LISTED`] and [`OPEN`].
 fn listed(who: &str, created: TimestampMs, id: &str) -> String {
     format!("{who}/{:014}/{id}", created.0)
 }
 
-/// What the runs of a kind begin with in [`KINDS`].
+/// The prefix of a kind's runs in [`KINDS`].
 pub(crate) fn kind_prefix(id: &str, kind: &str) -> String {
     format!("{id}/{}/", kind.replace('%', "%25").replace('/', "%2F"))
 }
 
-/// The key of one run.
+/// The key of one run in [`KINDS`].
 pub(crate) fn run_key(prefix: &str, run: u64) -> String {
     format!("{prefix}{run:014}")
 }
@@ -112,7 +112,7 @@ impl Room for ChannelRoom {
     }
 }
 
-/// A command with the room that knows whether its token is still valid, and the agents that the creator trusts.
+/// A command with the accounts, which provide its facts.
 pub(crate) struct CommandContext<C> {
     pub(crate) accounts: Accounts,
     pub(crate) command: C,
@@ -124,7 +124,7 @@ pub(crate) trait Decides: Send + Sync {
     type Reply: serde::Serialize + serde::de::DeserializeOwned + Send + Sync;
 
     fn caller(&self) -> &Caller;
-    /// Whether it ends something, or takes a right away.
+    /// Whether the command ends something or revokes a right, so that it is accepted beyond the owner's quota.
     fn is_ending(&self) -> bool {
         false
     }
@@ -143,7 +143,7 @@ impl<C: Decides> Command<ChannelRoom> for CommandContext<C> {
     type Rejection = Rejection;
     type Facts = People;
 
-    /// Whether the caller's token is still valid, and what its trust and the creator's say; the append is held to that.
+    /// Whether the caller's token is valid, and the trust settings of caller and creator, as conditions of the append.
     async fn facts(&self, state: &ChannelState) -> Result<Facts<People>, Fault> {
         let (value, conditions) = people(&self.accounts, state, self.command.caller()).await?;
         Ok(Facts { value, conditions })

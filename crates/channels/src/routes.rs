@@ -28,7 +28,7 @@ use crate::{
     wire::ErrorBody,
 };
 
-/// What the routes work with.
+/// The shared state of the routes.
 #[derive(Clone)]
 pub struct Surface {
     pub(crate) channels: Channels,
@@ -37,10 +37,10 @@ pub struct Surface {
 
 type Answer = Result<Response, ChannelRefusal>;
 
-/// The routes of this room; `origin` says by which URL clients reach the server.
+/// The routes of this room. `origin` gives the URL by which clients reach the server.
 ///
 /// # Errors
-/// When the operations contradict each other.
+/// The operations contradict each other.
 pub fn routes(channels: Channels, origin: Origin, metrics: &Metrics) -> Result<Router, RegistryFault> {
     let surface = Surface { channels, origin: Arc::new(origin) };
     Ok(plenary_edge::routes(operations(), metrics)?.with_state(surface))
@@ -52,7 +52,7 @@ pub fn operations() -> Vec<Operation<Surface>> {
     [writing::operations(), onboarding::operations(), reading::operations()].into_iter().flatten().collect()
 }
 
-/// An operation of this room, with what all of them have in common.
+/// An operation of this room, with what all operations have in common.
 fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     OperationDoc::new(id, method, path, summary)
         .auth(Auth::Any)
@@ -60,7 +60,7 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
         .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
 }
 
-/// One that is about a channel.
+/// An operation on one channel.
 fn of_channel(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     doc(id, method, path, summary)
         .path_parameter::<ChannelId>("id", "The id of the channel, in upper or lower case.")
@@ -78,9 +78,9 @@ struct KeyQuery {
 }
 
 impl Surface {
-    /// The channel of this id, where the caller may use it. Anything else is a miss and is counted. Past the budget, a
-    /// channel that only trust opens answers like an absent one, unless the caller's owner takes part in it: trust says
-    /// yes for any id that is guessed right.
+    /// Finds a channel that the caller may use. Any other id is a miss and is counted. Beyond the budget, a channel that only
+    /// trust opens gets 429 like an absent one, unless the caller's owner takes part in it; otherwise trust would confirm every
+    /// correct guess.
     async fn find(&self, asking: &RequestCaller, id: &str) -> Result<OpenChannel, ChannelRefusal> {
         let (misses, now) = (&self.channels.0.misses, self.channels.now());
         let used_up = misses.left(&asking.guessers, now).err();
@@ -100,12 +100,12 @@ impl Surface {
     }
 }
 
-/// Whether the caller's right is more than trust, or its owner has appended to the channel before.
+/// Whether the caller has a stronger reason than trust, or its owner has appended to the channel before.
 fn takes_part(found: &OpenChannel, asking: &RequestCaller) -> bool {
     found.access != Access::Trusted || asking.owner().is_some_and(|owner| found.state.owners.contains(&owner))
 }
 
-/// JSON that was written already.
+/// A response with text that is JSON already.
 fn json(text: impl Into<axum::body::Body>) -> Response {
     typed("application/json", text)
 }

@@ -1,4 +1,4 @@
-//! How the server serves this room, and its news for the inbox.
+//! The room as the server mounts it, and its news for the inbox.
 //! Must not know: the other rooms.
 
 use std::{collections::BTreeSet, sync::Arc};
@@ -25,7 +25,7 @@ use crate::{
     state::ChannelState,
 };
 
-/// A body of each operation that takes one.
+/// An example body of each operation that takes one.
 const EXAMPLES: &[Example] = &[
     ("channel.create", || json!({"title": "Release 1.2"})),
     (
@@ -35,10 +35,10 @@ const EXAMPLES: &[Example] = &[
 ];
 
 impl Channels {
-    /// The owner whose quota a stored event of this room counts towards, and its size.
+    /// The owner whose quota a stored event counts against, and its size.
     ///
     /// # Errors
-    /// The event can't be read.
+    /// The event cannot be read.
     pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
         recount::<ChannelRoom>(&ChannelState::default(), event)
     }

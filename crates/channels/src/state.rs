@@ -1,5 +1,5 @@
-//! The fold of a channel: its identity, the positions of its newest charter and state, and the last status of each
-//! agent. It stays small however many events there are. Pure.
+//! The fold of a channel: its identity, the versions of its newest charter and state, and the last status of each agent. Its
+//! size does not grow with the number of events. Pure.
 //! Must not know: payloads, any time except that of events.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,74 +14,74 @@ use crate::{
     key::LinkKey,
 };
 
-/// How many versions make a run: within one, only the first event of a kind is indexed.
+/// Number of versions in a run. Within a run, only the first event of each kind is indexed.
 pub(crate) const RUN: u64 = 64;
 
-/// The run that a version stands in.
+/// The run of a version.
 pub(crate) fn run_of(version: Version) -> u64 {
     version.0.saturating_sub(1) / RUN
 }
 
-/// A channel. The default is an id that no channel has.
+/// A channel. The default is a channel that does not exist.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChannelState {
-    /// How it began; `None` when there is no such channel.
+    /// The creation; `None` if the channel does not exist.
     pub created: Option<Creation>,
     /// When it was last closed.
     pub closed_at: Option<TimestampMs>,
-    /// The newest `spec`, the charter (CH-16); zero when there is none.
+    /// The version of the newest `spec`, the charter (CH-16); zero if there is none.
     pub spec: Version,
-    /// The newest `state` (CH-17); zero when there is none.
+    /// The version of the newest `state` (CH-17); zero if there is none.
     pub state: Version,
-    /// When it was posted.
+    /// The time of the newest `state`.
     pub state_at: TimestampMs,
     /// The last `status` of each author (CH-18).
     pub statuses: BTreeMap<String, LastStatus>,
     /// The owners that created it or appended to it.
     pub owners: BTreeSet<OwnerName>,
-    /// The key of its link; none in a channel from before links had one.
+    /// The key of the link; `None` in a channel that was created before links had keys.
     pub key: Option<LinkKey>,
-    /// The owners that have shown a key.
+    /// The owners that have shown the key.
     pub admitted: BTreeSet<OwnerName>,
-    /// The latest time of a status or state; events that follow may have an earlier one where the clock went back.
+    /// The time of the newest `status` or `state`. If the next one has an earlier time, the clock was set back.
     latest: TimestampMs,
-    /// The run that the newest event stands in.
+    /// The run of the newest indexed event.
     pub(crate) run: u64,
-    /// The kinds that stand in it.
+    /// The kinds in that run.
     pub(crate) kinds: BTreeSet<String>,
 }
 
-/// How a channel began.
+/// The creation of a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Creation {
-    /// What it is about.
+    /// The title; may be empty.
     pub title: String,
-    /// The author, by its stable name.
+    /// The creator's stable name.
     pub by: String,
-    /// Who that is by its token.
+    /// The actor of the token.
     pub via: Option<Actor>,
-    /// When.
+    /// The time of creation.
     pub at: TimestampMs,
 }
 
-/// When an author was last heard.
+/// The last status of an author.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastStatus {
-    /// When.
+    /// The time of the status.
     pub at: TimestampMs,
-    /// Its place on the channel's stream.
+    /// Its version on the channel's stream.
     pub version: Version,
-    /// Whose token it came with.
+    /// The actor of its token.
     pub via: Option<Actor>,
 }
 
-/// The owner behind a token, if there is one.
+/// The owner of a token, if it has one.
 pub(crate) fn owner_of(via: Option<&Actor>) -> Option<OwnerName> {
     via?.owner()
 }
 
 impl ChannelState {
-    /// The agent that created it, if an agent did.
+    /// The agent that created the channel, if an agent did.
     pub(crate) fn creator(&self) -> Option<&AgentHandle> {
         match self.created.as_ref()?.via.as_ref()? {
             Actor::Agent(creator) => Some(creator),
@@ -89,13 +89,13 @@ impl ChannelState {
         }
     }
 
-    /// Whether an event at this version is the first of its kind in its run.
+    /// The run of `version`, if an event there would be the first of its kind in the run.
     pub(crate) fn begins_a_run(&self, version: Version, kind: &str) -> Option<u64> {
         let run = run_of(version);
         (run != self.run || !self.kinds.contains(kind)).then_some(run)
     }
 
-    /// Pure: the state after an event.
+    /// The state after an event.
     pub(crate) fn evolve(&mut self, version: Version, at: TimestampMs, event: &ChannelEvent) {
         match event {
             ChannelEvent::ChannelCreated(event) => {
@@ -133,7 +133,7 @@ impl ChannelState {
         }
     }
 
-    /// What stands before an event in the log is no later than it, whatever the clock said.
+    /// If the clock was set back, lowers earlier times: an event of the log is never later than the next one.
     fn passes(&mut self, at: TimestampMs) {
         if at < self.latest {
             self.state_at = self.state_at.min(at);
@@ -152,7 +152,7 @@ impl ChannelState {
     }
 }
 
-/// Whether an event changes the state at all.
+/// Whether an event changes the state.
 pub(crate) fn folds(event: &ChannelEvent) -> bool {
     match event {
         ChannelEvent::ChannelCreated(_)

@@ -1,4 +1,4 @@
-//! One span for each appended event, so that a trace of its agents contains the channel (CH-6, CH-35).
+//! Records one span for each appended event, so that the agents' trace contains the channel (CH-6, CH-35).
 //! Must not know: the exporter.
 
 use std::time::Instant;
@@ -7,17 +7,17 @@ use plenary_telemetry::{FinishedSpan, Kind, Status, TraceParent};
 
 use crate::{Channels, wire::Event};
 
-/// An append that is on disk.
+/// A committed append.
 pub(crate) struct CommittedAppend<'a> {
     pub(crate) event: &'a Event,
-    /// The span that its request belongs to.
+    /// The span of the caller, from its request.
     pub(crate) parent: Option<TraceParent>,
-    /// When the request was taken up.
+    /// When the server began to handle the request.
     pub(crate) begun: Instant,
 }
 
 impl Channels {
-    /// Records the span; never waits and never fails.
+    /// Records the span. Never waits and never fails.
     pub(crate) fn tell(&self, told: CommittedAppend<'_>) {
         let spans = self.spans();
         if !spans.is_on() {

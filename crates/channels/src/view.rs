@@ -1,5 +1,5 @@
-//! The onboarding view: a channel's description of itself for a new reader (CH-5, CH-8, CH-22).
-//! Must not know: the source of the data; the request.
+//! The onboarding view: what a new reader needs to know of a channel (CH-5, CH-8, CH-22).
+//! Must not know: the source of the data, the request.
 
 mod accept;
 mod markdown;
@@ -19,24 +19,24 @@ use crate::{
     wire::{Channel, Event, Presence},
 };
 
-/// Everything that a view is made of.
+/// The data of a view.
 #[derive(Debug)]
 pub(crate) struct ViewSource {
     pub(crate) channel: Channel,
-    /// Where it is, without its key.
+    /// The URL of the channel, without the key.
     pub(crate) address: String,
-    /// The key that the reader shows each time.
+    /// The key, for a reader that must send it with each request.
     pub(crate) key: Option<LinkKey>,
-    /// What the reader's events are signed with unless it names an author; empty where no token came.
+    /// The default author of the reader's events; empty without a token.
     pub(crate) me: String,
-    /// Whether no token is needed.
+    /// Whether the server requires no token.
     pub(crate) open: bool,
     pub(crate) now: TimestampMs,
     pub(crate) cadence: Cadence,
     pub(crate) presence: Presence,
     pub(crate) spec: Option<Event>,
     pub(crate) state: Option<Event>,
-    /// When the newest state was posted.
+    /// The time of the newest state.
     pub(crate) state_at: TimestampMs,
     pub(crate) recent_events: Vec<Event>,
 }
@@ -83,7 +83,7 @@ pub(crate) struct Participate {
 }
 
 impl View {
-    /// The view of what was seen.
+    /// Builds the view.
     pub(crate) fn of(seen: ViewSource) -> Self {
         let (onboarding, participate) = (words::onboarding(&seen), words::participate(&seen));
         Self {

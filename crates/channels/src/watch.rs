@@ -1,5 +1,5 @@
-//! The live readers of a channel: woken when it has new events.
-//! Must not know: HTTP; what a reader does with the events.
+//! Wakes the live readers of a channel when it has new events.
+//! Must not know: HTTP, what a reader does with the events.
 
 use std::{collections::HashMap, future::Future, pin::Pin};
 
@@ -22,11 +22,11 @@ impl Observer for Channels {
         for (stream, run) in grown {
             run.iter().for_each(|event| self.0.streams.observe(event));
             if run.iter().any(|event| &*event.kind == KEY_CHANGED) {
-                // Whoever has no token follows by the key alone.
+                // A follower without a token depends on the key alone.
                 self.0.watchers.recheck(stream);
             }
             if self.0.watchers.has(stream) {
-                // The tail has them before anybody is woken.
+                // Fill the tail before the wake-up, so that readers find the events in memory.
                 self.0.tail.push(run.iter().copied());
                 self.0.watchers.wake(stream, run[0].version);
             }

@@ -34,7 +34,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The channel as it is; `None` when there is none.
+    /// The channel on the wire; `None` if it does not exist.
     pub(crate) fn of(base_url: &str, id: &ChannelId, state: &ChannelState) -> Option<Self> {
         state
             .created
@@ -60,12 +60,12 @@ impl Channel {
     }
 }
 
-/// Where a channel is (CH-8).
+/// The URL of a channel (CH-8).
 pub(crate) fn url(base_url: &str, id: &ChannelId) -> String {
     format!("{base_url}/agent-channel/{id}")
 }
 
-/// Its link: where it is, with its key (wire.md D.6).
+/// The link of a channel: its URL with its key (wire.md D.6).
 pub(crate) fn link(base_url: &str, id: &ChannelId, key: Option<&LinkKey>) -> String {
     let url = url(base_url, id);
     key.map_or(url.clone(), |key| format!("{url}?key={}", key.expose()))
@@ -92,7 +92,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// A stored event as peers see it; `None` for one that the protocol does not call an event.
+    /// A stored event on the wire; `None` if it is not an event of the protocol.
     pub(crate) fn of(channel: &ChannelId, stored: &StoredEvent) -> Result<Option<Self>, Fault> {
         let ChannelEvent::EventAppended(event) = ChannelEvent::decode(stored)? else { return Ok(None) };
         let EventAppended { kind, author, via, payload, .. } = event;

@@ -1,11 +1,11 @@
-//! The embedded files of the page: found by name, with their types and tags.
+//! The embedded files of the page, found by name, with their content types and entity tags.
 //! Must not know: the caller.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use plenary_kernel::json::digest;
 
-/// A file as it is embedded.
+/// An embedded file, plain and compressed.
 struct File {
     name: &'static str,
     plain: &'static [u8],
@@ -14,23 +14,23 @@ struct File {
 
 const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// The page itself.
+/// The HTML of the page.
 pub(crate) const INDEX: &str = "index.html";
 
-/// Bytes of a tag.
+/// Bytes of the digest in an entity tag.
 const TAG_BYTES: usize = 16;
 
-/// A file as it is served.
+/// A file with the values of its response headers.
 #[derive(Debug)]
 pub(crate) struct Asset {
     pub(crate) plain: &'static [u8],
     pub(crate) zipped: &'static [u8],
     pub(crate) content_type: &'static str,
-    /// Its `ETag`, quoted.
+    /// The `ETag`, with its quotes.
     pub(crate) tag: String,
 }
 
-/// By what a name ends with.
+/// The content types by file extension.
 const TYPES: &[(&str, &str)] = &[
     (".html", "text/html; charset=utf-8"),
     (".js", "text/javascript; charset=utf-8"),
@@ -45,7 +45,7 @@ const TYPES: &[(&str, &str)] = &[
     (".md", "text/markdown; charset=utf-8"),
 ];
 
-/// What a file is whose name ends with nothing that is known.
+/// The content type of a file with an unknown extension.
 const UNKNOWN: &str = "application/octet-stream";
 
 static ASSETS: LazyLock<BTreeMap<&'static str, Asset>> = LazyLock::new(|| {
@@ -58,7 +58,7 @@ static ASSETS: LazyLock<BTreeMap<&'static str, Asset>> = LazyLock::new(|| {
     FILES.iter().map(served).collect()
 });
 
-/// A file of the page.
+/// The file with this name.
 pub(crate) fn asset(name: &str) -> Option<&'static Asset> {
     ASSETS.get(name)
 }

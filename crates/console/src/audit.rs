@@ -1,6 +1,5 @@
-//! The audit: an entry for each write of a person in the name of an agent, each decision of a person on requests, and
-//! each change of agents and tokens from the console. The entries of an owner are on one stream, and the owner and the
-//! operator can list them.
+//! The audit. A person's write gets an entry if it is in the name of an agent, decides on a request, or changes agents or
+//! tokens from the console. Each owner has one stream of entries, which the owner and the operator can list.
 //! Must not know: HTTP.
 
 pub(crate) mod event;
@@ -16,19 +15,19 @@ use crate::{
     wire::{AuditEntry, AuditPage},
 };
 
-/// `~owner/ULID` and `*/ULID` of every entry -> the entry.
+/// The entries by `<owner>/<ULID>` and by `*/<ULID>`.
 const AUDIT: &str = "console.audit";
-/// What entries are listed under for the operator.
+/// The prefix under which the operator lists the entries of all owners.
 const EVERYBODY: &str = "*";
 
-/// The status of a write of which no outcome is known.
+/// The status of a write whose outcome is not known.
 const UNKNOWN: u16 = 0;
 
 /// The streams `console.audit/<owner>`.
 #[derive(Debug)]
 pub(crate) struct AuditRoom;
 
-/// The decisions of people on requests.
+/// The operations by which a person decides on requests.
 const DECISIONS: &[&str] = &[
     "request.answer",
     "request.answer_many",
@@ -36,7 +35,7 @@ const DECISIONS: &[&str] = &[
     "request.undo",
     "request.delegate",
 ];
-/// The routes below which agents and tokens are changed.
+/// The paths below which agents and tokens are changed.
 const CHANGES: &[&str] = &["/_admin/agents", "/_admin/owners", "/agents/me/tokens"];
 
 /// Whether an operation is a decision of a person.
@@ -44,15 +43,15 @@ pub(crate) fn is_decision(operation: &str) -> bool {
     DECISIONS.contains(&operation)
 }
 
-/// Whether what a person writes from the console in its own name has an entry: a decision, or a change of agents or tokens.
-/// What is written in the name of another agent always has one.
+/// Whether a person's write from the console in its own name gets an entry: a decision, or a change of agents or tokens. A
+/// write in the name of another agent always gets one.
 pub(crate) fn counts(operation: &str, route: &str) -> bool {
     let is_below =
         |path: &str| route.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     is_decision(operation) || CHANGES.iter().any(|path| is_below(path))
 }
 
-/// Nothing is decided on entries.
+/// The state, which is empty: no decision depends on entries.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Entries;
 
@@ -87,10 +86,10 @@ impl Room for AuditRoom {
     }
 }
 
-/// A write that is to be made, or was.
+/// A write that is about to begin, or has ended.
 #[derive(Debug, Clone)]
 pub(crate) struct Write {
-    /// The owner who can list it; only the operator can where none is known.
+    /// The owner that can list it; `None` if only the operator can.
     pub(crate) owner: Option<OwnerName>,
     /// See [`WriteMade`].
     pub(crate) person: String,
@@ -98,11 +97,11 @@ pub(crate) struct Write {
     pub(crate) agent: Option<AgentHandle>,
     pub(crate) operation: &'static str,
     pub(crate) path: String,
-    /// The entry of its beginning, and the status of its answer; before it begins neither.
+    /// The entry of its beginning and the status of its response; `None` before it begins.
     pub(crate) done: Option<(EntryBegun, u16)>,
 }
 
-/// An entry that stands before the write: what comes of it takes its place in the list.
+/// The entry that was stored before the write. The entry of the outcome replaces it in the list.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct EntryBegun {
     id: String,
@@ -143,14 +142,14 @@ impl Command<AuditRoom> for Write {
         Ok(Decision::new(vec![event], begun))
     }
 
-    /// The write is recorded in any case.
+    /// An entry is recorded even beyond the owner's quota.
     fn exceeds_quota(&self) -> bool {
         true
     }
 }
 
 impl Console {
-    /// Notes a write; it is on disk when this comes back.
+    /// Records a write. The entry is on disk when this returns.
     pub(crate) async fn note(&self, write: &Write) -> Result<EntryBegun, Fault> {
         match self
             .0
@@ -159,7 +158,7 @@ impl Console {
             .await
         {
             Ok(noted) => Ok(noted.reply),
-            // It comes with no key, and nothing rejects it.
+            // There is no idempotency key, and the decider rejects nothing.
             Err(ExecuteError::Rejected(()) | ExecuteError::KeyReused) => {
                 Err(Fault::Unavailable("an entry of the audit was rejected".into()))
             }
@@ -168,7 +167,7 @@ impl Console {
         }
     }
 
-    /// A page of entries, the newest first: of an owner, or of everybody.
+    /// A page of entries, newest first: of one owner, or of all.
     pub(crate) async fn entries(
         &self,
         owner: Option<&OwnerName>,

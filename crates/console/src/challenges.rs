@@ -22,7 +22,7 @@ use crate::{
     limits::{ATTEMPTS_ADDRESSES_MAX, ATTEMPTS_MAX, ATTEMPTS_UNKNOWN_MAX, CHALLENGE_MS_MAX},
 };
 
-/// The row of the key.
+/// The row with the key.
 const ROW: &str = "console/challenges";
 const KEY_BYTES: usize = 32;
 const RANDOM_BYTES: usize = 16;
@@ -46,7 +46,7 @@ fn challenge(key: &hmac::Key, until: TimestampMs, random: [u8; RANDOM_BYTES]) ->
     URL_SAFE_NO_PAD.encode([&said[..], tag.as_ref()].concat())
 }
 
-/// Until when a challenge holds, where the key made it.
+/// The expiry of a challenge, if the key created it.
 fn until(key: &hmac::Key, challenge: &str) -> Option<TimestampMs> {
     let bytes = URL_SAFE_NO_PAD.decode(challenge).ok()?;
     let (said, tag) = bytes.split_at_checked(UNTIL_BYTES + RANDOM_BYTES)?;
@@ -61,13 +61,13 @@ impl Console {
         Ok(challenge(self.challenge_key().await?, until, random()?))
     }
 
-    /// Until when a challenge of this server holds; `None` where it is none, or is over.
+    /// The expiry of a challenge of this server; `None` if it is not one or has expired.
     pub(crate) async fn challenge_until(&self, challenge: &str) -> Result<Option<TimestampMs>, Fault> {
         let now = self.0.clock.now();
         Ok(until(self.challenge_key().await?, challenge).filter(|until| now < *until))
     }
 
-    /// The key, one for all processes of a store.
+    /// The key, which all processes of a store share.
     async fn challenge_key(&self) -> Result<&hmac::Key, Fault> {
         self.0.challenge_key.get_or_try_init(|| self.kept_key()).await
     }
@@ -75,7 +75,7 @@ impl Console {
     async fn kept_key(&self) -> Result<hmac::Key, Fault> {
         if self.log().read_row(ROW).await?.is_none() {
             let value = Some(random::<KEY_BYTES>()?.to_vec().into());
-            // Another process may have been faster: what is kept counts.
+            // If another process was faster, its row stays and is read below.
             let row = RowOp { name: ROW.into(), expected: Some(0), value };
             self.log().append(Batch { rows: vec![row], ..Batch::default() }).await?;
         }
@@ -84,7 +84,8 @@ impl Console {
     }
 }
 
-/// How often signing in failed in the present minute, by address. Many clients may come from an address that is not known.
+/// The failed sign-ins of the current minute, by address. `None` stands for addresses that many clients share, and for
+/// addresses beyond the limit.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
     minute: AtomicU64,
@@ -106,17 +107,17 @@ impl Failures {
         }
         counted.get(&address).is_none_or(|failed| *failed < max)
     }
-    /// Whether somebody there may try.
+    /// Whether a client at this address may try.
     pub(crate) fn may_try(&self, now: TimestampMs, address: Option<IpAddr>) -> bool {
         self.at(now, address, false)
     }
-    /// Somebody there tried in vain.
+    /// Counts a failed attempt.
     pub(crate) fn failed(&self, now: TimestampMs, address: Option<IpAddr>) {
         self.at(now, address, true);
     }
 }
 
-/// How long until the next minute, in seconds.
+/// Seconds until the next minute.
 pub(crate) fn next_minute_s(now: TimestampMs) -> u64 {
     (MINUTE_MS - now.0 % MINUTE_MS).div_ceil(1_000)
 }

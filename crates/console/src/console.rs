@@ -1,4 +1,4 @@
-//! The console in the server.
+//! The console's handle, and its state in the process.
 //! Must not know: HTTP.
 
 use std::{
@@ -30,29 +30,29 @@ pub(crate) struct Inner {
     pub(crate) accounts: Accounts,
     pub(crate) issuers: Issuers,
     pub(crate) audits: Streams<AuditRoom>,
-    /// Everything up to here was handed to the rooms.
+    /// The rooms have received all events up to here.
     pub(crate) handed: HighWater,
     pub(crate) watchers: Watchers<String>,
-    /// Streams that follow ephemeral events, by owner.
+    /// The streams that follow ephemeral events, by owner.
     pub(crate) ephemeral: Watchers<String>,
-    /// What was counted today, by owner; under the empty name for the operator.
+    /// Today's counts by owner; the empty name stands for the operator.
     pub(crate) days: Mutex<HashMap<String, Day>>,
-    /// What challenges are made with.
+    /// The key of challenges.
     pub(crate) challenge_key: OnceCell<hmac::Key>,
     failures: Failures,
     around: OnceLock<RoomReaders>,
 }
 
-/// What the rooms say.
+/// The interfaces of the rooms that the console reads from.
 #[derive(Default)]
 pub struct RoomReaders {
-    /// Who tells of events.
+    /// The sources of events in the log, for `/watch`.
     pub tellers: Vec<Arc<dyn Teller>>,
-    /// Sources of events that are in no log.
+    /// The sources of ephemeral events, for `/watch`.
     pub ephemeral: Vec<Arc<dyn EphemeralSource>>,
-    /// Who knows of agents.
+    /// The sources of agents' states.
     pub glancers: Vec<Arc<dyn Glancer>>,
-    /// Where things are found by their words.
+    /// The sources of searchable texts.
     pub findables: Vec<Arc<dyn Findable>>,
 }
 
@@ -62,13 +62,13 @@ impl std::fmt::Debug for RoomReaders {
     }
 }
 
-/// The name under which streams wait for the ephemeral events of an owner.
+/// The stream name under which readers wait for the ephemeral events of an owner.
 pub(crate) fn ephemeral_stream(owner: &OwnerName) -> StreamName {
     StreamName::new("console.ephemeral", owner.as_str())
 }
 
 impl Console {
-    /// The room in a log; people may sign in at these issuers.
+    /// The room of a log. People can sign in at these issuers.
     #[must_use]
     pub fn new(log: Log, clock: Arc<dyn Clock>, accounts: Accounts, issuers: Issuers) -> Self {
         let audits = Streams::new(log.clone(), clock.clone());
@@ -88,11 +88,11 @@ impl Console {
         }))
     }
 
-    /// Says who tells of events and knows of agents, and counts what is committed by now as handed to them. The first call
-    /// counts.
+    /// Sets the sources of the console, and marks everything committed so far as received by the rooms. Only the first call
+    /// sets the sources.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The store fails.
     pub async fn begin(&self, around: RoomReaders) -> Result<(), Fault> {
         for source in &around.ephemeral {
             let watchers = self.0.ephemeral.clone();
@@ -127,11 +127,11 @@ impl Console {
     pub(crate) fn handed(&self) -> Position {
         self.0.handed.position()
     }
-    /// Who tells of a stream.
+    /// The source of a stream's events.
     pub(crate) fn teller(&self, stream: &StreamName) -> Option<&Arc<dyn Teller>> {
         self.0.around.get()?.tellers.iter().find(|teller| teller.tells_of(stream))
     }
-    /// In which room the events of a stream are found by their words.
+    /// The room that makes a stream's events searchable.
     pub(crate) fn findable(&self, stream: &StreamName) -> Option<&Arc<dyn Findable>> {
         let is_its = |room: &&Arc<dyn Findable>| room.categories().contains(&stream.category());
         self.0.around.get()?.findables.iter().find(is_its)
@@ -140,13 +140,13 @@ impl Console {
     pub(crate) fn ephemeral(&self) -> &[Arc<dyn EphemeralSource>] {
         self.0.around.get().map(|around| &*around.ephemeral).unwrap_or_default()
     }
-    /// Who knows of agents.
+    /// The sources of agents' states.
     pub(crate) fn glancers(&self) -> &[Arc<dyn Glancer>] {
         self.0.around.get().map(|around| &*around.glancers).unwrap_or_default()
     }
 }
 
-/// The room and how clients reach the server.
+/// The state of the routes: the room, and the URL by which clients reach the server.
 #[derive(Clone)]
 pub(crate) struct ConsoleState {
     pub(crate) console: Console,

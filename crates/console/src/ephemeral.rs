@@ -1,4 +1,4 @@
-//! Ephemeral events in `/watch`, such as frames: in no log, and reported to an owner while their room keeps them.
+//! Ephemeral events in `/watch`, such as frames. They are not in the log; an owner gets them while their room keeps them.
 //! Must not know: how the connection is kept.
 
 use plenary_accounts::Watch;
@@ -12,11 +12,11 @@ use crate::{
     watching::{WatchFilter, limited},
 };
 
-/// The position of one owner in the ephemeral events of each room.
+/// The cursors of one owner's stream in the ephemeral events of each room.
 pub(crate) struct EphemeralReader {
     pub(crate) owner: OwnerName,
     pub(crate) watch: Watch<String>,
-    /// The last number that was read, for each source; empty before the first look.
+    /// The last number that was read from each source; empty before the first read.
     pub(crate) after: Vec<u64>,
 }
 
@@ -25,7 +25,7 @@ impl EphemeralReader {
         self.watch.mailbox()
     }
 
-    /// The events since the last look that fit the filter, each as the stream writes it.
+    /// The new events that match the filter, as they are written to the stream.
     pub(crate) fn read(&mut self, console: &Console, wanted: &WatchFilter) -> Vec<Value> {
         let marks = self.watch.mailbox().take();
         let is_first = self.after.is_empty();
@@ -50,7 +50,7 @@ fn is_wanted(wanted: &WatchFilter, event: &EphemeralEvent) -> bool {
     wanted.has(&event.told) && wanted.query.as_ref().is_none_or(has_words)
 }
 
-/// As an event of the log, but without a place in it.
+/// The event in the form of `/watch`, without a cursor.
 fn shown(room: &str, EphemeralEvent { at, told, .. }: EphemeralEvent) -> Value {
     serde_json::json!({
         "at": at.0,

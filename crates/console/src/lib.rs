@@ -1,5 +1,5 @@
-//! The console: the web page for people, and the operations that only it needs: sign-in, people, the audit, the one
-//! stream of all events, and the overview.
+//! The console: the web page for people, and the operations that only the page needs: sign-in, people, the audit, the stream of
+//! all events, and the overview.
 //! Must not know: any protocol; each room defines the form of its own events for `/watch`.
 
 mod assets;

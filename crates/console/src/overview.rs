@@ -13,12 +13,12 @@ use crate::{
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 
-/// What was counted of a day, for somebody.
+/// The counts of one day, for an owner or for the operator.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Day {
-    /// Its first moment.
+    /// The start of the day, in ms since the epoch.
     since: u64,
-    /// Everything up to here was counted.
+    /// The events up to here are counted.
     at: Position,
     messages: u64,
     runs: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Day {
 }
 
 impl Console {
-    /// The overview of an owner, or of everybody.
+    /// The overview of one owner, or of all.
     pub(crate) async fn overview(&self, owner: Option<&OwnerName>) -> Result<Overview, Fault> {
         let known = self.accounts().agents_of(owner, OVERVIEW_AGENTS_MAX + 1).await?;
         let more = known.len() > OVERVIEW_AGENTS_MAX;
@@ -47,7 +47,7 @@ impl Console {
         Ok(Overview { agents, more, counts: self.counts(owner).await?, waiting })
     }
 
-    /// What was done today, in universal time. Of a day with much in it some is counted at each look.
+    /// The counts of today (UTC). One call counts a limited number of events; the next call continues.
     async fn counts(&self, owner: Option<&OwnerName>) -> Result<Counts, Fault> {
         let now = self.0.clock.now().0;
         let (since, handed) = (now - now % DAY_MS, self.handed());
@@ -79,7 +79,10 @@ impl Console {
         }
         let mut days = self.0.days.lock();
         if days.len() >= DAYS_KEPT_MAX && !days.contains_key(&whose) {
-            days.clear();
+            // Any other owner's count makes room.
+            if let Some(other) = days.keys().next().cloned() {
+                days.remove(&other);
+            }
         }
         days.insert(whose, day);
         Ok(Counts {
@@ -90,7 +93,8 @@ impl Console {
         })
     }
 
-    /// Behind which place everything was done since then: times rise along the log, but for what clocks differ by.
+    /// The position after which all events happened at or after `since`, by binary search. Times rise along the log, except for
+    /// differences between clocks.
     async fn first_since(&self, since: TimestampMs, handed: Position) -> Result<Position, Fault> {
         let (mut low, mut high) = (0, handed.0);
         while low < high {
@@ -107,7 +111,7 @@ impl Console {
 }
 
 impl Day {
-    /// How an event of this kind counts.
+    /// How an event of this kind is counted; `None` if it is not.
     fn count_of(&self, kind: &str) -> Option<fn(&mut Self, &serde_json::Value)> {
         match kind {
             "MessageSent" => Some(|day, _| day.messages += 1),
@@ -120,7 +124,7 @@ impl Day {
     }
 }
 
-/// Where an agent stands, and since when.
+/// The state of an agent, and since when.
 pub(crate) fn standing(glance: &Glance) -> (AgentStanding, Option<TimestampMs>) {
     match glance {
         Glance { asks_since: Some(since), is_there: true, .. } => (AgentStanding::Waiting, Some(*since)),

@@ -9,13 +9,13 @@ use plenary_edge::shared_answer;
 
 use crate::assets::{Asset, INDEX, asset};
 
-/// Nothing but what this server serves; no script but its files; nobody frames it. The one policy of Trusted Types gives the URL
-/// of the worker that shows notifications, and no other.
+/// Permits only resources of this server, no inline scripts, and no framing. The only Trusted Types policy creates the URL of
+/// the notification worker.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
                       font-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; \
                       frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types plenary-worker";
 
-/// What every file is served with.
+/// The headers of every file.
 const GUARDS: &[(&str, &str)] = &[
     ("content-security-policy", POLICY),
     ("x-content-type-options", "nosniff"),
@@ -23,12 +23,12 @@ const GUARDS: &[(&str, &str)] = &[
     ("cross-origin-opener-policy", "same-origin"),
     ("cross-origin-resource-policy", "same-origin"),
     ("x-frame-options", "DENY"),
-    // It changes with the server, and its tag tells.
+    // A file can change with each version of the server; clients revalidate it with the tag.
     ("cache-control", "no-cache"),
     ("vary", "Accept, Accept-Encoding"),
 ];
 
-/// The page, for clients that prefer HTML to JSON: browsers.
+/// The page, for clients that prefer HTML to JSON, which are browsers.
 pub(crate) fn front(headers: &HeaderMap) -> Option<Response> {
     if !prefers_html(headers) {
         return None;
@@ -37,15 +37,31 @@ pub(crate) fn front(headers: &HeaderMap) -> Option<Response> {
 }
 
 fn prefers_html(headers: &HeaderMap) -> bool {
-    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
-    let place = |media_type| accept.find(media_type);
-    match (place("text/html"), place("application/json")) {
-        (Some(html), Some(json)) => html < json,
+    let accepted: Vec<_> = weighted(headers, &header::ACCEPT).collect();
+    // The higher weight counts, or else the first place.
+    let rank = |media_type| {
+        let mut places = accepted.iter().zip((0..accepted.len()).rev());
+        let named = places.find(|((name, weight), _)| name.eq_ignore_ascii_case(media_type) && *weight > 0.0);
+        named.map(|((_, weight), place)| (*weight, place))
+    };
+    match (rank("text/html"), rank("application/json")) {
+        (Some(html), Some(json)) => html > json,
         (html, _) => html.is_some(),
     }
 }
 
-/// A file.
+/// The elements of a header, each with its weight (RFC 9110, 12.4.2).
+fn weighted<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = (&'a str, f32)> {
+    let lines = headers.get_all(name).iter().filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(',')).map(|element| {
+        let mut parts = element.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
+        (name, weight.and_then(|weight| weight.parse().ok()).unwrap_or(1.0))
+    })
+}
+
+/// The response with a file.
 pub(crate) fn answer(asset: &'static Asset, headers: &HeaderMap) -> Response {
     let is_known = headers
         .get(header::IF_NONE_MATCH)
@@ -72,16 +88,10 @@ pub(crate) fn answer(asset: &'static Asset, headers: &HeaderMap) -> Response {
     answer
 }
 
-/// Whether the request takes gzip (RFC 9110, 12.5.3): it is named, and not with a weight of 0.
+/// Whether the client accepts gzip (RFC 9110, 12.5.3): it is named, with a weight above 0.
 fn takes_gzip(headers: &HeaderMap) -> bool {
-    let lines = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|line| line.to_str().ok());
-    let mut named = lines.flat_map(|line| line.split(',')).map(|coding| {
-        let mut parts = coding.split(';').map(str::trim);
-        let name = parts.next().unwrap_or_default();
-        let weight = parts.find_map(|part| part.strip_prefix("q=")).and_then(|weight| weight.parse().ok());
-        (name, weight.unwrap_or(1.0_f32))
-    });
-    named.any(|(name, weight)| name.eq_ignore_ascii_case("gzip") && weight > 0.0)
+    weighted(headers, &header::ACCEPT_ENCODING)
+        .any(|(name, weight)| name.eq_ignore_ascii_case("gzip") && weight > 0.0)
 }
 
 #[cfg(test)]
@@ -101,6 +111,10 @@ mod tests {
         assert!(
             !accepts("application/json, text/html") && !accepts("*/*") && front(&HeaderMap::new()).is_none()
         );
+        assert!(
+            accepts("application/json;q=0.5, TEXT/HTML") && accepts("application/json;q=0, text/html;q=0.1")
+        );
+        assert!(!accepts("text/html;q=0, */*") && !accepts("text/html;Q=0.5, application/json"));
     }
 
     #[test]

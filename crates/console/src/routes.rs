@@ -1,5 +1,4 @@
-//! The operations of the console: parse, call, translate the answer. Checks come in the order of the account
-//! operations.
+//! The operations of the console: parse, call, translate the result. Checks come in the order of the account operations.
 //! Must not know: the events of the rooms.
 
 mod audit;
@@ -22,11 +21,11 @@ use plenary_room::House;
 
 use crate::console::ConsoleState;
 
-/// A refusal on its way out.
+/// A refusal in the common form.
 pub(crate) type ConsoleRefusal = plenary_room::ErrorReply<House>;
 
 pub(crate) const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
-/// Why models do not get what people do.
+/// Why models have no tools for these operations.
 pub(crate) const FOR_PEOPLE: &str = "for people, through the console and the command line";
 
 /// The operations of the console.
@@ -46,8 +45,7 @@ pub(crate) fn all() -> Vec<Operation<ConsoleState>> {
     parts.into_iter().flat_map(|operations| operations()).collect()
 }
 
-/// Who asks, and with which session of the console, if any. Unlike elsewhere a viewer's session is not refused: the
-/// operation decides.
+/// The caller and its console session, if any. Other rooms refuse writes of a viewer's session; here each operation decides.
 async fn asking(accounts: &Accounts, parts: &Parts) -> Result<(Principal, Option<OpenSession>), Refusal> {
     if !parts.headers.contains_key(http::header::AUTHORIZATION)
         && let Some(open) = signed_in(accounts, parts).await?
@@ -57,7 +55,7 @@ async fn asking(accounts: &Accounts, parts: &Parts) -> Result<(Principal, Option
     Ok((identify(parts, accounts, Credentials::Header).await?, None))
 }
 
-/// Whose console somebody asks of: an owner its own, the operator any; nobody else learns that there is one.
+/// The console that a request concerns. An owner may name only itself, the operator any owner; every other caller gets 404.
 async fn keyring(
     accounts: &Accounts,
     principal: &Principal,
@@ -76,7 +74,7 @@ async fn keyring(
     }
 }
 
-/// Whether a session only reads.
+/// Whether the session may only read.
 fn is_viewer(open: Option<&OpenSession>) -> bool {
     open.is_some_and(|open| open.session.role == ConsoleRole::Viewer)
 }

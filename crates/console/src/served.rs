@@ -1,5 +1,4 @@
-//! How the server serves this room, and its checks of each request: the page at `/`, and writes of people that have an
-//! entry in the audit.
+//! The room as the server mounts it, and its layer around all requests: the page at `/`, and the audit of people's writes.
 //! Must not know: the other rooms.
 
 use std::{collections::HashMap, future::ready, sync::Arc};
@@ -32,7 +31,7 @@ use crate::{
     routes,
 };
 
-/// A body of each operation that takes one.
+/// An example body of each operation that takes one.
 const EXAMPLES: &[Example] = &[
     ("console.link", || json!({"role": "viewer"})),
     ("console.sign_in", || json!({"link": "plk_0123456789abcdef.~nick"})),
@@ -40,11 +39,11 @@ const EXAMPLES: &[Example] = &[
     ("person.create", || json!({"handle": "@nick.mara", "display_name": "Mara"})),
 ];
 
-/// How a repeated request is answered.
+/// How repeated requests are answered.
 const ONCE: AnsweredOnce = AnsweredOnce {
     form: house_error,
     apart: &[
-        // Each is for one use.
+        // Each response is for a single use.
         (Method::POST, "/console/links"),
         (Method::POST, "/console/sessions"),
         (Method::POST, "/console/passkeys"),
@@ -79,10 +78,10 @@ impl ServedRoom for Console {
 }
 
 impl Console {
-    /// The owner whose quota a stored event of this room counts towards, and its size.
+    /// The owner whose quota a stored event counts against, and its size.
     ///
     /// # Errors
-    /// The event can't be read.
+    /// The event cannot be read.
     pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
         match event.stream.category() {
             AuditRoom::CATEGORY => recount::<AuditRoom>(&Entries, event),
@@ -95,8 +94,8 @@ impl Console {
 type Ids = Arc<HashMap<(Method, &'static str), &'static str>>;
 
 impl Console {
-    /// The whole router with the page at `/` and an entry for each write of a person that has one. `docs` describe what the
-    /// router serves.
+    /// Wraps the whole router: serves the page at `/`, and records each audited write of a person. `docs` describe the
+    /// operations of the router.
     pub fn around(&self, router: Router, docs: &[OperationDoc]) -> Router {
         let ids: Ids =
             Arc::new(docs.iter().map(|doc| ((doc.method().clone(), doc.path()), doc.id())).collect());
@@ -123,7 +122,7 @@ async fn looked_at(State((console, ids)): State<(Console, Ids)>, request: Reques
         Ok(None) => return next.run(Request::from_parts(parts, body)).await,
         Err(refusal) => return house_error(refusal),
     };
-    // A connection that ends does not end the write, nor what is noted of it.
+    // If the client disconnects, the write and its entry still complete.
     let writing = async move { noted(&console, write, next.run(Request::from_parts(parts, body))).await };
     match tokio::spawn(writing.in_current_span()).await {
         Ok(answer) => answer,
@@ -131,7 +130,7 @@ async fn looked_at(State((console, ids)): State<(Console, Ids)>, request: Reques
     }
 }
 
-/// Makes a write whose entry is on disk before it begins, and again before its outcome is told.
+/// Executes a write. Its entry is on disk before it begins, and the outcome before the response is sent.
 async fn noted(console: &Console, write: Write, made: impl Future<Output = Response>) -> Response {
     let begun = match console.note(&write).await {
         Ok(begun) => begun,
@@ -145,14 +144,14 @@ async fn noted(console: &Console, write: Write, made: impl Future<Output = Respo
     }
 }
 
-/// Whether it is worth looking: most requests are not.
+/// A cheap check that rules out most requests.
 fn may_be_of_a_person(headers: &HeaderMap) -> bool {
     let has_token = headers.contains_key(header::AUTHORIZATION);
     if has_token { headers.contains_key(AS_AGENT) } else { headers.contains_key(header::COOKIE) }
 }
 
-/// The write of a person that has an entry. What else is wrong with a request is said by whoever answers it; where the
-/// store fails, nobody knows who writes, and nothing is written.
+/// The audited write of a request, if it is one. Other errors of the request are left to its handler. If the store fails, the
+/// writer is unknown, so the write is refused.
 async fn write_of(
     console: &Console,
     parts: &mut Parts,
@@ -179,11 +178,11 @@ async fn write_of(
     Ok(Some(Write { owner, person, session, agent, operation, path, done: None }))
 }
 
-/// Whose console or token, which person, in which session, in the name of which agent.
+/// The owner or operator, the person, the console session, and the agent in whose name the write is made.
 type Writer = (Keyring, Option<AgentHandle>, Option<String>, Option<AgentHandle>);
 
-/// The person that writes with a session of the console: in the name of an agent that it is not, or what has an entry also in
-/// its own.
+/// The writer with a console session, if its write is audited: in the name of another agent, or a kind that is audited in the
+/// person's own name.
 async fn writer(
     console: &Console,
     parts: &Parts,
@@ -221,7 +220,7 @@ async fn decider(console: &Console, parts: &Parts) -> Result<Option<Writer>, Ref
     Ok(person.map(|person| (keyring, Some(person), None, None)))
 }
 
-/// The owner that the path names, itself or by an agent.
+/// The owner in the path, given directly or by an agent's handle.
 async fn owner_in(parts: &mut Parts) -> Option<OwnerName> {
     let named = RawPathParams::from_request_parts(parts, &()).await.ok()?;
     named.iter().find_map(|(name, value)| match name {

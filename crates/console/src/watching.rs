@@ -1,6 +1,6 @@
-//! The stream of all events that a caller may see, in the order of the log: read from a cursor, woken by commits,
-//! filtered by the rooms. It never passes the position up to which the rooms have seen the events.
-//! Must not know: how the connection is kept.
+//! The stream of all events that a caller may see, in log order: read from a cursor, woken by commits, filtered by the rooms.
+//! It never passes the position up to which the rooms have received the events.
+//! Must not know: the connection.
 
 use std::{future::Future, pin::Pin, time::Duration};
 
@@ -16,23 +16,23 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{Console, ephemeral::EphemeralReader, limits::WATCH_DATA_BYTES_MAX};
 
-/// After how long without an event it is said how far the log is.
+/// The interval without an event after which the stream reports the head of the log.
 const HEAD_EVERY: Duration = Duration::from_secs(5);
 
-/// What everybody who watches waits for: the whole log.
+/// The stream name under which all watchers wait.
 pub(crate) fn everything() -> StreamName {
     StreamName::new("console.watch", "log")
 }
 
-/// What is wanted of all that may be seen; of what is empty everything.
+/// The filter of a watcher. An empty list does not restrict.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct WatchFilter {
     pub(crate) rooms: Vec<String>,
     pub(crate) kinds: Vec<String>,
     pub(crate) agents: Vec<AgentHandle>,
-    /// Only what has all of its words.
+    /// Only events that contain all of these words.
     pub(crate) query: Option<Query>,
-    /// Only what belongs to the trace of this id.
+    /// Only events of this trace.
     pub(crate) trace: Option<String>,
 }
 
@@ -50,7 +50,7 @@ impl WatchFilter {
     }
 }
 
-/// Who looks on with a token or a cookie; `None` for the operator, who sees everything.
+/// The caller's view; `None` for the operator, who sees everything.
 pub(crate) fn onlooker(principal: &Principal) -> Option<Onlooker> {
     match &principal.who {
         TokenOwner::Operator => None,
@@ -59,16 +59,16 @@ pub(crate) fn onlooker(principal: &Principal) -> Option<Onlooker> {
     }
 }
 
-/// One who watches.
+/// One running `/watch` stream.
 pub(crate) struct Watcher {
     pub(crate) console: Console,
     pub(crate) principal: Principal,
     pub(crate) onlooker: Option<Onlooker>,
     pub(crate) wanted: WatchFilter,
-    /// Everything up to here was looked at.
+    /// Everything up to here has been read.
     pub(crate) at: Position,
     pub(crate) watch: Watch<String>,
-    /// Ephemeral events, for an owner that asks for them.
+    /// The ephemeral events, if an owner requested them.
     pub(crate) ephemeral: Option<EphemeralReader>,
     pub(crate) greeted: bool,
     pub(crate) spoke: Instant,
@@ -91,7 +91,7 @@ impl Pieces for Watcher {
             let text = self.ephemeral_text();
             let (text, more) = self.look(text).await?;
             if !text.is_empty() {
-                // What was read may stand behind the end of the right to read.
+                // The permission may have ended before these events.
                 let is_allowed = self.is_allowed().await?;
                 self.spoke = Instant::now();
                 return Ok(is_allowed.then(|| Bytes::from(text)));
@@ -101,7 +101,7 @@ impl Pieces for Watcher {
                 tokio::task::yield_now().await;
                 continue;
             }
-            // A lost wake-up is only late: the log is looked at again after this.
+            // A lost wake-up only costs time: the log is read again after this wait.
             if more || timeout_at(due, self.woken()).await.is_err() {
                 return Ok(Some(self.said("head")));
             }
@@ -114,7 +114,7 @@ impl Watcher {
         self.console.accounts().is_valid(&self.principal).await
     }
 
-    /// Says how far the stream is, and how far the log: the difference is how far it is behind.
+    /// Reports the cursor and the head of the log. The difference shows how far the stream is behind.
     fn said(&mut self, kind: &str) -> Bytes {
         self.spoke = Instant::now();
         let (at, head) = (self.at.0, self.console.handed().0);
@@ -122,7 +122,7 @@ impl Watcher {
         Bytes::from(format!("id: {at}\ndata: {data}\n\n"))
     }
 
-    /// Waits until there may be something to tell.
+    /// Waits for a wake-up.
     async fn woken(&self) {
         match &self.ephemeral {
             None => self.watch.mailbox().woken().await,
@@ -133,7 +133,7 @@ impl Watcher {
         }
     }
 
-    /// New ephemeral events. They have no place in the log, so their `id` is the place of the stream.
+    /// New ephemeral events. They have no position in the log, so their `id` is the stream's cursor.
     fn ephemeral_text(&mut self) -> String {
         let at = self.at.0;
         let ephemeral = self.ephemeral.as_mut();
@@ -144,7 +144,7 @@ impl Watcher {
         text
     }
 
-    /// Appends the next events of the log to a text; also returns whether there are more.
+    /// Appends the next events of the log to a text. Also returns whether there are more.
     async fn look(&mut self, mut text: String) -> Result<(String, bool), Fault> {
         let (handed, before) = (self.console.handed(), self.at);
         if self.at >= handed {
@@ -161,7 +161,7 @@ impl Watcher {
                 return Ok((text, true));
             }
         }
-        // What was damaged was passed over.
+        // Skip the damaged part of the log.
         self.at = self.at.max(until.min(handed));
         let more = self.at > before && self.at < handed;
         Ok((text, more))
@@ -175,7 +175,7 @@ impl Watcher {
         let told = match teller.tell(event).await {
             Ok(Some(told)) => self.for_onlooker(told),
             Ok(None) => return Ok(None),
-            // One event that can't be read takes no other with it.
+            // An unreadable event must not stop the stream.
             Err(fault @ Fault::Corrupt(_)) => {
                 tracing::warn!(%fault, "an event was not reported to watchers");
                 return Ok(None);
@@ -187,36 +187,36 @@ impl Watcher {
         Ok(is_wanted.then(|| shown(event, teller.room(), told)))
     }
 
-    /// What an agent may not know of an event that it may see: which trace it belongs to.
+    /// Removes what an agent may not know of an event that it may see: the trace.
     fn for_onlooker(&self, told: OnlookerEvent) -> OnlookerEvent {
         let is_agent = matches!(self.onlooker, Some(Onlooker::Agent(_)));
         OnlookerEvent { trace: told.trace.filter(|_| !is_agent), ..told }
     }
 
-    /// Whether an event contains all words of the query: in its indexed text, or else in the texts of its data.
+    /// Whether an event contains all words of the query, in its indexed text, or else in the texts of its data.
     async fn has_words(&self, event: &StoredEvent, told: &OnlookerEvent) -> Result<bool, Fault> {
         let Some(query) = &self.wanted.query else { return Ok(true) };
         let change = match self.console.findable(&event.stream) {
             Some(room) => room.change(event).await?,
             None => None,
         };
-        let text = match change {
-            Some(Change::Put(document)) => {
+        let text = match change.and_then(Change::document) {
+            Some(document) => {
                 let texts: Vec<String> = document.sections.into_iter().map(|section| section.text).collect();
                 texts.join("\n")
             }
-            Some(Change::Delete(_)) | None => texts(&told.data),
+            None => texts(&told.data),
         };
         Ok(query.coverage(&text) >= 1.0)
     }
 }
 
-/// The data of an event, or what stands for one that is too large.
+/// The data of an event, or a placeholder if it is too large.
 pub(crate) fn limited(data: Value) -> Value {
     if data.to_string().len() <= WATCH_DATA_BYTES_MAX { data } else { json!({"truncated": true}) }
 }
 
-/// An event as it is reported.
+/// An event in the form of `/watch`.
 fn shown(event: &StoredEvent, room: &str, told: OnlookerEvent) -> Value {
     let data = limited(told.data);
     let mut shown = json!({

@@ -1,6 +1,5 @@
-//! Parses a browser's passkey response and compares it with the server's challenge. Two kinds of keys, no
-//! attestation: the authenticator's data then has the key at a fixed place in one form (CTAP2, 6), and no CBOR is
-//! read.
+//! Parses a browser's passkey response and compares it with the server's challenge. There are two kinds of keys and no
+//! attestation, so the key is at a fixed offset in a fixed form (CTAP2, 6), and no CBOR parser is needed.
 //! Must not know: the owner of a passkey.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -10,33 +9,33 @@ use serde::Deserialize;
 
 use crate::limits::{CREDENTIAL_BYTES_MAX, PASSKEY_BYTES_MAX};
 
-/// Bits of the authenticator's data (WebAuthn, 6.1).
+/// The flags of the authenticator data (WebAuthn, 6.1).
 const USER_PRESENT: u8 = 1;
 const USER_VERIFIED: u8 = 1 << 2;
 const HAS_CREDENTIAL: u8 = 1 << 6;
-/// Where the parts of the authenticator's data stand.
+/// The offsets in the authenticator data.
 const FLAGS: usize = 32;
 const COUNTER: std::ops::Range<usize> = 33..37;
 const CREDENTIAL_LENGTH: std::ops::Range<usize> = 53..55;
 const CREDENTIAL: usize = 55;
-/// A COSE key for ES256 is `{1: 2, 3: -7, -1: 1, -2: x, -3: y}`, in this order and these bytes.
+/// A COSE key for ES256 is `{1: 2, 3: -7, -1: 1, -2: x, -3: y}`, in this order and encoding.
 const ES256_HEAD: &[u8] = &[0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32];
 const ES256_Y: &[u8] = &[0x22, 0x58, 32];
-/// One for Ed25519 is `{1: 1, 3: -8, -1: 6, -2: x}`.
+/// A COSE key for Ed25519 is `{1: 1, 3: -8, -1: 6, -2: x}`.
 const ED25519_HEAD: &[u8] = &[0xa4, 1, 1, 3, 0x27, 0x20, 6, 0x21, 0x58, 32];
 const COORDINATE: usize = 32;
 
-/// For which site passkeys are.
+/// The site that passkeys belong to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Site {
     /// The origin of its pages.
     pub(crate) origin: String,
-    /// The host.
+    /// The host name, which is the relying party's id.
     pub(crate) rp_id: String,
 }
 
 impl Site {
-    /// The site of a URL. Browsers have passkeys for hosts with a name alone, over TLS or at `localhost`.
+    /// The site of a URL. Browsers offer passkeys only for host names, over TLS or at `localhost`.
     pub(crate) fn of(url: &str) -> Option<Self> {
         let (scheme, rest) = url.split_once("://")?;
         let authority = rest.split(['/', '?', '#']).next()?.to_ascii_lowercase();
@@ -45,7 +44,7 @@ impl Site {
         let is_name = !host.is_empty()
             && host.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'))
             && !host.rsplit('.').next().is_none_or(|last| last.chars().all(|c| c.is_ascii_digit()));
-        // A browser leaves the port out where it is the scheme's own.
+        // An origin omits the scheme's default port.
         let is_own_port = matches!((scheme, port), ("https", "443" | "") | ("http", "80" | ""));
         let port = if is_own_port { String::new() } else { format!(":{port}") };
         let is_secure = scheme == "https" || scheme == "http" && is_local;
@@ -54,7 +53,7 @@ impl Site {
     }
 }
 
-/// What a browser signs with what the authenticator says.
+/// The browser's part of the signed data.
 #[derive(Debug, Deserialize)]
 struct ClientData {
     #[serde(rename = "type")]
@@ -68,7 +67,7 @@ struct ClientData {
 /// A public key of an authenticator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Key {
-    /// ECDSA over P-256: an uncompressed point.
+    /// ECDSA over P-256, as an uncompressed point.
     Es256(Vec<u8>),
     /// Ed25519.
     Ed25519(Vec<u8>),
@@ -97,7 +96,7 @@ impl std::str::FromStr for Key {
 }
 
 impl Key {
-    /// From the form in which authenticators write it.
+    /// Reads a COSE key.
     fn read(cose: &[u8]) -> Option<Self> {
         let coordinate = |bytes: &[u8]| bytes.get(..COORDINATE).map(<[u8]>::to_vec);
         if let Some(rest) = cose.strip_prefix(ED25519_HEAD) {
@@ -119,25 +118,25 @@ impl Key {
     }
 }
 
-/// What a browser answered, as bytes.
+/// The response of a browser, decoded.
 #[derive(Debug)]
 pub(crate) struct Answer {
     client_data: Vec<u8>,
     authenticator_data: Vec<u8>,
-    /// The challenge that it names.
+    /// The challenge that it contains.
     pub(crate) challenge: String,
 }
 
-/// A passkey that a browser made.
+/// A new passkey.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct CreatedPasskey {
-    /// The id that the authenticator gave it, in base64url.
+    /// The credential id, in base64url.
     pub(crate) credential: String,
     pub(crate) key: Key,
     pub(crate) counter: u32,
 }
 
-/// Bytes of base64url, which browsers write without padding.
+/// Decodes base64url, with or without padding.
 pub(crate) fn bytes(text: &str) -> Option<Vec<u8>> {
     if text.len() > PASSKEY_BYTES_MAX {
         return None;
@@ -146,7 +145,7 @@ pub(crate) fn bytes(text: &str) -> Option<Vec<u8>> {
 }
 
 impl Answer {
-    /// Reads what was answered for this site; `is_new` where a passkey was made, not used. What is wrong, if anything.
+    /// Checks a response for this site. `is_new` is for a registration instead of a sign-in. The error says what is wrong.
     pub(crate) fn read(
         site: &Site,
         is_new: bool,
@@ -181,12 +180,12 @@ impl Answer {
         Some((*self.authenticator_data.get(FLAGS)?, u32::from_be_bytes(counter)))
     }
 
-    /// How often the authenticator has signed.
+    /// The authenticator's signature counter.
     pub(crate) fn counter(&self) -> u32 {
         self.flags_and_counter().map_or(0, |(_, counter)| counter)
     }
 
-    /// The passkey that was made.
+    /// The new passkey of a registration.
     pub(crate) fn made(&self) -> Result<CreatedPasskey, &'static str> {
         let (flags, counter) = self.flags_and_counter().ok_or("authenticator_data is too short")?;
         if flags & HAS_CREDENTIAL == 0 {
@@ -202,7 +201,7 @@ impl Answer {
         Ok(CreatedPasskey { credential: URL_SAFE_NO_PAD.encode(credential), key, counter })
     }
 
-    /// Whether a key signed this.
+    /// Whether this key signed the response.
     pub(crate) fn is_signed_by(&self, key: &Key, signature: &[u8]) -> bool {
         let message = [&self.authenticator_data[..], &digest(&self.client_data)[..]].concat();
         key.verifies(&message, signature)

@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Console {
-    /// Those of a page, as one of them sees them.
+    /// The entries of a page, as `me` may see them.
     pub(crate) async fn who(&self, me: &KnownAgent, page: &[KnownAgent]) -> Result<Vec<WhoIsThere>, Fault> {
         let is_own = |known: &KnownAgent| known.handle.owner() == me.handle.owner();
         let glance = |known: &KnownAgent| Glance { is_brief: !is_own(known), ..Glance::default() };
@@ -46,10 +46,10 @@ impl Console {
     }
 }
 
-/// The live sessions of coding agents, the last used first.
+/// The live sessions of coding agents, the most recently used first.
 fn sessions(glance: &Glance) -> Vec<CodingAtAGlance> {
     let working = glance.coding.iter().filter(|coding| coding.works).count();
-    // A request does not say in which session it was asked: of several that work none is said to wait.
+    // A request does not name its coding session, so if several sessions work, none is shown as waiting.
     let asks = glance.asks_since.is_some() && working == 1;
     let state = |coding: &CodingGlance| match coding.works {
         true if asks => AgentStanding::Waiting,

@@ -18,7 +18,7 @@ pub(crate) struct NewLink {
     /// only reads.
     #[serde(default)]
     pub(crate) role: Option<ConsoleRole>,
-    /// Who signs in; the owner's default person when absent.
+    /// The person that signs in; the owner's default person when absent.
     #[serde(default)]
     pub(crate) person: Option<AgentHandle>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct NewSession {
     /// The part after `#link=` in the URL of the link.
     #[serde(default)]
     pub(crate) link: Option<String>,
-    /// Instead of a link: what a passkey signed.
+    /// Instead of a link: the response of a passkey.
     #[serde(default)]
     pub(crate) passkey: Option<PasskeyAnswer>,
 }
@@ -51,16 +51,16 @@ pub(crate) struct NewSession {
 pub(crate) struct ChallengeMade {
     /// The challenge, in base64url.
     pub(crate) challenge: String,
-    /// For which host passkeys are: `rpId` of the browser's interface.
+    /// The host of the passkeys: `rpId` of the browser's interface.
     pub(crate) rp_id: String,
     /// Its validity in seconds.
     pub(crate) expires_in: u64,
 }
 
-/// `POST /console/passkeys`: what `navigator.credentials.create` gave, each in base64url.
+/// `POST /console/passkeys`: the result of `navigator.credentials.create`, in base64url.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct PasskeyMade {
-    /// What people call it, one line of 1 to 60 characters.
+    /// The name that people see, one line of 1 to 60 characters.
     #[schemars(length(min = 1, max = 60))]
     pub(crate) name: String,
     /// `response.clientDataJSON`.
@@ -69,7 +69,7 @@ pub(crate) struct PasskeyMade {
     pub(crate) authenticator_data: String,
 }
 
-/// What `navigator.credentials.get` gave, each in base64url.
+/// The result of `navigator.credentials.get`, in base64url.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct PasskeyAnswer {
     /// `rawId`.
@@ -88,19 +88,19 @@ pub(crate) struct PasskeyAnswer {
 pub(crate) struct PasskeyView {
     /// Its id.
     pub(crate) passkey_id: String,
-    /// The id that the authenticator gave it, in base64url.
+    /// The credential id that the authenticator assigned, in base64url.
     pub(crate) credential_id: String,
-    /// What people call it.
+    /// The name that people see.
     pub(crate) name: String,
     /// The role of its sessions.
     pub(crate) role: ConsoleRole,
-    /// Who signs in with it; null for the operator.
+    /// The person that signs in with it; null for the operator.
     pub(crate) person: Option<AgentHandle>,
     /// When it was added, in ms since the epoch.
     pub(crate) created_at: u64,
-    /// When somebody last signed in with it.
+    /// When it was last used to sign in.
     pub(crate) last_used_at: Option<u64>,
-    /// Whether it may be used: the token holds with which the session was begun that added it.
+    /// Whether it may be used: the token behind the session that added it is still valid.
     pub(crate) usable: bool,
 }
 
@@ -130,17 +130,17 @@ pub(crate) struct PasskeyList {
     pub(crate) available: bool,
 }
 
-/// An issuer by which people sign in.
+/// An issuer at which people can sign in.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SignInIssuer")]
 pub(crate) struct IssuerView {
     /// Its name, as in `/console/sign-in/{issuer}`.
     pub(crate) name: String,
-    /// What people read.
+    /// The name that people see.
     pub(crate) title: String,
 }
 
-/// The issuers by which people sign in, by name.
+/// The issuers at which people can sign in, by name.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "SignInIssuers")]
 pub(crate) struct IssuerList {
@@ -153,7 +153,7 @@ pub(crate) struct IssuerList {
 pub(crate) struct OwnSession {
     /// Its id.
     pub(crate) session_id: String,
-    /// What it may do.
+    /// Its role.
     pub(crate) role: ConsoleRole,
     /// The owner of the console; null for the operator.
     pub(crate) owner: Option<OwnerName>,
@@ -183,9 +183,9 @@ impl OwnSession {
 pub(crate) struct SessionView {
     /// Its id.
     pub(crate) session_id: String,
-    /// What it may do.
+    /// Its role.
     pub(crate) role: ConsoleRole,
-    /// Who is signed in.
+    /// The person that is signed in.
     pub(crate) person: Option<AgentHandle>,
     /// When it began, in ms since the epoch.
     pub(crate) created_at: u64,
@@ -195,11 +195,11 @@ pub(crate) struct SessionView {
     pub(crate) expires_at: u64,
     /// The address from which it began.
     pub(crate) address: Option<String>,
-    /// With what.
+    /// The user agent with which it began.
     pub(crate) user_agent: Option<String>,
     /// The issuer at which the person signed in, by its name in the configuration; null if it began otherwise.
     pub(crate) issuer: Option<String>,
-    /// Who that is there: an address, a name or a subject.
+    /// The person's name at the issuer: an address, a name or a subject.
     pub(crate) issuer_subject: Option<String>,
     /// Whether it is the session of this request.
     pub(crate) current: bool,
@@ -242,7 +242,7 @@ pub(crate) struct NewPerson {
     pub(crate) display_name: Option<String>,
 }
 
-/// A write by a person in the name of an agent.
+/// An entry of the audit: a person's write in the name of an agent, decision on a request, or change of agents or tokens.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct AuditEntry {
     /// When, in ms since the epoch.
@@ -252,14 +252,14 @@ pub(crate) struct AuditEntry {
     /// The console session; absent if the person used a token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) session_id: Option<String>,
-    /// In whose name; absent if in the person's own.
+    /// The agent in whose name the person wrote; absent if in the person's own.
     #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<AgentHandle>,
     /// The operation's id.
     pub(crate) operation: String,
-    /// The path that was asked.
+    /// The path of the request.
     pub(crate) path: String,
-    /// The status of the answer; 0 while it is not known, and for ever where the server ended in between.
+    /// The status of the response; 0 while it is not known, and permanently if the server ended in between.
     pub(crate) status: u16,
 }
 
@@ -297,7 +297,7 @@ pub(crate) enum AgentStanding {
     Waiting,
     /// It is connected, or has a live coding session.
     Idle,
-    /// It is not.
+    /// It is not connected, and has no live coding session.
     Gone,
 }
 
@@ -318,11 +318,11 @@ pub(crate) struct AgentAtAGlance {
     pub(crate) unread: u64,
     /// When the oldest of them was sent.
     pub(crate) oldest_unread_at: Option<u64>,
-    /// Up to which position of the log its messages were delivered; 0 if none was.
+    /// The position in the log up to which its messages were delivered; 0 if none was.
     pub(crate) delivered_to: u64,
-    /// Up to which position it has seen them.
+    /// The position up to which it has seen them.
     pub(crate) seen_to: u64,
-    /// Up to which position it has acknowledged them.
+    /// The position up to which it has acknowledged them.
     pub(crate) acknowledged_to: u64,
     /// Active sessions that it has joined.
     pub(crate) sessions_active: u64,
@@ -335,51 +335,51 @@ pub(crate) struct AgentAtAGlance {
 /// A live session of a coding agent.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CodingAtAGlance {
-    /// What the coding agent calls it.
+    /// The session's name in the coding agent.
     pub(crate) session: String,
-    /// Which coding agent it is.
+    /// The coding agent's name.
     pub(crate) client: String,
     /// `working`, `waiting` for a person, or `idle`.
     pub(crate) state: AgentStanding,
-    /// Whether it runs hooks; else it has tools alone, and is told of nothing by itself.
+    /// Whether the coding agent runs hooks. Without hooks it only has tools, and gets no notifications by itself.
     pub(crate) hooks: bool,
-    /// When something last happened in it, in ms since the epoch.
+    /// When it was last active, in ms since the epoch.
     pub(crate) since: u64,
-    /// `focus` or `dnd`, if it does not let everything disturb it.
+    /// `focus` or `dnd`, if it limits interruptions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) attention: Option<&'static str>,
-    /// Until when, in ms since the epoch, if an end was named.
+    /// When this ends, in ms since the epoch, if an end was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) attention_until: Option<u64>,
 }
 
-/// Somebody whom one can reach, and what it does.
+/// The caller or an agent that it can contact, with its activity.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct WhoIsThere {
     /// The handle.
     pub(crate) handle: AgentHandle,
-    /// Whether a program or a person acts in its name.
+    /// Whether it is a program or a person.
     pub(crate) kind: AgentKind,
-    /// Why one reaches it; absent of oneself.
+    /// Why the caller can contact it; absent for the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) trust: Option<ReachedBy>,
-    /// Where it stands.
+    /// Its state.
     pub(crate) state: AgentStanding,
-    /// Since when, in ms since the epoch, where that is known.
+    /// Since when, in ms since the epoch, if it is known.
     pub(crate) since: Option<u64>,
-    /// News that it has not seen; of one's own owner's alone.
+    /// Inbox items that it has not seen; only for agents of the caller's owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) unread: Option<u64>,
-    /// When the oldest of them was said.
+    /// When the oldest of them was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) oldest_unread_at: Option<u64>,
-    /// The live sessions of its coding agents, the last used first; of one's own owner's alone.
+    /// The live sessions of its coding agents, the most recently used first; only for agents of the caller's owner.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) sessions: Vec<CodingAtAGlance>,
-    /// `focus` or `dnd`, if it does not let everything disturb it.
+    /// `focus` or `dnd`, if it limits interruptions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) attention: Option<&'static str>,
-    /// Until when, in ms since the epoch, if an end was named.
+    /// When this ends, in ms since the epoch, if an end was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) attention_until: Option<u64>,
 }
@@ -388,14 +388,14 @@ pub(crate) struct WhoIsThere {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Who")]
 pub(crate) struct WhoPage {
-    /// Whoever asks first, on the first page; then those whom it reaches, by handle.
+    /// On the first page first the caller; then the agents that it can contact, by handle.
     pub(crate) agents: Vec<WhoIsThere>,
     /// The `cursor` of the next page, when there is more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) next_cursor: Option<String>,
 }
 
-/// What was done today.
+/// The activity of today (UTC).
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Counts {
     /// Messages in sessions.
@@ -408,13 +408,13 @@ pub(crate) struct Counts {
     pub(crate) at_least: bool,
 }
 
-/// What waits for a person.
+/// The requests that wait for a person.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "WaitingForPeople")]
 pub(crate) struct WaitingCount {
-    /// How much.
+    /// Their number.
     pub(crate) count: u64,
-    /// Since when the oldest waits, in ms since the epoch.
+    /// When the oldest was made, in ms since the epoch.
     pub(crate) oldest_at: Option<u64>,
 }
 
@@ -425,8 +425,8 @@ pub(crate) struct Overview {
     pub(crate) agents: Vec<AgentAtAGlance>,
     /// Whether there are more agents than are shown.
     pub(crate) more: bool,
-    /// What was done today (UTC).
+    /// The activity of today (UTC).
     pub(crate) counts: Counts,
-    /// What waits for a person.
+    /// The requests that wait for a person.
     pub(crate) waiting: WaitingCount,
 }

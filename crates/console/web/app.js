@@ -1,5 +1,5 @@
-// Starts the page: who is signed in, which page the address names, and the stream behind all of them.
-// Must not know: what a page shows.
+// Starts the page: the sign-in, the page of the address, and the event stream that all pages share.
+// Must not know: the content of a page.
 
 import { effect, html, render, useEffect, useState } from './core/preact.js';
 import { get, me } from './core/api.js';
@@ -14,7 +14,7 @@ import { PAGES } from './pages/pages.js';
 /** @type {Record<string, any>} */
 const loaded = {};
 
-/** The page that the address names; its code is read when it is first wanted. */
+/** The page of the address. Its code is loaded on first use. */
 function Page() {
   const { page } = route.value;
   const [, again] = useState(0);
@@ -67,7 +67,7 @@ effect(() => {
   }
 });
 begin();
-// A notification was tapped while this page is open.
+// The person tapped a notification while this page was open.
 navigator.serviceWorker?.addEventListener('message', ({ data }) => {
   if (typeof data?.go === 'string' && data.go.startsWith('#/inbox')) location.hash = data.go;
 });

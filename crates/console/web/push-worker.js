@@ -1,5 +1,5 @@
-// Shows what is pushed to this browser, and opens the console at what a person taps.
-// Must not know: who is signed in; it asks the server for nothing.
+// Shows push notifications, and opens the console at the one that a person taps.
+// Must not know: the session; it sends no requests to the server.
 
 const worker = /** @type {any} */ (self);
 
@@ -13,7 +13,7 @@ worker.addEventListener('push', (/** @type {any} */ event) => {
   event.waitUntil(worker.registration.showNotification(String(told.title ?? 'Plenary'), {
     body: String(told.body ?? ''),
     icon: new URL('./icon.svg', worker.location.href).href,
-    // What is told again of one request takes the place of what was told before.
+    // A new notification of a request replaces the previous one.
     tag: id || 'plenary',
     requireInteraction: told.urgency === 'high',
     data: { id },
@@ -23,7 +23,7 @@ worker.addEventListener('push', (/** @type {any} */ event) => {
 worker.addEventListener('notificationclick', (/** @type {any} */ event) => {
   event.notification.close();
   const { id } = event.notification.data ?? {};
-  // The page stands above the files; where nobody is signed in it asks for that.
+  // The page is one level above its files. Without a session it shows the sign-in.
   const page = new URL('../', worker.location.href);
   page.hash = id ? `/inbox/${encodeURIComponent(id)}` : '/inbox';
   event.waitUntil((async () => {

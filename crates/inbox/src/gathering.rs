@@ -3,7 +3,7 @@
 //! Must not know: marks.
 
 use plenary_kernel::{AgentHandle, Position, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Fault, StreamName};
+use plenary_log::{Fault, StreamName, StreamNews};
 use plenary_room::News;
 
 use crate::{
@@ -33,6 +33,17 @@ impl Inbox {
         shelf: &mut Shelf,
         after: Position,
     ) -> Result<(), Fault> {
+        let (streams, listing) = self.list_known(me, after).await?;
+        shelf.begin(after, streams, listing);
+        Ok(())
+    }
+
+    /// The streams that may have news for an agent after a position, and the extent of this list.
+    pub(crate) async fn list_known(
+        &self,
+        me: &AgentHandle,
+        after: Position,
+    ) -> Result<(Vec<StreamNews>, ShelfCoverage), Fault> {
         let rooms = &self.0.rooms;
         let own = rooms.sessions.with_news(me, after).await?;
         let listing = if own.is_some() { ShelfCoverage::Whole } else { ShelfCoverage::UpTo(after) };
@@ -44,8 +55,7 @@ impl Inbox {
         for some in others.chunks(READ_ROWS_MAX) {
             found.extend(self.0.log.streams_after(some, after).await?);
         }
-        shelf.begin(after, found, listing);
-        Ok(())
+        Ok((found, listing))
     }
 
     /// Starts a new search for the offers of strangers to an agent after a position.

@@ -12,7 +12,7 @@ use plenary_log::{Fault, StreamName};
 use plenary_sessions::{event::sequence, news::session_of, pressing::Pressing, reads::Runs};
 
 use crate::{
-    HELD_MAX, Inbox,
+    HELD_MAX, Inbox, NEWS_KEPT_MAX,
     attention::{HeldBack, Passage},
     cursor::{Cursor, Place, Spot},
     desk::Desk,
@@ -226,13 +226,18 @@ impl Inbox {
             let pick = Pick { shelf: &shelves.known, unread_from, start, is_wanted: Kind::is_in_line };
             open.held = HeldBack::of(reader, ask, marks);
             known = pick.picked(&mut open, ask, marks, through).await?;
-            let is_done = !known.stubs.is_empty() || ask.limit == 0 || round == ROUNDS_MAX;
-            if is_done || !shelves.known.goes_on() {
+            if !known.stubs.is_empty() || round == ROUNDS_MAX {
+                break;
+            }
+            let me = &reader.me.handle;
+            let has_room =
+                ask.after.is_none() && self.make_room(me, &mut shelves.known, &mut open, marks).await?;
+            if !has_room && (ask.limit == 0 || !shelves.known.goes_on()) {
                 break;
             }
             // Everything found so far is settled; unread streams may have later items.
             let mut work = LOOKED_AT_ONCE;
-            self.look(&reader.me.handle, &mut shelves.known, ShelfLookup::Known, &mut work).await?;
+            self.look(me, &mut shelves.known, ShelfLookup::Known, &mut work).await?;
         }
         let mut offered = PickedStubs::default();
         if ask.kinds.has(Kind::SessionOffered) {
@@ -266,7 +271,7 @@ impl Inbox {
         if ask.kinds.iter().any(Kind::is_in_line) {
             let start = ask.lowest(marks);
             let from = before(start.min(marks.unread_lowest(ask.kinds)).0);
-            if !known.covers(from) {
+            if !known.covers(from) || (ask.after.is_some() && known.lacks(start)) {
                 self.begin_known(me, known, from).await?;
             } else if known.falls_short(start, ask.limit + 1) {
                 self.begin_known(me, known, before(start.0)).await?;
@@ -284,6 +289,31 @@ impl Inbox {
             self.look(me, offered, ShelfLookup::Offered, &mut work).await?;
         }
         Ok(())
+    }
+
+    /// Drops the settled items of a full shelf, so that later ones fit. False if the shelf is not full, or full of
+    /// unread items. An old unread item, or a mark of one kind that never rises, would otherwise hide everything
+    /// beyond the shelf for ever.
+    async fn make_room(
+        &self,
+        me: &AgentHandle,
+        shelf: &mut Shelf,
+        open: &mut Openness<'_>,
+        marks: &Marks,
+    ) -> Result<bool, Fault> {
+        let Some(until) = shelf.cut_at() else { return Ok(false) };
+        let mut settled = Vec::new();
+        for (place, stub) in shelf.behind(Place::default()) {
+            if !open.is_unread(shelf, marks, place, stub).await? {
+                settled.push(place);
+            }
+        }
+        if settled.len() < NEWS_KEPT_MAX / 2 {
+            return Ok(false);
+        }
+        let (streams, listing) = self.list_known(me, before(until.0)).await?;
+        shelf.make_room(&settled, streams, listing);
+        Ok(true)
     }
 
     /// Takes over the streams with new events. Streams that were read before are read again at once, so
@@ -378,8 +408,7 @@ impl Pick<'_> {
             if place.0 > through || !ask.kinds.has(stub.kind) || !is_wanted(stub.kind) {
                 continue;
             }
-            let is_unread =
-                marks.is_unread(stub.kind, place) && !shelf.is_answered(stub) && !open.was_read(stub).await?;
+            let is_unread = open.is_unread(shelf, marks, place, stub).await?;
             let is_asked = place > ask.start(stub.kind, marks) && (ask.after.is_some() || is_unread);
             if (is_unread || is_asked) && open.is_open(stub).await? {
                 unread += u64::from(is_unread);
@@ -490,6 +519,18 @@ impl<'a> Openness<'a> {
             self.held.count(passage, stub.from.as_ref());
         }
     }
+
+    /// Whether it was not seen, answered or read, and is not pending in a live session.
+    async fn is_unread(
+        &mut self,
+        shelf: &Shelf,
+        marks: &Marks,
+        place: Place,
+        stub: &Stub,
+    ) -> Result<bool, Fault> {
+        Ok(marks.is_unread(stub.kind, place) && !shelf.is_answered(stub) && !self.was_read(stub).await?)
+    }
+
     /// Whether the agent's model has seen it among the session's events.
     async fn was_read(&mut self, stub: &Stub) -> Result<bool, Fault> {
         if stub.kind != Kind::SessionMessage {

@@ -78,6 +78,8 @@ pub(crate) struct Shelf {
     from: Position,
     /// Only up to this; `None` if there is no limit.
     until: Option<Place>,
+    /// Settled items up to this were dropped.
+    thinned: Option<Place>,
     listing: ShelfCoverage,
     window: u64,
     stubs: BTreeMap<Place, Stub>,
@@ -145,6 +147,27 @@ impl Shelf {
     pub(crate) fn falls_short(&self, after: Place, count: usize) -> bool {
         let is_cut = self.is_whole() && self.until.is_some();
         is_cut && after.0 > self.from && self.behind(after).take(count).count() < count
+    }
+
+    /// The last place within the limit, if the shelf is full.
+    pub(crate) fn cut_at(&self) -> Option<Place> {
+        self.until
+    }
+
+    /// Whether settled items after a place are missing.
+    pub(crate) fn lacks(&self, after: Place) -> bool {
+        self.thinned.is_some_and(|thinned| after < thinned)
+    }
+
+    /// Drops settled items of a full shelf, and goes on after its last place with these streams.
+    pub(crate) fn make_room(&mut self, settled: &[Place], streams: Vec<StreamNews>, listing: ShelfCoverage) {
+        for place in settled {
+            self.stubs.remove(place);
+        }
+        self.thinned = self.until.take();
+        // The streams were read further than the shelf had room; they are read again from there.
+        self.standings.clear();
+        self.list(streams, listing);
     }
 
     /// The place up to which everything is here, if there is or may be more.
@@ -332,6 +355,23 @@ mod tests {
         assert!(shelf.falls_short(Place::behind(Position(12)), 2));
         shelf.take(&stream(), found(6..8), 3);
         assert_eq!(places(&shelf, 0), [11, 12, 13], "nothing is taken from behind a gap");
+    }
+
+    #[test]
+    fn a_full_shelf_of_settled_items_makes_room_for_later_ones() {
+        let mut shelf = Shelf::default();
+        shelf.begin(Position(0), Vec::new(), ShelfCoverage::Whole);
+        shelf.take(&stream(), found(1..7), 3);
+        assert_eq!((shelf.cut_at(), shelf.lacks(Place::default())), (Some(Place(Position(13), 0)), false));
+        let settled = [Place(Position(12), 0), Place(Position(13), 0)];
+        shelf.make_room(&settled, vec![news(3)], ShelfCoverage::Whole);
+        assert_eq!((places(&shelf, 0), shelf.is_whole()), (vec![11], false));
+        assert_eq!(shelf.next(), Some((stream(), Version(2))), "from the end of what there was room for");
+        shelf.take(&stream(), found(3..7), 100);
+        assert_eq!((places(&shelf, 0), shelf.end()), (vec![11, 13, 14, 15, 16], None));
+        assert!(shelf.lacks(Place::behind(Position(12))) && !shelf.lacks(Place::behind(Position(13))));
+        shelf.begin(Position(0), Vec::new(), ShelfCoverage::Whole);
+        assert!(!shelf.lacks(Place::default()));
     }
 
     #[test]

@@ -18,7 +18,7 @@ static RING: CryptoProvider = CryptoProvider {
     key_utils: KeyUtils::new_unimplemented(),
 };
 
-/// Makes ring what verifies. The first call counts.
+/// Makes ring the verifier of `jsonwebtoken`. Only the first call has an effect.
 pub(crate) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -25,20 +25,20 @@ use crate::{
 
 const MINUTE_MS: u64 = 60_000;
 
-/// The members of the document that count here.
+/// The members of the document that this server reads.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Document {
     issuer: String,
     jwks_uri: String,
-    /// Where people sign in; an issuer for programs has none.
+    /// The endpoint for sign-in; absent at an issuer for programs.
     pub(crate) authorization_endpoint: Option<String>,
-    /// Where a code is redeemed.
+    /// The endpoint at which codes are redeemed.
     pub(crate) token_endpoint: Option<String>,
-    /// How a client shows its secret there.
+    /// The supported ways to send the client secret.
     pub(crate) token_endpoint_auth_methods_supported: Option<Vec<String>>,
 }
 
-/// What is known of an issuer.
+/// The fetched data of an issuer.
 pub(crate) struct KnownIssuer {
     pub(crate) document: Document,
     pub(crate) keys: Keys,
@@ -51,7 +51,7 @@ impl KnownIssuer {
     }
 }
 
-/// How often was fetched in the present minute, and when it last failed.
+/// The number of fetches in this minute, and the time of the last failure.
 #[derive(Debug, Default)]
 struct Fetches {
     minute: u64,
@@ -60,8 +60,8 @@ struct Fetches {
 }
 
 impl Fetches {
-    /// Counts one more; false where that would be too many, or where somebody is served without it and the last one has just
-    /// failed.
+    /// Counts a fetch. False if that is one too many, or if the caller has usable data and a fetch failed within the last
+    /// minute.
     fn may(&mut self, now: TimestampMs, is_served: bool) -> bool {
         if is_served && self.failed_at.is_some_and(|at| now.0 < at.0.saturating_add(MINUTE_MS)) {
             return false;
@@ -75,10 +75,10 @@ impl Fetches {
     }
 }
 
-/// The document and the keys of one issuer.
+/// The discovery document and the keys of one issuer.
 pub(crate) struct Discovery {
     url: String,
-    /// Whether also `http` is asked: where private addresses are reached.
+    /// Whether plain `http` is allowed, which goes with private addresses.
     plain_too: bool,
     pool: GuardedPool,
     known: RwLock<Option<Arc<KnownIssuer>>>,
@@ -94,11 +94,11 @@ impl Discovery {
         &self.url
     }
 
-    /// What is known, with the key of this id if the issuer has it. Nobody waits for an issuer whose key is known: of those who
-    /// come with it one looks whether there are others, at most once a minute where that fails.
+    /// The data of the issuer, with the key of this id if the issuer has it. A caller whose key is cached does not wait for the
+    /// issuer, except one caller that refreshes old data, at most once a minute after a failure.
     ///
     /// # Errors
-    /// `Unavailable` when nothing is known that may still be used.
+    /// `Unavailable` if no usable data is cached.
     pub(crate) async fn known(&self, key: Option<&str>, now: TimestampMs) -> Result<Arc<KnownIssuer>, Flaw> {
         let kept = || self.known.read().clone();
         let is_enough =
@@ -108,7 +108,7 @@ impl Discovery {
         }
         let usable = || kept().filter(|known| known.is_younger(KEYS_KEPT_MS, now));
         let serves = usable().filter(|known| known.keys.has(key));
-        // One fetch at a time: whoever waited for it finds what it brought.
+        // One fetch at a time; callers that waited use its result.
         let mut fetches = match (self.fetches.try_lock(), &serves) {
             (Ok(fetches), _) => fetches,
             (Err(_), Some(known)) => return Ok(known.clone()),
@@ -150,7 +150,7 @@ impl Discovery {
         if status == StatusCode::OK { Ok(body) } else { Err(format!("{url} answers {}", status.as_u16())) }
     }
 
-    /// A URL of the issuer as it may be asked.
+    /// Parses a URL of the issuer, if it may be called.
     pub(crate) fn asked(&self, url: &str) -> Result<http::Uri, String> {
         let parsed = Url::parse(url).map_err(|_| format!("{url:?} is not a URL"))?;
         if parsed.scheme() != "https" && !(self.plain_too && parsed.scheme() == "http") {
@@ -159,7 +159,7 @@ impl Discovery {
         parsed.as_str().parse().map_err(|_| format!("{url} cannot be asked"))
     }
 
-    /// Sends a request and reads the whole answer, soon or not at all.
+    /// Sends a request and reads the whole answer within the time limit.
     pub(crate) async fn sent(
         &self,
         request: Request<Full<Bytes>>,
@@ -190,11 +190,11 @@ mod tests {
 
     const NOW: TimestampMs = TimestampMs(KEYS_KEPT_MS);
 
-    /// An issuer that nobody reaches, of which was known this long ago that it has the key `a`.
+    /// An unreachable issuer whose key `a` was fetched this long ago.
     fn away(known_ms_ago: u64) -> Discovery {
         let tls = plenary_outward::client_config(false, None, "").unwrap();
         let pool = GuardedPool::new(plenary_outward::guard::Guard::new(true), tls);
-        // Nobody listens at this port.
+        // No program listens on this port.
         let url = "http://127.0.0.1:9";
         let discovery = Discovery::new(url.to_owned(), true, pool);
         let document = format!(r#"{{"issuer": "{url}", "jwks_uri": "{url}/keys"}}"#);

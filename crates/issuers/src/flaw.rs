@@ -1,40 +1,40 @@
 //! The reasons why a token of an issuer is refused. Pure.
 //! Must not know: how a refusal is sent.
 
-/// Why a token is not accepted, or its issuer cannot say.
+/// The reason why a token is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
-    /// It is not a signed token in three parts, or too long.
+    /// It does not have three parts, or is too long.
     #[error("it is not a signed JWT of at most 8 KiB")]
     Malformed,
-    /// It is signed by none of the asymmetric algorithms, or by one that its key is not for.
+    /// Its algorithm is symmetric, or does not fit its key.
     #[error("its algorithm is not accepted; asymmetric ones are")]
     Algorithm,
-    /// It is of a kind that is not for this use.
+    /// Its `typ` does not fit the use.
     #[error("its `typ` is that of another kind of token")]
     Type,
     /// The issuer has no such key.
     #[error("its issuer has no such key")]
     UnknownKey,
-    /// The signature is not the key's.
+    /// The signature is invalid.
     #[error("its signature is wrong")]
     Signature,
-    /// It is from an issuer that is not configured here.
+    /// Its issuer is not configured here.
     #[error("its issuer is not known here")]
     Issuer,
-    /// It is for somebody else.
+    /// It is for another audience.
     #[error("it is for another audience")]
     Audience,
-    /// It has ended.
+    /// It has expired.
     #[error("it has expired")]
     Expired,
-    /// It begins later.
+    /// It is not valid yet.
     #[error("it is not valid yet")]
     NotYet,
-    /// A claim is absent that every token must have, or is of another form.
+    /// A required claim is absent or malformed.
     #[error("its claims `iss`, `sub`, `aud` and `exp` are not as they must be")]
     Claims,
-    /// It answers another attempt to sign in.
+    /// It belongs to another sign-in attempt.
     #[error("its nonce is that of another attempt")]
     Nonce,
     /// No rule admits its bearer.
@@ -43,7 +43,7 @@ pub enum Flaw {
     /// The issuer refused the code.
     #[error("the issuer did not accept the code")]
     Code,
-    /// The issuer did not answer as it must.
+    /// The issuer is unreachable, or its answer is invalid.
     #[error("the issuer cannot be asked now")]
     Unavailable,
 }

@@ -16,14 +16,14 @@ use crate::{
     verify::{Expected, Head, Proven, verify},
 };
 
-/// What this server is at an issuer, where people sign in.
+/// The registration of this server as a client of an issuer.
 #[derive(Clone)]
 pub struct Client {
-    /// Its id.
+    /// Client id.
     pub id: String,
-    /// Its secret; absent for a public client.
+    /// Client secret; absent for a public client.
     pub secret: Option<String>,
-    /// The scope that it asks for: `openid email profile`, and what the operator adds.
+    /// The requested scope: `openid email profile`, and the additions of the operator.
     pub scope: String,
 }
 
@@ -33,37 +33,37 @@ impl fmt::Debug for Client {
     }
 }
 
-/// An issuer as the operator configures it.
+/// The configuration of an issuer.
 #[derive(Debug, Clone)]
 pub struct IssuerSettings {
-    /// Its name here.
+    /// The local name.
     pub name: String,
-    /// What people read on the button.
+    /// The text on the sign-in button.
     pub title: String,
-    /// Its URL, as its tokens name it.
+    /// The URL, as in `iss` of its tokens.
     pub url: String,
-    /// Whether addresses that are not public are reached, and `http` is spoken.
+    /// Whether private addresses and plain `http` are allowed.
     pub private_addresses: bool,
-    /// What this server is there; absent where nobody signs in by it.
+    /// This server as its client; absent if people do not sign in with it.
     pub client: Option<Client>,
-    /// For whom a token is that is exchanged, or sent as an access token: one of these.
+    /// The accepted audiences of tokens that are exchanged or sent as access tokens.
     pub audiences: Vec<String>,
-    /// Who is admitted at the console; the first that fits counts.
+    /// The rules for people at the console; the first match counts.
     pub people: Vec<PersonRule>,
-    /// Who is admitted as an agent; the first that fits counts.
+    /// The rules for agents; the first match counts.
     pub agents: Vec<AgentRule>,
 }
 
-/// What a token of an issuer is used for.
+/// The use of a token of an issuer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenUse {
-    /// It is exchanged for a token of this server.
+    /// Exchanged for a token of this server.
     Exchange,
-    /// It is sent in place of one.
+    /// Sent instead of a token of this server.
     Access,
 }
 
-/// An issuer.
+/// An issuer of tokens.
 pub struct Issuer {
     settings: IssuerSettings,
     discovery: Discovery,
@@ -77,37 +77,37 @@ impl fmt::Debug for Issuer {
 }
 
 impl Issuer {
-    /// An issuer that is asked through this pool.
+    /// An issuer that is reached through this connection pool.
     #[must_use]
     pub fn new(settings: IssuerSettings, pool: GuardedPool) -> Arc<Self> {
         let discovery = Discovery::new(settings.url.clone(), settings.private_addresses, pool);
         Arc::new(Self { settings, discovery, redeeming: Semaphore::new(REDEEMED_AT_ONCE_MAX) })
     }
 
-    /// Its name here.
+    /// The local name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.settings.name
     }
-    /// What people read.
+    /// The text on the sign-in button.
     #[must_use]
     pub fn title(&self) -> &str {
         &self.settings.title
     }
-    /// Its URL.
+    /// The URL, as in `iss` of its tokens.
     #[must_use]
     pub fn url(&self) -> &str {
         self.discovery.url()
     }
-    /// Whether people sign in by it.
+    /// Whether people sign in with it.
     #[must_use]
     pub fn signs_in(&self) -> bool {
         self.settings.client.is_some() && !self.settings.people.is_empty()
     }
-    /// What a session hangs on that a rule admits: it ends when the operator changes the rule, or removes the issuer.
+    /// The proof of a session that a rule admitted: the session ends when the operator changes the rule or removes the issuer.
     #[must_use]
     pub fn person_proof(&self, rule: &PersonRule) -> TokenDigest {
-        // No token has a NUL in it, so this is the digest of none.
+        // No token contains a NUL, so this is not the digest of a token.
         let PersonRule { claims, keyring, role, person } = rule;
         let person = person.as_ref().map(ToString::to_string).unwrap_or_default();
         let (name, url) = (self.name(), self.url());
@@ -115,7 +115,7 @@ impl Issuer {
             "a rule of an issuer\0{name}\0{url}\0{claims}\0{keyring}\0{role:?}\0{person}"
         ))
     }
-    /// What a token hangs on that a rule admits, in the same way.
+    /// The proof of a token that a rule admitted, for the same purpose.
     #[must_use]
     pub fn agent_proof(&self, rule: &AgentRule, put_to: TokenUse) -> TokenDigest {
         let AgentRule { claims, agent, scope, lasts_ms } = rule;
@@ -124,7 +124,7 @@ impl Issuer {
             "a rule of an issuer for agents\0{name}\0{url}\0{audiences:?}\0{claims}\0{agent}\0{scope}\0{lasts_ms}\0{put_to:?}"
         ))
     }
-    /// The same of every rule; tokens are sent as they are where `is_authorization`.
+    /// The proofs of all rules; `is_authorization` adds those of tokens that are sent unchanged.
     pub(crate) fn proofs(&self, is_authorization: bool) -> impl Iterator<Item = TokenDigest> {
         let uses = [TokenUse::Exchange].into_iter().chain(is_authorization.then_some(TokenUse::Access));
         let agents = uses.flat_map(move |put_to| {
@@ -147,10 +147,10 @@ impl Issuer {
         Flaw::Unavailable
     }
 
-    /// A token of this issuer for this server.
+    /// Verifies a token of this issuer for this server.
     ///
     /// # Errors
-    /// Why it is not accepted.
+    /// The reason why it is refused.
     pub async fn verify(&self, token: &str, now: TimestampMs) -> Result<Proven, Flaw> {
         self.verified(token, &self.settings.audiences, false, now).await
     }
@@ -168,7 +168,7 @@ impl Issuer {
         verify(token, &head, &known.keys, expected, now)
     }
 
-    /// As whom somebody is admitted at the console.
+    /// The rule that admits a person at the console.
     ///
     /// # Errors
     /// `NotAdmitted`.
@@ -176,7 +176,7 @@ impl Issuer {
         self.settings.people.iter().find(|rule| rule.claims.fit(&proven.claims)).ok_or(Flaw::NotAdmitted)
     }
 
-    /// As which agent the bearer of a token is admitted.
+    /// The rule that admits the bearer of a token as an agent.
     ///
     /// # Errors
     /// `NotAdmitted`.

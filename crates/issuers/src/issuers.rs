@@ -12,7 +12,7 @@ use crate::{
     verify::{Proven, named_issuer},
 };
 
-/// Every issuer that is configured. Cheap to clone.
+/// The configured issuers. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Issuers {
     all: Arc<[Arc<Issuer>]>,
@@ -20,7 +20,7 @@ pub struct Issuers {
 }
 
 impl Issuers {
-    /// These issuers; `authorization` names the one that gives access tokens in place of this server.
+    /// Collects issuers; `authorization` names the one that issues access tokens instead of this server.
     #[must_use]
     pub fn new(all: Vec<Arc<Issuer>>, authorization: Option<&str>) -> Self {
         let authorization = all.iter().find(|issuer| Some(issuer.name()) == authorization).cloned();
@@ -32,28 +32,29 @@ impl Issuers {
         self.all.iter()
     }
 
-    /// The issuer of this name, where people sign in by it.
+    /// The issuer of this name, if people sign in with it.
     #[must_use]
     pub fn signing_in(&self, name: &str) -> Option<&Arc<Issuer>> {
         self.all.iter().find(|issuer| issuer.name() == name && issuer.signs_in())
     }
 
-    /// The one that gives access tokens in place of this server.
+    /// The issuer that issues access tokens instead of this server.
     #[must_use]
     pub fn authorization(&self) -> Option<&Arc<Issuer>> {
         self.authorization.as_ref()
     }
 
-    /// What sessions and tokens may hang on that began at an issuer: a proof of each rule, for each use that a token may be put to.
+    /// A proof of each rule, for each use of a token. A session or token that began at an issuer ends when its proof is no
+    /// longer among these.
     pub fn proofs(&self) -> impl Iterator<Item = TokenDigest> {
         let gives_access = |issuer| self.authorization.as_ref().is_some_and(|one| Arc::ptr_eq(one, issuer));
         self.all.iter().flat_map(move |issuer| issuer.proofs(gives_access(issuer)))
     }
 
-    /// A token of whichever issuer it names.
+    /// Verifies a token with the keys of the issuer that it names.
     ///
     /// # Errors
-    /// Why it is not accepted.
+    /// The reason why it is refused.
     pub async fn verify(&self, token: &str, now: TimestampMs) -> Result<(&Arc<Issuer>, Proven), Flaw> {
         let named = named_issuer(token)?;
         let issuer = self.all.iter().find(|issuer| issuer.url() == named).ok_or(Flaw::Issuer)?;

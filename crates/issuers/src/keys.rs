@@ -16,7 +16,7 @@ const RSA: [Algorithm; 6] = [
     Algorithm::PS512,
 ];
 
-/// The algorithm of a token's header; none of those that need a secret, and not `none`.
+/// The asymmetric algorithm of this name.
 pub(crate) fn algorithm_of(name: &str) -> Option<Algorithm> {
     match name {
         "ES256" => Some(Algorithm::ES256),
@@ -43,7 +43,7 @@ struct KeySet {
     keys: Vec<Value>,
 }
 
-/// The members of a key that count here.
+/// The members of a key that this server reads.
 #[derive(Deserialize)]
 struct Jwk {
     kty: String,
@@ -83,18 +83,18 @@ impl Key {
 }
 
 impl Keys {
-    /// The keys of a set; those that this server has no use for are left out.
+    /// Reads a key set; keys of unsupported kinds are skipped.
     pub(crate) fn read(text: &[u8]) -> Option<Self> {
         let KeySet { keys } = serde_json::from_slice(text).ok()?;
         Some(Self(keys.into_iter().filter_map(Key::read).take(KEYS_MAX).collect()))
     }
 
-    /// Whether there is a key of this id, or one at all for a token that names none.
+    /// Whether the set has a key of this id, or any key if the token names none.
     pub(crate) fn has(&self, id: Option<&str>) -> bool {
         self.0.iter().any(|key| id.is_none_or(|id| key.id.as_deref() == Some(id)))
     }
 
-    /// The key that a token names; where it names none, the only one that signs so.
+    /// The key that a token names, or else the only key with this algorithm.
     pub(crate) fn of(&self, id: Option<&str>, algorithm: Algorithm) -> Result<&Key, Flaw> {
         let named: Vec<_> =
             self.0.iter().filter(|key| id.is_none_or(|id| key.id.as_deref() == Some(id))).collect();

@@ -7,7 +7,7 @@ use plenary_accounts::{ConsoleRole, Keyring, Scope};
 use plenary_kernel::AgentHandle;
 use serde_json::{Map, Value};
 
-/// Claims that people may choose for themselves; `sub` alone says at an issuer who somebody is (OpenID Connect Core, 5.1 and 5.7).
+/// Claims that people can choose freely; only `sub` identifies a person at an issuer (OpenID Connect Core, 5.1 and 5.7).
 const CHOSEN: [&str; 8] = [
     "name",
     "given_name",
@@ -46,7 +46,7 @@ impl Pattern {
     }
 }
 
-/// What the claims of a token must be: each claim by its name, or by its path with dots.
+/// The required claims of a token, each by its name or by a path with dots.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClaimPatterns(Vec<(String, Pattern)>);
 
@@ -54,7 +54,7 @@ impl ClaimPatterns {
     /// Patterns of claims, at least one.
     ///
     /// # Errors
-    /// Why a rule cannot be meant so.
+    /// The reason why the rule is invalid.
     pub fn new(claims: BTreeMap<String, String>) -> Result<Self, &'static str> {
         if claims.is_empty() {
             return Err(
@@ -70,7 +70,7 @@ impl ClaimPatterns {
         Ok(Self(claims.into_iter().map(|(name, pattern)| (name, Pattern(pattern))).collect()))
     }
 
-    /// Whether every claim fits. An address of mail counts only where the issuer has verified it.
+    /// Whether every claim fits. An email address counts only if the issuer has verified it.
     #[must_use]
     pub fn fit(&self, claims: &Claims) -> bool {
         let is_verified = || claims.get("email_verified") == Some(&Value::Bool(true));
@@ -95,7 +95,7 @@ fn claim<'a>(claims: &'a Claims, name: &str) -> Option<&'a Value> {
     })
 }
 
-/// Of a list one element must fit.
+/// A list fits if one element fits.
 fn value_fits(value: &Value, pattern: &Pattern) -> bool {
     match value {
         Value::String(text) => pattern.fits(text),
@@ -109,26 +109,26 @@ fn value_fits(value: &Value, pattern: &Pattern) -> bool {
 /// Admits people at the console.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersonRule {
-    /// What their claims must be.
+    /// The required claims.
     pub claims: ClaimPatterns,
-    /// Whose console opens.
+    /// The owner whose console opens.
     pub keyring: Keyring,
-    /// What they may do there.
+    /// The role at the console.
     pub role: ConsoleRole,
-    /// Who they are; absent for the owner's default person.
+    /// The person; absent for the owner's default person.
     pub person: Option<AgentHandle>,
 }
 
 /// Admits the bearer of a token as an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentRule {
-    /// What the claims must be.
+    /// The required claims.
     pub claims: ClaimPatterns,
     /// The agent.
     pub agent: AgentHandle,
-    /// What its token may do at most.
+    /// The upper limit of its token's scope.
     pub scope: Scope,
-    /// How long a token lasts at most that is got in exchange, in milliseconds.
+    /// Longest validity of an exchanged token, in milliseconds.
     pub lasts_ms: u64,
 }
 

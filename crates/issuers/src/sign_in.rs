@@ -21,13 +21,13 @@ use crate::{
     verify::Proven,
 };
 
-/// One attempt of one browser at one issuer.
+/// One sign-in attempt of one browser at one issuer.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SignInAttempt(String);
 
 impl SignInAttempt {
-    /// The attempt of a secret, at least 128 random bits as text, which only the browser keeps; at the issuer of this name. What one
-    /// issuer learns of an attempt is good for nothing at another one.
+    /// An attempt at the issuer of this name, from a secret of at least 128 random bits as text that only the browser keeps.
+    /// Values that one issuer sees are useless at another.
     #[must_use]
     pub fn of(issuer: &str, secret: &str) -> Self {
         Self(format!("{issuer}\0{secret}"))
@@ -38,7 +38,7 @@ impl SignInAttempt {
         URL_SAFE_NO_PAD.encode(digest(text.as_bytes()))
     }
 
-    /// What comes back with the browser.
+    /// The `state` that the browser returns with.
     #[must_use]
     pub fn state(&self) -> String {
         self.derived("the state")
@@ -60,10 +60,10 @@ struct Redeemed {
 }
 
 impl Issuer {
-    /// Where a browser is sent to sign in; it comes back to `redirect_uri`.
+    /// The URL to which a browser is sent to sign in; it returns to `redirect_uri`.
     ///
     /// # Errors
-    /// `Unavailable`, where the issuer cannot be asked or signs no people in.
+    /// `Unavailable` if the issuer is unreachable or people do not sign in with it.
     pub async fn sign_in_url(
         &self,
         attempt: &SignInAttempt,
@@ -73,7 +73,7 @@ impl Issuer {
         let client = self.client().ok_or(Flaw::Unavailable)?;
         let known = self.discovery().known(None, now).await?;
         let endpoint = known.document.authorization_endpoint.as_deref().ok_or(Flaw::Unavailable)?;
-        // The browser goes there: `javascript:` is no place.
+        // The browser follows this URL, so `javascript:` is refused.
         self.discovery().asked(endpoint).map_err(|why| self.unavailable(&why))?;
         let mut url = Url::parse(endpoint).map_err(|_| Flaw::Unavailable)?;
         url.query_pairs_mut()
@@ -88,10 +88,10 @@ impl Issuer {
         Ok(url.into())
     }
 
-    /// Redeems the code that a browser came back with.
+    /// Redeems the code that a browser returned with.
     ///
     /// # Errors
-    /// Why nobody is signed in.
+    /// The reason why the person is not signed in.
     pub async fn redeem(
         &self,
         attempt: &SignInAttempt,
@@ -134,7 +134,7 @@ impl Issuer {
         let endpoint = document.token_endpoint.as_deref().ok_or(Flaw::Unavailable)?;
         let uri = self.discovery().asked(endpoint).map_err(|why| self.unavailable(&why))?;
         let methods = document.token_endpoint_auth_methods_supported.as_deref();
-        // Without a word of it, a secret goes into the header (OpenID Connect Discovery, 3).
+        // The default is the header (OpenID Connect Discovery, 3).
         let in_header = methods.is_none_or(|methods| methods.iter().any(|one| one == "client_secret_basic"));
         let mut form = form_urlencoded::Serializer::new(String::new());
         form.append_pair("grant_type", "authorization_code")
@@ -163,7 +163,7 @@ impl Issuer {
     }
 }
 
-/// The client in the header, each half encoded as in a form (RFC 6749, 2.3.1).
+/// The client's credentials for the header, each half form-encoded (RFC 6749, 2.3.1).
 fn basic(id: &str, secret: &str) -> String {
     let encoded = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     format!("Basic {}", STANDARD.encode(format!("{}:{}", encoded(id), encoded(secret))))

@@ -15,21 +15,21 @@ use crate::{
     rules::Claims,
 };
 
-/// A token that was verified.
+/// A verified token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Proven {
-    /// Whom it is about, as its issuer names it.
+    /// The `sub` claim.
     pub subject: String,
-    /// Everything that it says.
+    /// All claims.
     pub claims: Claims,
-    /// When it ends.
+    /// The time of expiry.
     pub ends: TimestampMs,
-    /// The digest of what was signed: without the signature, of which there may be many for the same text.
+    /// The digest of the signed text, without the signature: one text can have several valid signatures.
     pub signed: TokenDigest,
 }
 
 impl Proven {
-    /// Until when it is accepted here, however far the issuer's clock is off.
+    /// The time until which it is accepted here, with the tolerated difference of clocks.
     #[must_use]
     pub fn accepted_until(&self) -> TimestampMs {
         TimestampMs(self.ends.0.saturating_add(SKEW_MS_MAX))
@@ -37,7 +37,7 @@ impl Proven {
 }
 
 impl Proven {
-    /// Who it is, for people: an address that was verified, a name that the issuer gives, or the subject.
+    /// A name for people: a verified address, the name from the issuer, or the subject.
     #[must_use]
     pub fn shown(&self) -> &str {
         let text = |name: &str| self.claims.get(name).and_then(Value::as_str);
@@ -46,16 +46,16 @@ impl Proven {
     }
 }
 
-/// What a token is to be.
+/// The requirements of a token.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expected<'a> {
     pub(crate) issuer: &'a str,
-    /// It is for one of them.
+    /// The accepted audiences.
     pub(crate) audiences: &'a [String],
     pub(crate) is_id_token: bool,
 }
 
-/// The head of a token, before its signature was looked at.
+/// The header of a token whose signature is not verified yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Head {
     algorithm: Algorithm,
@@ -76,7 +76,7 @@ fn parts(token: &str) -> Result<[&str; 3], Flaw> {
     }
 }
 
-/// The issuer that a token names; nothing of it is verified.
+/// The issuer that a token names, before anything is verified.
 pub(crate) fn named_issuer(token: &str) -> Result<String, Flaw> {
     let [_, claims, _] = parts(token)?;
     let claims = part(claims).ok_or(Flaw::Malformed)?;
@@ -87,7 +87,7 @@ impl Head {
     pub(crate) fn of(token: &str) -> Result<Self, Flaw> {
         let [head, ..] = parts(token)?;
         let head = part(head).ok_or(Flaw::Malformed)?;
-        // What must be understood, and is not, makes a token invalid (RFC 7515, 4.1.11).
+        // A token with an unknown critical header is invalid (RFC 7515, 4.1.11); no such header is known here.
         if head.contains_key("crit") {
             return Err(Flaw::Malformed);
         }
@@ -96,12 +96,12 @@ impl Head {
             Some(Value::String(text)) => Ok(Some(text.clone())),
             Some(_) => Err(Flaw::Malformed),
         };
-        // A secret is no key that an issuer publishes, and `none` is no signature.
+        // Symmetric algorithms need a shared secret, and `none` does not sign.
         let algorithm = algorithm_of(&text("alg")?.ok_or(Flaw::Malformed)?).ok_or(Flaw::Algorithm)?;
         Ok(Self { algorithm, key: text("kid")?, kind: text("typ")? })
     }
 
-    /// A token says of what kind it is, or nothing; those for log-out, events and proofs are none of these.
+    /// Whether `typ` is absent or fits the use; tokens for log-out, events and proofs of possession do not.
     fn is_kind(&self, is_id_token: bool) -> bool {
         let kind = self.kind.as_deref().map(str::to_ascii_lowercase);
         match kind.as_deref().map(|kind| kind.trim_start_matches("application/")) {
@@ -126,13 +126,13 @@ pub(crate) fn verify(
     }
     let key = keys.of(head.key.as_deref(), head.algorithm)?;
     let mut validation = Validation::new(head.algorithm);
-    // The claims are looked at below, by this server's clock.
+    // The claims are checked below, with this server's clock.
     validation.validate_exp = false;
     validation.validate_aud = false;
     validation.required_spec_claims.clear();
     let decoded = jsonwebtoken::decode::<Claims>(token, &key.decoding, &validation);
     let claims = decoded.map_err(|error| flaw_of(error.kind()))?.claims;
-    // ECDSA has two signatures of a text for each that the issuer made, and nobody needs its key for the other one.
+    // Anyone can compute a second valid ECDSA signature from a first one, so the digest leaves the signature out.
     let (signed, _) = token.rsplit_once('.').ok_or(Flaw::Malformed)?;
     checked(claims, TokenDigest::of(signed), expected, now)
 }
@@ -146,7 +146,7 @@ fn flaw_of(error: &ErrorKind) -> Flaw {
     }
 }
 
-/// Seconds since the epoch, whole or not, as a time.
+/// A time from seconds since the epoch, with or without a fraction.
 fn time(value: &Value) -> Option<TimestampMs> {
     let text = value.as_number()?.to_string();
     let seconds: u64 = text.split('.').next()?.parse().ok()?;
@@ -172,7 +172,7 @@ fn checked(
             (is_for(named), false)
         }
     };
-    // Of several audiences an ID token names the one that asked for it (OpenID Connect Core, 3.1.3.7).
+    // With several audiences, `azp` of an ID token must name the requesting client (OpenID Connect Core, 3.1.3.7).
     let is_party = || claims.get("azp").map_or(!others, is_for);
     if !is_ours || expected.is_id_token && !is_party() {
         return Err(Flaw::Audience);
@@ -185,7 +185,7 @@ fn checked(
     if begins.0 > now.0.saturating_add(SKEW_MS_MAX) {
         return Err(Flaw::NotYet);
     }
-    // Bound to a key that the sender does not show here.
+    // The token is bound to a key that this server cannot check.
     if claims.contains_key("cnf") {
         return Err(Flaw::Type);
     }

@@ -1,9 +1,9 @@
-//! Who asks a person, and what the answers do, in words. Pure.
+//! Texts about a request to a person: its sender, and the effects of an answer. Pure.
 //! Must not know: the presentation.
 
-/// The sentence without its full stop. `from` is the agent of the person's owner; of a contact request, of an invitation and of
-/// what the server holds (`room` is where that stands) it is the agent that is asked, and `other` asks. A run asks by its agent,
-/// which is the name of the action.
+/// The subject and verb of a request, without a full stop. `from` is the agent of the person's owner. For a contact request, an
+/// invitation and a hold of the server (`room` names the room of the held item), `from` is the agent that is contacted, and
+/// `other` the one that contacts it. For a run, `action` is the name of the run's agent.
 #[must_use]
 pub fn who_asks(
     (kind, room): (&str, Option<&str>),
@@ -22,7 +22,7 @@ pub fn who_asks(
     }
 }
 
-/// What `accept` and `ignore` do with a request that the server made for another room.
+/// The effects of `accept` and `ignore` on a request that the server made for another room; `None` for other requests.
 #[must_use]
 pub fn effects(kind: &str, room: Option<&str>) -> Option<[&'static str; 2]> {
     match (kind, room) {
@@ -41,7 +41,7 @@ pub fn effects(kind: &str, room: Option<&str>) -> Option<[&'static str; 2]> {
     }
 }
 
-/// What a button says that ignores: the form, the contact or what is held is declined by it.
+/// The label of the button that ignores a request: ignoring a form, a contact request or a hold declines it.
 #[must_use]
 pub fn ignoring(kind: &str, room: Option<&str>, has_form: bool) -> &'static str {
     let declines = effects(kind, room).is_some() && matches!(kind, "contact" | "hold");

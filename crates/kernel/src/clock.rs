@@ -1,12 +1,12 @@
-//! The source of time and randomness, as an interface: every room that needs them gets a `Clock`.
+//! The interface to time and randomness. A room that needs them gets a `Clock`.
 //! Must not know: the machine's clock, or any source of randomness.
 
 use crate::{Stamp, TimestampMs};
 
-/// Where stamps come from.
+/// The source of stamps.
 pub trait Clock: Send + Sync + 'static {
-    /// The present, by the wall clock.
+    /// The current wall-clock time.
     fn now(&self) -> TimestampMs;
-    /// The present with fresh randomness.
+    /// The current time with fresh randomness.
     fn stamp(&self) -> Stamp;
 }

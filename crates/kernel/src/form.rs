@@ -6,49 +6,49 @@ use serde_json::{Map, Value};
 
 use crate::text;
 
-/// Most fields of a form.
+/// Maximum number of fields of a form.
 pub const FORM_FIELDS_MAX: usize = 50;
-/// Longest name of a field, in characters.
+/// Maximum length of a field's name, in characters.
 pub const FIELD_NAME_CHARS_MAX: usize = 128;
 
-/// The fields of a form, by name.
+/// The fields of a form, sorted by name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Form(Vec<Field>);
 
-/// One value that is asked for.
+/// One value of a form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Field {
-    /// The member of the answer's arguments.
+    /// The name of the member in the answer's arguments.
     pub name: String,
-    /// What a person reads: the title, the description.
+    /// The texts for a person: title, then description, each if present.
     pub says: Vec<String>,
-    /// What it may be.
+    /// The permitted values.
     pub kind: FieldKind,
-    /// Whether it must be there.
+    /// Whether an answer must contain the field.
     pub is_required: bool,
 }
 
-/// What may be the value of a field.
+/// The permitted values of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldKind {
-    /// A text of so many characters.
+    /// A text whose length in characters is in this range.
     Text(Range),
     /// One of these texts.
     Choice(Vec<String>),
-    /// A list of so many of these texts.
+    /// A list of these texts whose length is in this range.
     Choices(Vec<String>, Range),
     /// A number in this range.
     Number {
-        /// From and to.
+        /// The minimum and the maximum.
         range: Range,
-        /// Whether it has no fraction.
+        /// Whether only whole numbers are permitted.
         is_whole: bool,
     },
     /// True or false.
     Truth,
 }
 
-/// From and to, both included.
+/// Minimum and maximum, both inclusive; `None` is unbounded.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Range(pub Option<f64>, pub Option<f64>);
 
@@ -70,11 +70,11 @@ impl Range {
 }
 
 impl Form {
-    /// The form that a schema describes: `{"type": "object", "properties": {…}, "required": […]}`, each property a string,
-    /// a number, an integer, a boolean, or a list of choices.
+    /// Reads a schema: `{"type": "object", "properties": {…}, "required": […]}`, where each property is a string, a number, an
+    /// integer, a boolean, or a list of choices.
     ///
     /// # Errors
-    /// What is wrong with the schema, in words that follow its name.
+    /// What is wrong with the schema, as a predicate to the schema's name.
     pub fn read(schema: &Map<String, Value>) -> Result<Self, String> {
         if schema.get("type").is_some_and(|kind| kind != "object") {
             return Err("must be of type object".to_owned());
@@ -110,10 +110,10 @@ impl Form {
         properties.iter().map(field).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether values are what the form asks for.
+    /// Checks the values of an answer against the form.
     ///
     /// # Errors
-    /// What is wrong with the first value that is not.
+    /// What is wrong with the first invalid value.
     pub fn check(&self, values: &Map<String, Value>) -> Result<(), String> {
         if let Some(name) = values.keys().find(|name| !self.0.iter().any(|field| field.name == **name)) {
             return Err(format!("`{name}` is not asked for"));
@@ -130,8 +130,8 @@ impl Form {
         Ok(())
     }
 
-    /// Values as their fields have them: who fills a form in at a prompt gives texts. A text that is no such value stays, and
-    /// an empty one of a field that may be left out is left out.
+    /// Converts texts to the types of their fields, because a person at a prompt enters texts. A text that does not parse stays
+    /// a text, and an empty text of an optional field is removed.
     #[must_use]
     pub fn typed(&self, values: &Map<String, Value>) -> Map<String, Value> {
         let typed = values.iter().filter_map(|(name, value)| {
@@ -153,19 +153,19 @@ impl Form {
         typed.collect()
     }
 
-    /// What it asks for.
+    /// The fields, sorted by name.
     #[must_use]
     pub fn fields(&self) -> &[Field] {
         &self.0
     }
 
-    /// Whether it asks for nothing but a yes.
+    /// Whether the form has no fields, so that an answer is only a yes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What is asked for, in words, by the name of the field.
+    /// A description of each field for a reader, by the field's name.
     #[must_use]
     pub fn words(&self) -> Map<String, Value> {
         let words = self.0.iter().map(|field| {
@@ -216,7 +216,7 @@ fn count(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// What the schema of one property lets be; `None` of one that a form cannot have.
+/// The kind of field that a property's schema describes; `None` if forms do not support it.
 fn kind(schema: &Value) -> Option<FieldKind> {
     match schema["type"].as_str()? {
         "string" => match choices(schema)? {
@@ -238,7 +238,8 @@ fn kind(schema: &Value) -> Option<FieldKind> {
     }
 }
 
-/// The choices of a schema: plain in `enum`, with titles in `oneOf` or `anyOf`; the outer `None` of what are no texts.
+/// The choices of a schema: plain in `enum`, titled in `oneOf` or `anyOf`. `Some(None)` without choices; `None` if a choice is
+/// not a text or the list is empty.
 fn choices(schema: &Value) -> Option<Option<Vec<String>>> {
     let plain = schema["enum"].as_array().map(|choices| choices.iter().collect::<Vec<_>>());
     let titled = ["oneOf", "anyOf"].into_iter().find_map(|member| schema[member].as_array());

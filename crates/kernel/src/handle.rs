@@ -1,4 +1,4 @@
-//! Owners, agents and the entries that name them (wire.md D.1, ASP-1, ASP-7).
+//! The names of owners and agents, and the entries of allowlists (wire.md D.1, ASP-1, ASP-7).
 //! Must not know: whether a name exists, or who may contact it.
 
 use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
@@ -6,13 +6,13 @@ use std::{borrow::Cow, fmt, str::FromStr, sync::Arc};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A text that does not follow the grammar it was read by.
+/// A text that does not match its grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what} must look like {expected}")]
 pub struct MalformedText {
-    /// What was being read, e.g. `agent handle`.
+    /// The kind of text that was parsed, e.g. `agent handle`.
     pub what: &'static str,
-    /// The form that was expected, for people.
+    /// The expected form, for people.
     pub expected: &'static str,
 }
 
@@ -33,7 +33,7 @@ fn is_name(text: &str) -> bool {
 macro_rules! text_type {
     ($name:ident, $pattern:literal, $description:literal) => {
         impl $name {
-            /// The text as it stands on the wire.
+            /// The text on the wire.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -96,31 +96,31 @@ impl FromStr for OwnerName {
     }
 }
 
-/// Between the name of an owner of another network and the name that this one has for that network.
+/// Separates an owner of another network from the local name of that network.
 const AT: &str = "-at-";
 
 impl OwnerName {
-    /// What an owner of a peer is called here, `owner-at-peer`; `None` where that would be too long.
+    /// The local name of a peer's owner, `owner-at-peer`; `None` if it would be too long.
     #[must_use]
     pub fn elsewhere(owner: &Self, peer: &Self) -> Option<Self> {
         format!("{owner}{AT}{peer}").parse().ok()
     }
 
-    /// Whether it is a name as owners of other networks have here.
+    /// Whether this is the local name of an owner of another network.
     #[must_use]
     pub fn is_elsewhere(&self) -> bool {
         self.0.contains(AT)
     }
 
-    /// The owner there and the peer, of a name as owners of other networks have here; the reverse of [`Self::elsewhere`].
+    /// Splits the local name of a foreign owner into the owner and the peer; the reverse of [`Self::elsewhere`].
     #[must_use]
     pub fn of_peer(&self) -> Option<(Self, Self)> {
-        // No peer has `-at-` in its name, and none begins with `at-`.
+        // The last `-at-` is the separator: no peer's name contains `-at-` or begins with `at-`.
         let (owner, peer) = self.0.rsplit_once(AT)?;
         Some((owner.parse().ok()?, peer.parse().ok()?))
     }
 
-    /// Whether a network may be called so: of `owner-at-peer` it is plain where the peer begins.
+    /// Whether a peer may have this name: in `owner-at-peer`, the last `-at-` must be the one before the peer.
     #[must_use]
     pub fn may_name_peer(&self) -> bool {
         !format!("-{self}").contains(AT)
@@ -137,11 +137,10 @@ text_type!(
 );
 
 impl AgentHandle {
-    /// The handle of somebody who is written to: `@owner.name`, or `@owner` for the person that every owner has,
-    /// `@owner.owner`.
+    /// The handle of a recipient: `@owner.name`, or `@owner` for the owner's own person, `@owner.owner`.
     ///
     /// # Errors
-    /// When it is neither.
+    /// The text has neither form.
     pub fn of_recipient(text: &str) -> Result<Self, MalformedText> {
         match text.strip_prefix('@') {
             Some(owner) if is_name(owner) => format!("@{owner}.{owner}").parse(),
@@ -156,12 +155,12 @@ impl AgentHandle {
     pub fn owner(&self) -> &str {
         self.parts().0
     }
-    /// The agent's own name.
+    /// The agent's name, without its owner.
     #[must_use]
     pub fn name(&self) -> &str {
         self.parts().1
     }
-    /// The owner as a name of its own.
+    /// The owner as an [`OwnerName`].
     #[must_use]
     pub fn owner_name(&self) -> OwnerName {
         OwnerName(self.owner().into())
@@ -169,14 +168,14 @@ impl AgentHandle {
 }
 
 impl AgentHandle {
-    /// What an agent of a peer is called here; `None` where that would be too long.
+    /// The local handle of a peer's agent; `None` if it would be too long.
     #[must_use]
     pub fn elsewhere(&self, peer: &OwnerName) -> Option<Self> {
         let owner = OwnerName::elsewhere(&self.owner_name(), peer)?;
         format!("@{owner}.{}", self.name()).parse().ok()
     }
 
-    /// What an agent is called in its own network, and that network; of a name as agents of other networks have here.
+    /// Splits the local handle of a foreign agent into its handle in its own network and that network's local name.
     #[must_use]
     pub fn of_peer(&self) -> Option<(Self, OwnerName)> {
         if !self.is_elsewhere() {
@@ -186,7 +185,7 @@ impl AgentHandle {
         Some((format!("@{owner}.{}", self.name()).parse().ok()?, peer))
     }
 
-    /// Whether it is a name as agents of other networks have here.
+    /// Whether this is the local handle of an agent of another network.
     #[must_use]
     pub fn is_elsewhere(&self) -> bool {
         self.owner().contains(AT)
@@ -250,7 +249,7 @@ impl FromStr for AllowEntry {
     }
 }
 
-/// A canonical fan-out handle: `~` and an owner (wire.md D.1).
+/// The handle of a principal of frames: `~` and an owner (wire.md D.1).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SovereignHandle(Arc<str>);
 text_type!(SovereignHandle, "^~[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$", "A principal's handle, ~owner");
@@ -286,7 +285,7 @@ mod tests {
         assert_eq!(OwnerName::elsewhere(&name(&"x".repeat(60)), &name("acme")), None);
         let entry = |text: &str| text.parse::<AllowEntry>().unwrap().is_elsewhere();
         assert!(entry("@nick-at-acme.cc") && entry("@nick-at-acme.*") && !entry("@nick.c-at-c"));
-        // `nick-at-a-at-b` is nobody of `a-at-b`, and `nick-at-at-a` nobody of `at-a`.
+        // `nick-at-a-at-b` would read as an owner of `b`, and `nick-at-at-a` as `nick-at` of `a`.
         assert!(name("acme").may_name_peer() && name("at").may_name_peer());
         assert!(!name("a-at-b").may_name_peer() && !name("at-a").may_name_peer());
     }

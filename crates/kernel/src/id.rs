@@ -15,18 +15,18 @@ macro_rules! id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Mints the `nth` id of this kind from a stamp; the same stamp and number give the same id.
+            /// Creates the `nth` id of this kind from a stamp. The same stamp and number give the same id.
             #[must_use]
             pub fn mint(stamp: &Stamp, nth: u64) -> Self {
                 Self(format!(concat!($prefix, "{}"), stamp.ulid(nth)).into())
             }
-            /// When the stamp was that it was minted from; `None` of an id that nobody minted.
+            /// The time of the stamp that the id was created from; `None` for an id without a ULID.
             #[must_use]
             pub fn minted_at(&self) -> Option<TimestampMs> {
                 let body = self.0.strip_prefix($prefix)?;
                 ulid::Ulid::from_string(body).ok().map(|ulid| TimestampMs(ulid.timestamp_ms()))
             }
-            /// The text as it stands on the wire.
+            /// The text on the wire.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -83,7 +83,7 @@ id!(
     "sess_"
 );
 id!(
-    /// A message, globally unique, `msg_…` (ASP-32).
+    /// A globally unique message, `msg_…` (ASP-32).
     MessageId,
     "msg_"
 );
@@ -93,7 +93,7 @@ id!(
     "evt_"
 );
 id!(
-    /// A file that was uploaded, `file_…`.
+    /// An uploaded file, `file_…`.
     FileId,
     "file_"
 );
@@ -109,29 +109,29 @@ id!(
     "ask_"
 );
 id!(
-    /// A rule that answers requests in a person's place, `rule_…`.
+    /// A rule that answers requests for a person, `rule_…`.
     RuleId,
     "rule_"
 );
 id!(
-    /// Where notifications of requests go, `sub_…`.
+    /// A subscription to notifications, `sub_…`.
     SubscriptionId,
     "sub_"
 );
 id!(
-    /// A notification on its way, `ntf_…`; receivers tell repetition by it.
+    /// A notification, `ntf_…`. Receivers detect a repeated delivery by it.
     NoticeId,
     "ntf_"
 );
 
 id!(
-    /// What two networks agreed on, `acc_…`.
+    /// An accord of two networks, `acc_…`.
     AccordId,
     "acc_"
 );
 
 impl AskId {
-    /// The id of the request for a source that this text identifies: the same text gives the same id.
+    /// The id of a request that comes from a source, derived from this text. The same text gives the same id.
     #[must_use]
     pub fn of_source(text: &str) -> Self {
         Self(format!("ask_S{}", told_apart(text)).into())
@@ -139,14 +139,14 @@ impl AskId {
 }
 
 impl NoticeId {
-    /// The notification of something that is told apart by this text: the same text gives the same id.
+    /// The id of a notification, derived from this text. The same text gives the same id.
     #[must_use]
     pub fn of_source(text: &str) -> Self {
         Self(format!("ntf_{}", told_apart(text)).into())
     }
 }
 
-/// 128 bits of a text's digest.
+/// 128 bits of a text's digest, in hex.
 fn told_apart(text: &str) -> String {
     let digest = crate::json::digest(text.as_bytes());
     digest.iter().take(16).map(|byte| format!("{byte:02X}")).collect()

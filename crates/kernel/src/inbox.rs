@@ -1,5 +1,5 @@
-//! An inbox as a text for models: facts, with the text of others fenced as data. Pure; the command line's hook and
-//! the tools use the same function.
+//! The inbox as a text for models: facts, with foreign text fenced as data. The command line's hook and the tools share this
+//! function. Pure.
 //! Must not know: the source of the page.
 
 use std::fmt::Write as _;
@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use crate::{AgentHandle, text};
 
-/// Longest text, in characters, as hooks of coding agents accept it. An item that does not fit is left out whole.
+/// Maximum length of the text in characters, the limit of coding agents' hooks. An item that does not fit is left out whole.
 pub const DIGEST_CHARS_MAX: usize = 10_000;
 
-/// How the topic begins of a session that is for one session of a coding agent alone; its name follows.
+/// The topic prefix of a session that is addressed to one session of a coding agent; that session's id follows.
 pub const CODING_SESSION_TOPIC: &str = "coding session ";
 
-/// How many characters are kept for the last line.
+/// Characters reserved for the last line.
 const REST_CHARS: usize = 80;
 
 const OPENING: &str = "<<<data";
@@ -51,8 +51,8 @@ struct Item {
     r#ref: Value,
 }
 
-/// The answer of `GET /inbox` as text, at most [`DIGEST_CHARS_MAX`] characters; empty where there is no item. Facts
-/// alone: nothing in it asks for anything.
+/// The response of `GET /inbox` as a text of at most [`DIGEST_CHARS_MAX`] characters; empty if there is no item. The text
+/// states facts only and contains no instructions.
 #[must_use]
 pub fn digest(handle: &AgentHandle, page: &Value) -> String {
     let Ok(page) = Page::deserialize(page) else { return String::new() };
@@ -143,7 +143,7 @@ fn block(nth: u64, item: &Item) -> String {
         return block;
     }
     let _ = write!(block, ":\n{OPENING}\n");
-    // Each line is marked, so that none can pass for a fence or for a line of the server.
+    // The prefix on each line prevents foreign text from imitating a fence or a line of the server.
     for text in item.text.split(is_break) {
         let _ = writeln!(block, "| {}", line(text));
     }
@@ -157,7 +157,7 @@ fn block(nth: u64, item: &Item) -> String {
     block
 }
 
-/// How to read on where a text was cut off.
+/// How to read an item whose text was truncated.
 fn whole(reference: &Value) -> String {
     let text = |name: &str| reference.get(name).and_then(Value::as_str).map(line);
     let before = reference.get("sequence").and_then(Value::as_u64).map(|at| at.saturating_sub(1));
@@ -171,7 +171,7 @@ fn whole(reference: &Value) -> String {
     }
 }
 
-/// `ses_…#7`: where to read on.
+/// Where an item is: `ses_…#7`.
 fn place(reference: &Value) -> Option<String> {
     let member = |name: &str| match reference.get(name) {
         Some(Value::String(text)) => Some(line(text)),
@@ -204,12 +204,12 @@ fn age(seconds: u64) -> String {
     }
 }
 
-/// What some reader may take for the end of a line.
+/// Characters that some reader treats as a line break.
 fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// One line of somebody else's text: nothing hidden in it, and nothing that looks like a fence.
+/// Foreign text as one line, without hidden characters, and with escaped fences.
 fn line(text: &str) -> String {
     let visible: String = text
         .chars()

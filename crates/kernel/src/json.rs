@@ -1,5 +1,5 @@
-//! JSON at the edge: the checks before parsing, and the canonical form for digests.
-//! Must not know: any protocol's shapes.
+//! Strict JSON for requests, and the canonical form for digests.
+//! Must not know: the schema of any protocol.
 
 mod canonical;
 mod check;

@@ -1,4 +1,4 @@
-//! Names, ids, stamps, log positions, JSON rules and limits that every room shares.
+//! Shared basics of all rooms: names, ids, stamps, log positions, JSON rules and limits.
 //! Must not know: I/O, the machine's clock, randomness, async, any protocol.
 
 pub mod asking;

@@ -1,4 +1,4 @@
-//! `Position` in the whole log, and `Version` in one stream.
+//! `Position` in the log, and `Version` in one stream.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,14 +10,14 @@ macro_rules! place {
         pub struct $name(pub u64);
 
         impl $name {
-            /// Before everything.
+            /// The number before the first event.
             pub const ZERO: Self = Self(0);
-            /// The place directly after this one.
+            /// The number after this one.
             #[must_use]
             pub const fn next(self) -> Self {
                 Self(self.0 + 1)
             }
-            /// The place `n` further.
+            /// This number plus `n`.
             #[must_use]
             pub const fn plus(self, n: u64) -> Self {
                 Self(self.0 + n)
@@ -32,10 +32,10 @@ macro_rules! place {
 }
 
 place!(
-    /// A place in the log, rising in commit order; the first event stands at 1.
+    /// A position in the whole log, which rises in commit order. The first event has position 1.
     Position
 );
 place!(
-    /// A place in one stream, gap-free; the first event stands at 1, an absent stream is at 0.
+    /// A version of one stream, without gaps. The first event has version 1; an absent stream is at 0.
     Version
 );

@@ -1,6 +1,5 @@
-//! The server's proof that it knows a token, before the token is sent to it: it answers a challenge with a MAC that
-//! only a server that knows the token, or its digest, can compute. The MAC names the port, so that a listener that
-//! forwards challenges to the true server gets no usable answer.
+//! A server proves that it knows a token before the client sends the token. It answers a challenge with a MAC that requires the
+//! token or its digest. The MAC covers the port, so a listener that relays challenges to the real server gets no usable answer.
 //! Must not know: HTTP, the owner of a token, randomness.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
@@ -8,27 +7,26 @@ use sha2::Sha256;
 
 use crate::json::digest;
 
-/// Hex digits of a token's digest by which a challenge names the token. They let the server find it, and tell nobody
-/// what it is.
+/// Hex digits of the token's digest that a challenge contains. They let the server find the token, but do not reveal it.
 pub const KEY_DIGITS: usize = 16;
-/// Hex digits of a challenge's random part.
+/// Hex digits of the random part of a challenge.
 pub const NONCE_DIGITS: usize = 64;
-/// What the MAC is for, so that it is never one for something else.
+/// The domain separation: this MAC is not valid for any other purpose.
 const PURPOSE: &[u8] = b"plenary token proof 1\0";
 
-/// What a client asks a server to prove.
+/// A challenge from a client to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
     /// [`NONCE_DIGITS`] random hex digits.
     pub nonce: String,
     /// The first [`KEY_DIGITS`] hex digits of the token's digest.
     pub key: String,
-    /// The port that the client is connected to.
+    /// The port of the client's connection.
     pub port: u16,
 }
 
 impl Challenge {
-    /// A challenge for a token, at a port.
+    /// A challenge for a token at a port.
     #[must_use]
     pub fn of(token: &str, nonce: [u8; NONCE_DIGITS / 2], port: u16) -> Self {
         let mut key = hex::encode(digest(token.as_bytes()));
@@ -36,7 +34,7 @@ impl Challenge {
         Self { nonce: hex::encode(nonce), key, port }
     }
 
-    /// Whether its parts have their form.
+    /// Whether the nonce and the key have the right length and are lower-case hex.
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
         let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -44,13 +42,13 @@ impl Challenge {
         nonce.len() == NONCE_DIGITS && key.len() == KEY_DIGITS && is_hex(nonce) && is_hex(key)
     }
 
-    /// The answer of a server that has the token's digest, in hex.
+    /// The answer, in hex, of a server that has the token's digest.
     #[must_use]
     pub fn answer(&self, digest: &[u8; 32]) -> String {
         hex::encode(self.mac(digest).finalize().into_bytes())
     }
 
-    /// Whether an answer proves that its maker knows this token. Takes the same time wherever the two differ.
+    /// Whether the answer proves knowledge of this token. The comparison takes constant time.
     #[must_use]
     pub fn is_answered_by(&self, token: &str, answer: &str) -> bool {
         let Ok(answer) = hex::decode(answer) else { return false };
@@ -108,7 +106,7 @@ mod tests {
 
     #[test]
     fn the_answer_is_the_same_for_ever() {
-        // Clients and servers of different versions must agree.
+        // Clients and servers of different versions must compute the same answer.
         let answer = Challenge::of("token", [0; 32], 7420).answer(&digest(b"token"));
         assert_eq!(answer, GOLDEN);
     }

@@ -1,38 +1,38 @@
-//! The common form of a refusal, before a protocol gives it its own body (wire.md D.3).
+//! The common form of a refusal, before a protocol writes its own body (wire.md D.3).
 //! Must not know: any protocol's JSON; each room serialises it.
 
 use std::borrow::Cow;
 
-/// What kind of "no" it is; each class has one HTTP status.
+/// The class of a refusal; each has one HTTP status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
     /// 400: the request is malformed.
     Malformed,
-    /// 401: no token, or an unknown one.
+    /// 401: the token is missing or unknown.
     Unauthenticated,
-    /// 403: known, and not allowed to configure this.
+    /// 403: the caller is known but may not do this.
     Forbidden,
-    /// 404: absent, or not for the caller; the two are never told apart.
+    /// 404: absent, or denied to the caller; the response does not distinguish the two.
     NotFound,
-    /// 405: the path exists, the method does not.
+    /// 405: the path exists, but not with this method.
     MethodNotAllowed,
-    /// 408: the request came too slowly.
+    /// 408: the request arrived too slowly.
     Timeout,
-    /// 409: the state of the thing does not allow it.
+    /// 409: the current state does not allow it.
     Conflict,
-    /// 413: larger than the limit.
+    /// 413: the body is larger than the limit.
     TooLarge,
-    /// 415: a media type that is not spoken here.
+    /// 415: an unsupported media type.
     UnsupportedMedia,
-    /// 422: JSON as it should be, and not of the shape that is asked for.
+    /// 422: valid JSON of the wrong shape.
     Unprocessable,
-    /// 429: too often; retry later.
+    /// 429: too many requests; retry later.
     TooMany,
-    /// 431: the header section is over its limit.
+    /// 431: the header section exceeds its limit.
     HeadersTooLarge,
-    /// 500: a bug on our side.
+    /// 500: a bug of the server.
     Internal,
-    /// 501: well formed, and not done here.
+    /// 501: well formed, but not implemented.
     NotImplemented,
     /// 503: the store is unavailable, or the outcome is unknown; retry with the same key.
     Unavailable,
@@ -69,11 +69,11 @@ impl Class {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct Refusal {
-    /// What kind of "no".
+    /// The class, which determines the status.
     pub class: Class,
-    /// Stable, for machines.
+    /// A stable code for machines.
     pub code: &'static str,
-    /// What happened and what to do next, for people. Never a handle or id in a 404.
+    /// A text for people: what happened and what to do next. A 404 never names a handle or an id.
     pub message: Cow<'static, str>,
 }
 
@@ -83,7 +83,7 @@ impl Refusal {
         Self { class, code, message: message.into() }
     }
 
-    /// The one 404 (ASP-18, ASP-19): the same whatever the reason.
+    /// The one 404 (ASP-18, ASP-19): the same for every reason.
     #[must_use]
     pub const fn not_found() -> Self {
         Self { class: Class::NotFound, code: "not_found", message: Cow::Borrowed("Not found.") }

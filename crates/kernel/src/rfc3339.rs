@@ -1,5 +1,5 @@
-//! Times in RFC 3339 form: read with their zone, written in UTC to the millisecond.
-//! Must not know: the present.
+//! Times in RFC 3339: parsed with a time zone, written in UTC with milliseconds.
+//! Must not know: the current time.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use time::{OffsetDateTime, PrimitiveDateTime, format_description::well_known::Rf
 
 use crate::TimestampMs;
 
-/// The milliseconds since the epoch that an RFC 3339 time with a zone names, fractions cut off; `None` when the text
-/// is not one. A leap second is the last millisecond of its minute.
+/// Parses an RFC 3339 time with a time zone into milliseconds since the epoch, rounded down; `None` if the text is not one. A
+/// leap second counts as the last millisecond of its minute.
 #[must_use]
 pub fn parse(text: &str) -> Option<i64> {
-    // `time` reads any separator, and a leap second at the end of a month alone.
+    // The `time` crate accepts any separator, and a leap second only at the end of a month.
     if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {
         return None;
     }
@@ -27,7 +27,7 @@ fn read(text: &str) -> Option<i64> {
     i64::try_from(at.unix_timestamp_nanos().div_euclid(1_000_000)).ok()
 }
 
-/// A moment in UTC, `2026-05-22T10:00:00.000Z`. Past the year 9999, which ends what RFC 3339 can write, it stays there.
+/// A time in UTC, `2026-05-22T10:00:00.000Z`. A time after the year 9999, the last one of RFC 3339, is written as its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Utc(pub TimestampMs);
 

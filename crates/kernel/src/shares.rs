@@ -1,12 +1,12 @@
-//! Bounded resources that several owners share: a limit for all of them and a smaller one for each, so that no owner
-//! can use up the shares of others.
+//! Bounded resources that several owners share. There is one limit for all owners and a smaller one for each, so that no owner
+//! can use up the resource.
 //! Must not know: the counted resource, or the text of a refusal.
 
 use std::{collections::HashMap, hash::Hash, sync::Arc};
 
 use parking_lot::{Mutex, MutexGuard};
 
-/// A counted resource of the process. Cheap to clone; all clones count together.
+/// A counted resource of the process. Cheap to clone; all clones share the counts.
 #[derive(Debug)]
 pub struct Shares<K>(Arc<Counts<K>>);
 
@@ -23,18 +23,18 @@ struct Usage<K> {
     by_key: HashMap<K, usize>,
 }
 
-/// Which limit is reached.
+/// The limit that is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SharesFull {
-    /// This key has as many as one key may have.
+    /// The key has reached its own limit.
     #[error("the share of one owner is used up")]
     Key,
-    /// All keys together have as many as there may be.
+    /// All keys together have reached the total limit.
     #[error("no more is available on this server")]
     Total,
 }
 
-/// Counts as taken until it is dropped.
+/// A taken amount. It is given back on drop.
 #[derive(Debug)]
 pub struct Share<K: Eq + Hash> {
     counts: Arc<Counts<K>>,
@@ -49,7 +49,7 @@ impl<K> Clone for Shares<K> {
 }
 
 impl<K: Eq + Hash + Clone> Shares<K> {
-    /// At most `total_max` for all keys together and `per_key_max` for each.
+    /// A resource with a limit for all keys together and one for each key.
     #[must_use]
     pub fn new(total_max: usize, per_key_max: usize) -> Self {
         let used = Mutex::new(Usage { total: 0, by_key: HashMap::new() });
@@ -59,7 +59,7 @@ impl<K: Eq + Hash + Clone> Shares<K> {
     /// Takes `amount` for a key.
     ///
     /// # Errors
-    /// Which limit it would exceed; nothing is taken then.
+    /// The limit that would be exceeded; then nothing is taken.
     pub fn take(&self, key: K, amount: usize) -> Result<Share<K>, SharesFull> {
         let counts = &self.0;
         let mut used = counts.used();
@@ -76,13 +76,13 @@ impl<K: Eq + Hash + Clone> Shares<K> {
         Ok(Share { counts: counts.clone(), key, amount })
     }
 
-    /// How much a key has taken.
+    /// The amount that a key has taken.
     #[must_use]
     pub fn used_by(&self, key: &K) -> usize {
         self.0.used().by_key.get(key).copied().unwrap_or(0)
     }
 
-    /// How much all keys have taken.
+    /// The amount that all keys have taken.
     #[must_use]
     pub fn used(&self) -> usize {
         self.0.used().total
@@ -96,7 +96,7 @@ impl<K> Counts<K> {
 }
 
 impl<K: Eq + Hash> Share<K> {
-    /// Keeps at most `amount` and gives back the rest.
+    /// Keeps at most `amount` and gives the rest back.
     pub fn shrink(&mut self, amount: usize) {
         let rest = self.amount.saturating_sub(amount);
         self.amount -= rest;

@@ -1,4 +1,4 @@
-//! The time and randomness for one decision, as values.
+//! The time and the randomness of one decision, as values.
 //! Must not know: the system clock or a random source.
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::rfc3339::Utc;
 pub struct TimestampMs(pub u64);
 
 impl TimestampMs {
-    /// The same as a signed number, as times before 1970 need it.
+    /// The same as a signed number, for arithmetic with times before 1970; capped at `i64::MAX`.
     #[must_use]
     pub fn ms(self) -> i64 {
         i64::try_from(self.0).unwrap_or(i64::MAX)
@@ -24,10 +24,10 @@ impl TimestampMs {
     }
 }
 
-/// The moment and the randomness of one command.
+/// The time and the randomness of one command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// When the command was taken up.
+    /// The time of the command.
     pub now: TimestampMs,
     entropy: u128,
 }
@@ -47,8 +47,8 @@ impl Stamp {
         Self { now, ..self }
     }
 
-    /// The `nth` ULID of this stamp, 26 characters. Ids of one stamp rise with `nth`, but for a wrap-around
-    /// of the 80 random bits.
+    /// The `nth` ULID of this stamp, 26 characters. The ULIDs of one stamp rise with `nth`, unless the 80 random bits wrap
+    /// around.
     #[must_use]
     pub fn ulid(&self, nth: u64) -> ulid::Ulid {
         ulid::Ulid::from_parts(self.now.0, self.entropy.wrapping_add(u128::from(nth)))

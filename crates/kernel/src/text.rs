@@ -1,13 +1,13 @@
-//! The characters that a name or another one-line text may not contain, because a reader cannot see them or would
-//! misread the text: controls, line breaks, direction marks, invisible characters and tags. Pure.
-//! Must not know: which member of which request contains the text.
+//! Characters that a name or another one-line text must not contain, because they are invisible or misleading: control
+//! characters, line breaks, direction marks, invisible characters and tags. Pure.
+//! Must not know: the member or the request that contains the text.
 
 /// Zero-width non-joiner: part of the spelling in several scripts.
 const ZWNJ: char = '\u{200c}';
 /// Zero-width joiner: joins emoji into one, and letters in several scripts.
 const ZWJ: char = '\u{200d}';
 
-/// Whether a character is invisible, breaks a line, steers a terminal or turns the direction of the text.
+/// Whether a character is invisible, breaks a line, controls a terminal, or changes the direction of the text.
 #[must_use]
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
@@ -16,8 +16,8 @@ pub fn is_hidden(c: char) -> bool {
             | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The hidden characters of a text, each with the byte that it begins at. A joiner between two visible characters
-/// beyond ASCII is part of an emoji or of a word, and is not among them.
+/// The hidden characters of a text with their byte offsets. A joiner between two visible non-ASCII characters is part of an
+/// emoji or a word, and is permitted.
 pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> {
     let mut before = None;
     let mut chars = text.char_indices().peekable();
@@ -35,18 +35,18 @@ pub fn hidden(text: &str) -> impl Iterator<Item = (usize, char)> {
     })
 }
 
-/// A one-line text that people write: a title, a topic, a purpose.
+/// Checks a one-line text of a person: a title, a topic, a purpose.
 ///
 /// # Errors
-/// What is wrong with it, as the end of a sentence whose subject is the member.
+/// What is wrong, as a predicate to the member's name.
 pub fn check_line(text: &str) -> Result<(), String> {
     hidden(text).next().map_or(Ok(()), |(_, c)| Err(refused(c)))
 }
 
-/// A name that identifies an account or a thing: joiners are refused too.
+/// Checks a name that identifies an account or another object. It must not contain joiners either.
 ///
 /// # Errors
-/// What is wrong with it, as the end of a sentence whose subject is the member.
+/// What is wrong, as a predicate to the member's name.
 pub fn check_name(text: &str) -> Result<(), String> {
     text.chars().find(|c| is_hidden(*c)).map_or(Ok(()), |c| Err(refused(c)))
 }

@@ -1,5 +1,6 @@
-//! How an accord comes to be: this network invites or accepts, and the other proves who it is at its own domain.
-//! Must not know: HTTP, but for what the other network answers.
+//! How two networks make an accord: one invites, the other accepts, and the other network proves its identity at its own
+//! domain.
+//! Must not know: HTTP, except the responses of the other network.
 
 use http::{Method, StatusCode};
 use plenary_accounts::{Authority, TokenDigest};
@@ -21,10 +22,10 @@ use crate::{
     wire::{LinkAcceptance, LinkAccord},
 };
 
-/// How a code begins.
+/// The prefix of a code.
 const CODE_PREFIX: &str = "plp_";
 
-/// A new code; the same one for a request that is repeated.
+/// A new random code. A repeated request gets the same code again.
 fn code() -> String {
     let random = || {
         let mut bytes = [0; 32];
@@ -36,13 +37,13 @@ fn code() -> String {
     format!("{CODE_PREFIX}{hex}")
 }
 
-/// Whether a text may be a code.
+/// Whether a text has the form of a code.
 pub(crate) fn is_code(text: &str) -> bool {
     let digits = text.strip_prefix(CODE_PREFIX).unwrap_or_default();
     digits.len() == 64 && digits.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// A peer as an operator names it.
+/// A peer as the operator describes it.
 #[derive(Debug)]
 pub(crate) struct NamedPeer {
     pub(crate) peer: OwnerName,
@@ -50,20 +51,20 @@ pub(crate) struct NamedPeer {
     pub(crate) grants: Grants,
 }
 
-/// Why an accord did not come to be.
+/// Why an accord was not made.
 #[derive(Debug)]
 pub(crate) enum CeremonyFailure {
-    /// It is not to be.
+    /// The command was rejected or failed.
     Execute(ExecuteError<Rejection>),
-    /// The other network cannot be asked; for people.
+    /// The other network could not be reached; the text is for people.
     Unreachable(String),
-    /// The other network knows no such invitation.
+    /// The other network has no such invitation.
     NoInvitation,
-    /// What signs is not among the keys at the domain.
+    /// The key of the signature is not among the keys at the network's domain.
     Unproven,
-    /// The signature is not good.
+    /// The signature is not valid now.
     Signature(NotGood),
-    /// The invitation is tried too often.
+    /// The invitation was tried too often.
     TooMany(QuotaUsed),
 }
 
@@ -90,7 +91,7 @@ impl From<CallFailure> for CeremonyFailure {
 }
 
 impl Links {
-    /// Invites a network until then; the code that it accepts with.
+    /// Invites a network until a time. Returns the code that its operator accepts with.
     pub(crate) async fn invite(
         &self,
         authority: Authority,
@@ -103,8 +104,8 @@ impl Links {
         Ok((self.carry_out(Some(authority), AccordStep::Invite(new)).await?, code))
     }
 
-    /// Accepts the invitation of a network in the name of this one, `own`. Where its answer is lost, nothing is recorded, and the
-    /// same call once more gets it again.
+    /// Accepts the invitation of a network as the network `own`. If the reply is lost, nothing is recorded here, and a retry
+    /// gets the same reply.
     pub(crate) async fn accept(
         &self,
         authority: Authority,
@@ -113,12 +114,12 @@ impl Links {
         code: String,
     ) -> Result<Concerned, CeremonyFailure> {
         let NamedPeer { peer, network, grants } = named;
-        // What cannot be recorded here is not asked of the other network.
+        // Check first what would be rejected here, before the other network is asked.
         let peers = self.peers().await?;
         may_accept(&peers, self.now(), &peer, &network).map_err(ExecuteError::Rejected)?;
         let names = grants.names().into_iter().map(String::from).collect();
         let keys = self.keys_of(&network).await?;
-        // Its first key of our kind is the one that it signs with.
+        // A network signs with the first Ed25519 key of its document.
         let key = keys.into_iter().next().ok_or(CeremonyFailure::Unproven)?;
         let said = LinkAcceptance { code, network: own.to_string(), grants: names };
         let agreed: LinkAccord = self.call(&network, (Method::POST, ACCORDS_PATH), Some(&said)).await?;
@@ -128,8 +129,8 @@ impl Links {
         Ok(self.carry_out(Some(authority), AccordStep::Make(new)).await?)
     }
 
-    /// A network accepts an invitation of this one. The server fetches the key that signed from the domain of that network, and
-    /// only after the code has matched an open invitation.
+    /// Accepts on behalf of a network that redeems an invitation of this one. The server fetches the network's keys from its
+    /// domain only after the code has matched an open invitation.
     pub(crate) async fn redeem(
         &self,
         sent: &SentSignature,
@@ -146,7 +147,7 @@ impl Links {
         self.0.quotas.take(&peer.accord, self.now()).map_err(CeremonyFailure::TooMany)?;
         let _turn = self.0.redeemed.try_acquire().map_err(|_| CeremonyFailure::from(Fault::Overloaded))?;
         let keys = match peer.active() {
-            // It accepted before, and is not asked again who it is.
+            // The network has accepted before, so its key is pinned and need not be fetched.
             Some(active) => vec![active.key],
             None => self.keys_of(&network).await?,
         };

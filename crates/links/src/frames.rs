@@ -1,6 +1,6 @@
-//! Frames under accords (Agent-Channel Fan-Out, section 6): taken to a peer, and taken in from one. Each side checks
-//! its own grants; only agents of owners in a grant take part.
-//! Must not know: what a frame says.
+//! Frames under accords (Agent-Channel Fan-Out, section 6): sent to a peer, and received from one. Each side checks its own
+//! grants. Only agents whose owner is in a grant take part.
+//! Must not know: the content of a frame.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::{
     wire::{LinkFrame, LinkFrameTaken},
 };
 
-/// When a peer that takes no more may be asked again.
+/// The retry delay for a sender that reached a limit.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 impl AccordCarrier for Links {
@@ -63,7 +63,7 @@ impl AccordCarrier for Links {
 }
 
 impl Links {
-    /// Hands out a frame of a peer, to nobody more once the accord is revoked.
+    /// Delivers a frame of a peer, and stops when the accord is revoked.
     pub(crate) async fn take_in(
         &self,
         call: &PeerCall,

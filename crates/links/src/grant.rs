@@ -1,5 +1,5 @@
-//! What one side of an accord grants the other: names, each for owners of its own. Pure.
-//! Must not know: who asks.
+//! What one side of an accord grants the other: names, each with a set of its own owners. Pure.
+//! Must not know: the caller.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,7 +18,7 @@ use crate::limits::{GRANT_NAME_BYTES_MAX, GRANT_OWNERS_MAX, GRANTS_MAX};
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct GrantName(Arc<str>);
 
-/// Not the name of a grant.
+/// The text is not the name of a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoGrantName;
 
@@ -64,13 +64,13 @@ impl fmt::Debug for GrantName {
     }
 }
 
-/// What this network grants a peer.
+/// The grants of this network to a peer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Grants(BTreeMap<GrantName, BTreeSet<OwnerName>>);
 
 impl Grants {
-    /// As an operator says them; why not, for people.
+    /// Checks the grants of an operator's request. The error is for people.
     pub(crate) fn checked(sent: &BTreeMap<String, Vec<String>>) -> Result<Self, String> {
         if sent.len() > GRANTS_MAX {
             return Err(format!("an accord has at most {GRANTS_MAX} grants"));
@@ -86,28 +86,28 @@ impl Grants {
         Ok(Self(grants))
     }
 
-    /// What the peer learns of them.
+    /// The names, which are all that the peer learns.
     pub(crate) fn names(&self) -> BTreeSet<GrantName> {
         self.0.keys().cloned().collect()
     }
 
-    /// Whom a grant is for.
+    /// The owners of a grant.
     pub(crate) fn owners_of(&self, grant: &GrantName) -> Option<&BTreeSet<OwnerName>> {
         self.0.get(grant)
     }
 
-    /// Every owner that takes part.
+    /// All owners that take part.
     pub(crate) fn owners(&self) -> BTreeSet<&OwnerName> {
         self.0.values().flatten().collect()
     }
 
-    /// As they are shown.
+    /// The grants as they are shown to the operator.
     pub(crate) fn shown(&self) -> BTreeMap<String, Vec<OwnerName>> {
         self.0.iter().map(|(name, owners)| (name.to_string(), owners.iter().cloned().collect())).collect()
     }
 }
 
-/// An owner that may take part. With `-at-` in its name it would have the name of another network's owner at the peer.
+/// Checks an owner that is to take part. If its name contained `-at-`, the peer would take it for an owner of a third network.
 fn taking_part(owner: &str) -> Result<OwnerName, String> {
     let named: OwnerName = owner.parse().map_err(|_| format!("{owner:?} is not an owner"))?;
     if named.is_elsewhere() {
@@ -116,7 +116,7 @@ fn taking_part(owner: &str) -> Result<OwnerName, String> {
     Ok(named)
 }
 
-/// The names that a peer says it grants.
+/// The names that a peer grants; `None` if one is invalid or there are too many.
 pub(crate) fn granted(sent: &[String]) -> Option<BTreeSet<GrantName>> {
     if sent.len() > GRANTS_MAX {
         return None;

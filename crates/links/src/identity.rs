@@ -1,11 +1,11 @@
-//! The key of this network: made when it is first needed, one for all processes of a store.
-//! Must not know: what is signed.
+//! The key of this network, which is generated on first use and shared by all processes of a store.
+//! Must not know: the signed content.
 
 use plenary_log::{Batch, Fault, RowOp};
 
 use crate::{Links, key::NetworkKey};
 
-/// The row of the key, PKCS #8.
+/// The row with the key, in PKCS #8.
 const ROW: &str = "links/key";
 
 fn broken() -> Fault {
@@ -13,7 +13,7 @@ fn broken() -> Fault {
 }
 
 impl Links {
-    /// The key.
+    /// The key, generated if there is none yet.
     pub(crate) async fn key(&self) -> Result<&NetworkKey, Fault> {
         self.0.key.get_or_try_init(|| self.kept_key()).await
     }
@@ -23,7 +23,7 @@ impl Links {
             return NetworkKey::read(&row.value).ok_or_else(broken);
         }
         let made = NetworkKey::generate().map_err(|_| Fault::Corrupt("no key can be made".into()))?;
-        // Another process may have been faster: what is kept counts.
+        // If another process was faster, its row stays and is read below.
         let row = RowOp { name: ROW.into(), expected: Some(0), value: Some(made.into()) };
         self.log().append(Batch { rows: vec![row], ..Batch::default() }).await?;
         let row = self.log().read_row(ROW).await?.ok_or_else(broken)?;

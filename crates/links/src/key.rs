@@ -1,5 +1,5 @@
-//! The key of a network (Ed25519), and its public half as others get it (RFC 8037).
-//! Must not know: where a key is kept, or what is signed.
+//! The Ed25519 key pair of a network, and the public key in the form of RFC 8037.
+//! Must not know: where a key is stored, or the signed content.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use plenary_kernel::json::digest;
@@ -15,22 +15,22 @@ use crate::wire::NetworkKeyView;
 const KIND: &str = "OKP";
 const CURVE: &str = "Ed25519";
 
-/// The key of this network.
+/// The key pair of this network.
 #[derive(Debug)]
 pub(crate) struct NetworkKey(Ed25519KeyPair);
 
 impl NetworkKey {
-    /// A new key, PKCS #8.
+    /// Generates a key pair, in PKCS #8.
     pub(crate) fn generate() -> Result<Vec<u8>, Unspecified> {
         Ok(Ed25519KeyPair::generate_pkcs8(&SystemRandom::new())?.as_ref().to_vec())
     }
 
-    /// One that was kept; `None` when it is none.
+    /// Reads a stored key pair; `None` if the bytes are not one.
     pub(crate) fn read(pkcs8: &[u8]) -> Option<Self> {
         Ed25519KeyPair::from_pkcs8(pkcs8).ok().map(Self)
     }
 
-    /// Its public half.
+    /// The public key.
     pub(crate) fn public(&self) -> PublicKey {
         let bytes = self.0.public_key().as_ref();
         PublicKey(bytes.try_into().expect("a public key of Ed25519 has 32 bytes"))
@@ -41,7 +41,7 @@ impl NetworkKey {
     }
 }
 
-/// The public half of a network's key.
+/// The public key of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct PublicKey([u8; 32]);
@@ -51,18 +51,18 @@ impl PublicKey {
         URL_SAFE_NO_PAD.encode(self.0)
     }
 
-    /// Its thumbprint (RFC 7638), by which signatures name it.
+    /// The thumbprint (RFC 7638), which is the key id in signatures.
     pub(crate) fn id(self) -> String {
         let required = format!(r#"{{"crv":"{CURVE}","kty":"{KIND}","x":"{}"}}"#, self.encoded());
         URL_SAFE_NO_PAD.encode(digest(required.as_bytes()))
     }
 
-    /// As a network shows it.
+    /// The key as a JSON Web Key.
     pub(crate) fn view(self) -> NetworkKeyView {
         NetworkKeyView { kty: KIND.into(), crv: CURVE.into(), x: self.encoded(), kid: Some(self.id()) }
     }
 
-    /// Of what a network shows; `None` for a key of another kind.
+    /// Reads a JSON Web Key; `None` for another kind of key.
     pub(crate) fn of(view: &NetworkKeyView) -> Option<Self> {
         let is_one = view.kty == KIND && view.crv == CURVE;
         is_one.then(|| view.x.clone().try_into().ok()).flatten()

@@ -1,6 +1,6 @@
-//! Links to networks of other operators: who this network is, the accords that it made with others, and the requests that cross
-//! under them. An accord is what both operators said yes to; either revokes it at once.
-//! Must not know: how owners and agents are kept, or what crosses.
+//! Links to networks of other operators: the identity of this network, its accords, and the requests under them. Both operators
+//! must agree to an accord; either one can revoke it at any time.
+//! Must not know: how owners and agents are stored, or the content that crosses.
 
 mod accord;
 mod ceremony;
@@ -30,11 +30,11 @@ use std::path::PathBuf;
 pub use links::Links;
 pub use network::NetworkUrl;
 
-/// How other networks are asked.
+/// How the server reaches other networks.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
-    /// Whether networks at addresses that are not public are asked too, and over `http`.
+    /// Whether networks at private addresses, and over `http`, are permitted.
     pub private_addresses: bool,
-    /// Certificate authorities in place of the system's.
+    /// A file of certificate authorities that replaces the system's.
     pub ca_file: Option<PathBuf>,
 }

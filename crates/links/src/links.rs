@@ -1,4 +1,4 @@
-//! The room as everybody else holds it, and how it hears of what is committed.
+//! The room's handle, and its observer of committed events.
 //! Must not know: HTTP.
 
 use std::{
@@ -43,37 +43,38 @@ pub struct Links(pub(crate) Arc<Inner>);
 pub(crate) struct Inner {
     accounts: Accounts,
     pub(crate) peers: Streams<AccordRoom>,
-    /// The key of this network, once it was needed.
+    /// The key of this network, after its first use.
     pub(crate) key: OnceCell<NetworkKey>,
-    /// How other networks are asked; not at all where TLS cannot be set up.
+    /// The connections to other networks; `None` if TLS cannot be set up.
     pub(crate) pool: Option<GuardedPool>,
-    /// Whether networks are asked over `http` too.
+    /// Whether `http` is permitted too.
     pub(crate) plain_too: bool,
     pub(crate) quotas: Quotas,
     pub(crate) at_once: Shares<AccordId>,
     pub(crate) redeemed: Semaphore,
     pub(crate) frames: Frames,
-    /// Frames on their way to peers, by the owner of their agent and by the peer.
+    /// Outgoing frames, counted by the owner of their agent and by the peer.
     pub(crate) leaving: Shares<OwnerName>,
     pub(crate) leaving_to: Shares<AccordId>,
-    /// Marked when something became of a peer.
+    /// Notified when the state of a peer changes.
     pub(crate) changed: watch::Sender<()>,
     pub(crate) sessions: Sessions,
     pub(crate) session_quotas: Quotas,
     pub(crate) sessions_at_once: Shares<AccordId>,
     pub(crate) news_at_once: Shares<AccordId>,
     pub(crate) copied_bytes: PeerUsage,
-    /// Marked when agents of this network took an invitation of a peer.
+    /// Notified when this network takes an invitation of a peer for its agents.
     pub(crate) expecting: watch::Sender<()>,
-    /// Whether the server ends.
+    /// Whether the server is shutting down.
     pub(crate) closed: watch::Sender<bool>,
 }
 
 impl Links {
-    /// The room in a log. Without certificate authorities it asks no other network, and says so when it is to.
+    /// The room of a log. If the system has no certificate authorities, every request to another network fails with that
+    /// reason.
     ///
     /// # Errors
-    /// The file of certificate authorities cannot be used; for people.
+    /// The file of certificate authorities cannot be used.
     pub fn new(
         log: Log,
         clock: Arc<dyn Clock>,
@@ -122,22 +123,22 @@ impl Links {
         self.0.peers.clock().now()
     }
 
-    /// The peers as they are now, whichever process changed them.
+    /// The current peers, including changes of other processes.
     pub(crate) async fn peers(&self) -> Result<Arc<PeersState>, Fault> {
         Ok(self.0.peers.fresh(PEERS).await?.0)
     }
 
-    /// Ends when an accord holds no more. `changes` begins before the accord was seen to hold.
+    /// Returns when an accord is no longer active. Subscribe `changes` before the accord is checked.
     pub(crate) async fn ended(&self, mut changes: watch::Receiver<()>, accord: &AccordId) {
         while changes.changed().await.is_ok() {
-            // While the store fails, nothing is known to have ended.
+            // If the store fails, the accord counts as active.
             if self.peers().await.is_ok_and(|peers| peers.of_accord(accord).is_none()) {
                 return;
             }
         }
     }
 
-    /// Does something about a peer; without an authority in the name of a peer, or of the server itself.
+    /// Executes a command on a peer. Without an authority it acts for a peer or for the server itself.
     pub(crate) async fn carry_out(
         &self,
         authority: Option<Authority>,

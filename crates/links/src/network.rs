@@ -1,5 +1,5 @@
-//! How a network is named: by the origin of its public URL. Pure.
-//! Must not know: what is asked there.
+//! The name of a network: the origin of its public URL. Pure.
+//! Must not know: the requests to a network.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -8,12 +8,12 @@ use url::Url;
 
 use crate::limits::URL_BYTES_MAX;
 
-/// The origin of a network's public URL, such as `https://plenary.example`: no path, and no port that is the scheme's own.
+/// The origin of a network's public URL, such as `https://plenary.example`: without a path or the scheme's default port.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct NetworkUrl(Arc<str>);
 
-/// Not the URL of a network.
+/// The text is not the URL of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoNetwork;
 
@@ -24,13 +24,13 @@ impl fmt::Display for NoNetwork {
 }
 
 impl NetworkUrl {
-    /// The text as it stands on the wire.
+    /// The text on the wire.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether anybody between could read what is said.
+    /// Whether the connection would be unencrypted.
     pub(crate) fn is_plain(&self) -> bool {
         self.0.starts_with("http:")
     }

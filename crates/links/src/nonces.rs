@@ -1,6 +1,6 @@
-//! A signed request is good once: its nonce is a row, which only one request makes, at whichever process and after whatever
-//! crash. A row goes when its signature is over.
-//! Must not know: what is asked.
+//! Replay protection: a signed request is accepted once. Its nonce is a row that only one request can create, in any process
+//! and after any crash. The row is deleted after the signature has expired.
+//! Must not know: the content of a request.
 
 use bytes::Bytes;
 use plenary_log::{Batch, Fault, Outcome, RowOp};
@@ -11,12 +11,12 @@ use crate::{
     signature::{NotNow, SentSignature},
 };
 
-/// Why a signature that verifies is not good.
+/// Why a verified signature is not accepted.
 #[derive(Debug)]
 pub(crate) enum NotGood {
-    /// It was made too early, too late, or for too long.
+    /// Its time is too early or too late, or its lifetime is too long.
     Expired,
-    /// It was used.
+    /// Its nonce was used before.
     Used,
     /// The store failed.
     Fault(Fault),
@@ -24,18 +24,18 @@ pub(crate) enum NotGood {
 
 const ROWS: &str = "links/nonce/";
 
-/// The end stands in front: rows that are over are the first.
+/// The name begins with the expiry, so expired rows come first.
 fn row(sent: &SentSignature) -> String {
     format!("{ROWS}{:020}/{}/{}", sent.expires, sent.key, sent.nonce)
 }
 
-/// When a row is over, in seconds.
+/// The expiry of a row, in seconds since the epoch.
 fn end(row: &str) -> Option<u64> {
     row.strip_prefix(ROWS)?.split('/').next()?.parse().ok()
 }
 
 impl Links {
-    /// Uses a signature up. It must be verified: nobody else fills the store.
+    /// Uses a signature up. Verify it first, so that only peers can add rows to the store.
     pub(crate) async fn use_up(&self, sent: &SentSignature) -> Result<(), NotGood> {
         sent.is_timely(self.now()).map_err(|NotNow| NotGood::Expired)?;
         let used = RowOp { name: row(sent), expected: Some(0), value: Some(Bytes::new()) };
@@ -44,7 +44,7 @@ impl Links {
         if is_first { Ok(()) } else { Err(NotGood::Used) }
     }
 
-    /// Forgets the nonces of signatures that are over at whichever process: their clocks differ.
+    /// Deletes the nonces of expired signatures. The clocks of processes differ, so it keeps them a little longer.
     pub(crate) async fn sweep_nonces(&self) -> Result<(), Fault> {
         let before = (self.now().0 / 1_000).saturating_sub(SKEW_SECONDS_MAX);
         loop {

@@ -1,6 +1,6 @@
-//! Requests to other networks: what a network says of itself, and signed calls under an accord. Soon or not at all, small, and
-//! through the guard that reaches no private address.
-//! Must not know: what is done with an answer.
+//! Requests to other networks: for their documents, and signed calls under an accord. They have a time limit and a size limit,
+//! and pass the guard against private addresses.
+//! Must not know: the use of a response.
 
 use std::time::Duration;
 
@@ -20,26 +20,26 @@ use crate::{
     wire::NetworkDocument,
 };
 
-/// Where a network says who it is.
+/// The path of a network's document.
 pub(crate) const DOCUMENT_PATH: &str = "/.well-known/plenary";
-/// Where peers call.
+/// The path of the calls of peers.
 pub(crate) const ACCORDS_PATH: &str = "/link/v1/accords";
 
-/// Why another network gave no answer that can be used.
+/// Why another network gave no usable response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CallFailure {
-    /// It was not reached, or did not answer as a network does; for people.
+    /// The network was not reached, or its response is not that of a network; the text is for people.
     Unreachable(String),
-    /// It answered with this status that it will not.
+    /// The network refused with this status.
     Refused(StatusCode),
 }
 
-/// What another network may cost that is asked.
+/// The limits of a response.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AnswerLimits {
-    /// Largest answer.
+    /// The maximum size in bytes.
     pub(crate) bytes: usize,
-    /// How long it may take.
+    /// The maximum duration.
     pub(crate) within: Duration,
 }
 
@@ -54,7 +54,7 @@ fn unreachable(why: impl Into<String>) -> CallFailure {
 }
 
 impl Links {
-    /// Whether a network may be asked at all; why not, for people.
+    /// Checks that requests to a network are permitted. The error is for people.
     pub(crate) fn may_ask(&self, network: &NetworkUrl) -> Result<(), String> {
         if network.is_plain() && !self.0.plain_too {
             return Err("must begin with https://".into());
@@ -83,7 +83,7 @@ impl Links {
         timeout(limits.within, asked).await.map_err(|_| late())?
     }
 
-    /// The keys that a network shows at its own domain.
+    /// The keys that a network publishes at its own domain.
     pub(crate) async fn keys_of(&self, network: &NetworkUrl) -> Result<Vec<PublicKey>, CallFailure> {
         let request = request(Method::GET, &format!("{network}{DOCUMENT_PATH}"), Bytes::new())?;
         let body =
@@ -99,7 +99,7 @@ impl Links {
         Ok(document.keys.iter().filter_map(PublicKey::of).collect())
     }
 
-    /// Asks a network something that this one signs.
+    /// Sends a signed request to a network.
     pub(crate) async fn call<T: DeserializeOwned>(
         &self,
         network: &NetworkUrl,
@@ -109,7 +109,7 @@ impl Links {
         self.call_within(network, (method, path), body, AnswerLimits::default()).await
     }
 
-    /// The same, with limits of its own for the answer.
+    /// The same with other limits for the response.
     pub(crate) async fn call_within<T: DeserializeOwned>(
         &self,
         network: &NetworkUrl,

@@ -1,5 +1,5 @@
-//! How much one peer asks: so many requests a minute.
-//! Must not know: clocks; the time comes in.
+//! The quotas of a peer: requests and bytes per minute.
+//! Must not know: clocks; callers pass the time.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::limits::{PEERS_MAX, REQUESTS_PER_MINUTE_MAX};
 
 const MINUTE_MS: u64 = 60_000;
 
-/// What the peers asked in their present minutes. Only accords that hold are counted.
+/// The requests of each accord, or open invitation, in its current minute.
 #[derive(Debug)]
 pub(crate) struct Quotas {
     minutes: Mutex<HashMap<AccordId, Minute>>,
@@ -29,18 +29,18 @@ struct Minute {
     asked: u32,
 }
 
-/// A peer's quota is used up; seconds until there is a new one.
+/// A peer's quota is used up; it is renewed after these seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QuotaUsed {
     pub(crate) retry_after_s: u64,
 }
 
-/// How many bytes peers brought in their present minutes.
+/// The bytes that were copied from each peer in its current minute.
 #[derive(Debug, Default)]
 pub(crate) struct PeerUsage(Mutex<HashMap<AccordId, (TimestampMs, usize)>>);
 
 impl PeerUsage {
-    /// Counts what a peer brought.
+    /// Counts bytes of a peer.
     pub(crate) fn add(&self, accord: &AccordId, bytes: usize, now: TimestampMs) {
         let mut minutes = self.0.lock();
         minutes.retain(|_, (since, _)| now.0.abs_diff(since.0) < MINUTE_MS);
@@ -48,7 +48,7 @@ impl PeerUsage {
         *brought = brought.saturating_add(bytes);
     }
 
-    /// What it brought in its present minute.
+    /// The bytes of a peer in its current minute.
     pub(crate) fn of(&self, accord: &AccordId, now: TimestampMs) -> usize {
         let minutes = self.0.lock();
         let minute = minutes.get(accord).filter(|(since, _)| now.0.abs_diff(since.0) < MINUTE_MS);
@@ -57,12 +57,12 @@ impl PeerUsage {
 }
 
 impl Quotas {
-    /// So many requests a minute.
+    /// A quota of `max` requests per minute.
     pub(crate) fn new(max: u32) -> Self {
         Self { minutes: Mutex::default(), max }
     }
 
-    /// Counts one more request of a peer.
+    /// Counts a request of a peer.
     pub(crate) fn take(&self, accord: &AccordId, now: TimestampMs) -> Result<(), QuotaUsed> {
         let mut minutes = self.minutes.lock();
         if minutes.len() >= 2 * PEERS_MAX && !minutes.contains_key(accord) {

@@ -1,5 +1,5 @@
 //! The error responses to operators and peers, one for each failure.
-//! Must not know: which request is answered.
+//! Must not know: the request.
 
 use plenary_kernel::{Class, Refusal};
 use plenary_room::House;
@@ -9,7 +9,7 @@ use crate::{
     quota::QuotaUsed,
 };
 
-/// A refusal on its way out.
+/// A refusal in the common form.
 pub(crate) type HouseRefusal = plenary_room::ErrorReply<House>;
 
 impl From<Rejection> for HouseRefusal {
@@ -67,7 +67,7 @@ impl From<QuotaUsed> for HouseRefusal {
     }
 }
 
-/// This server does not know its own URL.
+/// 409: this server does not know its own URL.
 pub(crate) fn no_public_url() -> Refusal {
     Refusal::conflict(
         "no_public_url",
@@ -91,23 +91,23 @@ impl From<NotGood> for HouseRefusal {
     }
 }
 
-/// The grant is not one for the sender: there is none of that name, or nobody in it admits it.
+/// 403: there is no such grant, or no agent under it admits the sender.
 pub(crate) fn not_granted() -> Refusal {
     let text = "Nobody under a grant of this name admits the sender.";
     Refusal::new(Class::Forbidden, "not_granted", text)
 }
 
-/// A frame of a peer that is not what the memo says, or not its sender's own.
+/// 400: the frame is malformed, or it does not belong to its sender.
 pub(crate) fn invalid_frame() -> Refusal {
     Refusal::malformed("invalid_frame", "The frame is not valid here, or not its sender's own.")
 }
 
-/// This network could not tell all its processes.
+/// 503: the frame did not reach all processes of this network.
 pub(crate) fn unavailable() -> Refusal {
     Refusal::new(Class::Unavailable, "unavailable", "The frame was not handed out to all; try again later.")
 }
 
-/// A peer asks too much.
+/// 429: the peer exceeds its quota.
 pub(crate) fn too_many_requests() -> Refusal {
     Refusal::new(Class::TooMany, "too_many_requests", "The peer asks too often, or too much at a time.")
 }

@@ -1,5 +1,5 @@
-//! Bodies of the operator as they are checked: what is wrong with a member is said with a code of its own.
-//! Must not know: who asks.
+//! Checks the operator's requests. Each invalid member has its own code.
+//! Must not know: the caller.
 
 use plenary_accounts::Accounts;
 use plenary_kernel::{OwnerName, Refusal};
@@ -17,7 +17,7 @@ fn bad(code: &'static str, text: impl Into<String>) -> Refusal {
     Refusal::malformed(code, text.into())
 }
 
-/// A peer as the operator names it; `own` is this network.
+/// The peer of an operator's request. `own` is this network.
 pub(crate) async fn named(
     links: &Links,
     own: &NetworkUrl,
@@ -41,7 +41,7 @@ pub(crate) async fn named(
     Ok(NamedPeer { peer, network, grants })
 }
 
-/// A grant for an owner that does not exist is a slip.
+/// A grant to an owner that does not exist is a mistake.
 async fn all_there(accounts: &Accounts, grants: &Grants) -> Result<(), HouseRefusal> {
     for owner in grants.owners() {
         if !accounts.owner(owner).await?.state.exists() {
@@ -51,7 +51,7 @@ async fn all_there(accounts: &Accounts, grants: &Grants) -> Result<(), HouseRefu
     Ok(())
 }
 
-/// How long an invitation lasts, in milliseconds.
+/// The lifetime of an invitation, in milliseconds.
 pub(crate) fn lasting(expires_in_s: Option<u64>) -> Result<u64, Refusal> {
     match expires_in_s.unwrap_or(INVITATION_SECONDS) {
         seconds @ 1..=INVITATION_SECONDS_MAX => Ok(seconds * 1_000),
@@ -59,7 +59,7 @@ pub(crate) fn lasting(expires_in_s: Option<u64>) -> Result<u64, Refusal> {
     }
 }
 
-/// A code as an operator has it from another.
+/// Checks the form of a code.
 pub(crate) fn checked_code(code: &str) -> Result<(), Refusal> {
     if is_code(code) { Ok(()) } else { Err(bad("invalid_code", "`code` must be plp_ and 64 hex digits.")) }
 }

@@ -1,22 +1,16 @@
-//! Tells peers of accords that this network revoked, at once and until they have heard: a peer that is away, or this server
-//! that is killed, does not keep an accord alive on the other side for ever.
+//! Notifies peers of revoked accords, at once and until they confirm. An unavailable peer or a crash of this server must not
+//! keep an accord alive on the other side.
 //! Must not know: how an accord is revoked.
 
-use std::{
-    collections::{HashMap, HashSet},
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
 use http::{Method, StatusCode};
 use plenary_engine::ExecuteError;
 use plenary_kernel::AccordId;
 use plenary_log::Fault;
 use serde_json::Value;
-use tokio::{
-    task::JoinSet,
-    time::{Instant, sleep_until},
-};
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::{sync::CancellationToken, task::JoinMap};
 
 use crate::{
     Links, NetworkUrl,
@@ -28,15 +22,14 @@ use crate::{
 /// The attempts of this process.
 #[derive(Default)]
 struct Attempts {
-    tasks: JoinSet<(AccordId, bool)>,
-    under_way: HashSet<AccordId>,
-    /// When one that failed is tried again, and after which pause.
+    /// The result is true if the peer has confirmed.
+    tasks: JoinMap<AccordId, bool>,
+    /// The time of the next attempt and the pause before it, after a failed attempt.
     later: HashMap<AccordId, (Instant, Duration)>,
 }
 
 impl Attempts {
     fn end(&mut self, accord: AccordId, heard: bool) {
-        self.under_way.remove(&accord);
         let pause =
             self.later.remove(&accord).map_or(TELL_PAUSE, |(_, pause)| (pause * 2).min(TELL_PAUSE_MAX));
         if !heard {
@@ -46,12 +39,12 @@ impl Attempts {
 
     fn may_begin(&self, accord: &AccordId) -> bool {
         let is_due = self.later.get(accord).is_none_or(|(at, _)| *at <= Instant::now());
-        is_due && !self.under_way.contains(accord)
+        is_due && !self.tasks.contains_key(accord)
     }
 }
 
 impl Links {
-    /// Tells them until `stop`.
+    /// Notifies peers until `stop`.
     pub(crate) async fn tell_revocations(self, stop: CancellationToken) {
         let (mut attempts, mut changes) = (Attempts::default(), self.0.changed.subscribe());
         loop {
@@ -64,17 +57,14 @@ impl Links {
             tokio::select! {
                 () = stop.cancelled() => return,
                 Ok(()) = changes.changed() => {}
-                Some(ended) = attempts.tasks.join_next() => match ended {
-                    Ok((accord, heard)) => attempts.end(accord, heard),
-                    // A bug ends its task; whichever it was is tried again.
-                    Err(_) => attempts.under_way.clear(),
-                },
+                // An attempt that a bug ended counts as failed.
+                Some((accord, heard)) = attempts.tasks.join_next() => attempts.end(accord, heard.unwrap_or(false)),
                 () = sleep_until(next) => {}
             }
         }
     }
 
-    /// Begins the attempts that are due.
+    /// Starts the attempts that are due.
     async fn begin(&self, attempts: &mut Attempts) -> Result<(), Fault> {
         let peers = self.peers().await?;
         attempts.later.retain(|accord, _| peers.untold.contains_key(accord));
@@ -82,23 +72,19 @@ impl Links {
             if self.now().0 >= untold.since.0.saturating_add(TELL_FOR_MS) {
                 self.told(accord.clone(), false).await?;
             } else if attempts.may_begin(accord) {
-                attempts.under_way.insert(accord.clone());
-                let (links, network, accord) = (self.clone(), untold.network.clone(), accord.clone());
-                attempts.tasks.spawn(async move {
-                    let heard = links.tell(&network, &accord).await;
-                    (accord, heard)
-                });
+                let (links, network, told) = (self.clone(), untold.network.clone(), accord.clone());
+                attempts.tasks.spawn(accord.clone(), async move { links.tell(&network, &told).await });
             }
         }
         Ok(())
     }
 
-    /// One attempt; whether the peer has heard, and that is recorded.
+    /// One attempt. True if the peer has confirmed and that is recorded.
     async fn tell(&self, network: &NetworkUrl, accord: &AccordId) -> bool {
         let path = format!("{ACCORDS_PATH}/{accord}/revoke");
         let told: Result<Value, _> = self.call(network, (Method::POST, &path), None::<&Value>).await;
         match told {
-            // Where it knows of no such accord, there is none.
+            // The peer has no such accord, so there is nothing left to revoke.
             Ok(_) | Err(CallFailure::Refused(StatusCode::NOT_FOUND)) => {}
             Err(failure) => {
                 tracing::info!(%network, ?failure, "a peer was not told of a revocation yet");

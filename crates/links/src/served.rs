@@ -1,4 +1,4 @@
-//! How the server serves this room.
+//! The room as the server mounts it.
 //! Must not know: the other rooms.
 
 use std::{sync::Arc, time::Duration};
@@ -21,10 +21,10 @@ use crate::{
     routes::{Door, operations, routes},
 };
 
-/// How often nonces that are over are forgotten.
+/// The interval of the clean-up of nonces.
 const SWEPT_EVERY: Duration = Duration::from_secs(30);
 
-/// A body of each operation that takes one.
+/// An example body of each operation that takes one.
 const EXAMPLES: &[Example] = &[
     (
         "peer.invite",
@@ -60,13 +60,13 @@ const EXAMPLES: &[Example] = &[
     ("link.frame", || json!({"grant": "support", "agent": "@acme.assistant", "tool": "cc", "frame": {}})),
 ];
 
-/// How a repeated request is answered.
+/// How repeated requests are answered.
 const ONCE: AnsweredOnce = AnsweredOnce {
     form: house_error,
     apart: &[
-        // The peer is asked each time.
+        // Each request asks the peer again.
         (Method::POST, "/_admin/peers/{peer}/check"),
-        // A signature is good once.
+        // Signed requests have nonces instead.
         (Method::POST, "/link/v1/accords"),
         (Method::POST, "/link/v1/accords/{accord_id}/revoke"),
         (Method::POST, "/link/v1/accords/{accord_id}/frames"),

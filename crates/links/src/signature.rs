@@ -1,6 +1,6 @@
-//! Signatures of requests between networks (RFC 9421, over method, target URI and content digest), made and read.
+//! Creates and reads signatures of requests between networks (RFC 9421, over method, target URI and content digest).
 //! Pure, but for the transport's types.
-//! Must not know: which networks there are, or which nonces were used.
+//! Must not know: which networks exist, or which nonces were used.
 
 use base64::{
     Engine as _,
@@ -18,19 +18,19 @@ use crate::{
 const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
 const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
 const SIGNATURE: HeaderName = HeaderName::from_static("signature");
-/// What a signature covers, in this order.
+/// The covered components, in this order.
 const COVERED: [&str; 3] = ["@method", "@target-uri", "content-digest"];
-/// What a signature is for (section 2.3): one that was made for anything else is none.
+/// The purpose of a signature (section 2.3); one with another tag is ignored.
 const TAG: &str = "plenary-link";
 const ALGORITHM: &str = "ed25519";
-/// How this network labels its own.
+/// The label of this network's signatures.
 const LABEL: &str = "plenary";
 
-/// What is signed of a request.
+/// The signed parts of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SignedParts<'a> {
     pub(crate) method: &'a str,
-    /// The whole URL, as the receiving network knows itself: so it is good at no other one.
+    /// The full URL under the receiving network's own origin, so that the signature is not valid at another network.
     pub(crate) target: &'a str,
     pub(crate) body: &'a [u8],
 }
@@ -49,7 +49,7 @@ impl SignedParts<'_> {
     }
 }
 
-/// The headers that sign a request.
+/// The headers of a signed request.
 pub(crate) fn sign(
     parts: &SignedParts<'_>,
     key: &NetworkKey,
@@ -75,27 +75,26 @@ pub(crate) fn sign(
     ]
 }
 
-/// The signature of a request, as it was sent; whose it is has still to be verified.
+/// The signature of a request, not yet verified.
 #[derive(Debug, Clone)]
 pub(crate) struct SentSignature {
-    /// Which key it names.
+    /// The id of its key.
     pub(crate) key: String,
-    /// Which no other request of that key has.
+    /// The nonce, which is unique for the key.
     pub(crate) nonce: String,
-    /// Until when it is good, in seconds.
+    /// The expiry, in seconds since the epoch.
     pub(crate) expires: u64,
     created: u64,
     base: String,
     signature: Vec<u8>,
 }
 
-/// A signature that is not good at this time.
+/// The signature is not valid at this time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NotNow;
 
 impl SentSignature {
-    /// The one signature of a request that is for a link; `None` where there is none as it should be, and where the body is
-    /// not the one that was signed.
+    /// Reads the signature for a link; `None` if there is none, if it is malformed, or if the body does not match its digest.
     pub(crate) fn read(parts: &SignedParts<'_>, headers: &HeaderMap) -> Option<Self> {
         let sent_digest = one(headers, &CONTENT_DIGEST)?;
         let digests: Dictionary = Parser::new(sent_digest).parse().ok()?;
@@ -115,7 +114,7 @@ impl SentSignature {
         if !(is_nonce && is_ours) {
             return None;
         }
-        // Its parameters in the form that the field's own serialization has (section 2.3).
+        // The parameters in the canonical serialization of the field (section 2.3).
         let parameters = List::from([entry.clone()]).serialize()?;
         Some(Self {
             key: text(input, "keyid")?.to_owned(),
@@ -127,12 +126,12 @@ impl SentSignature {
         })
     }
 
-    /// Whether it is made with this key.
+    /// Whether the signature was made with this key.
     pub(crate) fn is_by(&self, key: &PublicKey) -> bool {
         self.key == key.id() && key.verifies(self.base.as_bytes(), &self.signature)
     }
 
-    /// Whether it is good at this time.
+    /// Checks that the signature is valid at this time.
     pub(crate) fn is_timely(&self, now: TimestampMs) -> Result<(), NotNow> {
         let now = now.0 / 1_000;
         let is_made = self.created <= now.saturating_add(SKEW_SECONDS_MAX);
@@ -141,7 +140,7 @@ impl SentSignature {
     }
 }
 
-/// The one value of a header.
+/// The value of a header that occurs exactly once.
 fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?.trim();
@@ -168,7 +167,7 @@ fn is_for_link(entry: &ListEntry) -> bool {
     matches!(entry, ListEntry::InnerList(input) if text(input, "tag") == Some(TAG))
 }
 
-/// Whether exactly what counts is covered, as it stands.
+/// Whether the signature covers exactly the required components, without parameters.
 fn covers_all(input: &InnerList) -> bool {
     let names = input.items.iter().map(|item| {
         let name = item.bare_item.as_string().map(|name| name.as_str());

@@ -1,5 +1,5 @@
-//! The stored form of every event, byte for byte: what is in a log today must be read for ever.
-//! Must not know: what an event causes.
+//! The stored form of every event, byte for byte. The forms are frozen: logs of today must stay readable.
+//! Must not know: the effects of an event.
 
 use plenary_accounts::{Actor, TokenDigest};
 use plenary_kernel::{AccordId, Position, Stamp, TimestampMs, Version};

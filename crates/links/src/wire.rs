@@ -1,5 +1,6 @@
-//! What the operator and other networks send and get. Members are snake_case, times are epoch milliseconds. Pure.
-//! Must not know: who may see what.
+//! The requests and responses of the operator and of other networks. Members are snake_case, times are epoch milliseconds.
+//! Pure.
+//! Must not know: permissions.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +10,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// `GET /.well-known/plenary`: who this network is.
+/// `GET /.well-known/plenary`: the document of this network.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkDocument {
-    /// The origin of its public URL, which names it.
+    /// The origin of its public URL, which is its name.
     pub network: String,
-    /// The keys with which it signs.
+    /// The keys of its signatures.
     pub keys: Vec<NetworkKeyView>,
 }
 
@@ -28,12 +29,12 @@ pub struct NetworkKeyView {
     pub crv: String,
     /// The key, base64url.
     pub x: String,
-    /// Its thumbprint (RFC 7638), by which signatures name it.
+    /// Its thumbprint (RFC 7638), which is the key id in signatures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kid: Option<String>,
 }
 
-/// What one side grants: names, each for owners of its own.
+/// The grants of one side: names, each with a list of its own owners.
 pub type GrantsSent = BTreeMap<String, Vec<String>>;
 
 /// `POST /_admin/peers`.
@@ -41,12 +42,12 @@ pub type GrantsSent = BTreeMap<String, Vec<String>>;
 pub struct NewPeer {
     /// The origin of the network's public URL, such as `https://plenary.example`.
     pub network: String,
-    /// What it is called here.
+    /// Its name here.
     pub peer: String,
-    /// What is granted it: names, each for owners of this network. Who is in none takes no part.
+    /// The grants to it: names, each with owners of this network. Other owners take no part.
     #[serde(default)]
     pub grants: GrantsSent,
-    /// How long the invitation lasts, in seconds; a day unless said otherwise.
+    /// The lifetime of the invitation in seconds; one day by default.
     #[serde(default)]
     pub expires_in_s: Option<u64>,
 }
@@ -56,30 +57,30 @@ pub struct NewPeer {
 pub struct PeerAcceptance {
     /// The origin of the public URL of the network that invited this one.
     pub network: String,
-    /// What its operator got when it invited this network.
+    /// The code that its operator received when inviting this network.
     pub code: String,
-    /// What it is called here.
+    /// Its name here.
     pub peer: String,
-    /// What is granted it: names, each for owners of this network. Who is in none takes no part.
+    /// The grants to it: names, each with owners of this network. Other owners take no part.
     #[serde(default)]
     pub grants: GrantsSent,
 }
 
-/// How an accord stands.
+/// The state of an accord.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PeerStanding {
-    /// The peer has still to accept.
+    /// The peer has not accepted yet.
     Invited,
-    /// It did not in time.
+    /// The peer did not accept in time.
     Expired,
-    /// Both said yes.
+    /// Both operators agreed.
     Active,
-    /// One says no.
+    /// One side revoked it.
     Revoked,
 }
 
-/// Who revoked an accord.
+/// The side that revoked an accord.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RevokedBy {
@@ -89,59 +90,60 @@ pub enum RevokedBy {
     Peer,
 }
 
-/// A network that this one has, had or wants an accord with.
+/// A network with an accord or an invitation, present or past.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PeerView {
-    /// What it is called here.
+    /// Its name here.
     pub peer: OwnerName,
     /// The origin of its public URL.
     pub network: String,
     /// The accord.
     pub accord_id: AccordId,
-    /// How it stands.
+    /// The state of the accord.
     pub standing: PeerStanding,
-    /// Since when.
+    /// When this state began.
     pub since: u64,
-    /// Until when it may be accepted; of an invitation.
+    /// When the invitation expires; only for an invitation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
-    /// Who revoked it.
+    /// The side that revoked the accord.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked_by: Option<RevokedBy>,
-    /// Whether the peer has heard of it, or nothing more is tried; where this network revoked it.
+    /// If this network revoked the accord: whether the peer has confirmed the revocation, or the server has given up notifying
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub told: Option<bool>,
-    /// What this network grants it.
+    /// The grants of this network to the peer.
     pub grants: BTreeMap<String, Vec<OwnerName>>,
-    /// The names of what it grants this network.
+    /// The names of the peer's grants to this network.
     pub granted: Vec<String>,
 }
 
-/// The answer of `POST /_admin/peers`.
+/// The response of `POST /_admin/peers`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PeerInvitation {
     /// The peer.
     #[serde(flatten)]
     pub peer: PeerView,
-    /// What the peer's operator accepts with. Shown once.
+    /// The code that the peer's operator accepts with. Shown once.
     pub code: String,
-    /// This network, which the peer's operator names with it.
+    /// The URL of this network, which the peer's operator sends with the code.
     pub inviting: String,
 }
 
 /// `GET /_admin/peers`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PeerList {
-    /// By name.
+    /// Sorted by name.
     pub peers: Vec<PeerView>,
 }
 
-/// The answer of `POST /_admin/peers/{peer}/check`.
+/// The response of `POST /_admin/peers/{peer}/check`.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PeerCheck {
-    /// Whether the peer answers that the accord holds.
+    /// Whether the peer confirms that the accord is active.
     pub alive: bool,
-    /// Why it does not, for people.
+    /// The reason if it does not, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -151,47 +153,47 @@ pub struct PeerCheck {
 pub struct LinkAcceptance {
     /// The invitation's code.
     pub code: String,
-    /// The origin of the public URL of the network that accepts.
+    /// The origin of the public URL of the accepting network.
     pub network: String,
-    /// The names of what it grants.
+    /// The names of its grants.
     pub grants: Vec<String>,
 }
 
-/// `POST /link/v1/accords/{accord_id}/frames`: a frame for sessions under a grant of the network that is asked.
+/// `POST /link/v1/accords/{accord_id}/frames`: a frame for sessions under a grant of the receiving network.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LinkFrame {
     /// The grant.
     pub grant: String,
-    /// The agent that submitted it, as the asking network calls it.
+    /// The agent that submitted it, by its handle in the sending network.
     pub agent: AgentHandle,
-    /// The class of tools of its session.
+    /// The class of tools of the agent's session.
     pub tool: String,
     /// The frame.
     #[schemars(with = "serde_json::Value")]
     pub frame: Box<RawValue>,
 }
 
-/// The answer to a frame.
+/// The response to a frame.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 pub struct LinkFrameTaken {
-    /// To how many sessions it was given.
+    /// The number of sessions that received it.
     pub count: u64,
 }
 
-/// What a peer says of an accord.
+/// An accord, as the responding network has it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct LinkAccord {
     /// The accord.
     pub accord_id: AccordId,
-    /// The names of what the answering network grants.
+    /// The names of the responding network's grants.
     pub grants: Vec<String>,
 }
 
-/// `POST /link/v1/accords/{accord_id}/commands`: what became of a command, and what the answering network calls the other.
+/// `POST /link/v1/accords/{accord_id}/commands`: the outcome of a command.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LinkOutcome {
-    /// What the answering network calls the other.
+    /// The responding network's name for the requesting one.
     pub you: OwnerName,
-    /// What became of the command.
+    /// The outcome of the command.
     pub outcome: CrossingOutcome,
 }

@@ -12,9 +12,9 @@ use crate::limits::{
     CLIENT_ID_BYTES_MAX, CLIENT_NAME_CHARS_MAX, REDIRECT_BYTES_MAX, REDIRECTS_BYTES_MAX, REDIRECTS_MAX,
 };
 
-/// What the ids of clients begin with that have registered.
+/// The prefix of ids of registered clients.
 const REGISTERED: &str = "plenary-client.";
-/// Schemes that a browser does itself, or that lead to nobody.
+/// Schemes that a browser handles itself, or that reach no program.
 const NOT_CALLED: [&str; 12] = [
     "javascript",
     "data",
@@ -34,21 +34,21 @@ const NOT_CALLED: [&str; 12] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Client {
     pub(crate) id: String,
-    /// What it calls itself; nobody has checked it.
+    /// The name that it chose; it is not verified.
     pub(crate) name: String,
     pub(crate) redirects: Vec<String>,
-    /// The host that vouches for it, where its id is the URL of a document.
+    /// The host of its document, if its id is the URL of a document.
     pub(crate) host: Option<String>,
 }
 
-/// What stands in the id of a client that has registered.
+/// The content of the id of a registered client.
 #[derive(Debug, Serialize, Deserialize)]
 struct InId {
     n: String,
     r: Vec<String>,
 }
 
-/// The members of a registration or of a client's document that count here.
+/// The members of a registration or of a client's document that this server reads.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Metadata {
     #[serde(default)]
@@ -64,7 +64,7 @@ pub(crate) struct Metadata {
 pub(crate) struct BadRedirect;
 
 impl Client {
-    /// A client that registers.
+    /// Registers a client.
     pub(crate) fn register(metadata: Metadata) -> Result<Self, BadRedirect> {
         let redirects = checked(metadata.redirect_uris)?;
         let name = shown(metadata.client_name.as_deref().unwrap_or_default());
@@ -77,17 +77,17 @@ impl Client {
         Ok(Self { id, name, redirects, host: None })
     }
 
-    /// The client of an id that a registration gave out.
+    /// The client with an id from a registration.
     pub(crate) fn registered(id: &str) -> Option<Self> {
         let coded = id.strip_prefix(REGISTERED).filter(|_| id.len() <= CLIENT_ID_BYTES_MAX)?;
         let InId { n, r } = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(coded).ok()?).ok()?;
         let client =
             Self::register(Metadata { client_name: Some(n), redirect_uris: r, client_id: None }).ok()?;
-        // One id for one client: nothing in it that this server would not write.
+        // A client has one id only: an id that this server would write differently is refused.
         (client.id == id).then_some(client)
     }
 
-    /// The client whose document stands at its id.
+    /// The client whose id is the URL of this document.
     pub(crate) fn documented(id: &Url, metadata: Metadata) -> Option<Self> {
         if metadata.client_id.as_deref() != Some(id.as_str()) {
             return None;
@@ -97,7 +97,8 @@ impl Client {
         Some(Self { id: id.to_string(), name, redirects, host: Some(id.host_str()?.to_owned()) })
     }
 
-    /// Whether it may be called back there: one that it has named, to the byte; on this machine at any port (RFC 8252,
+    /// Whether this redirect URI is allowed: it equals a registered one byte by byte, except for the port of a loopback address
+    /// (RFC 8252,
     /// 7.3).
     pub(crate) fn may_be_called_at(&self, redirect: &str) -> bool {
         let any_port = |text: &str| {
@@ -112,12 +113,13 @@ impl Client {
     }
 }
 
-/// The URL of a client's document (draft-ietf-oauth-client-id-metadata-document): `https`, a path, nothing hidden.
+/// The URL of a client's document (draft-ietf-oauth-client-id-metadata-document): `https`, with a path, without credentials or
+/// fragment.
 pub(crate) fn document_url(id: &str, plain_too: bool) -> Option<Url> {
     let url = Url::parse(id).ok().filter(|_| id.len() <= CLIENT_ID_BYTES_MAX)?;
     let is_spoken = url.scheme() == "https" || plain_too && url.scheme() == "http";
     let is_plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
-    // Written as it is read, so that two ids are never one client.
+    // Only the normal form is accepted, so that a client has one id.
     (is_spoken && is_plain && url.path() != "/" && url.as_str() == id).then_some(url)
 }
 
@@ -131,7 +133,7 @@ fn checked(redirects: Vec<String>) -> Result<Vec<String>, BadRedirect> {
     }
 }
 
-/// Whether a client may be called back at such an address at all: `https`, `http` on this machine, or a scheme of an app.
+/// Whether a redirect URI can be registered: `https`, `http` on a loopback address, or a scheme of an app.
 fn is_redirect(text: &str) -> bool {
     let Ok(url) = Url::parse(text) else { return false };
     let is_plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
@@ -155,7 +157,7 @@ fn is_loopback(url: &Url) -> bool {
         }
 }
 
-/// A name as it is shown: one line, without what hides.
+/// A name for display: one line, without invisible characters.
 fn shown(name: &str) -> String {
     let visible = name.chars().filter(|character| !character.is_control() && !text::is_hidden(*character));
     visible.take(CLIENT_NAME_CHARS_MAX).collect::<String>().trim().to_owned()

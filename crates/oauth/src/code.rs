@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use crate::{limits::CODE_MS_MAX, token::random_hex};
 
 const ROWS: &str = "oauth/code/";
-/// How long the row of a code stays, so that one that comes twice is known.
+/// How long the row of a code is kept, so that a second use is noticed.
 const KEPT_MS: u64 = 10 * CODE_MS_MAX;
 
-/// What is kept of a code.
+/// The stored consent of a code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Code {
     pub(crate) grant: String,
@@ -27,7 +27,7 @@ pub(crate) struct Code {
     pub(crate) used: bool,
 }
 
-/// A code as it was found.
+/// A stored code.
 pub(crate) struct FoundCode {
     pub(crate) code: Code,
     name: String,
@@ -38,7 +38,7 @@ fn name(code: &str) -> String {
     format!("{ROWS}{}", TokenDigest::of(code).hex())
 }
 
-/// Keeps a consent; its code.
+/// Stores a consent and returns its code.
 pub(crate) async fn make(log: &Log, code: &Code) -> Result<String, Fault> {
     let secret = format!("plx_{}", random_hex());
     let value = serde_json::to_vec(code).map_err(|_| Fault::Corrupt("a code can't be written".into()))?;
@@ -47,7 +47,7 @@ pub(crate) async fn make(log: &Log, code: &Code) -> Result<String, Fault> {
     Ok(secret)
 }
 
-/// The consent of a code, whether or not it was used.
+/// The consent of a code, used or not.
 pub(crate) async fn find(log: &Log, code: &str) -> Result<Option<FoundCode>, Fault> {
     let name = name(code);
     let Some(row) = log.read_row(&name).await? else { return Ok(None) };
@@ -56,7 +56,7 @@ pub(crate) async fn find(log: &Log, code: &str) -> Result<Option<FoundCode>, Fau
     Ok(Some(FoundCode { code, name, revision: row.revision }))
 }
 
-/// Notes that a code is used; false where somebody else was faster.
+/// Marks a code as used; false if another request was faster.
 pub(crate) async fn take(log: &Log, found: &FoundCode) -> Result<bool, Fault> {
     let used = Code { used: true, ..found.code.clone() };
     let value = serde_json::to_vec(&used).map_err(|_| Fault::Corrupt("a code can't be written".into()))?;
@@ -65,7 +65,7 @@ pub(crate) async fn take(log: &Log, found: &FoundCode) -> Result<bool, Fault> {
     Ok(matches!(outcome, Outcome::Appended(_)))
 }
 
-/// Takes away the rows of codes that are long over.
+/// Deletes the rows of codes that expired long ago.
 pub(crate) async fn sweep(log: &Log, now: TimestampMs) -> Result<(), Fault> {
     let mut after = None::<String>;
     loop {
@@ -87,13 +87,13 @@ pub(crate) async fn sweep(log: &Log, now: TimestampMs) -> Result<(), Fault> {
     }
 }
 
-/// Whether a verifier is that of a challenge (RFC 7636, 4.6).
+/// Whether a verifier fits a challenge (RFC 7636, 4.6).
 pub(crate) fn verifies(challenge: &str, verifier: &str) -> bool {
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
     let is_verifier = (43..=128).contains(&verifier.len())
         && verifier.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
     let made = URL_SAFE_NO_PAD.encode(digest(verifier.as_bytes()));
-    // Of what is public: anybody who sees the authorization request has the challenge.
+    // No constant-time comparison: the challenge is public in the authorization request.
     is_verifier && made == challenge
 }
 

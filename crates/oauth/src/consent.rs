@@ -6,7 +6,7 @@ use url::Url;
 
 use crate::{client::Client, limits::STATE_BYTES_MAX, parameters::Parameters};
 
-/// What a client asks for.
+/// An authorization request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AuthorizationRequest {
     pub(crate) scope: Scope,
@@ -15,25 +15,25 @@ pub(crate) struct AuthorizationRequest {
     pub(crate) resource: String,
 }
 
-/// Where an answer goes.
+/// The destination of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Back {
     redirect: Url,
-    /// As the client sent it, to be held to when it takes up its code.
+    /// The redirect URI as the client sent it; it must send the same when it redeems the code.
     pub(crate) sent: String,
     state: Option<String>,
     issuer: String,
 }
 
-/// Why a client gets nothing: a code of RFC 6749, 4.1.2.1, and words for its developers.
+/// A refusal: a code of RFC 6749, 4.1.2.1, and a description for developers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Denial(pub(crate) &'static str, pub(crate) &'static str);
 
 impl Back {
-    /// Where the answer to a request of this client goes.
+    /// The destination of the answer to a request of this client.
     ///
     /// # Errors
-    /// Why it goes nowhere, for the person: who asks may not be the client.
+    /// The reason, for the person only: the sender may not be the client.
     pub(crate) fn of(client: &Client, sent: &Parameters, issuer: &str) -> Result<Self, &'static str> {
         let redirect = match (sent.get("redirect_uri"), client.redirects.as_slice()) {
             (Some(redirect), _) => redirect,
@@ -61,7 +61,7 @@ impl Back {
         self.with(&[("error", *code), ("error_description", *why)])
     }
 
-    /// What a page's form may lead to: the site, or the scheme of an app.
+    /// The allowed target of a page's form: the site, or the scheme of an app.
     pub(crate) fn source(&self) -> String {
         match self.redirect.origin() {
             url::Origin::Tuple(..) => self.redirect.origin().ascii_serialization(),
@@ -69,7 +69,7 @@ impl Back {
         }
     }
 
-    /// Where the person goes next, in words.
+    /// The destination as text for the person.
     pub(crate) fn place(&self) -> String {
         match self.redirect.host_str() {
             Some(host) if matches!(self.redirect.scheme(), "http" | "https") => host.to_owned(),
@@ -77,7 +77,7 @@ impl Back {
         }
     }
 
-    /// With `iss` (RFC 9207), so that a client of several servers knows which one answers.
+    /// The redirect with these parameters and `iss` (RFC 9207), which tells a client of several servers which one answers.
     fn with(&self, pairs: &[(&str, &str)]) -> String {
         let mut url = self.redirect.clone();
         {
@@ -93,10 +93,10 @@ impl Back {
 }
 
 impl AuthorizationRequest {
-    /// What a request asks for, at the server with this URL.
+    /// Parses a request to the server with this URL.
     ///
     /// # Errors
-    /// What the client is told.
+    /// The refusal for the client.
     pub(crate) fn of(sent: &Parameters, base: &str) -> Result<Self, Denial> {
         match sent.get("response_type") {
             Some("code") => {}
@@ -106,7 +106,7 @@ impl AuthorizationRequest {
         if sent.get("code_challenge_method") != Some("S256") {
             return Err(Denial("invalid_request", "code_challenge_method must be S256"));
         }
-        // 32 bytes in base64url.
+        // A challenge is 32 bytes in base64url.
         let is_challenge = |challenge: &&str| {
             challenge.len() == 43
                 && challenge.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
@@ -124,10 +124,10 @@ impl AuthorizationRequest {
     }
 }
 
-/// What a client asks a person for. Words that are no scope here, such as `openid`, are passed over (RFC 6749, 3.3); where no
-/// word is left, the person chooses.
+/// The scope that a client requests of a person. Unknown words such as `openid` are ignored (RFC 6749, 3.3); if no word is
+/// left, the person chooses.
 pub(crate) fn asked_scope(text: &str) -> Result<Option<Scope>, Denial> {
-    // What narrows a scope is never passed over.
+    // A word that narrows a scope is never ignored.
     let known = text.split(' ').filter(|word| Scope::has_word(word));
     let known: Vec<&str> = known.collect();
     if known.is_empty() {
@@ -138,7 +138,7 @@ pub(crate) fn asked_scope(text: &str) -> Result<Option<Scope>, Denial> {
     Ok(Some(scope))
 }
 
-/// A scope that a client names. `offline_access` asks for a refresh token, which every client gets.
+/// Parses a scope from a client. `offline_access` requests a refresh token, which every client gets.
 pub(crate) fn scope_of(text: &str) -> Result<Scope, Denial> {
     let words: Vec<_> = text.split(' ').filter(|word| *word != "offline_access").collect();
     let text = words.join(" ");
@@ -148,8 +148,8 @@ pub(crate) fn scope_of(text: &str) -> Result<Scope, Denial> {
     text.parse().map_err(|_| Denial("invalid_scope", "scope: see scopes_supported"))
 }
 
-/// The resource that a client asks a token for (RFC 8707): this server, or its `/mcp`, for which alone the token is then. Clients
-/// name the URL that they were given, of which a query is no other resource; one that names none means this server.
+/// The resource for which a client requests a token (RFC 8707): this server, or its `/mcp`, to which the token is then limited.
+/// Clients send the URL that they were given, so its query is ignored; without a resource the token is for this server.
 pub(crate) fn resource_of(sent: &Parameters, base: &str) -> Result<String, Denial> {
     let own = format!("{base}/mcp");
     let plain = |named: &str| named.split('?').next().unwrap_or_default().trim_end_matches('/').to_owned();
@@ -157,12 +157,12 @@ pub(crate) fn resource_of(sent: &Parameters, base: &str) -> Result<String, Denia
     if !sent.all("resource").all(is_own) {
         return Err(Denial("invalid_target", "resource must be this server's /mcp"));
     }
-    // Of several the narrowest.
+    // The narrowest of several resources counts.
     let named: Vec<_> = sent.all("resource").map(plain).collect();
     Ok(if named.contains(&own) { own } else { base.to_owned() })
 }
 
-/// Whether a client that was let in to one resource may name this one for its tokens.
+/// Whether a grant for one resource covers the named resource.
 pub(crate) fn is_within(named: &str, granted: &str) -> bool {
     named == granted || named.strip_prefix(granted) == Some("/mcp")
 }

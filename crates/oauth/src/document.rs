@@ -20,26 +20,27 @@ use crate::{
     },
 };
 
-/// Where documents come from.
+/// Fetches and caches documents.
 pub(crate) struct Documents {
     pool: Option<GuardedPool>,
-    /// Whether also `http` is asked: where private addresses are reached.
+    /// Whether plain `http` is allowed, which goes with private addresses.
     plain_too: bool,
     kept: Cache<String, (TimestampMs, Client)>,
     at_once: Semaphore,
 }
 
 impl Documents {
-    /// Documents through a pool; none where there is none, for want of certificate authorities.
+    /// Fetches documents through a pool. There is no pool if the system has no certificate authorities; then nothing is
+    /// fetched.
     pub(crate) fn new(pool: Option<GuardedPool>, plain_too: bool) -> Self {
         let at_once = Semaphore::new(DOCUMENTS_AT_ONCE_MAX);
         Self { pool, plain_too, kept: Cache::new(DOCUMENTS_KEPT_MAX), at_once }
     }
 
-    /// The client whose document stands at `id`.
+    /// The client whose document is at the URL `id`.
     ///
     /// # Errors
-    /// Why there is none, for the person.
+    /// The reason, for the person.
     pub(crate) async fn client(&self, id: &str, now: TimestampMs) -> Result<Client, String> {
         let url = document_url(id, self.plain_too).ok_or("This client is not known here.")?;
         if let Some((until, client)) = self.kept.get(id)

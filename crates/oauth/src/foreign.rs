@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::OAuth;
 
-/// What the bearer of a token that was verified may do, until when.
+/// The rights of the bearer of a verified token, and their end.
 pub(crate) fn admission(
     issuer: &Issuer,
     proven: &Proven,
@@ -35,7 +35,8 @@ pub(crate) fn admission(
     })
 }
 
-/// What a rule's scope and the token's own have in common, where the token has any word of ours; `None` where that is nothing.
+/// The intersection of a rule's scope and the token's own, if the token's scope has a word of this server; `None` if it is
+/// empty.
 fn in_common(rule: &Scope, claims: &Claims) -> Option<Scope> {
     let texts: Vec<&str> = match claims.get("scope").or_else(|| claims.get("scp")) {
         Some(Value::String(text)) => vec![text],
@@ -110,7 +111,7 @@ mod tests {
             ),
             ("write session:a", json!({"scope": "write session:b"}), None),
             ("sessions:read", json!({"scope": "inbox:read"}), None),
-            // What holds it cannot be read, or holds nothing: it is no token without a hold.
+            // An unreadable or empty restriction makes the token invalid, not unrestricted.
             ("write", json!({"scope": "write session:a/b"}), None),
             ("write", json!({"scope": "session:s"}), None),
             ("write", json!({"scope": " "}), Some("write")),

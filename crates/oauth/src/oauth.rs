@@ -24,8 +24,8 @@ struct Inner {
 }
 
 impl OAuth {
-    /// The room in a log. `pool` is what clients' documents are fetched through; with `plain_too` also over `http`.
-    /// `issuers` are those outside this server, whose tokens are exchanged.
+    /// The room in a log. Clients' documents are fetched through `pool`; with `plain_too` also over `http`.
+    /// `issuers` are external; their tokens can be exchanged.
     #[must_use]
     pub fn new(
         log: Log,
@@ -50,7 +50,7 @@ impl OAuth {
     }
 }
 
-/// The room and how clients reach the server.
+/// The room, and the URL at which clients reach the server.
 #[derive(Clone)]
 pub(crate) struct At {
     pub(crate) oauth: OAuth,

@@ -20,37 +20,37 @@ input,select{width:100%;box-sizing:border-box}.who{padding:.75rem;background:#f0
 static STYLE_SOURCE: LazyLock<String> =
     LazyLock::new(|| format!("'sha256-{}'", STANDARD.encode(digest(STYLE.as_bytes()))));
 
-/// What a page shows.
+/// The content of a page.
 pub(crate) enum Page<'a> {
-    /// Nobody is signed in. With `at_once` the browser asks again by itself: it keeps the cookie back from what another
-    /// site began.
+    /// The person is not signed in. With `at_once` the browser repeats the request by itself: it sends no cookie with a request
+    /// that another site started.
     SignIn {
         query: &'a str,
         at_once: bool,
         failed: bool,
-        /// The issuers by which a person may sign in: name and title.
+        /// The issuers with which a person can sign in: name and title.
         by: Vec<(&'a str, &'a str)>,
     },
-    /// A person is asked.
+    /// The question for consent.
     Consent(&'a Question<'a>),
-    /// It goes no further.
+    /// The request ends here, for this reason.
     Stop(&'a str),
 }
 
-/// What a person is asked.
+/// A question for consent.
 pub(crate) struct Question<'a> {
     pub(crate) client: &'a Client,
     pub(crate) back: &'a Back,
     pub(crate) query: &'a str,
     pub(crate) csrf: &'a str,
     pub(crate) agents: &'a [AgentHandle],
-    /// Of whom a new agent may be made.
+    /// The owner for which a new agent can be made.
     pub(crate) owner: Option<&'a str>,
-    /// What may be granted, the most first.
+    /// The scopes that can be granted, the widest first.
     pub(crate) scopes: &'a [String],
 }
 
-/// A page as an answer.
+/// The response with a page.
 pub(crate) fn answer(status: StatusCode, page: &Page<'_>) -> Response {
     let mut response = Response::new(Body::from(html(page)));
     *response.status_mut() = status;
@@ -70,7 +70,7 @@ pub(crate) fn answer(status: StatusCode, page: &Page<'_>) -> Response {
         ("content-type", "text/html; charset=utf-8"),
         ("x-content-type-options", "nosniff"),
         ("x-frame-options", "DENY"),
-        // A form of this page must say that it comes from here.
+        // Forms of this page must send their origin.
         ("referrer-policy", "same-origin"),
         ("cache-control", "no-store"),
     ] {
@@ -167,7 +167,7 @@ fn consent(html: &mut String, asking: &Question<'_>) {
     );
 }
 
-/// A scope in words; one of several words is told as it is.
+/// A description of a scope; a scope of several words is shown unchanged.
 fn told(scope: &str) -> Cow<'_, str> {
     match (scope, scope.rsplit_once(':')) {
         ("write", _) => "read and write everything of the agent".into(),

@@ -8,7 +8,7 @@ use url::form_urlencoded;
 pub(crate) struct Parameters(Vec<(String, String)>);
 
 impl Parameters {
-    /// Reads a query or a form; `None` where one stands there twice.
+    /// Reads a query or a form; `None` if a parameter is repeated.
     pub(crate) fn read(text: &[u8]) -> Option<Self> {
         let mut read: Vec<(String, String)> = Vec::new();
         for (name, value) in form_urlencoded::parse(text) {
@@ -20,7 +20,7 @@ impl Parameters {
         Some(Self(read))
     }
 
-    /// One of them; empty is as good as absent.
+    /// A parameter; an empty one counts as absent.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0
             .iter()
@@ -28,7 +28,7 @@ impl Parameters {
             .map(|(_, value)| value.as_str())
     }
 
-    /// All of one name.
+    /// All values of a parameter.
     pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         let of = self.0.iter().filter(move |(known, value)| known == name && !value.is_empty());
         of.map(|(_, value)| value.as_str())

@@ -20,12 +20,12 @@ use plenary_room::fault_refusal;
 
 use crate::{limits::FORM_BYTES_MAX, oauth::At, parameters::Parameters, wire};
 
-/// Why models do not get them.
+/// The reason why they are not tools.
 const FOR_CLIENTS: &str = "for clients that want a token, and for the person who is asked";
 const HTML: &str = "text/html; charset=utf-8";
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// All of them.
+/// All operations.
 pub(crate) fn all() -> Vec<Operation<At>> {
     let parts =
         [metadata::operations(), register::operations(), authorize::operations(), tokens::operations()];
@@ -40,7 +40,7 @@ fn doc(id: &'static str, method: http::Method, path: &'static str, summary: &'st
         .error_body::<wire::Refusal<'static>>()
 }
 
-/// A "no" for a client, in the form of RFC 6749, 5.2.
+/// A refusal for a client, in the form of RFC 6749, 5.2.
 struct OAuthError {
     status: StatusCode,
     error: &'static str,
@@ -52,12 +52,12 @@ impl OAuthError {
         Self { status: StatusCode::BAD_REQUEST, error, why: why.into() }
     }
 
-    /// Not now; the same later.
+    /// A temporary failure.
     fn unavailable(why: String) -> Self {
         Self { status: StatusCode::SERVICE_UNAVAILABLE, error: "temporarily_unavailable", why }
     }
 
-    /// Clients are sent to another authorization server.
+    /// The refusal of a server whose access tokens come from this issuer.
     fn elsewhere(issuer: &Issuer) -> Self {
         let why = format!("The authorization server is {}; this server only exchanges tokens.", issuer.url());
         Self { status: StatusCode::NOT_FOUND, error: "invalid_request", why }
@@ -101,7 +101,7 @@ impl From<plenary_log::Fault> for OAuthError {
     }
 }
 
-/// A form.
+/// Reads a form.
 async fn form(headers: &HeaderMap, body: Body) -> Result<Parameters, OAuthError> {
     let read = read_bytes(headers, body, FORM_BYTES_MAX).await?;
     Parameters::read(&read)

@@ -10,10 +10,10 @@ use serde_json::json;
 
 use crate::{OAuth, code, oauth::At, routes};
 
-/// How often the rows of old codes are taken away.
+/// How often the rows of expired codes are deleted.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
-/// A body of each operation that takes one.
+/// An example body for each operation with a body.
 const EXAMPLES: &[Example] = &[
     (
         "oauth.register",

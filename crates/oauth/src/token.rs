@@ -6,7 +6,7 @@ use plenary_accounts::TokenDigest;
 use plenary_kernel::AgentHandle;
 
 const PREFIX: &str = "plr_";
-/// Longest refresh token that is looked at, in bytes.
+/// Longest refresh token, in bytes; a longer one is invalid.
 const REFRESH_BYTES_MAX: usize = 512;
 
 /// 256 random bits in hex.
@@ -25,7 +25,7 @@ pub(crate) struct Refresh {
 }
 
 impl Refresh {
-    /// The first one of a grant, or the next one after one with this key.
+    /// Makes the first token of a grant, or another token with the grant's shared part `key`.
     pub(crate) fn make(grant: &str, agent: &AgentHandle, key: Option<&str>) -> Self {
         let key = key.map_or_else(random_hex, str::to_owned);
         let handle = agent.as_str().trim_start_matches('@');
@@ -33,7 +33,7 @@ impl Refresh {
         Self { grant: grant.to_owned(), agent: agent.clone(), key, text }
     }
 
-    /// One that a client sends.
+    /// Parses a token that a client sent.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let mut parts = text.strip_prefix(PREFIX).filter(|_| text.len() <= REFRESH_BYTES_MAX)?.splitn(4, '.');
         let (grant, key, _) = (parts.next()?, parts.next()?, parts.next()?);
@@ -41,7 +41,7 @@ impl Refresh {
         Some(Self { grant: grant.to_owned(), agent, key: key.to_owned(), text: text.to_owned() })
     }
 
-    /// The next one of the same grant.
+    /// Makes the next token of the same grant.
     pub(crate) fn next(&self) -> Self {
         Self::make(&self.grant, &self.agent, Some(&self.key))
     }
@@ -52,7 +52,7 @@ impl Refresh {
     pub(crate) fn digest(&self) -> TokenDigest {
         TokenDigest::of(&self.text)
     }
-    /// Of what all of the grant have.
+    /// The digest of the part that all tokens of the grant share.
     pub(crate) fn key(&self) -> TokenDigest {
         TokenDigest::of(&self.key)
     }

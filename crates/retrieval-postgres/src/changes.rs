@@ -61,13 +61,8 @@ pub(crate) async fn put(
         return Ok(PutOutcome::Moved(stands));
     }
     // Of several changes of one document the last wins.
-    let last: HashMap<String, Option<Document>> = changes
-        .into_iter()
-        .map(|change| match change {
-            Change::Put(document) => (document.id.clone(), Some(document)),
-            Change::Delete(id) => (id, None),
-        })
-        .collect();
+    let last: HashMap<String, Option<Document>> =
+        changes.into_iter().map(|change| (change.id().to_owned(), change.document())).collect();
     let mut counts = BTreeMap::<String, Counts>::new();
     take_out((&transaction, tables), &last.keys().map(String::as_str).collect::<Vec<_>>(), &mut counts)
         .await?;

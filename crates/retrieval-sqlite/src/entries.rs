@@ -4,7 +4,10 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Result};
 
-use crate::documents::{Entry, Head, Project};
+use crate::{
+    documents::{Entry, Head, Project},
+    ids::IdRun,
+};
 
 /// Entries per block; a block fits into a page.
 const BLOCK_ENTRIES: u32 = 512;
@@ -63,6 +66,21 @@ fn entry(bytes: &[u8; ENTRY_OCTETS]) -> Entry {
 pub(crate) fn named(connection: &Connection, name: &str) -> Result<Option<(i64, u32)>> {
     let mut read = connection.prepare_cached("SELECT key, next FROM project WHERE name = ?")?;
     read.query_row([name], |row| Ok((row.get(0)?, row.get(1)?))).optional()
+}
+
+/// The id of a document; `None` if it is gone.
+pub(crate) fn id(connection: &Connection, project: i64, nr: u32) -> Result<Option<String>> {
+    let mut run = connection.prepare_cached(
+        "SELECT first, bytes FROM ids WHERE project = ? AND first <= ? ORDER BY first DESC LIMIT 1",
+    )?;
+    let run = run.query_row((project, nr), |row| {
+        Ok(IdRun::id(row.get_ref(1)?.as_blob()?, nr.saturating_sub(row.get(0)?)))
+    });
+    if let Some(id) = run.optional()?.flatten() {
+        return Ok(Some(id));
+    }
+    let mut id = connection.prepare_cached("SELECT id FROM document WHERE project = ? AND nr = ?")?;
+    id.query_row((project, nr), |row| row.get(0)).optional()
 }
 
 /// All documents of a project.

@@ -5,6 +5,7 @@
 mod dense;
 mod documents;
 mod entries;
+mod ids;
 mod lists;
 mod merging;
 mod opening;

@@ -19,8 +19,8 @@ impl List {
 
     /// Appends a document, whose number must be higher than all before.
     pub(crate) fn push(&mut self, nr: u32, often: u32) {
-        write(&mut self.bytes, nr.wrapping_sub(self.last));
-        write(&mut self.bytes, often);
+        write_number(&mut self.bytes, nr.wrapping_sub(self.last));
+        write_number(&mut self.bytes, often);
         self.last = nr;
         self.count += 1;
     }
@@ -29,14 +29,17 @@ impl List {
     pub(crate) fn each(&self, mut take: impl FnMut(u32, u32)) {
         let (mut rest, mut nr) = (&self.bytes[..], 0_u32);
         while !rest.is_empty() {
-            let (Some(distance), Some(often)) = (number(&mut rest), number(&mut rest)) else { return };
+            let (Some(distance), Some(often)) = (read_number(&mut rest), read_number(&mut rest)) else {
+                return;
+            };
             nr = nr.wrapping_add(distance);
             take(nr, often);
         }
     }
 }
 
-fn write(bytes: &mut Vec<u8>, mut number: u32) {
+/// Appends a number in groups of seven bits, the lowest first.
+pub(crate) fn write_number(bytes: &mut Vec<u8>, mut number: u32) {
     while number >= 0x80 {
         bytes.push(number.to_le_bytes()[0] | 0x80);
         number >>= 7;
@@ -44,8 +47,9 @@ fn write(bytes: &mut Vec<u8>, mut number: u32) {
     bytes.push(number.to_le_bytes()[0]);
 }
 
+/// Reads such a number; `None` at a damaged one.
 #[inline]
-fn number(rest: &mut &[u8]) -> Option<u32> {
+pub(crate) fn read_number(rest: &mut &[u8]) -> Option<u32> {
     let (mut number, mut shift) = (0, 0);
     loop {
         let (first, behind) = rest.split_first()?;

@@ -20,7 +20,7 @@ const APPLICATION_ID: i64 = 0x504c_4e53;
 /// The format of the index: words, tables, and the bytes of lists and entries. An index of another format is
 /// deleted and
 /// rebuilt.
-const FORM: i64 = 3;
+const FORM: i64 = 4;
 /// A file up to this size is checked when it is opened. Damage in a larger file is noticed when it is read, so
 /// that the time
 /// of a start does not depend on the size.
@@ -33,6 +33,7 @@ const READER_CACHE_KIB: i64 = 4 * 1_024;
 /// The size to which the write-ahead log is truncated when it restarts, in bytes.
 const WAL_KEPT_BYTES: i64 = 16 << 20;
 
+/// `document` has the ids of documents that may change, `ids` those of all others, in runs of consecutive numbers.
 /// `next` is the number of a project's next document; `entries` has the data of each document that a search
 /// needs, in blocks.
 /// A run holds the words of documents that were written together or merged: a later run of a level has higher
@@ -44,6 +45,9 @@ INSERT INTO head VALUES(0, 0, 0, 0);
 CREATE TABLE project(key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, next INTEGER NOT NULL) STRICT;
 CREATE TABLE document(
     project INTEGER NOT NULL, nr INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, PRIMARY KEY(project, nr)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE ids(
+    project INTEGER NOT NULL, first INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY(project, first)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE entries(at INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 CREATE TABLE run(nr INTEGER PRIMARY KEY, level INTEGER NOT NULL) STRICT;

@@ -61,11 +61,10 @@ pub(crate) fn search(shelf: &Shelf, query: &Query, scope: &Scope, limit: usize) 
             found.push(QueryLists { project, words });
         }
         let best = best(&found, scope, (limit + LEEWAY, head.usual_length()));
-        let mut id = connection.prepare_cached("SELECT id FROM document WHERE project = ? AND nr = ?")?;
         let mut hits = Vec::with_capacity(best.len());
         for (score, at, project, nr) in best {
             // A document that was replaced meanwhile is skipped.
-            let id: Option<String> = id.query_row((project, nr), |row| row.get(0)).optional()?;
+            let id = entries::id(connection, project, nr)?;
             hits.extend(id.map(|id| (Hit { id, score: f64::from(f32::from_bits(score)) }, at)));
         }
         hits.sort_by(|(hit, at), (other, other_at)| {

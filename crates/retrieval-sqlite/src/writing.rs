@@ -2,7 +2,7 @@
 //! Must not know: how an index is searched.
 
 use std::{
-    collections::{BTreeMap, HashMap, btree_map::Entry as MapEntry},
+    collections::{BTreeMap, HashMap, btree_map, hash_map},
     sync::Arc,
 };
 
@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     documents::{Entry, Head},
     entries::{self, Block},
+    ids::IdRun,
     lists::List,
     merging,
     shelf::Shelf,
@@ -47,22 +48,24 @@ pub(crate) struct Writer {
     shelf: Arc<Shelf>,
 }
 
-/// The change of a cached document, applied after the commit.
-struct Effect {
-    project: String,
-    nr: u32,
-    entry: Entry,
-}
-
 /// The documents of one write.
 struct Batch<'a> {
     transaction: &'a Transaction<'a>,
     head: Head,
-    /// The key of each changed project, and the number of its next document.
-    next: HashMap<String, (i64, u32)>,
+    projects: HashMap<String, ProjectBatch>,
     blocks: BTreeMap<i64, Block>,
-    lists: HashMap<i64, HashMap<String, List>>,
-    effects: Vec<Effect>,
+}
+
+/// The documents of one write in a project.
+struct ProjectBatch {
+    key: i64,
+    /// The number of its next document.
+    next: u32,
+    lists: HashMap<String, List>,
+    /// The ids of documents that never change.
+    ids: Vec<IdRun>,
+    /// The changes of cached documents, applied after the commit.
+    entries: Vec<(u32, Entry)>,
 }
 
 impl Writer {
@@ -110,19 +113,20 @@ impl Writer {
         let mut batch = Batch {
             transaction: &transaction,
             head: Head { writes: head.writes + 1, cursor: to, ..head },
-            next: HashMap::new(),
+            projects: HashMap::new(),
             blocks: BTreeMap::new(),
-            lists: HashMap::new(),
-            effects: Vec::new(),
         };
         for change in last_of_each(changes) {
             batch.take(change)?;
         }
-        let (head, effects) = batch.written()?;
+        batch.write()?;
+        let Batch { head, projects, .. } = batch;
         transaction.commit()?;
         let mut documents = self.shelf.documents.lock();
-        for Effect { project, nr, entry } in effects {
-            documents.change(&project, |project| project.set(nr, entry));
+        for (project, ProjectBatch { entries, .. }) in projects {
+            documents.change(&project, |project| {
+                entries.into_iter().for_each(|(nr, entry)| project.set(nr, entry));
+            });
         }
         documents.head = head;
         Ok(PutOutcome::Done)
@@ -134,7 +138,7 @@ impl Writer {
         let transaction = writer.transaction()?;
         transaction.execute_batch(
             "DELETE FROM list; DELETE FROM held; DELETE FROM run; DELETE FROM entries; DELETE FROM document;
-             DELETE FROM project;",
+             DELETE FROM ids; DELETE FROM project;",
         )?;
         entries::set_head(&transaction, Head { writes, ..Head::default() })?;
         transaction.commit()?;
@@ -146,110 +150,139 @@ impl Writer {
 
 /// The last change of each document.
 fn last_of_each(changes: &[Change]) -> impl Iterator<Item = &Change> {
-    let last: HashMap<&str, usize> =
-        changes.iter().enumerate().map(|(nth, change)| (change.id(), nth)).collect();
-    changes
-        .iter()
-        .enumerate()
-        .filter(move |(nth, change)| last.get(change.id()) == Some(nth))
-        .map(|(_, change)| change)
+    let may_repeat = |change: &Change| !matches!(change, Change::Add(_));
+    let repeating = changes.iter().enumerate().filter(move |(_, change)| may_repeat(change));
+    let last: HashMap<&str, usize> = repeating.map(|(nth, change)| (change.id(), nth)).collect();
+    let is_last = move |nth, change: &Change| !may_repeat(change) || last.get(change.id()) == Some(&nth);
+    changes.iter().enumerate().filter(move |(nth, change)| is_last(*nth, change)).map(|(_, change)| change)
 }
 
 impl Batch<'_> {
     fn take(&mut self, change: &Change) -> Result<()> {
-        let mut old = self.transaction.prepare_cached(
-            "DELETE FROM document WHERE id = ?
-             RETURNING project, (SELECT name FROM project WHERE key = project), nr",
-        )?;
-        let old: Option<(i64, String, u32)> =
-            old.query_row([change.id()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
-        if let Some((key, project, nr)) = old {
-            let gone = self.set(key, nr, Entry::default())?;
-            self.head.take(gone);
-            self.effects.push(Effect { project, nr, entry: Entry::default() });
-        }
         match change {
-            Change::Put(document) => self.put(document),
-            Change::Delete(_) => Ok(()),
+            Change::Add(document) => {
+                let (project, nr) = self.put(document)?;
+                if !project.ids.last().is_some_and(|run| run.takes(nr)) {
+                    project.ids.push(IdRun::begin(nr));
+                }
+                if let Some(run) = project.ids.last_mut() {
+                    run.push(&document.id);
+                }
+                Ok(())
+            }
+            Change::Put(document) => {
+                self.remove(&document.id)?;
+                let transaction = self.transaction;
+                let (project, nr) = self.put(document)?;
+                let mut insert = transaction.prepare_cached("INSERT INTO document VALUES(?, ?, ?)")?;
+                insert.execute((project.key, nr, &document.id))?;
+                Ok(())
+            }
+            Change::Delete(id) => self.remove(id),
         }
     }
 
-    fn put(&mut self, document: &Document) -> Result<()> {
-        let (key, nr) = self.number(&document.project)?;
+    /// Writes a document except for its id. Returns its project and its number.
+    fn put(&mut self, document: &Document) -> Result<(&mut ProjectBatch, u32)> {
         let lexemes = Lexemes::of(document);
         let length = u32::try_from(lexemes.length()).unwrap_or(u32::MAX);
         let entry = Entry::new(document.created_at_ms, length, document.is_draft);
-        self.transaction.prepare_cached("INSERT INTO document VALUES(?, ?, ?)")?.execute((
-            key,
-            nr,
-            &document.id,
-        ))?;
-        self.set(key, nr, entry)?;
-        self.head.add(entry);
-        let lists = self.lists.entry(key).or_default();
+        let project = project(self.transaction, &mut self.projects, &document.project)?;
+        let nr = project.next;
+        project.next += 1;
+        project.entries.push((nr, entry));
         for word in lexemes.words {
             let often = word.weighted();
-            lists.entry(word.text).or_default().push(nr, often);
+            project.lists.entry(word.text).or_default().push(nr, often);
         }
-        self.effects.push(Effect { project: document.project.clone(), nr, entry });
+        set(self.transaction, &mut self.blocks, (project.key, nr), entry)?;
+        self.head.add(entry);
+        Ok((project, nr))
+    }
+
+    fn remove(&mut self, id: &str) -> Result<()> {
+        let mut old = self.transaction.prepare_cached(
+            "DELETE FROM document WHERE id = ? RETURNING (SELECT name FROM project WHERE key = project), nr",
+        )?;
+        let old: Option<(String, u32)> =
+            old.query_row([id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let Some((name, nr)) = old else { return Ok(()) };
+        let project = project(self.transaction, &mut self.projects, &name)?;
+        project.entries.push((nr, Entry::default()));
+        let gone = set(self.transaction, &mut self.blocks, (project.key, nr), Entry::default())?;
+        self.head.take(gone);
         Ok(())
     }
 
-    /// Sets the entry of a document and returns the previous one.
-    fn set(&mut self, key: i64, nr: u32, entry: Entry) -> Result<Entry> {
-        let (at, within) = entries::place(key, nr);
-        let block = match self.blocks.entry(at) {
-            MapEntry::Occupied(known) => known.into_mut(),
-            MapEntry::Vacant(place) => place.insert(Block::read(self.transaction, at)?),
-        };
-        let before = block.get(within);
-        block.set(within, entry);
-        Ok(before)
-    }
-
-    /// The key of a project, and a new document number in it.
-    fn number(&mut self, project: &str) -> Result<(i64, u32)> {
-        if let Some((key, next)) = self.next.get_mut(project) {
-            *next += 1;
-            return Ok((*key, *next - 1));
-        }
-        let (key, nr) = match entries::named(self.transaction, project)? {
-            Some(known) => known,
-            None => {
-                let mut new =
-                    self.transaction.prepare_cached("INSERT INTO project(name, next) VALUES(?, 0)")?;
-                (new.insert([project])?, 0)
-            }
-        };
-        self.next.insert(project.to_owned(), (key, nr + 1));
-        Ok((key, nr))
-    }
-
-    /// Writes blocks and counts, and a run with all words, sorted as in the file.
-    fn written(self) -> Result<(Head, Vec<Effect>)> {
+    /// Writes ids, blocks and counts, and a run with all words, sorted as in the file.
+    fn write(&self) -> Result<()> {
         for (at, block) in &self.blocks {
             block.write(self.transaction, *at)?;
         }
-        for (key, next) in self.next.values() {
-            self.transaction
-                .prepare_cached("UPDATE project SET next = ? WHERE key = ?")?
-                .execute((next, key))?;
-        }
-        entries::set_head(self.transaction, self.head)?;
-        if !self.lists.is_empty() {
-            let run = merging::begin(self.transaction, 0)?;
-            for (project, lists) in self.lists.into_iter().collect::<BTreeMap<_, _>>() {
-                let lists: BTreeMap<_, _> = lists.into_iter().collect();
-                merging::hold(self.transaction, project, run)?;
-                merging::write(
-                    self.transaction,
-                    run,
-                    lists.iter().map(|(word, list)| (project, word.as_str(), list)),
-                )?;
+        let mut next = self.transaction.prepare_cached("UPDATE project SET next = ? WHERE key = ?")?;
+        let mut ids = self.transaction.prepare_cached("INSERT INTO ids VALUES(?, ?, ?)")?;
+        let mut projects: Vec<_> = self.projects.values().collect();
+        projects.sort_unstable_by_key(|project| project.key);
+        for project in &projects {
+            next.execute((project.next, project.key))?;
+            for run in &project.ids {
+                ids.execute((project.key, run.first, &run.bytes))?;
             }
         }
-        Ok((self.head, self.effects))
+        entries::set_head(self.transaction, self.head)?;
+        projects.retain(|project| !project.lists.is_empty());
+        if projects.is_empty() {
+            return Ok(());
+        }
+        let run = merging::begin(self.transaction, 0)?;
+        for ProjectBatch { key, lists, .. } in projects {
+            let lists: BTreeMap<_, _> = lists.iter().collect();
+            merging::hold(self.transaction, *key, run)?;
+            merging::write(
+                self.transaction,
+                run,
+                lists.into_iter().map(|(word, list)| (*key, word.as_str(), list)),
+            )?;
+        }
+        Ok(())
     }
+}
+
+/// A project with its changes so far; made if it does not exist.
+fn project<'a>(
+    transaction: &Transaction<'_>,
+    projects: &'a mut HashMap<String, ProjectBatch>,
+    name: &str,
+) -> Result<&'a mut ProjectBatch> {
+    let place = match projects.entry(name.to_owned()) {
+        hash_map::Entry::Occupied(known) => return Ok(known.into_mut()),
+        hash_map::Entry::Vacant(place) => place,
+    };
+    let (key, next) = match entries::named(transaction, name)? {
+        Some(known) => known,
+        None => {
+            let mut new = transaction.prepare_cached("INSERT INTO project(name, next) VALUES(?, 0)")?;
+            (new.insert([name])?, 0)
+        }
+    };
+    Ok(place.insert(ProjectBatch { key, next, lists: HashMap::new(), ids: Vec::new(), entries: Vec::new() }))
+}
+
+/// Sets the entry of a document and returns the previous one.
+fn set(
+    transaction: &Transaction<'_>,
+    blocks: &mut BTreeMap<i64, Block>,
+    (project, nr): (i64, u32),
+    entry: Entry,
+) -> Result<Entry> {
+    let (at, within) = entries::place(project, nr);
+    let block = match blocks.entry(at) {
+        btree_map::Entry::Occupied(known) => known.into_mut(),
+        btree_map::Entry::Vacant(place) => place.insert(Block::read(transaction, at)?),
+    };
+    let before = block.get(within);
+    block.set(within, entry);
+    Ok(before)
 }
 
 #[cfg(target_os = "linux")]

@@ -166,12 +166,9 @@ impl Vectors {
         }
         let (mut kept, mut texts, mut wanting) = (Vec::new(), Vec::new(), Vec::new());
         for (id, change) in last {
-            let document = match change {
-                Change::Delete(_) => {
-                    kept.push(JournalEntry::Delete(id));
-                    continue;
-                }
-                Change::Put(document) => document,
+            let Some(document) = change.document() else {
+                kept.push(JournalEntry::Delete(id));
+                continue;
             };
             let (parts, passages) = if self.has_room() { texts_of(&document) } else { Default::default() };
             let digest = digest(&parts);

@@ -59,6 +59,9 @@ pub struct Document {
 /// A change to an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
+    /// Adds a document whose id the index has never had. No later change has this id, so the index need not find the
+    /// document by it.
+    Add(Document),
     /// Adds the document, or replaces the one with its id.
     Put(Document),
     /// Removes the document with this id, if there is one.
@@ -70,8 +73,17 @@ impl Change {
     #[must_use]
     pub fn id(&self) -> &str {
         match self {
-            Self::Put(document) => &document.id,
+            Self::Add(document) | Self::Put(document) => &document.id,
             Self::Delete(id) => id,
+        }
+    }
+
+    /// The document, unless it is removed.
+    #[must_use]
+    pub fn document(self) -> Option<Document> {
+        match self {
+            Self::Add(document) | Self::Put(document) => Some(document),
+            Self::Delete(_) => None,
         }
     }
 }

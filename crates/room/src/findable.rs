@@ -139,7 +139,7 @@ pub trait WordIndex: Send + Sync + 'static {
 #[must_use]
 pub fn indexed(event: &StoredEvent, text: String) -> Change {
     let stream = event.stream.id();
-    Change::Put(Document {
+    Change::Add(Document {
         id: format!("{stream}/{}", event.version.0),
         project: stream.to_owned(),
         created_at_ms: event.at.ms(),

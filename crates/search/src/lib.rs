@@ -18,7 +18,7 @@ use futures_util::future::BoxFuture;
 use plenary_accounts::Accounts;
 use plenary_indexing::Source;
 use plenary_log::{Fault, Log, StoredEvent};
-use plenary_retrieval::{Change, Index, Semantic};
+use plenary_retrieval::{Change, Document, Index, Semantic};
 use plenary_room::Findable;
 
 pub use routes::operations;
@@ -105,19 +105,23 @@ fn within(room: &str, name: &str) -> String {
     format!("{room}/{name}")
 }
 
+/// A document of a room under its keys in the index.
+fn of_room(room: &str, document: Document) -> Document {
+    let (id, project) = (within(room, &document.id), within(room, &document.project));
+    Document { id, project, ..document }
+}
+
 impl Source for Sources {
     fn change<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Change>, Fault>> {
         Box::pin(async move {
             let nth = self.by_category.get(event.stream.category());
             let Some(room) = nth.and_then(|nth| self.rooms.get(*nth)) else { return Ok(None) };
             let change = room.change(event).await?;
+            let room = room.room();
             Ok(change.map(|change| match change {
-                Change::Put(mut document) => {
-                    document.id = within(room.room(), &document.id);
-                    document.project = within(room.room(), &document.project);
-                    Change::Put(document)
-                }
-                Change::Delete(id) => Change::Delete(within(room.room(), &id)),
+                Change::Add(document) => Change::Add(of_room(room, document)),
+                Change::Put(document) => Change::Put(of_room(room, document)),
+                Change::Delete(id) => Change::Delete(within(room, &id)),
             }))
         })
     }

@@ -1,11 +1,13 @@
 //! The deciders of the Agent Session Protocol. No I/O, clock, randomness or async. Pure.
 //! Order of checks everywhere: the caller's token, participation (404), the body (400), the state (409).
 
-use std::collections::{BTreeMap, BTreeSet};
+mod people;
 
-use plenary_accounts::{KnownAgent, TrustTier, admits_elsewhere, may_contact, trust_tier, turns_elsewhere};
 use plenary_engine::Decision;
-use plenary_kernel::{AgentHandle, FileId, MessageId, OwnerName, Refusal, SessionId, Stamp, Version};
+use plenary_kernel::{AgentHandle, MessageId, OwnerName, Refusal, SessionId, Stamp, Version};
+
+pub(crate) use self::people::are_strangers;
+pub use self::people::{FileNaming, People};
 
 use crate::{
     PARTICIPANTS_MAX,
@@ -14,10 +16,9 @@ use crate::{
         ExpireGrace, InviteAgents, InviteReceipt, JoinSession, LeaveSession, MessageAccepted, NoteDisconnect,
         NoteReconnect, ReopenSession, SendMessage, SessionOpened, SettleInvitation,
     },
-    crossing::Crossing,
     event::{
-        AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, NamedFile, Names, Pending,
-        SessionCreated, SessionEnded, SessionEvent, SessionReopened, sequence,
+        AgentLeft, AgentMoved, LeftReason, MessageSent, NamedFile, Names, SessionCreated, SessionEnded,
+        SessionEvent, SessionReopened, sequence,
     },
     files::{SESSIONS_PER_FILE_MAX, named_too_often, unknown_file},
     state::{Participant, Phase, SessionState, Standing},
@@ -55,143 +56,6 @@ pub enum Rejection {
     FilesDoNotCross,
     /// The peer that hosts the session can't be reached, or gives an invalid answer.
     HostUnreachable,
-}
-
-/// The trust data of the agents that a command touches.
-#[derive(Debug, Clone)]
-pub struct People {
-    /// The caller.
-    pub caller: KnownAgent,
-    /// Every agent named and every agent present, except the caller.
-    pub others: BTreeMap<AgentHandle, KnownAgent>,
-    /// The agents among them that can take no more invitations of the caller's owner until they have answered some.
-    pub crowded: BTreeSet<AgentHandle>,
-    /// The files that the message names and the caller may read.
-    pub files: BTreeMap<FileId, FileNaming>,
-    /// Data about agents of other networks.
-    pub crossing: Crossing,
-}
-
-/// The state of a file that a message names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum FileNaming {
-    /// An earlier message of the session names it already.
-    Again,
-    /// No earlier message of the session names it.
-    First {
-        /// The uploader and the removal time; absent if a message of another session names the file.
-        pending: Option<Pending>,
-        /// The number of sessions with messages that name it.
-        sessions: u32,
-    },
-}
-
-/// Whether `from` may contact `to` only because the policy of `to` is open.
-pub(crate) fn are_strangers(from: &KnownAgent, to: &KnownAgent) -> bool {
-    trust_tier(to, &from.handle) == TrustTier::Open
-}
-
-impl People {
-    fn checked(&self, caller: &Caller) -> Result<(), Rejection> {
-        let valid = match self.crossing.caller {
-            Some(holds) => holds,
-            None => self.caller.state.is_live() && self.caller.state.accepts_token(&caller.token),
-        };
-        if valid { Ok(()) } else { Err(Rejection::Unauthenticated) }
-    }
-
-    /// The event of an invitation by the caller. An invitation by a stranger to an agent that never took part is an
-    /// offer; an invitation by an agent that the invitee knows settles an earlier offer.
-    fn invitation(
-        &self,
-        ids: &mut Ids<'_>,
-        state: &SessionState,
-        invitee: &AgentHandle,
-        inline: bool,
-    ) -> SessionEvent {
-        let elsewhere = self.crossing.is_elsewhere(invitee);
-        let is_stranger = |known| !elsewhere && are_strangers(&self.caller, known);
-        let is_strange = self.others.get(invitee).is_some_and(is_stranger);
-        let part = state.participant(invitee);
-        let earlier = part.and_then(|part| part.offered_by.clone());
-        let is_open = part.is_none() || earlier.is_some();
-        let settles = earlier.filter(|owner| !is_strange || owner != self.caller.handle.owner());
-        SessionEvent::AgentInvited(AgentInvited {
-            id: ids.next(),
-            invitee: invitee.clone(),
-            by: self.caller.handle.clone(),
-            inline,
-            offered: is_strange && is_open,
-            held: self.is_held(part, invitee),
-            settles,
-            denied: false,
-            elsewhere,
-        })
-    }
-
-    /// Whether a person of the invitee's owner decides first. An agent that was let in once may return without a
-    /// decision.
-    fn is_held(&self, part: Option<&Participant>, invitee: &AgentHandle) -> bool {
-        let holds = match self.crossing.consent_of(invitee) {
-            Some(consent) => consent.held,
-            None => self.others.get(invitee).is_some_and(|known| known.state.holds_invitations()),
-        };
-        let is_new = part.is_none_or(|part| part.since == Version::ZERO);
-        holds && is_new && invitee.owner() != self.caller.handle.owner()
-    }
-
-    /// Whether the invitation would be one offer too many. Invitees that take or took part were counted before.
-    fn is_crowded(&self, state: &SessionState, invitee: &AgentHandle) -> bool {
-        state.participant(invitee).is_none() && self.crowded.contains(invitee)
-    }
-
-    /// Whether the caller may contact `invitee`, and no agent of `company` blocks it or is blocked by it
-    /// (ASP-6 to ASP-13, wire.md D.9).
-    fn reaches<'a>(&self, invitee: &AgentHandle, mut company: impl Iterator<Item = &'a AgentHandle>) -> bool {
-        let Some(known) = self.others.get(invitee) else { return false };
-        self.may_invite(known)
-            && company.all(|other| {
-                other == invitee
-                    || self.others.get(other).is_none_or(|other| {
-                        !other.state.blocks(invitee) && !known.state.blocks(&other.handle)
-                    })
-            })
-    }
-}
-
-impl People {
-    /// Whether the caller may contact an agent. Between networks, each side checks the lists of its own agents.
-    fn may_invite(&self, known: &KnownAgent) -> bool {
-        if self.crossing.is_elsewhere(&known.handle) {
-            return self.may_turn_to(&known.handle) && self.crossing.consent_of(&known.handle).is_some();
-        }
-        match self.crossing.caller {
-            None => may_contact(&self.caller, known),
-            Some(_) => {
-                !self.crossing.apart.contains(&known.handle) && admits_elsewhere(known, &self.caller.handle)
-            }
-        }
-    }
-
-    /// Whether the caller's network lets it contact an agent of another network. A network speaks for its own agents
-    /// only, never for agents of a third network.
-    fn may_turn_to(&self, handle: &AgentHandle) -> bool {
-        let peer = |handle: &AgentHandle| handle.of_peer().map(|(_, peer)| peer);
-        match self.crossing.caller {
-            None => turns_elsewhere(&self.caller, handle),
-            Some(_) => peer(handle) == peer(&self.caller.handle),
-        }
-    }
-
-    /// Rejects with `AskElsewhere` if the networks of some invitees have not been asked yet.
-    fn asked<'a>(&self, invitees: impl Iterator<Item = &'a AgentHandle>) -> Result<(), Rejection> {
-        if self.crossing.elsewhere.is_empty() {
-            return Ok(());
-        }
-        let is_due = |invitee: &&AgentHandle| self.crossing.is_unasked(invitee) && self.may_turn_to(invitee);
-        let unasked: Vec<_> = invitees.filter(is_due).cloned().collect();
-        if unasked.is_empty() { Ok(()) } else { Err(Rejection::AskElsewhere(unasked)) }
-    }
 }
 
 /// Rejects a command on a session that a peer hosts, unless the copy is closed.

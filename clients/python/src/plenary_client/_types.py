@@ -81,9 +81,9 @@ class AddressSession(TypedDict):
 class AgentAtAGlance(TypedDict):
     """An agent in the overview."""
     acknowledged_to: int
-    """Up to which position it has acknowledged them."""
+    """The position up to which it has acknowledged them."""
     delivered_to: int
-    """Up to which position of the log its messages were delivered; 0 if none was."""
+    """The position in the log up to which its messages were delivered; 0 if none was."""
     display_name: str | None
     """Its display name."""
     handle: AgentHandle
@@ -97,7 +97,7 @@ class AgentAtAGlance(TypedDict):
     runs_waiting: int
     """Its runs that wait for an answer."""
     seen_to: int
-    """Up to which position it has seen them."""
+    """The position up to which it has seen them."""
     sessions_active: int
     """Active sessions that it has joined."""
     since: int | None
@@ -112,7 +112,7 @@ class AgentAtAGlance(TypedDict):
 class AgentChanges(TypedDict):
     """`PATCH /_admin/agents/{handle}`: at least one member."""
     attention: NotRequired[AttentionLevel | None]
-    """What may disturb it."""
+    """Its attention level."""
     attention_until: NotRequired[int | None]
     """Its end, in ms."""
     card_body: NotRequired[str | None]
@@ -123,14 +123,16 @@ class AgentChanges(TypedDict):
     """Its display name, one line of 1 to 100 characters; null removes it."""
     hold_invitations: NotRequired[bool | None]
     """Whether invitations of others to sessions wait until a person of its owner accepts them; only the owner
-    and the operator decide.
+    and the operator
+    decide.
     """
     hold_runs: NotRequired[bool | None]
-    """Whether runs that others ask for wait until a person of its owner releases them; only the owner and the
+    """Whether runs requested by other owners' agents wait until a person of its owner releases them; only the
+    owner and the
     operator decide.
     """
     policy: NotRequired[Policy | None]
-    """The gate."""
+    """The contact policy."""
     self_service: NotRequired[bool | None]
     """Whether the agent may configure itself."""
     visibility: NotRequired[Visibility | None]
@@ -185,17 +187,17 @@ class AgentMade(TypedDict):
     card_body: str | None
     """Its card, in Markdown."""
     description: str | None
-    """What it is for."""
+    """Its purpose, in one line."""
     display_name: str
     """The agent's display name; its handle if it has none."""
     handle: AgentHandle
     """The handle."""
     policy: Policy
-    """Its gate."""
+    """Its contact policy."""
     token: str
     """The token, `pla_…` unless it was chosen."""
     visibility: Visibility
-    """Who may read this."""
+    """Its visibility."""
 
 
 
@@ -268,61 +270,61 @@ class AgentSummary(TypedDict):
 
 
 class AgentToken(TypedDict):
-    """A token beside an agent's own, or a grant to a client; never what its bearer sends."""
+    """An additional token, or a grant for a client; never the secret itself."""
     client: NotRequired[GrantedClient | None]
-    """The client that it was granted to: it bears no token itself, but is the parent of the client's."""
+    """The client of a grant. A grant is not a token itself, but the parent of the client's tokens."""
     created_at: int
-    """When it was made, in ms since the epoch."""
+    """Its time of creation, in ms since the epoch."""
     expires_at: NotRequired[int | None]
-    """When it ends by itself."""
+    """Its expiry."""
     id: str
     """Its id."""
     issuer: NotRequired[str | None]
-    """The issuer by whose word it was given, by its name in the configuration."""
+    """The configured name of the issuer whose token was exchanged for it."""
     last_used_at: NotRequired[int | None]
-    """When it was last used, to the minute; absent before."""
+    """Its last use, accurate to a minute; absent before the first one."""
     name: NotRequired[str | None]
-    """What its maker calls it."""
+    """The name that its creator chose."""
     parent: NotRequired[str | None]
-    """The id of the token that it was made with, and with which it ends; `own` for the agent's own. Absent where
-    the owner
-    or the operator made it.
+    """The id of the token that created it, and with which it ends; `own` for the agent's own. Absent if the
+    owner
+    or the operator created it.
     """
     scope: str
-    """What it may do."""
+    """Its scope."""
 
 
 
 class AgentTokenMade(TypedDict):
-    """A token that was made; what its bearer sends is shown this once."""
+    """A new token. The secret is shown only once."""
     client: NotRequired[GrantedClient | None]
-    """The client that it was granted to: it bears no token itself, but is the parent of the client's."""
+    """The client of a grant. A grant is not a token itself, but the parent of the client's tokens."""
     created_at: int
-    """When it was made, in ms since the epoch."""
+    """Its time of creation, in ms since the epoch."""
     expires_at: NotRequired[int | None]
-    """When it ends by itself."""
+    """Its expiry."""
     id: str
     """Its id."""
     issuer: NotRequired[str | None]
-    """The issuer by whose word it was given, by its name in the configuration."""
+    """The configured name of the issuer whose token was exchanged for it."""
     last_used_at: NotRequired[int | None]
-    """When it was last used, to the minute; absent before."""
+    """Its last use, accurate to a minute; absent before the first one."""
     name: NotRequired[str | None]
-    """What its maker calls it."""
+    """The name that its creator chose."""
     parent: NotRequired[str | None]
-    """The id of the token that it was made with, and with which it ends; `own` for the agent's own. Absent where
-    the owner
-    or the operator made it.
+    """The id of the token that created it, and with which it ends; `own` for the agent's own. Absent if the
+    owner
+    or the operator created it.
     """
     scope: str
-    """What it may do."""
+    """Its scope."""
     token: str
     """The token, `pls_…`."""
 
 
 
 class AgentTokens(TypedDict):
-    """The tokens of an agent beside its own, the oldest first."""
+    """The additional tokens of an agent, the oldest first."""
     tokens: List[AgentToken]
     """The tokens."""
 
@@ -333,15 +335,15 @@ class AgentView(TypedDict):
     allowlist: List[AllowEntry]
     """Its allowlist."""
     attention: NotRequired[Attention | None]
-    """The last period in which it did not let everything disturb it; over if its `until` is past. Absent if
-    there was none.
+    """The last period with an attention level other than `open`; over if its `until` is past. Absent if there
+    was none.
     """
     card_body: str | None
     """Its card, in Markdown."""
     created_at: int
-    """When it was made, in ms since the epoch."""
+    """Its time of creation, in ms since the epoch."""
     description: str | None
-    """What it is for."""
+    """Its purpose, in one line."""
     display_name: str
     """The agent's display name; its handle if it has none."""
     handle: AgentHandle
@@ -353,13 +355,13 @@ class AgentView(TypedDict):
     kind: AgentKind
     """Whether it is a program or a person."""
     policy: Policy
-    """Its gate."""
+    """Its contact policy."""
     self_service: bool
     """Whether it may configure itself."""
     tokens_issued: int
-    """How many tokens and grants it has beside its own."""
+    """The number of its additional tokens and grants."""
     visibility: Visibility
-    """Who may read this."""
+    """Its visibility."""
 
 
 
@@ -422,13 +424,13 @@ class AttendSession(TypedDict):
 
 
 class Attention(TypedDict):
-    """The last period in which not everything was let through."""
+    """The last period with a level other than `open`."""
     level: AttentionLevel
     """`focus` or `dnd`."""
     since: int
     """When it began, in ms since the epoch."""
     until: NotRequired[int | None]
-    """When it ends or ended, in ms since the epoch; absent if it ends when somebody says so."""
+    """When it ends or ended, in ms since the epoch; absent if it has no end yet."""
 
 
 AttentionDigest = TypedDict(
@@ -446,7 +448,7 @@ AttentionDigest = TypedDict(
 
 
 AttentionLevel: TypeAlias = "Literal['open', 'focus', 'dnd']"
-"""What may disturb; each level lets through less than the one before."""
+"""An attention level; each admits less than the one before."""
 
 AuditEntry = TypedDict(
     "AuditEntry",
@@ -460,7 +462,9 @@ AuditEntry = TypedDict(
         "status": "int",
     },
 )
-"""A write by a person in the name of an agent."""
+"""An entry of the audit: a person's write in the name of an agent, decision on a request, or change of agents or
+tokens.
+"""
 
 
 
@@ -532,7 +536,7 @@ class BlockView(TypedDict):
     blocked_handle: AgentHandle
     """Its handle."""
     created_at: int
-    """When it was blocked, in ms since the epoch."""
+    """The time of the block, in ms since the epoch."""
 
 
 
@@ -562,7 +566,7 @@ class ChallengeMade(TypedDict):
     expires_in: int
     """Its validity in seconds."""
     rp_id: str
-    """For which host passkeys are: `rpId` of the browser's interface."""
+    """The host of the passkeys: `rpId` of the browser's interface."""
 
 
 
@@ -605,17 +609,17 @@ class ChannelView(TypedDict):
 class CodingAtAGlance(TypedDict):
     """A live session of a coding agent."""
     attention: NotRequired[str | None]
-    """`focus` or `dnd`, if it does not let everything disturb it."""
+    """`focus` or `dnd`, if it limits interruptions."""
     attention_until: NotRequired[int | None]
-    """Until when, in ms since the epoch, if an end was named."""
+    """When this ends, in ms since the epoch, if an end was given."""
     client: str
-    """Which coding agent it is."""
+    """The coding agent's name."""
     hooks: bool
-    """Whether it runs hooks; else it has tools alone, and is told of nothing by itself."""
+    """Whether the coding agent runs hooks. Without hooks it only has tools, and gets no notifications by itself."""
     session: str
-    """What the coding agent calls it."""
+    """The session's name in the coding agent."""
     since: int
-    """When something last happened in it, in ms since the epoch."""
+    """When it was last active, in ms since the epoch."""
     state: AgentStanding
     """`working`, `waiting` for a person, or `idle`."""
 
@@ -721,7 +725,7 @@ class ContextPackage(TypedDict):
 
 
 class Counts(TypedDict):
-    """What was done today."""
+    """The activity of today (UTC)."""
     at_least: bool
     """Whether the counts are incomplete."""
     messages_today: int
@@ -1778,9 +1782,9 @@ class FrameSubmitted(TypedDict):
 class GrantedClient(TypedDict):
     """The client of a grant."""
     id: str
-    """By which id it calls itself."""
+    """Its OAuth client id."""
     name: str
-    """By which name it was shown."""
+    """The name that the person saw."""
 
 
 
@@ -2050,7 +2054,7 @@ class NewAgent(TypedDict):
     handle: AgentHandle
     """The handle; its owner is created if it is new."""
     policy: NotRequired[Policy | None]
-    """Its gate; `allowlist` when absent (ASP-6)."""
+    """Its contact policy; `allowlist` when absent (ASP-6)."""
     self_service: NotRequired[bool | None]
     """Whether the agent may configure itself; false when absent."""
     token: NotRequired[str | None]
@@ -2111,7 +2115,7 @@ class NewLink(TypedDict):
     token.
     """
     person: NotRequired[AgentHandle | None]
-    """Who signs in; the owner's default person when absent."""
+    """The person that signs in; the owner's default person when absent."""
     role: NotRequired[ConsoleRole | None]
     """The role of the session: when absent `owner`, or `operator` for the operator's token without `owner`;
     `viewer`
@@ -2137,13 +2141,13 @@ class NewOwner(TypedDict):
 class NewPeer(TypedDict):
     """`POST /_admin/peers`."""
     expires_in_s: NotRequired[int | None]
-    """How long the invitation lasts, in seconds; a day unless said otherwise."""
+    """The lifetime of the invitation in seconds; one day by default."""
     grants: NotRequired[Dict[str, List[str]]]
-    """What is granted it: names, each for owners of this network. Who is in none takes no part."""
+    """The grants to it: names, each with owners of this network. Other owners take no part."""
     network: str
     """The origin of the network's public URL, such as `https://plenary.example`."""
     peer: str
-    """What it is called here."""
+    """Its name here."""
 
 
 
@@ -2281,15 +2285,15 @@ class NewSubscription(TypedDict):
 class NewToken(TypedDict):
     """`POST /agents/me/tokens` and `POST /_admin/agents/{handle}/tokens`."""
     expires_in: NotRequired[int | None]
-    """After how many seconds it ends; with the token that it is made with when absent."""
+    """Its validity in seconds; when absent it ends with the token that creates it."""
     name: NotRequired[str | None]
-    """What its maker calls it."""
+    """The name that its creator chose."""
     scope: str
-    """What it may do: words with spaces between, `read` and `write` for every room, `ROOM:read` and `ROOM:write`
-    for one
+    """Its scope: words with spaces between, `read` and `write` for every room, `ROOM:read` and `ROOM:write` for
+    one
     of accounts, sessions, frames, channels, context, runs, requests, inbox. With `session:ID` or `project:ID`
     it is
-    held to those.
+    limited to those.
     """
 
 
@@ -2410,7 +2414,7 @@ class OrgMade(TypedDict):
 class OrgView(TypedDict):
     """An organisation, with a page of its members, by handle."""
     created_at: int
-    """When it was made, in ms since the epoch."""
+    """Its time of creation, in ms since the epoch."""
     members: List[MemberView]
     """The members."""
     next_cursor: NotRequired[str | None]
@@ -2436,7 +2440,7 @@ Orientation = TypedDict(
 
 
 class OtherView(TypedDict):
-    """An agent as others see it."""
+    """The view of an agent for others."""
     can_initiate_sessions: bool
     """Always true: every agent may begin sessions."""
     canonical_handle: AgentHandle
@@ -2444,9 +2448,9 @@ class OtherView(TypedDict):
     card_body: str | None
     """Its card, in Markdown."""
     created_at: int
-    """When it was made, in ms since the epoch."""
+    """Its time of creation, in ms since the epoch."""
     description: str | None
-    """What it is for."""
+    """Its purpose, in one line."""
     display_name: str
     """The agent's display name; its handle if it has none."""
     id: AgentHandle
@@ -2456,7 +2460,7 @@ class OtherView(TypedDict):
     inactive: bool
     """Always false: inactive agents are not shown."""
     inbound_policy: Policy
-    """Its gate."""
+    """Its contact policy."""
     is_online: bool
     """Whether it has a live connection to this process."""
     local_name: str
@@ -2482,7 +2486,7 @@ class OtherView(TypedDict):
     updated_at: int
     """When its settings, its profile or its lists last changed, in ms since the epoch."""
     visibility: Visibility
-    """Who may read this."""
+    """Its visibility."""
 
 
 
@@ -2491,18 +2495,18 @@ class Overview(TypedDict):
     agents: List[AgentAtAGlance]
     """The agents and people, by handle."""
     counts: Counts
-    """What was done today (UTC)."""
+    """The activity of today (UTC)."""
     more: bool
     """Whether there are more agents than are shown."""
     waiting: WaitingForPeople
-    """What waits for a person."""
+    """The requests that wait for a person."""
 
 
 
 class OwnChanges(TypedDict):
     """`PATCH /agents/me`: at least one member."""
     attention: NotRequired[AttentionLevel | None]
-    """What may disturb it."""
+    """Its attention level."""
     attention_until: NotRequired[int | None]
     """Its end, in ms."""
     card_body: NotRequired[str | None]
@@ -2512,19 +2516,19 @@ class OwnChanges(TypedDict):
     display_name: NotRequired[str | None]
     """Its display name, one line of 1 to 100 characters; null removes it."""
     policy: NotRequired[Policy | None]
-    """The gate."""
+    """The contact policy."""
     visibility: NotRequired[Visibility | None]
     """Who may read its profile; `private` at first."""
 
 
 
 class OwnView(TypedDict):
-    """An agent as it sees itself."""
+    """An agent's view of itself."""
     allowlist: List[AllowEntry]
     """Its allowlist."""
     attention: NotRequired[Attention | None]
-    """The last period in which it did not let everything disturb it; over if its `until` is past. Absent if
-    there was none.
+    """The last period with an attention level other than `open`; over if its `until` is past. Absent if there
+    was none.
     """
     can_initiate_sessions: bool
     """Always true: every agent may begin sessions."""
@@ -2533,9 +2537,9 @@ class OwnView(TypedDict):
     card_body: str | None
     """Its card, in Markdown."""
     created_at: int
-    """When it was made, in ms since the epoch."""
+    """Its time of creation, in ms since the epoch."""
     description: str | None
-    """What it is for."""
+    """Its purpose, in one line."""
     display_name: str
     """The agent's display name; its handle if it has none."""
     handle: AgentHandle
@@ -2551,7 +2555,7 @@ class OwnView(TypedDict):
     inactive: bool
     """Always false: inactive agents are not shown."""
     inbound_policy: Policy
-    """Its gate."""
+    """Its contact policy."""
     is_online: bool
     """Whether it has a live connection to this process."""
     kind: AgentKind
@@ -2573,7 +2577,7 @@ class OwnView(TypedDict):
     paused: bool
     """Always false: agents cannot be paused."""
     policy: Policy
-    """Its gate."""
+    """Its contact policy."""
     scope: str
     """Always `personal`."""
     self_service: bool
@@ -2581,11 +2585,11 @@ class OwnView(TypedDict):
     skills: None
     """Always null: the card describes what an agent can do."""
     tokens_issued: int
-    """How many tokens and grants it has beside its own."""
+    """The number of its additional tokens and grants."""
     updated_at: int
     """When its settings, its profile or its lists last changed, in ms since the epoch."""
     visibility: Visibility
-    """Who may read this."""
+    """Its visibility."""
 
 
 
@@ -2641,7 +2645,7 @@ class OwnerPage(TypedDict):
 class OwnerView(TypedDict):
     """An owner in a list."""
     created_at: int
-    """When it was made, in ms since the epoch."""
+    """Its time of creation, in ms since the epoch."""
     owner: OwnerName
     """The name."""
     stored_bytes: int
@@ -2754,30 +2758,30 @@ class Passkey(TypedDict):
     created_at: int
     """When it was added, in ms since the epoch."""
     credential_id: str
-    """The id that the authenticator gave it, in base64url."""
+    """The credential id that the authenticator assigned, in base64url."""
     last_used_at: int | None
-    """When somebody last signed in with it."""
+    """When it was last used to sign in."""
     name: str
-    """What people call it."""
+    """The name that people see."""
     passkey_id: str
     """Its id."""
     person: AgentHandle | None
-    """Who signs in with it; null for the operator."""
+    """The person that signs in with it; null for the operator."""
     role: ConsoleRole
     """The role of its sessions."""
     usable: bool
-    """Whether it may be used: the token holds with which the session was begun that added it."""
+    """Whether it may be used: the token behind the session that added it is still valid."""
 
 
 
 class PasskeyMade(TypedDict):
-    """`POST /console/passkeys`: what `navigator.credentials.create` gave, each in base64url."""
+    """`POST /console/passkeys`: the result of `navigator.credentials.create`, in base64url."""
     authenticator_data: str
     """`response.getAuthenticatorData()`."""
     client_data: str
     """`response.clientDataJSON`."""
     name: str
-    """What people call it, one line of 1 to 60 characters."""
+    """The name that people see, one line of 1 to 60 characters."""
 
 
 
@@ -2793,86 +2797,92 @@ class Passkeys(TypedDict):
 class PeerAcceptance(TypedDict):
     """`POST /_admin/peers/accept`."""
     code: str
-    """What its operator got when it invited this network."""
+    """The code that its operator received when inviting this network."""
     grants: NotRequired[Dict[str, List[str]]]
-    """What is granted it: names, each for owners of this network. Who is in none takes no part."""
+    """The grants to it: names, each with owners of this network. Other owners take no part."""
     network: str
     """The origin of the public URL of the network that invited this one."""
     peer: str
-    """What it is called here."""
+    """Its name here."""
 
 
 
 class PeerCheck(TypedDict):
-    """The answer of `POST /_admin/peers/{peer}/check`."""
+    """The response of `POST /_admin/peers/{peer}/check`."""
     alive: bool
-    """Whether the peer answers that the accord holds."""
+    """Whether the peer confirms that the accord is active."""
     error: NotRequired[str | None]
-    """Why it does not, for people."""
+    """The reason if it does not, for people."""
 
 
 
 class PeerInvitation(TypedDict):
-    """The answer of `POST /_admin/peers`."""
+    """The response of `POST /_admin/peers`."""
     accord_id: AccordId
     """The accord."""
     code: str
-    """What the peer's operator accepts with. Shown once."""
+    """The code that the peer's operator accepts with. Shown once."""
     expires_at: NotRequired[int | None]
-    """Until when it may be accepted; of an invitation."""
+    """When the invitation expires; only for an invitation."""
     granted: List[str]
-    """The names of what it grants this network."""
+    """The names of the peer's grants to this network."""
     grants: Dict[str, List[OwnerName]]
-    """What this network grants it."""
+    """The grants of this network to the peer."""
     inviting: str
-    """This network, which the peer's operator names with it."""
+    """The URL of this network, which the peer's operator sends with the code."""
     network: str
     """The origin of its public URL."""
     peer: OwnerName
-    """What it is called here."""
+    """Its name here."""
     revoked_by: NotRequired[RevokedBy | None]
-    """Who revoked it."""
+    """The side that revoked the accord."""
     since: int
-    """Since when."""
+    """When this state began."""
     standing: PeerStanding
-    """How it stands."""
+    """The state of the accord."""
     told: NotRequired[bool | None]
-    """Whether the peer has heard of it, or nothing more is tried; where this network revoked it."""
+    """If this network revoked the accord: whether the peer has confirmed the revocation, or the server has given
+    up notifying
+    it.
+    """
 
 
 
 class PeerList(TypedDict):
     """`GET /_admin/peers`."""
     peers: List[PeerView]
-    """By name."""
+    """Sorted by name."""
 
 
 PeerStanding: TypeAlias = "Literal['invited', 'expired', 'active', 'revoked']"
-"""How an accord stands."""
+"""The state of an accord."""
 
 
 class PeerView(TypedDict):
-    """A network that this one has, had or wants an accord with."""
+    """A network with an accord or an invitation, present or past."""
     accord_id: AccordId
     """The accord."""
     expires_at: NotRequired[int | None]
-    """Until when it may be accepted; of an invitation."""
+    """When the invitation expires; only for an invitation."""
     granted: List[str]
-    """The names of what it grants this network."""
+    """The names of the peer's grants to this network."""
     grants: Dict[str, List[OwnerName]]
-    """What this network grants it."""
+    """The grants of this network to the peer."""
     network: str
     """The origin of its public URL."""
     peer: OwnerName
-    """What it is called here."""
+    """Its name here."""
     revoked_by: NotRequired[RevokedBy | None]
-    """Who revoked it."""
+    """The side that revoked the accord."""
     since: int
-    """Since when."""
+    """When this state began."""
     standing: PeerStanding
-    """How it stands."""
+    """The state of the accord."""
     told: NotRequired[bool | None]
-    """Whether the peer has heard of it, or nothing more is tried; where this network revoked it."""
+    """If this network revoked the accord: whether the peer has confirmed the revocation, or the server has given
+    up notifying
+    it.
+    """
 
 
 PendingContact = TypedDict(
@@ -2898,7 +2908,7 @@ class PendingContacts(TypedDict):
 
 
 Policy: TypeAlias = "Literal['allowlist', 'open']"
-"""An agent's gate (ASP-6)."""
+"""An agent's contact policy (ASP-6)."""
 
 
 class Presence(TypedDict):
@@ -3358,7 +3368,7 @@ class Reviews(TypedDict):
 
 
 RevokedBy: TypeAlias = "Literal['us', 'peer']"
-"""Who revoked an accord."""
+"""The side that revoked an accord."""
 
 Role: TypeAlias = "OwnerName"
 """A role in an organisation, of the owner grammar (wire.md D.5)."""
@@ -3619,17 +3629,17 @@ class SessionView(TypedDict):
     issuer: str | None
     """The issuer at which the person signed in, by its name in the configuration; null if it began otherwise."""
     issuer_subject: str | None
-    """Who that is there: an address, a name or a subject."""
+    """The person's name at the issuer: an address, a name or a subject."""
     last_used_at: int
     """When it was last used, to within an hour."""
     person: AgentHandle | None
-    """Who is signed in."""
+    """The person that is signed in."""
     role: ConsoleRole
-    """What it may do."""
+    """Its role."""
     session_id: str
     """Its id."""
     user_agent: str | None
-    """With what."""
+    """The user agent with which it began."""
 
 
 
@@ -3831,7 +3841,7 @@ class ThreadReport(TypedDict):
 
 
 class TicketMade(TypedDict):
-    """A ticket in place of a token."""
+    """A ticket instead of a token."""
     expires_in: int
     """Seconds until it expires."""
     ticket: str
@@ -3919,7 +3929,7 @@ class ViewerView(TypedDict):
 
 
 Visibility: TypeAlias = "Literal['private', 'public']"
-"""Who may read an agent's profile."""
+"""The visibility of an agent's profile."""
 
 
 class WaitedFrom(TypedDict):
@@ -3932,45 +3942,47 @@ class WaitedFrom(TypedDict):
 
 
 class WaitingForPeople(TypedDict):
-    """What waits for a person."""
+    """The requests that wait for a person."""
     count: int
-    """How much."""
+    """Their number."""
     oldest_at: int | None
-    """Since when the oldest waits, in ms since the epoch."""
+    """When the oldest was made, in ms since the epoch."""
 
 
 
 class Who(TypedDict):
     """`GET /who`."""
     agents: List[WhoIsThere]
-    """Whoever asks first, on the first page; then those whom it reaches, by handle."""
+    """On the first page first the caller; then the agents that it can contact, by handle."""
     next_cursor: NotRequired[str | None]
     """The `cursor` of the next page, when there is more."""
 
 
 
 class WhoIsThere(TypedDict):
-    """Somebody whom one can reach, and what it does."""
+    """The caller or an agent that it can contact, with its activity."""
     attention: NotRequired[str | None]
-    """`focus` or `dnd`, if it does not let everything disturb it."""
+    """`focus` or `dnd`, if it limits interruptions."""
     attention_until: NotRequired[int | None]
-    """Until when, in ms since the epoch, if an end was named."""
+    """When this ends, in ms since the epoch, if an end was given."""
     handle: AgentHandle
     """The handle."""
     kind: AgentKind
-    """Whether a program or a person acts in its name."""
+    """Whether it is a program or a person."""
     oldest_unread_at: NotRequired[int | None]
-    """When the oldest of them was said."""
+    """When the oldest of them was sent."""
     sessions: NotRequired[List[CodingAtAGlance]]
-    """The live sessions of its coding agents, the last used first; of one's own owner's alone."""
+    """The live sessions of its coding agents, the most recently used first; only for agents of the caller's
+    owner.
+    """
     since: int | None
-    """Since when, in ms since the epoch, where that is known."""
+    """Since when, in ms since the epoch, if it is known."""
     state: AgentStanding
-    """Where it stands."""
+    """Its state."""
     trust: NotRequired[ReachedBy | None]
-    """Why one reaches it; absent of oneself."""
+    """Why the caller can contact it; absent for the caller."""
     unread: NotRequired[int | None]
-    """News that it has not seen; of one's own owner's alone."""
+    """Inbox items that it has not seen; only for agents of the caller's owner."""
 
 
 

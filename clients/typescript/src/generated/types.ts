@@ -65,9 +65,9 @@ export interface AddressSession {
 
 /** An agent in the overview. */
 export interface AgentAtAGlance {
-  /** Up to which position it has acknowledged them. */
+  /** The position up to which it has acknowledged them. */
   acknowledged_to: number;
-  /** Up to which position of the log its messages were delivered; 0 if none was. */
+  /** The position in the log up to which its messages were delivered; 0 if none was. */
   delivered_to: number;
   /** Its display name. */
   display_name: string | null;
@@ -81,7 +81,7 @@ export interface AgentAtAGlance {
   runs_active: number;
   /** Its runs that wait for an answer. */
   runs_waiting: number;
-  /** Up to which position it has seen them. */
+  /** The position up to which it has seen them. */
   seen_to: number;
   /** Active sessions that it has joined. */
   sessions_active: number;
@@ -95,7 +95,7 @@ export interface AgentAtAGlance {
 
 /** `PATCH /_admin/agents/{handle}`: at least one member. */
 export interface AgentChanges {
-  /** What may disturb it. */
+  /** Its attention level. */
   attention?: AttentionLevel | null;
   /** Its end, in ms. */
   attention_until?: number | null;
@@ -107,15 +107,17 @@ export interface AgentChanges {
   display_name?: string | null;
   /**
    * Whether invitations of others to sessions wait until a person of its owner accepts them; only the owner and the
-   * operator decide.
+   * operator
+   * decide.
    */
   hold_invitations?: boolean | null;
   /**
-   * Whether runs that others ask for wait until a person of its owner releases them; only the owner and the operator
-   * decide.
+   * Whether runs requested by other owners' agents wait until a person of its owner releases them; only the owner
+   * and the
+   * operator decide.
    */
   hold_runs?: boolean | null;
-  /** The gate. */
+  /** The contact policy. */
   policy?: Policy | null;
   /** Whether the agent may configure itself. */
   self_service?: boolean | null;
@@ -168,17 +170,17 @@ export interface AgentMade {
   allowlist: AllowEntry[];
   /** Its card, in Markdown. */
   card_body: string | null;
-  /** What it is for. */
+  /** Its purpose, in one line. */
   description: string | null;
   /** The agent's display name; its handle if it has none. */
   display_name: string;
   /** The handle. */
   handle: AgentHandle;
-  /** Its gate. */
+  /** Its contact policy. */
   policy: Policy;
   /** The token, `pla_…` unless it was chosen. */
   token: string;
-  /** Who may read this. */
+  /** Its visibility. */
   visibility: Visibility;
 }
 
@@ -247,61 +249,59 @@ export interface AgentSummary {
   tools: string[];
 }
 
-/** A token beside an agent's own, or a grant to a client; never what its bearer sends. */
+/** An additional token, or a grant for a client; never the secret itself. */
 export interface AgentToken {
-  /** The client that it was granted to: it bears no token itself, but is the parent of the client's. */
+  /** The client of a grant. A grant is not a token itself, but the parent of the client's tokens. */
   client?: GrantedClient | null;
-  /** When it was made, in ms since the epoch. */
+  /** Its time of creation, in ms since the epoch. */
   created_at: number;
-  /** When it ends by itself. */
+  /** Its expiry. */
   expires_at?: number | null;
   /** Its id. */
   id: string;
-  /** The issuer by whose word it was given, by its name in the configuration. */
+  /** The configured name of the issuer whose token was exchanged for it. */
   issuer?: string | null;
-  /** When it was last used, to the minute; absent before. */
+  /** Its last use, accurate to a minute; absent before the first one. */
   last_used_at?: number | null;
-  /** What its maker calls it. */
+  /** The name that its creator chose. */
   name?: string | null;
   /**
-   * The id of the token that it was made with, and with which it ends; `own` for the agent's own. Absent where the
-   * owner
-   * or the operator made it.
+   * The id of the token that created it, and with which it ends; `own` for the agent's own. Absent if the owner
+   * or the operator created it.
    */
   parent?: string | null;
-  /** What it may do. */
+  /** Its scope. */
   scope: string;
 }
 
-/** A token that was made; what its bearer sends is shown this once. */
+/** A new token. The secret is shown only once. */
 export interface AgentTokenMade {
-  /** The client that it was granted to: it bears no token itself, but is the parent of the client's. */
+  /** The client of a grant. A grant is not a token itself, but the parent of the client's tokens. */
   client?: GrantedClient | null;
-  /** When it was made, in ms since the epoch. */
+  /** Its time of creation, in ms since the epoch. */
   created_at: number;
-  /** When it ends by itself. */
+  /** Its expiry. */
   expires_at?: number | null;
   /** Its id. */
   id: string;
-  /** The issuer by whose word it was given, by its name in the configuration. */
+  /** The configured name of the issuer whose token was exchanged for it. */
   issuer?: string | null;
-  /** When it was last used, to the minute; absent before. */
+  /** Its last use, accurate to a minute; absent before the first one. */
   last_used_at?: number | null;
-  /** What its maker calls it. */
+  /** The name that its creator chose. */
   name?: string | null;
   /**
-   * The id of the token that it was made with, and with which it ends; `own` for the agent's own. Absent where the
-   * owner
-   * or the operator made it.
+   * The id of the token that created it, and with which it ends; `own` for the agent's own. Absent if the owner
+   * or the operator created it.
    */
   parent?: string | null;
-  /** What it may do. */
+  /** Its scope. */
   scope: string;
   /** The token, `pls_…`. */
   token: string;
 }
 
-/** The tokens of an agent beside its own, the oldest first. */
+/** The additional tokens of an agent, the oldest first. */
 export interface AgentTokens {
   /** The tokens. */
   tokens: AgentToken[];
@@ -312,15 +312,15 @@ export interface AgentView {
   /** Its allowlist. */
   allowlist: AllowEntry[];
   /**
-   * The last period in which it did not let everything disturb it; over if its `until` is past. Absent if there was
+   * The last period with an attention level other than `open`; over if its `until` is past. Absent if there was
    * none.
    */
   attention?: Attention | null;
   /** Its card, in Markdown. */
   card_body: string | null;
-  /** When it was made, in ms since the epoch. */
+  /** Its time of creation, in ms since the epoch. */
   created_at: number;
-  /** What it is for. */
+  /** Its purpose, in one line. */
   description: string | null;
   /** The agent's display name; its handle if it has none. */
   display_name: string;
@@ -332,13 +332,13 @@ export interface AgentView {
   hold_runs?: boolean;
   /** Whether it is a program or a person. */
   kind: AgentKind;
-  /** Its gate. */
+  /** Its contact policy. */
   policy: Policy;
   /** Whether it may configure itself. */
   self_service: boolean;
-  /** How many tokens and grants it has beside its own. */
+  /** The number of its additional tokens and grants. */
   tokens_issued: number;
-  /** Who may read this. */
+  /** Its visibility. */
   visibility: Visibility;
 }
 
@@ -397,13 +397,13 @@ export interface AttendSession {
   session: string;
 }
 
-/** The last period in which not everything was let through. */
+/** The last period with a level other than `open`. */
 export interface Attention {
   /** `focus` or `dnd`. */
   level: AttentionLevel;
   /** When it began, in ms since the epoch. */
   since: number;
-  /** When it ends or ended, in ms since the epoch; absent if it ends when somebody says so. */
+  /** When it ends or ended, in ms since the epoch; absent if it has no end yet. */
   until?: number | null;
 }
 
@@ -423,24 +423,27 @@ export interface AttentionDigest {
   was?: AttentionLevel | null;
 }
 
-/** What may disturb; each level lets through less than the one before. */
+/** An attention level; each admits less than the one before. */
 export type AttentionLevel = "open" | "focus" | "dnd";
 
-/** A write by a person in the name of an agent. */
+/**
+ * An entry of the audit: a person's write in the name of an agent, decision on a request, or change of agents or
+ * tokens.
+ */
 export interface AuditEntry {
-  /** In whose name; absent if in the person's own. */
+  /** The agent in whose name the person wrote; absent if in the person's own. */
   as?: AgentHandle | null;
   /** When, in ms since the epoch. */
   at: number;
   /** The operation's id. */
   operation: string;
-  /** The path that was asked. */
+  /** The path of the request. */
   path: string;
   /** The person, `@owner.name`; or `operator` or `~owner` if no person was signed in. */
   person: string;
   /** The console session; absent if the person used a token. */
   session_id?: string | null;
-  /** The status of the answer; 0 while it is not known, and for ever where the server ended in between. */
+  /** The status of the response; 0 while it is not known, and permanently if the server ended in between. */
   status: number;
 }
 
@@ -504,7 +507,7 @@ export interface BlockView {
   blocked_agent_id: AgentHandle;
   /** Its handle. */
   blocked_handle: AgentHandle;
-  /** When it was blocked, in ms since the epoch. */
+  /** The time of the block, in ms since the epoch. */
   created_at: number;
 }
 
@@ -532,7 +535,7 @@ export interface ChallengeMade {
   challenge: string;
   /** Its validity in seconds. */
   expires_in: number;
-  /** For which host passkeys are: `rpId` of the browser's interface. */
+  /** The host of the passkeys: `rpId` of the browser's interface. */
   rp_id: string;
 }
 
@@ -572,17 +575,17 @@ export interface ChannelView {
 
 /** A live session of a coding agent. */
 export interface CodingAtAGlance {
-  /** `focus` or `dnd`, if it does not let everything disturb it. */
+  /** `focus` or `dnd`, if it limits interruptions. */
   attention?: string | null;
-  /** Until when, in ms since the epoch, if an end was named. */
+  /** When this ends, in ms since the epoch, if an end was given. */
   attention_until?: number | null;
-  /** Which coding agent it is. */
+  /** The coding agent's name. */
   client: string;
-  /** Whether it runs hooks; else it has tools alone, and is told of nothing by itself. */
+  /** Whether the coding agent runs hooks. Without hooks it only has tools, and gets no notifications by itself. */
   hooks: boolean;
-  /** What the coding agent calls it. */
+  /** The session's name in the coding agent. */
   session: string;
-  /** When something last happened in it, in ms since the epoch. */
+  /** When it was last active, in ms since the epoch. */
   since: number;
   /** `working`, `waiting` for a person, or `idle`. */
   state: AgentStanding;
@@ -684,7 +687,7 @@ export interface ContextPackage {
   [member: string]: unknown;
 }
 
-/** What was done today. */
+/** The activity of today (UTC). */
 export interface Counts {
   /** Whether the counts are incomplete. */
   at_least: boolean;
@@ -1682,9 +1685,9 @@ export interface FrameSubmitted {
 
 /** The client of a grant. */
 export interface GrantedClient {
-  /** By which id it calls itself. */
+  /** Its OAuth client id. */
   id: string;
-  /** By which name it was shown. */
+  /** The name that the person saw. */
   name: string;
 }
 
@@ -1943,7 +1946,7 @@ export interface NewAgent {
   display_name?: string | null;
   /** The handle; its owner is created if it is new. */
   handle: AgentHandle;
-  /** Its gate; `allowlist` when absent (ASP-6). */
+  /** Its contact policy; `allowlist` when absent (ASP-6). */
   policy?: Policy | null;
   /** Whether the agent may configure itself; false when absent. */
   self_service?: boolean | null;
@@ -1997,7 +2000,7 @@ export interface NewFact {
 export interface NewLink {
   /** The owner whose console opens; when absent, the owner of the token, or all owners for the operator's token. */
   owner?: OwnerName | null;
-  /** Who signs in; the owner's default person when absent. */
+  /** The person that signs in; the owner's default person when absent. */
   person?: AgentHandle | null;
   /**
    * The role of the session: when absent `owner`, or `operator` for the operator's token without `owner`; `viewer`
@@ -2020,13 +2023,13 @@ export interface NewOwner {
 
 /** `POST /_admin/peers`. */
 export interface NewPeer {
-  /** How long the invitation lasts, in seconds; a day unless said otherwise. */
+  /** The lifetime of the invitation in seconds; one day by default. */
   expires_in_s?: number | null;
-  /** What is granted it: names, each for owners of this network. Who is in none takes no part. */
+  /** The grants to it: names, each with owners of this network. Other owners take no part. */
   grants?: Record<string, string[]>;
   /** The origin of the network's public URL, such as `https://plenary.example`. */
   network: string;
-  /** What it is called here. */
+  /** Its name here. */
   peer: string;
 }
 
@@ -2155,15 +2158,14 @@ export interface NewSubscription {
 
 /** `POST /agents/me/tokens` and `POST /_admin/agents/{handle}/tokens`. */
 export interface NewToken {
-  /** After how many seconds it ends; with the token that it is made with when absent. */
+  /** Its validity in seconds; when absent it ends with the token that creates it. */
   expires_in?: number | null;
-  /** What its maker calls it. */
+  /** The name that its creator chose. */
   name?: string | null;
   /**
-   * What it may do: words with spaces between, `read` and `write` for every room, `ROOM:read` and `ROOM:write` for
-   * one
+   * Its scope: words with spaces between, `read` and `write` for every room, `ROOM:read` and `ROOM:write` for one
    * of accounts, sessions, frames, channels, context, runs, requests, inbox. With `session:ID` or `project:ID` it is
-   * held to those.
+   * limited to those.
    */
   scope: string;
 }
@@ -2273,7 +2275,7 @@ export interface OrgMade {
 
 /** An organisation, with a page of its members, by handle. */
 export interface OrgView {
-  /** When it was made, in ms since the epoch. */
+  /** Its time of creation, in ms since the epoch. */
   created_at: number;
   /** The members. */
   members: MemberView[];
@@ -2301,7 +2303,7 @@ export interface Orientation {
   "x-truncated"?: string[];
 }
 
-/** An agent as others see it. */
+/** The view of an agent for others. */
 export interface OtherView {
   /** Always true: every agent may begin sessions. */
   can_initiate_sessions: boolean;
@@ -2309,9 +2311,9 @@ export interface OtherView {
   canonical_handle: AgentHandle;
   /** Its card, in Markdown. */
   card_body: string | null;
-  /** When it was made, in ms since the epoch. */
+  /** Its time of creation, in ms since the epoch. */
   created_at: number;
-  /** What it is for. */
+  /** Its purpose, in one line. */
   description: string | null;
   /** The agent's display name; its handle if it has none. */
   display_name: string;
@@ -2321,7 +2323,7 @@ export interface OtherView {
   image_url: null;
   /** Always false: inactive agents are not shown. */
   inactive: boolean;
-  /** Its gate. */
+  /** Its contact policy. */
   inbound_policy: Policy;
   /** Whether it has a live connection to this process. */
   is_online: boolean;
@@ -2347,7 +2349,7 @@ export interface OtherView {
   skills: null;
   /** When its settings, its profile or its lists last changed, in ms since the epoch. */
   updated_at: number;
-  /** Who may read this. */
+  /** Its visibility. */
   visibility: Visibility;
 }
 
@@ -2355,17 +2357,17 @@ export interface OtherView {
 export interface Overview {
   /** The agents and people, by handle. */
   agents: AgentAtAGlance[];
-  /** What was done today (UTC). */
+  /** The activity of today (UTC). */
   counts: Counts;
   /** Whether there are more agents than are shown. */
   more: boolean;
-  /** What waits for a person. */
+  /** The requests that wait for a person. */
   waiting: WaitingForPeople;
 }
 
 /** `PATCH /agents/me`: at least one member. */
 export interface OwnChanges {
-  /** What may disturb it. */
+  /** Its attention level. */
   attention?: AttentionLevel | null;
   /** Its end, in ms. */
   attention_until?: number | null;
@@ -2375,18 +2377,18 @@ export interface OwnChanges {
   description?: string | null;
   /** Its display name, one line of 1 to 100 characters; null removes it. */
   display_name?: string | null;
-  /** The gate. */
+  /** The contact policy. */
   policy?: Policy | null;
   /** Who may read its profile; `private` at first. */
   visibility?: Visibility | null;
 }
 
-/** An agent as it sees itself. */
+/** An agent's view of itself. */
 export interface OwnView {
   /** Its allowlist. */
   allowlist: AllowEntry[];
   /**
-   * The last period in which it did not let everything disturb it; over if its `until` is past. Absent if there was
+   * The last period with an attention level other than `open`; over if its `until` is past. Absent if there was
    * none.
    */
   attention?: Attention | null;
@@ -2396,9 +2398,9 @@ export interface OwnView {
   canonical_handle: AgentHandle;
   /** Its card, in Markdown. */
   card_body: string | null;
-  /** When it was made, in ms since the epoch. */
+  /** Its time of creation, in ms since the epoch. */
   created_at: number;
-  /** What it is for. */
+  /** Its purpose, in one line. */
   description: string | null;
   /** The agent's display name; its handle if it has none. */
   display_name: string;
@@ -2414,7 +2416,7 @@ export interface OwnView {
   image_url: null;
   /** Always false: inactive agents are not shown. */
   inactive: boolean;
-  /** Its gate. */
+  /** Its contact policy. */
   inbound_policy: Policy;
   /** Whether it has a live connection to this process. */
   is_online: boolean;
@@ -2436,7 +2438,7 @@ export interface OwnView {
   owner_type: string;
   /** Always false: agents cannot be paused. */
   paused: boolean;
-  /** Its gate. */
+  /** Its contact policy. */
   policy: Policy;
   /** Always `personal`. */
   scope: string;
@@ -2444,11 +2446,11 @@ export interface OwnView {
   self_service: boolean;
   /** Always null: the card describes what an agent can do. */
   skills: null;
-  /** How many tokens and grants it has beside its own. */
+  /** The number of its additional tokens and grants. */
   tokens_issued: number;
   /** When its settings, its profile or its lists last changed, in ms since the epoch. */
   updated_at: number;
-  /** Who may read this. */
+  /** Its visibility. */
   visibility: Visibility;
 }
 
@@ -2499,7 +2501,7 @@ export interface OwnerPage {
 
 /** An owner in a list. */
 export interface OwnerView {
-  /** When it was made, in ms since the epoch. */
+  /** Its time of creation, in ms since the epoch. */
   created_at: number;
   /** The name. */
   owner: OwnerName;
@@ -2604,29 +2606,29 @@ export interface Participate {
 export interface Passkey {
   /** When it was added, in ms since the epoch. */
   created_at: number;
-  /** The id that the authenticator gave it, in base64url. */
+  /** The credential id that the authenticator assigned, in base64url. */
   credential_id: string;
-  /** When somebody last signed in with it. */
+  /** When it was last used to sign in. */
   last_used_at: number | null;
-  /** What people call it. */
+  /** The name that people see. */
   name: string;
   /** Its id. */
   passkey_id: string;
-  /** Who signs in with it; null for the operator. */
+  /** The person that signs in with it; null for the operator. */
   person: AgentHandle | null;
   /** The role of its sessions. */
   role: ConsoleRole;
-  /** Whether it may be used: the token holds with which the session was begun that added it. */
+  /** Whether it may be used: the token behind the session that added it is still valid. */
   usable: boolean;
 }
 
-/** `POST /console/passkeys`: what `navigator.credentials.create` gave, each in base64url. */
+/** `POST /console/passkeys`: the result of `navigator.credentials.create`, in base64url. */
 export interface PasskeyMade {
   /** `response.getAuthenticatorData()`. */
   authenticator_data: string;
   /** `response.clientDataJSON`. */
   client_data: string;
-  /** What people call it, one line of 1 to 60 characters. */
+  /** The name that people see, one line of 1 to 60 characters. */
   name: string;
 }
 
@@ -2640,96 +2642,104 @@ export interface Passkeys {
 
 /** `POST /_admin/peers/accept`. */
 export interface PeerAcceptance {
-  /** What its operator got when it invited this network. */
+  /** The code that its operator received when inviting this network. */
   code: string;
-  /** What is granted it: names, each for owners of this network. Who is in none takes no part. */
+  /** The grants to it: names, each with owners of this network. Other owners take no part. */
   grants?: Record<string, string[]>;
   /** The origin of the public URL of the network that invited this one. */
   network: string;
-  /** What it is called here. */
+  /** Its name here. */
   peer: string;
 }
 
-/** The answer of `POST /_admin/peers/{peer}/check`. */
+/** The response of `POST /_admin/peers/{peer}/check`. */
 export interface PeerCheck {
-  /** Whether the peer answers that the accord holds. */
+  /** Whether the peer confirms that the accord is active. */
   alive: boolean;
-  /** Why it does not, for people. */
+  /** The reason if it does not, for people. */
   error?: string | null;
 }
 
-/** The answer of `POST /_admin/peers`. */
+/** The response of `POST /_admin/peers`. */
 export interface PeerInvitation {
   /** The accord. */
   accord_id: AccordId;
-  /** What the peer's operator accepts with. Shown once. */
+  /** The code that the peer's operator accepts with. Shown once. */
   code: string;
-  /** Until when it may be accepted; of an invitation. */
+  /** When the invitation expires; only for an invitation. */
   expires_at?: number | null;
-  /** The names of what it grants this network. */
+  /** The names of the peer's grants to this network. */
   granted: string[];
-  /** What this network grants it. */
+  /** The grants of this network to the peer. */
   grants: Record<string, OwnerName[]>;
-  /** This network, which the peer's operator names with it. */
+  /** The URL of this network, which the peer's operator sends with the code. */
   inviting: string;
   /** The origin of its public URL. */
   network: string;
-  /** What it is called here. */
+  /** Its name here. */
   peer: OwnerName;
-  /** Who revoked it. */
+  /** The side that revoked the accord. */
   revoked_by?: RevokedBy | null;
-  /** Since when. */
+  /** When this state began. */
   since: number;
-  /** How it stands. */
+  /** The state of the accord. */
   standing: PeerStanding;
-  /** Whether the peer has heard of it, or nothing more is tried; where this network revoked it. */
+  /**
+   * If this network revoked the accord: whether the peer has confirmed the revocation, or the server has given up
+   * notifying
+   * it.
+   */
   told?: boolean | null;
 }
 
 /** `GET /_admin/peers`. */
 export interface PeerList {
-  /** By name. */
+  /** Sorted by name. */
   peers: PeerView[];
 }
 
-/** How an accord stands. */
+/** The state of an accord. */
 export type PeerStanding = "invited" | "expired" | "active" | "revoked";
 
-/** A network that this one has, had or wants an accord with. */
+/** A network with an accord or an invitation, present or past. */
 export interface PeerView {
   /** The accord. */
   accord_id: AccordId;
-  /** Until when it may be accepted; of an invitation. */
+  /** When the invitation expires; only for an invitation. */
   expires_at?: number | null;
-  /** The names of what it grants this network. */
+  /** The names of the peer's grants to this network. */
   granted: string[];
-  /** What this network grants it. */
+  /** The grants of this network to the peer. */
   grants: Record<string, OwnerName[]>;
   /** The origin of its public URL. */
   network: string;
-  /** What it is called here. */
+  /** Its name here. */
   peer: OwnerName;
-  /** Who revoked it. */
+  /** The side that revoked the accord. */
   revoked_by?: RevokedBy | null;
-  /** Since when. */
+  /** When this state began. */
   since: number;
-  /** How it stands. */
+  /** The state of the accord. */
   standing: PeerStanding;
-  /** Whether the peer has heard of it, or nothing more is tried; where this network revoked it. */
+  /**
+   * If this network revoked the accord: whether the peer has confirmed the revocation, or the server has given up
+   * notifying
+   * it.
+   */
   told?: boolean | null;
 }
 
 /** A contact request that waits for an answer. */
 export interface PendingContact {
-  /** When it was asked, epoch milliseconds. */
+  /** The time of the request, in ms since the epoch. */
   created_at: number;
-  /** Who asks. */
+  /** The requesting agent. */
   from: AgentHandle;
-  /** What was said with it. */
+  /** The message of the request. */
   message?: string | null;
   /** The request. */
   request_id: ContactId;
-  /** The agent that is asked; it may not exist. */
+  /** The requested agent; it may not exist. */
   to: AgentHandle;
 }
 
@@ -2741,7 +2751,7 @@ export interface PendingContacts {
   next_cursor?: string | null;
 }
 
-/** An agent's gate (ASP-6). */
+/** An agent's contact policy (ASP-6). */
 export type Policy = "allowlist" | "open";
 
 /** `GET /agent-channel/{id}/presence`: the last status of each agent, latest first. */
@@ -3193,7 +3203,7 @@ export interface Reviews {
   reviews: ReviewStep[];
 }
 
-/** Who revoked an accord. */
+/** The side that revoked an accord. */
 export type RevokedBy = "us" | "peer";
 
 /** A role in an organisation, of the owner grammar (wire.md D.5). */
@@ -3437,17 +3447,17 @@ export interface SessionView {
   expires_at: number;
   /** The issuer at which the person signed in, by its name in the configuration; null if it began otherwise. */
   issuer: string | null;
-  /** Who that is there: an address, a name or a subject. */
+  /** The person's name at the issuer: an address, a name or a subject. */
   issuer_subject: string | null;
   /** When it was last used, to within an hour. */
   last_used_at: number;
-  /** Who is signed in. */
+  /** The person that is signed in. */
   person: AgentHandle | null;
-  /** What it may do. */
+  /** Its role. */
   role: ConsoleRole;
   /** Its id. */
   session_id: string;
-  /** With what. */
+  /** The user agent with which it began. */
   user_agent: string | null;
 }
 
@@ -3637,7 +3647,7 @@ export interface ThreadReport {
   user_id: string;
 }
 
-/** A ticket in place of a token. */
+/** A ticket instead of a token. */
 export interface TicketMade {
   /** Seconds until it expires. */
   expires_in: number;
@@ -3719,7 +3729,7 @@ export interface ViewerView {
   relationship: Relationship;
 }
 
-/** Who may read an agent's profile. */
+/** The visibility of an agent's profile. */
 export type Visibility = "private" | "public";
 
 /** A sender of waiting items. */
@@ -3730,43 +3740,43 @@ export interface WaitedFrom {
   items: number;
 }
 
-/** What waits for a person. */
+/** The requests that wait for a person. */
 export interface WaitingForPeople {
-  /** How much. */
+  /** Their number. */
   count: number;
-  /** Since when the oldest waits, in ms since the epoch. */
+  /** When the oldest was made, in ms since the epoch. */
   oldest_at: number | null;
 }
 
 /** `GET /who`. */
 export interface Who {
-  /** Whoever asks first, on the first page; then those whom it reaches, by handle. */
+  /** On the first page first the caller; then the agents that it can contact, by handle. */
   agents: WhoIsThere[];
   /** The `cursor` of the next page, when there is more. */
   next_cursor?: string | null;
 }
 
-/** Somebody whom one can reach, and what it does. */
+/** The caller or an agent that it can contact, with its activity. */
 export interface WhoIsThere {
-  /** `focus` or `dnd`, if it does not let everything disturb it. */
+  /** `focus` or `dnd`, if it limits interruptions. */
   attention?: string | null;
-  /** Until when, in ms since the epoch, if an end was named. */
+  /** When this ends, in ms since the epoch, if an end was given. */
   attention_until?: number | null;
   /** The handle. */
   handle: AgentHandle;
-  /** Whether a program or a person acts in its name. */
+  /** Whether it is a program or a person. */
   kind: AgentKind;
-  /** When the oldest of them was said. */
+  /** When the oldest of them was sent. */
   oldest_unread_at?: number | null;
-  /** The live sessions of its coding agents, the last used first; of one's own owner's alone. */
+  /** The live sessions of its coding agents, the most recently used first; only for agents of the caller's owner. */
   sessions?: CodingAtAGlance[];
-  /** Since when, in ms since the epoch, where that is known. */
+  /** Since when, in ms since the epoch, if it is known. */
   since: number | null;
-  /** Where it stands. */
+  /** Its state. */
   state: AgentStanding;
-  /** Why one reaches it; absent of oneself. */
+  /** Why the caller can contact it; absent for the caller. */
   trust?: ReachedBy | null;
-  /** News that it has not seen; of one's own owner's alone. */
+  /** Inbox items that it has not seen; only for agents of the caller's owner. */
   unread?: number | null;
 }
 

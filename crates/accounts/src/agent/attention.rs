@@ -5,10 +5,10 @@ use plenary_kernel::TimestampMs;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The longest time for which an end can be named, in milliseconds.
+/// Longest period until the end of a level, in milliseconds.
 pub const ATTENTION_MS_MAX: u64 = 366 * 24 * 3_600 * 1_000;
 
-/// What may disturb; each level lets through less than the one before.
+/// An attention level; each admits less than the one before.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -24,7 +24,7 @@ pub enum AttentionLevel {
 }
 
 impl AttentionLevel {
-    /// As it is written.
+    /// The text on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl AttentionLevel {
     }
 }
 
-/// The last period in which not everything was let through.
+/// The last period with a level other than `open`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attention {
     /// `focus` or `dnd`.
@@ -43,13 +43,13 @@ pub struct Attention {
     /// When it began, in ms since the epoch.
     #[schemars(with = "u64")]
     pub since: TimestampMs,
-    /// When it ends or ended, in ms since the epoch; absent if it ends when somebody says so.
+    /// When it ends or ended, in ms since the epoch; absent if it has no end yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<u64>")]
     pub until: Option<TimestampMs>,
 }
 
-/// What is to hold from now on.
+/// A change of the level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttentionChange {
     /// The level.
@@ -59,14 +59,14 @@ pub struct AttentionChange {
 }
 
 impl AttentionChange {
-    /// Whether its end can be meant at this time: it lies ahead, not too far, and not of `open`, which has none.
+    /// Whether its end is valid at this time: in the future, not too far away, and absent for `open`.
     #[must_use]
     pub fn is_valid(&self, now: TimestampMs) -> bool {
         let is_ahead = |until: TimestampMs| until > now && until.0 - now.0 <= ATTENTION_MS_MAX;
         self.until.is_none_or(|until| self.level != AttentionLevel::Open && is_ahead(until))
     }
 
-    /// What becomes of the last period when this is said at a time.
+    /// The last period after this change at a time.
     #[must_use]
     pub fn after(self, before: Option<Attention>, at: TimestampMs) -> Option<Attention> {
         let running = before.filter(|before| before.level_at(at) != AttentionLevel::Open);
@@ -82,7 +82,7 @@ impl AttentionChange {
 }
 
 impl Attention {
-    /// What holds at a time.
+    /// The level at a time.
     #[must_use]
     pub fn level_at(&self, at: TimestampMs) -> AttentionLevel {
         if self.covers(at) { self.level } else { AttentionLevel::Open }

@@ -12,14 +12,14 @@ use super::{
 use crate::{Authority, Policy, Scope, TokenDigest};
 use plenary_kernel::TimestampMs;
 
-/// Makes an agent.
+/// Creates an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegisterAgent {
-    /// In whose name.
+    /// The authority.
     pub authority: Authority,
-    /// The handle it gets.
+    /// The new handle.
     pub handle: AgentHandle,
-    /// Its gate.
+    /// Its contact policy.
     pub policy: Policy,
     /// Its allowlist.
     pub allowlist: Vec<AllowEntry>,
@@ -27,49 +27,49 @@ pub struct RegisterAgent {
     pub self_service: bool,
     /// The digest of its token.
     pub token: TokenDigest,
-    /// Whether a person acts in its name.
+    /// Whether it stands for a person.
     pub kind: AgentKind,
     /// Its profile.
     pub profile: ProfileChange,
 }
 
-/// What `RegisterAgent` must know of other streams.
+/// The facts of `RegisterAgent` from other streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegisterFacts {
     /// Whether the authority's token is still valid.
     pub authority_holds: bool,
-    /// Whether the handle's owner is there already.
+    /// Whether the handle's owner exists.
     pub owner_exists: bool,
-    /// Whether somebody has this token already.
+    /// Whether the token is in use already.
     pub token_exists: bool,
-    /// Whether the owner, acting itself, has as many agents as it may.
+    /// Whether the owner acts itself and has reached its limit of agents.
     pub owner_is_full: bool,
 }
 
-/// What became of `RegisterAgent`.
+/// The outcome of `RegisterAgent`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisterOutcome {
-    /// Whether the owner comes into being with its agent.
+    /// Whether the owner is created with its agent.
     pub makes_owner: bool,
 }
 
 /// Changes an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditAgent {
-    /// In whose name.
+    /// The authority.
     pub authority: Authority,
     /// The agent.
     pub handle: AgentHandle,
-    /// What is to change.
+    /// The change.
     pub edit: AgentEdit,
 }
 
-/// What `EditAgent` must know of other streams.
+/// The facts of `EditAgent` from other streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EditFacts {
     /// Whether the token of an authority other than the agent is still valid.
     pub authority_holds: bool,
-    /// Whether somebody has the new token already.
+    /// Whether the new token is in use already.
     pub token_exists: bool,
 }
 
@@ -77,69 +77,69 @@ pub struct EditFacts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::large_enum_variant, reason = "a request makes one, and nothing keeps it")]
 pub enum AgentEdit {
-    /// Sets what is given.
+    /// Changes settings.
     Configure(Settings),
-    /// Puts entries on the allowlist.
+    /// Adds entries to the allowlist.
     Allow(Vec<AllowEntry>),
-    /// Takes an entry off.
+    /// Removes an entry from the allowlist.
     Disallow(AllowEntry),
-    /// Blocks another agent, whether or not there is one.
+    /// Blocks a handle, whether or not an agent has it.
     Block(AgentHandle),
     /// Lifts a block.
     Unblock(AgentHandle),
     /// Replaces the token.
     RotateToken(TokenDigest),
-    /// Gives it one more token, or a client a grant.
+    /// Adds a token, or a grant for a client.
     IssueToken(NewToken),
-    /// Ends one of its tokens beside its own, and what was made with it.
+    /// Revokes an additional token, and all tokens made with it.
     EndToken(String),
     /// Deletes the agent.
     Delete,
 }
 
-/// What `AgentEdit::IssueToken` makes.
+/// The token of `AgentEdit::IssueToken`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewToken {
-    /// The digest of what its bearer sends; none of a grant.
+    /// The digest of the token; `None` for a grant.
     pub token: Option<TokenDigest>,
-    /// What it may do.
+    /// Its scope.
     pub scope: Scope,
-    /// When it ends by itself; none where it ends when its parent does.
+    /// Its expiry; `None` if it ends with its parent.
     pub expires_at: Option<TimestampMs>,
-    /// What its maker calls it.
+    /// The name that its creator chose.
     pub name: Option<String>,
-    /// For which client, where it is a grant.
+    /// The client of a grant.
     pub client: Option<GrantClient>,
-    /// By which issuer's word it is given, where it is by one's.
+    /// The issuer whose token was exchanged for it, if any.
     pub issuer: Option<String>,
-    /// What the issuer said.
+    /// The issuer's statement.
     pub word: Option<IssuerWord>,
 }
 
-/// What `AgentEdit::Configure` sets; what is absent stays as it is.
+/// The settings of `AgentEdit::Configure`; absent ones stay unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The gate.
+    /// The contact policy.
     pub policy: Option<Policy>,
-    /// The leave to configure itself; the agent itself can't give it.
+    /// The permission to configure itself; the agent itself can't change it.
     pub self_service: Option<bool>,
     /// Whether runs that others ask for are held; the agent itself can't change it.
     pub hold_runs: Option<bool>,
     /// Whether invitations by others are held; the agent itself can't change it.
     pub hold_invitations: Option<bool>,
-    /// What it lets itself be disturbed by; the agent itself needs no leave for it.
+    /// The attention level; the agent needs no permission to change it.
     pub attention: Option<AttentionChange>,
     /// The profile.
     pub profile: ProfileChange,
 }
 
 impl Settings {
-    /// Whether something is set that the agent itself never sets.
+    /// Whether it has a setting that the agent itself can never change.
     #[must_use]
     pub fn sets_what_the_owner_decides(&self) -> bool {
         self.self_service.is_some() || self.hold_runs.is_some() || self.hold_invitations.is_some()
     }
-    /// Whether nothing is set that needs the owner's leave.
+    /// Whether the agent can change all of it without the owner's permission.
     #[must_use]
     pub fn is_attention_alone(&self) -> bool {
         let attention = self.attention;
@@ -147,32 +147,32 @@ impl Settings {
     }
 }
 
-/// What became of `EditAgent`.
+/// The outcome of `EditAgent`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditOutcome {
-    /// Who has to leave what, now that the events are on disk.
+    /// The eviction to carry out, now that the events are on disk.
     pub eviction: Option<Eviction>,
-    /// The id of the token that was issued.
+    /// The id of the issued token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issued: Option<String>,
 }
 
-/// Somebody has to leave sessions because of a block or a deletion. `id` tells it from an earlier one of the same
+/// An agent must leave sessions because of a block or a deletion. `id` distinguishes it from an earlier eviction of the same
 /// agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Eviction {
     /// The blocked agent leaves what it shares with the blocker (ASP-14).
     Pair {
-        /// Who blocks.
+        /// The blocking agent.
         blocker: AgentHandle,
-        /// Who leaves.
+        /// The leaving agent.
         blocked: AgentHandle,
         /// A ULID.
         id: String,
     },
-    /// The agent is gone and leaves everything.
+    /// The agent is deleted and leaves all sessions.
     Agent {
-        /// Who leaves.
+        /// The leaving agent.
         agent: AgentHandle,
         /// A ULID.
         id: String,

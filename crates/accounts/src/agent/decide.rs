@@ -117,7 +117,7 @@ pub(crate) fn edit(
     Ok(Decision::new(event.into_iter().collect(), EditOutcome { eviction: None, issued }))
 }
 
-/// What of the settings makes a difference; `None` where nothing does.
+/// The settings that change something; `None` if none does.
 fn configure(
     state: &AgentState,
     by: Actor,
@@ -151,8 +151,8 @@ fn configure(
     Ok(changes.then_some(AgentEvent::AgentConfigured(event)))
 }
 
-/// Who may change the agent: the operator, its owner, and itself where its owner lets it (ASP-3, ASP-102). To
-/// anybody else it is not there.
+/// Checks who changes the agent: the operator, its owner, or the agent itself if its owner permits it (ASP-3, ASP-102). For
+/// anyone else the agent is not found.
 fn permit(state: &AgentState, authority_holds: bool, command: &EditAgent) -> Result<(), Rejection> {
     if !authority_holds {
         return Err(Rejection::Revoked);
@@ -173,7 +173,7 @@ fn permit(state: &AgentState, authority_holds: bool, command: &EditAgent) -> Res
         AgentEdit::Configure(settings) => settings.sets_what_the_owner_decides(),
         AgentEdit::RotateToken(_) | AgentEdit::Delete => true,
         AgentEdit::Allow(_) | AgentEdit::Disallow(_) | AgentEdit::Block(_) | AgentEdit::Unblock(_) => false,
-        // It hands out no more than it has, and takes no more away.
+        // A token issues no more than its own scope, and ends only tokens below itself.
         AgentEdit::IssueToken(_) | AgentEdit::EndToken(_) => return Ok(()),
     };
     let needs_no_leave =
@@ -184,7 +184,7 @@ fn permit(state: &AgentState, authority_holds: bool, command: &EditAgent) -> Res
     Ok(())
 }
 
-/// The entries that are not on the list yet, once each.
+/// The entries that are not on the list yet, without repetition.
 pub(crate) fn new_entries(state: &AgentState, entries: &[AllowEntry]) -> Result<Vec<AllowEntry>, Rejection> {
     let new: BTreeSet<_> = entries.iter().filter(|entry| !state.allowlist().contains(*entry)).collect();
     if state.allowlist().len() + new.len() > ALLOWLIST_ENTRIES_MAX {
@@ -193,7 +193,7 @@ pub(crate) fn new_entries(state: &AgentState, entries: &[AllowEntry]) -> Result<
     Ok(new.into_iter().cloned().collect())
 }
 
-/// A block may name a handle that nobody has: it waits for its bearer, and tells the blocker nothing.
+/// A block may name an unused handle. It applies if the handle is registered later, and reveals nothing to the blocker.
 fn block(
     state: &AgentState,
     stamp: &Stamp,
@@ -206,7 +206,7 @@ fn block(
     }
     let pair =
         Eviction::Pair { blocker: handle.clone(), blocked: blocked.clone(), id: stamp.ulid(0).to_string() };
-    // Repeated, it changes nothing, but its acknowledgement again means that nothing is shared.
+    // A repeated block changes nothing, but its acknowledgement again means that the agents share no session.
     let reply = EditOutcome { eviction: Some(pair), issued: None };
     if state.blocks(blocked) {
         return Ok(Decision::unchanged(reply));

@@ -154,7 +154,7 @@ fn asp_3_an_agent_configures_itself_only_where_its_owner_lets_it() {
         let itself = || authority("@nick.bot", "pla");
         let bound = try_edit(&nick(false), itself(), change.clone()).unwrap_err();
         assert_eq!(bound, Rejection::Forbidden, "{change:?}");
-        // Its leave, its token and its end stay its owner's.
+        // Only its owner changes its permission and its token, and deletes it.
         let free = try_edit(&nick(true), itself(), change.clone()).map(|_| ());
         assert_eq!(free, if nth < 5 { Ok(()) } else { Err(Rejection::Forbidden) }, "{change:?}");
         let stale = try_edit(&nick(true), authority("@nick.bot", "old"), change).unwrap_err();

@@ -13,43 +13,43 @@ use super::{
 };
 use crate::{Actor, Policy, Scope, TokenDigest};
 
-/// An event of an agent. `by` is who caused it.
+/// An event of an agent. `by` is its cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
     clippy::large_enum_variant,
     reason = "a decision makes a few and a fold reads one at a time; nothing keeps them"
 )]
 pub enum AgentEvent {
-    /// The agent came into being.
+    /// The agent was registered.
     AgentRegistered(AgentRegistered),
-    /// Its gate, its leave to configure itself or its profile was set.
+    /// Settings or the profile changed.
     AgentConfigured(AgentConfigured),
-    /// Entries were put on its allowlist.
+    /// Entries were added to its allowlist.
     EntriesAllowed(Entries),
-    /// Entries were taken off its allowlist.
+    /// Entries were removed from its allowlist.
     EntriesDisallowed(Entries),
     /// It blocked another agent (ASP-12).
     AgentBlocked(Block),
     /// It lifted a block.
     AgentUnblocked(Block),
-    /// Its token was replaced; the old one is dead.
+    /// Its token was replaced; the old one is invalid.
     TokenRotated(TokenRotated),
-    /// It is gone, and its tokens with it; the handle stays taken.
+    /// It was deleted with its tokens; the handle stays reserved.
     AgentDeleted(AgentDeleted),
-    /// It has one more token, or a client a grant.
+    /// It got an additional token, or a client got a grant.
     TokenIssued(TokenIssued),
-    /// A client has taken up its grant, or renewed it.
+    /// A client used its grant for the first time, or renewed it.
     GrantRenewed(GrantRenewed),
-    /// Tokens beside its own have ended.
+    /// Additional tokens ended.
     TokensEnded(TokensEnded),
 }
 
 /// See [`AgentEvent::AgentRegistered`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentRegistered {
-    /// Who made it.
+    /// The creator.
     pub by: Actor,
-    /// Its gate.
+    /// Its contact policy.
     pub policy: Policy,
     /// Its allowlist.
     pub allowlist: Vec<AllowEntry>,
@@ -57,7 +57,7 @@ pub struct AgentRegistered {
     pub self_service: bool,
     /// The digest of its token.
     pub token: TokenDigest,
-    /// Whether a person acts in its name.
+    /// Whether it stands for a person.
     #[serde(default, skip_serializing_if = "AgentKind::is_agent")]
     pub kind: AgentKind,
     /// Its profile.
@@ -65,15 +65,15 @@ pub struct AgentRegistered {
     pub profile: ProfileChange,
 }
 
-/// See [`AgentEvent::AgentConfigured`]. What is absent stays as it was.
+/// See [`AgentEvent::AgentConfigured`]. Absent members are unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentConfigured {
-    /// Who set it.
+    /// The cause.
     pub by: Actor,
-    /// The new gate.
+    /// The new contact policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
-    /// The new leave.
+    /// The new permission to configure itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_service: Option<bool>,
     /// Whether runs that others ask for are held from now on.
@@ -82,13 +82,13 @@ pub struct AgentConfigured {
     /// Whether invitations by others are held from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold_invitations: Option<bool>,
-    /// What it lets itself be disturbed by from now on.
+    /// The new attention level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention: Option<AttentionLevel>,
-    /// Until when.
+    /// The end of the level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention_until: Option<TimestampMs>,
-    /// What changes of its profile.
+    /// The changes of the profile.
     #[serde(flatten)]
     pub profile: ProfileChange,
 }
@@ -96,7 +96,7 @@ pub struct AgentConfigured {
 /// Entries of an allowlist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entries {
-    /// Who edited the list.
+    /// The cause.
     pub by: Actor,
     /// The entries.
     pub entries: Vec<AllowEntry>,
@@ -105,23 +105,23 @@ pub struct Entries {
 /// A block, or the end of one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// Who set or lifted it.
+    /// The cause.
     pub by: Actor,
-    /// The agent that it is about.
+    /// The blocked agent.
     pub blocked: AgentHandle,
 }
 
 /// See [`AgentEvent::TokenRotated`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenRotated {
-    /// Who rotated it.
+    /// The cause.
     pub by: Actor,
-    /// The digest of the token that died.
+    /// The digest of the invalid token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old: Option<TokenDigest>,
     /// The digest of the new one.
     pub new: TokenDigest,
-    /// What was made with the old one and died with it.
+    /// The tokens that were made with the old one and ended with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ended: Vec<EndedToken>,
 }
@@ -129,12 +129,12 @@ pub struct TokenRotated {
 /// See [`AgentEvent::AgentDeleted`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentDeleted {
-    /// Who deleted it.
+    /// The cause.
     pub by: Actor,
-    /// The digest of the token that died with it.
+    /// The digest of its own token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenDigest>,
-    /// Its other tokens, which died with it.
+    /// Its additional tokens, which ended too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ended: Vec<EndedToken>,
 }
@@ -142,31 +142,31 @@ pub struct AgentDeleted {
 /// See [`AgentEvent::TokenIssued`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenIssued {
-    /// Who made it.
+    /// The creator.
     pub by: Actor,
     /// Its id: a ULID.
     pub id: String,
-    /// The digest of what its bearer sends; absent in a grant.
+    /// The digest of the token; absent for a grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenDigest>,
-    /// The id of the token that it was made with, `own` for the agent's own; absent where the owner or the operator made it.
+    /// The id of the parent token, `own` for the agent's own; absent if the owner or the operator created it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// What it may do.
+    /// Its scope.
     pub scope: Scope,
-    /// What its maker calls it.
+    /// The name that its creator chose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// When it ends by itself; a grant that nobody takes up ends then.
+    /// Its expiry; an unused grant ends then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<TimestampMs>,
-    /// For which client, where it is a grant.
+    /// The client of a grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<GrantClient>,
-    /// The issuer, by its name in the configuration, by whose word it was given.
+    /// The configured name of the issuer whose token was exchanged for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
-    /// What the issuer said.
+    /// The issuer's statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub word: Option<IssuerWord>,
 }
@@ -176,38 +176,38 @@ pub struct TokenIssued {
 pub struct GrantRenewed {
     /// The grant.
     pub id: String,
-    /// What each refresh token of the grant has.
+    /// The digest of the part that all refresh tokens of the grant share.
     pub key: TokenDigest,
-    /// The refresh token that counts from now on.
+    /// The digest of the valid refresh token.
     pub refresh: TokenDigest,
-    /// When it would have ended if nobody had taken it up, where somebody does now.
+    /// The previous expiry of the unused grant, at its first use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending_until: Option<TimestampMs>,
-    /// When it ends, where somebody takes it up.
+    /// The new expiry, at its first use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<TimestampMs>,
 }
 
-/// A token that has ended.
+/// An ended token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedToken {
     /// Its id.
     pub id: String,
-    /// Its digest; absent of a grant.
+    /// Its digest; absent for a grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<TokenDigest>,
-    /// When it would have ended by itself.
+    /// Its expiry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<TimestampMs>,
 }
 
-/// Why tokens have ended.
+/// The reason why tokens ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhyEnded {
-    /// Somebody took them back.
+    /// They were revoked.
     Revoked,
-    /// Their time was over.
+    /// They expired.
     Expired,
     /// A code or a refresh token was used twice.
     Reused,
@@ -216,17 +216,17 @@ pub enum WhyEnded {
 /// See [`AgentEvent::TokensEnded`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokensEnded {
-    /// Who ended them; absent where time or a client did.
+    /// The cause; absent after expiry and after a repeated use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Actor>,
-    /// Why.
+    /// The reason.
     pub why: WhyEnded,
-    /// Those that were made with one of them, too.
+    /// The ended tokens, including those made with them.
     pub ended: Vec<EndedToken>,
 }
 
 impl AgentConfigured {
-    /// What changes of what it lets itself be disturbed by.
+    /// The change of the attention level.
     #[must_use]
     pub fn attention(&self) -> Option<AttentionChange> {
         self.attention.map(|level| AttentionChange { level, until: self.attention_until })

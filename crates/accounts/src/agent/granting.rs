@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Decides `AgentEdit::IssueToken` for who may change the agent, or the agent itself.
+/// Decides `AgentEdit::IssueToken` after the check of permissions.
 pub(super) fn issue(
     state: &AgentState,
     stamp: &Stamp,
@@ -32,7 +32,7 @@ pub(super) fn issue(
         return Err(Rejection::TooManyTokens);
     }
     if new.issuer.is_some() {
-        // What an issuer signed and somebody ended stays ended, as long as the issuer would still vouch for it.
+        // A revoked token of an issuer stays revoked until its expiry, although its signature is still valid.
         let refused = [new.token, new.word.map(|word| word.signed)];
         if refused.iter().flatten().any(|digest| state.has_refused(digest, stamp.now)) {
             return Err(Rejection::Revoked);
@@ -47,7 +47,7 @@ pub(super) fn issue(
         Maker::ByOwner => None,
         Maker::WithOwn => Some(OWN.to_owned()),
         Maker::With(id, parent) => {
-            // Whoever may only read must not use up what the agent may have.
+            // A token with few rights must not use up the agent's limit of tokens.
             if state.issued().below_topmost(id) >= TOKENS_BELOW_ONE_MAX {
                 return Err(Rejection::TooManyTokens);
             }
@@ -75,7 +75,7 @@ pub(super) fn issue(
     }))
 }
 
-/// Decides `AgentEdit::EndToken`. With a token beside the agent's own only itself and what is below it can be ended.
+/// Decides `AgentEdit::EndToken`. An additional token can end only itself and the tokens below it.
 pub(super) fn end(state: &AgentState, authority: &Authority, id: &str) -> Result<AgentEvent, Rejection> {
     let issued = state.issued();
     let is_within = match made_with(state, authority) {
@@ -88,7 +88,7 @@ pub(super) fn end(state: &AgentState, authority: &Authority, id: &str) -> Result
     Ok(ended(state, Some(authority.by.clone()), WhyEnded::Revoked, id))
 }
 
-/// With what somebody acts on an agent's tokens.
+/// The token with which an agent's tokens are changed.
 enum Maker<'a> {
     ByOwner,
     WithOwn,
@@ -97,7 +97,7 @@ enum Maker<'a> {
 
 fn made_with<'a>(state: &'a AgentState, authority: &Authority) -> Maker<'a> {
     match (&authority.by, &authority.token) {
-        // A person in the name of the agent is its owner.
+        // A person who acts as the agent has the rights of its owner.
         (Actor::Agent(_), Some(token)) if !token.is_person() => {
             state.issued().of(token).map_or(Maker::WithOwn, |(id, parent)| Maker::With(id, parent))
         }
@@ -159,7 +159,7 @@ pub(super) fn edit(
     }
 }
 
-/// The grant that a client has, as long as it stands.
+/// The valid grant of a client.
 fn grant<'a>(
     state: &'a AgentState,
     now: TimestampMs,

@@ -196,7 +196,7 @@ fn given_a_token_when_many_are_made_with_it_and_with_those_then_the_agent_keeps_
     issue(&mut state, 1, "own", token("a", "read", None)).unwrap();
     issue(&mut state, 2, "own", token("b", "read", None)).unwrap();
     for nth in 0..TOKENS_BELOW_ONE_MAX as u64 {
-        // Half of them with the one before.
+        // Half of them are made with the previous one.
         let with = if nth % 2 == 0 { "a".to_owned() } else { format!("a {}", nth - 1) };
         issue(&mut state, 3 + nth, &with, token(&format!("a {nth}"), "read", None)).unwrap();
     }
@@ -267,7 +267,7 @@ fn given_a_word_of_an_issuer_when_what_was_given_for_it_is_ended_then_no_other_t
     let give = |state: &mut AgentState, at, text: &str| {
         by_word(state, at, token(text, "read", Some(at + 100)), word)
     };
-    // Two signatures of the same words, and an exchange, which lasts shorter than the issuer's word.
+    // Two signatures of the same text, and an exchanged token with an earlier expiry.
     let id = give(&mut state, 1, "jwt").unwrap();
     give(&mut state, 2, "another signature").unwrap();
     let decided = granting::edit(&state, &stamp(200), &handle(), &GrantEdit::Expire).unwrap();

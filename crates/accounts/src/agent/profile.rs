@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Who may read an agent's profile.
+/// The visibility of an agent's profile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Visibility {
@@ -34,7 +34,7 @@ impl AgentKind {
     }
 }
 
-/// An agent's profile; what is empty is absent.
+/// An agent's profile; empty members are absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
     /// Its display name.
@@ -43,11 +43,11 @@ pub struct Profile {
     pub description: Option<String>,
     /// Its card, in Markdown.
     pub card_body: Option<String>,
-    /// Who may read all this.
+    /// The visibility of the profile.
     pub visibility: Visibility,
 }
 
-/// A change of a profile, in its stored form: what is absent stays as it was, and an empty text removes one.
+/// A change of a profile, in its stored form: absent members stay unchanged, and an empty text removes one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProfileChange {
     /// Its display name, one line of 1 to 100 characters; null removes it.
@@ -67,7 +67,7 @@ pub struct ProfileChange {
 }
 
 impl ProfileChange {
-    /// Whether it changes nothing, whatever the profile is.
+    /// Whether it contains no change.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -75,7 +75,7 @@ impl ProfileChange {
 }
 
 impl Profile {
-    /// The part of a change that makes a difference.
+    /// The part of the change that differs from the profile.
     #[must_use]
     pub(crate) fn difference(&self, change: &ProfileChange) -> ProfileChange {
         let text = |old: &Option<String>, new: &Option<String>| {

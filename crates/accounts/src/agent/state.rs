@@ -14,16 +14,16 @@ use super::{
 };
 use crate::{Policy, TokenDigest};
 
-/// When an agent was blocked, and which event of the blocker's stream did it.
+/// A block, with its time and its event on the blocker's stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockedSince {
     /// The time of the block.
     pub at: TimestampMs,
-    /// Its place on the blocker's stream.
+    /// Its version on the blocker's stream.
     pub version: Version,
 }
 
-/// An agent. The default is a handle that nobody has.
+/// An agent. The default is an unused handle.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentState {
     created_at: Option<TimestampMs>,
@@ -43,67 +43,67 @@ pub struct AgentState {
     kind: AgentKind,
     #[serde(default)]
     attention: Option<Attention>,
-    /// Its tokens beside its own.
+    /// Its additional tokens.
     #[serde(default)]
     issued: AgentTokens,
-    /// Tokens of issuers that were ended, by what was signed, and until when their issuers vouch for them.
+    /// Revoked tokens of issuers, by the digest of the signed text, with their expiry.
     #[serde(default)]
     refused: BTreeMap<TokenDigest, TimestampMs>,
 }
 
 impl AgentState {
-    /// Whether there is such an agent now.
+    /// Whether the agent exists now.
     #[must_use]
     pub fn is_live(&self) -> bool {
         self.created_at.is_some() && !self.deleted
     }
-    /// Whether there is or ever was one: the handle stays taken.
+    /// Whether the agent exists or existed: the handle stays reserved.
     #[must_use]
     pub fn is_taken(&self) -> bool {
         self.created_at.is_some()
     }
-    /// Whether this is a token of the agent now, its own or one of the others, or the process acts for it, or a person whose session of the console was
-    /// checked with the request.
+    /// Whether this is a token of the agent now, its own or one of the others, or the process acts for it, or a person whose
+    /// session of the console was checked with the request.
     #[must_use]
     pub fn accepts_token(&self, digest: &TokenDigest) -> bool {
         let is_checked = digest.is_inside() || digest.is_person();
         let is_own = || self.token.is_some_and(|token| token.matches(digest));
         self.is_live() && (is_checked || is_own() || self.issued.of(digest).is_some())
     }
-    /// The same at a time: a token may have ended by itself, and nobody has taken note of it yet.
+    /// The same at a time: a token may have expired without an event yet.
     #[must_use]
     pub fn accepts_token_at(&self, digest: &TokenDigest, now: TimestampMs) -> bool {
         self.accepts_token(digest) && self.issued.of(digest).is_none_or(|(_, token)| token.is_open(now))
     }
-    /// Its tokens beside its own.
+    /// Its additional tokens.
     #[must_use]
     pub fn issued(&self) -> &AgentTokens {
         &self.issued
     }
-    /// Whether this is what an issuer signed, and what was given for it was ended before its time.
+    /// Whether a token of an issuer with this digest was revoked.
     pub(crate) fn has_refused(&self, token: &TokenDigest, now: TimestampMs) -> bool {
         self.refused.get(token).is_some_and(|until| now < *until)
     }
-    /// How many such tokens there are.
+    /// The number of such tokens.
     pub(crate) fn refused(&self, now: TimestampMs) -> usize {
         self.refused.values().filter(|until| now < **until).count()
     }
-    /// Whether it blocks the other one (ASP-12).
+    /// Whether it blocks the other agent (ASP-12).
     #[must_use]
     pub fn blocks(&self, who: &AgentHandle) -> bool {
         self.blocks.contains_key(who)
     }
-    /// Since when it blocks the other one.
+    /// Its block of the other agent.
     #[must_use]
     pub fn blocks_since(&self, who: &AgentHandle) -> Option<BlockedSince> {
         self.blocks.get(who).copied()
     }
-    /// Everyone it blocks, by handle.
+    /// The blocked agents, by handle.
     #[must_use]
     pub fn blocked(&self) -> &BTreeMap<AgentHandle, BlockedSince> {
         &self.blocks
     }
-    /// Its gate (ASP-6).
+    /// Its contact policy (ASP-6).
     #[must_use]
     pub fn policy(&self) -> Policy {
         self.policy
@@ -118,37 +118,37 @@ impl AgentState {
     pub fn configures_itself(&self) -> bool {
         self.self_service
     }
-    /// Whether runs that others ask for wait until a person of its owner releases them.
+    /// Whether a run that another owner's agent requests waits until a person of its owner releases it.
     #[must_use]
     pub fn holds_runs(&self) -> bool {
         self.hold_runs
     }
-    /// Whether it joins where others invite it only once a person of its owner accepts.
+    /// Whether an invitation by another owner's agent waits until a person of its owner accepts it.
     #[must_use]
     pub fn holds_invitations(&self) -> bool {
         self.hold_invitations
     }
-    /// What it says of itself.
+    /// Its profile.
     #[must_use]
     pub fn profile(&self) -> &Profile {
         &self.profile
     }
-    /// Whether a person or a program acts in its name.
+    /// Its kind: a person or a program.
     #[must_use]
     pub fn kind(&self) -> AgentKind {
         self.kind
     }
-    /// The last period in which it did not let everything disturb it.
+    /// The last period with an attention level other than `open`.
     #[must_use]
     pub fn attention(&self) -> Option<Attention> {
         self.attention
     }
-    /// When it was made.
+    /// Its time of creation.
     #[must_use]
     pub fn created_at(&self) -> Option<TimestampMs> {
         self.created_at
     }
-    /// When its owner or the agent itself last changed its settings, its profile or its lists.
+    /// The time of the last change of its settings, profile or lists by its owner or itself.
     #[must_use]
     pub fn updated_at(&self) -> Option<TimestampMs> {
         self.updated_at
@@ -159,7 +159,7 @@ impl AgentState {
         self.token
     }
 
-    /// Remembers which tokens of issuers end before their time.
+    /// Records the tokens of issuers that are revoked before their expiry.
     fn refuse(&mut self, at: TimestampMs, event: &TokensEnded) {
         self.refused.retain(|_, until| at < *until);
         if event.why == WhyEnded::Expired {
@@ -168,7 +168,7 @@ impl AgentState {
         let ended = event.ended.iter().filter_map(|ended| self.issued.get(&ended.id));
         let word = |token: &IssuedToken| match token.word {
             Some(word) => Some((word.signed, word.until)),
-            // An entry that was made before words were kept is known by its own digest.
+            // An entry from before issuers' statements were stored is identified by its own digest.
             None => Some((token.token?, token.expires_at?)),
         };
         let words = ended.filter(|token| token.issuer.is_some()).filter_map(word);
@@ -222,7 +222,7 @@ impl AgentState {
                 self.issued.end(&event.ended);
             }
             AgentEvent::AgentDeleted(_) => {
-                // Whom it blocked stays blocked where its word still counts: at channels that it began.
+                // The agents that it blocked stay blocked in the channels that it began.
                 let blocks = std::mem::take(&mut self.blocks);
                 *self = Self { created_at: self.created_at, deleted: true, blocks, ..Self::default() };
             }

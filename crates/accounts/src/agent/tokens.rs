@@ -10,30 +10,31 @@ use serde::{Deserialize, Serialize};
 use super::event::{EndedToken, GrantRenewed, TokenIssued, WhyEnded};
 use crate::{Scope, TokenDigest};
 
-/// The parent of what was made with the agent's own token.
+/// The parent id of tokens that were made with the agent's own token.
 pub const OWN: &str = "own";
 
-/// The client that a grant was given to.
+/// The client of a grant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrantClient {
-    /// By which id it calls itself.
+    /// Its OAuth client id.
     pub client_id: String,
-    /// By which name it was shown to the person.
+    /// The name that the person saw.
     pub name: String,
-    /// The resource that it asked for.
+    /// The requested resource.
     pub resource: String,
-    /// Until when it may last, once the client has taken it up.
+    /// Its expiry after its first use.
     pub until: TimestampMs,
 }
 
-/// The word of an issuer by which a token was given.
+/// The statement of an issuer behind a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssuerWord {
-    /// The digest of what the issuer signed. One text may have many signatures, so a token that is ended is known again by this.
+    /// The digest of what the issuer signed. One text may have many signatures, so a token that is ended is known again by
+    /// this.
     pub signed: TokenDigest,
-    /// Until when the issuer vouches for it.
+    /// The expiry of the issuer's token.
     pub until: TimestampMs,
-    /// The proof of the rule that admits it: the token is good for nothing where no such rule stands.
+    /// The proof of the rule that admits it: without such a rule the token is invalid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<TokenDigest>,
 }
@@ -41,34 +42,34 @@ pub struct IssuerWord {
 /// A token, or a grant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssuedToken {
-    /// The digest of what its bearer sends; none of a grant.
+    /// The digest of the token; `None` for a grant.
     pub token: Option<TokenDigest>,
-    /// The id of the token that it was made with, [`OWN`] for the agent's own; none where the owner or the operator made it.
+    /// The id of its parent token, [`OWN`] for the agent's own; `None` if the owner or the operator created it.
     pub parent: Option<String>,
-    /// What it may do.
+    /// Its scope.
     pub scope: Scope,
-    /// What its maker calls it.
+    /// The name that its creator chose.
     pub name: Option<String>,
-    /// When it was made.
+    /// Its time of creation.
     pub created_at: TimestampMs,
-    /// When it ends by itself.
+    /// Its expiry.
     pub expires_at: Option<TimestampMs>,
-    /// For which client, where it is a grant.
+    /// The client of a grant.
     pub client: Option<GrantClient>,
-    /// The issuer by whose word it was given.
+    /// The issuer whose token was exchanged for it.
     #[serde(default)]
     pub issuer: Option<String>,
-    /// What the issuer said.
+    /// The issuer's statement.
     #[serde(default)]
     pub word: Option<IssuerWord>,
-    /// What every refresh token of a grant has, by its digest; none before it is taken up.
+    /// The digest of the part that all refresh tokens of a grant share; `None` before its first use.
     pub(crate) key: Option<TokenDigest>,
-    /// The one refresh token that counts.
+    /// The digest of the valid refresh token.
     pub(crate) refresh: Option<TokenDigest>,
 }
 
 impl IssuedToken {
-    /// Whether it has not ended by itself.
+    /// Whether it has not expired.
     #[must_use]
     pub fn is_open(&self, now: TimestampMs) -> bool {
         self.expires_at.is_none_or(|end| now < end)
@@ -81,7 +82,7 @@ impl IssuedToken {
 pub struct AgentTokens(BTreeMap<String, IssuedToken>);
 
 impl AgentTokens {
-    /// How many.
+    /// The number of tokens.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
@@ -95,19 +96,19 @@ impl AgentTokens {
     pub fn iter(&self) -> impl Iterator<Item = (&str, &IssuedToken)> {
         self.0.iter().map(|(id, token)| (id.as_str(), token))
     }
-    /// One by its id.
+    /// The token with an id.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&IssuedToken> {
         self.0.get(id)
     }
-    /// The resource that a client was let in to, where a token came of its grant.
+    /// The resource of the grant that a token came from.
     #[must_use]
     pub fn resource_of<'a>(&'a self, token: &'a IssuedToken) -> Option<&'a str> {
         let parent = |token: &&IssuedToken| self.get(token.parent.as_deref()?);
         let mut line = std::iter::successors(Some(token), parent);
         line.find_map(|token| token.client.as_ref()).map(|client| client.resource.as_str())
     }
-    /// One by what its bearer sends, or the grant that this is.
+    /// The token with a digest, or the grant with this id.
     #[must_use]
     pub fn of(&self, digest: &TokenDigest) -> Option<(&str, &IssuedToken)> {
         if let Some(grant) = digest.grant() {
@@ -116,24 +117,24 @@ impl AgentTokens {
         }
         self.iter().find(|(_, token)| token.token.is_some_and(|token| token.matches(digest)))
     }
-    /// The proofs of the rules that a token hangs on, by its own issuer's word and by those of what it was made with.
+    /// The proofs of the rules that a token depends on: those of its own issuer's statement and of its ancestors'.
     pub(crate) fn rules(&self, digest: &TokenDigest) -> impl Iterator<Item = TokenDigest> {
         let line = self.of(digest).into_iter().flat_map(|(id, _)| self.line(id));
         line.filter_map(|id| self.get(id)?.word?.rule)
     }
-    /// How many of those are open that were given by an issuer's word.
+    /// The number of valid tokens that issuers' tokens were exchanged for.
     pub(crate) fn of_issuers(&self, now: TimestampMs) -> usize {
         self.iter().filter(|(_, token)| token.issuer.is_some() && token.is_open(now)).count()
     }
-    /// One and everything below it, as what ends with it.
+    /// A token and all its descendants, which end with it.
     pub(crate) fn with_descendants(&self, id: &str) -> Vec<EndedToken> {
         self.ended(|at| self.is_within(at, id))
     }
-    /// What was made with the agent's own token, and everything below.
+    /// The descendants of the agent's own token.
     pub(crate) fn of_own(&self) -> Vec<EndedToken> {
         self.ended(|at| self.is_within(at, OWN))
     }
-    /// What has ended by itself.
+    /// The expired tokens.
     pub(crate) fn expired(&self, now: TimestampMs) -> Vec<EndedToken> {
         let over = |id: &str| self.0.get(id).is_some_and(|token| !token.is_open(now));
         self.ended(|id| self.line(id).any(over))
@@ -141,18 +142,18 @@ impl AgentTokens {
     pub(crate) fn all(&self) -> Vec<EndedToken> {
         self.ended(|_| true)
     }
-    /// The tokens of a grant beyond the youngest few.
+    /// The tokens of a grant except the `kept_max` newest.
     pub(crate) fn surplus(&self, grant: &str, kept_max: usize) -> Vec<EndedToken> {
         let below: Vec<_> = self.iter().filter(|(_, token)| token.parent.as_deref() == Some(grant)).collect();
         let over = below.len().saturating_sub(kept_max);
         below[..over].iter().flat_map(|(id, _)| self.with_descendants(id)).collect()
     }
-    /// How many are below the topmost one that a token is below, or is: all that its bearer can have made or be made with.
+    /// The number of tokens below the topmost ancestor of a token.
     pub(crate) fn below_topmost(&self, id: &str) -> usize {
         let topmost = self.line(id).take_while(|above| *above != OWN).last().unwrap_or(id);
         self.iter().filter(|(one, _)| *one != topmost && self.is_within(one, topmost)).count()
     }
-    /// Whether a token is another one or below it.
+    /// Whether a token equals another one or descends from it.
     pub(crate) fn is_within(&self, id: &str, of: &str) -> bool {
         self.line(id).any(|above| above == of)
     }
@@ -204,66 +205,66 @@ impl AgentTokens {
     }
 }
 
-/// What a client does with a grant, or time does with tokens. Nobody's authority stands behind it but the secrets.
+/// A change of a grant by its client, or of tokens by time. The secrets are its only authority.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GrantEdit {
-    /// The client takes the grant up with the code that it got.
+    /// The client redeems its code: the first use of the grant.
     TakeUp(Renewal),
     /// The client sends its refresh token and gets new ones.
     Renew {
-        /// The refresh token that it sent.
+        /// The refresh token from the client.
         used: TokenDigest,
-        /// What it gets.
+        /// The new tokens.
         renewal: Renewal,
     },
-    /// Whoever has a refresh token of the grant gives it back.
+    /// The bearer of a refresh token revokes the grant.
     GiveBack {
         /// The grant.
         grant: String,
-        /// What each of its refresh tokens has.
+        /// The digest of the part that its refresh tokens share.
         key: TokenDigest,
     },
-    /// A code came twice: whoever has what the first one got may have stolen it.
+    /// A code was used twice: the tokens of the first use may be in a thief's hands.
     Distrust {
         /// The grant.
         grant: String,
     },
-    /// A bearer gives its token back.
+    /// The bearer of a token revokes it.
     GiveBackToken(TokenDigest),
-    /// What has ended by itself is taken away.
+    /// Expired tokens are removed.
     Expire,
 }
 
-/// What a client gets.
+/// The new tokens of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Renewal {
     /// The grant.
     pub grant: String,
-    /// The client that asks.
+    /// The client.
     pub client_id: String,
-    /// What each refresh token of the grant has.
+    /// The digest of the part that all refresh tokens of the grant share.
     pub key: TokenDigest,
     /// The new refresh token.
     pub refresh: TokenDigest,
     /// The new token.
     pub access: TokenDigest,
-    /// What the new token may do, where that is less than the grant.
+    /// The new token's scope, if narrower than the grant.
     pub scope: Option<Scope>,
-    /// How long the new token lasts, in milliseconds.
+    /// The new token's validity, in milliseconds.
     pub lasts_ms: u64,
 }
 
-/// What became of [`GrantEdit`].
+/// The outcome of [`GrantEdit`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GrantOutcome {
-    /// It was done.
+    /// The change is made.
     Done,
-    /// A refresh token came that had been used: the grant has ended.
+    /// A used refresh token was used again, so the grant was revoked.
     Reused,
 }
 
 impl WhyEnded {
-    /// The stable word.
+    /// The stable name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -10,20 +10,20 @@ use super::{
 };
 use crate::{Actor, TokenDigest};
 
-/// Makes a link.
+/// Creates a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MakeLink {
-    /// In whose name.
+    /// The authority.
     pub by: Actor,
-    /// The token that it is made with: link and session end with it.
+    /// The token behind the link: link and session end with it.
     pub through: TokenDigest,
     /// The digest of the link.
     pub link: TokenDigest,
     /// The role of its session.
     pub role: ConsoleRole,
-    /// Whose session it becomes.
+    /// The person of its session.
     pub person: Option<AgentHandle>,
-    /// How long it may be used, in milliseconds.
+    /// Its validity, in milliseconds.
     pub lasts_ms: u64,
 }
 
@@ -34,34 +34,34 @@ pub struct SignIn {
     pub link: TokenDigest,
     /// The digest of the cookie.
     pub cookie: TokenDigest,
-    /// How long the session may last, in milliseconds.
+    /// The session's longest duration, in milliseconds.
     pub lasts_ms: u64,
-    /// From where.
+    /// The client's address.
     pub address: Option<String>,
-    /// With what.
+    /// The client's `User-Agent`.
     pub user_agent: Option<String>,
 }
 
-/// What became of `SignIn`.
+/// The outcome of `SignIn`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignedIn {
     /// The session.
     pub session: String,
 }
 
-/// Notes that a session is in use.
+/// Records a use of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionUse {
     /// The session.
     pub session: String,
-    /// A use is noted when the last one is so long ago, in milliseconds.
+    /// The least time between two recorded uses, in milliseconds.
     pub every_ms: u64,
 }
 
 /// Ends a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignOut {
-    /// In whose name.
+    /// The authority.
     pub by: Actor,
     /// The session.
     pub session: String,
@@ -70,13 +70,13 @@ pub struct SignOut {
 /// Adds a passkey.
 #[derive(Debug, Clone)]
 pub struct AddPasskey {
-    /// In whose name.
+    /// The authority.
     pub by: Actor,
-    /// The token that the session was begun with in which it is added.
+    /// The token behind the session in which it is added.
     pub through: TokenDigest,
     /// The role of its sessions.
     pub role: ConsoleRole,
-    /// Whose sessions they become.
+    /// The person of its sessions.
     pub person: Option<AgentHandle>,
     /// The passkey.
     pub new: NewPasskey,
@@ -89,7 +89,7 @@ pub struct PasskeySignIn {
     pub passkey: String,
     /// The digest of the cookie.
     pub cookie: TokenDigest,
-    /// How long the session may last, in milliseconds.
+    /// The session's longest duration, in milliseconds.
     pub lasts_ms: u64,
     /// What was signed.
     pub used: PasskeyUse,
@@ -98,7 +98,7 @@ pub struct PasskeySignIn {
 /// Signs in a person whom an issuer vouches for and a rule admits.
 #[derive(Debug, Clone)]
 pub struct IssuerSignIn {
-    /// Who it is there.
+    /// The person at the issuer.
     pub at: IssuerSubject,
     /// What the session hangs on.
     pub through: TokenDigest,
@@ -106,16 +106,16 @@ pub struct IssuerSignIn {
     pub role: ConsoleRole,
     /// Whose session it becomes; absent for the owner's default person.
     pub person: Option<AgentHandle>,
-    /// From where.
+    /// The client's address.
     pub address: Option<String>,
-    /// With what.
+    /// The client's `User-Agent`.
     pub user_agent: Option<String>,
 }
 
 /// Removes a passkey.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemovePasskey {
-    /// In whose name.
+    /// The authority.
     pub by: Actor,
     /// The passkey.
     pub passkey: String,

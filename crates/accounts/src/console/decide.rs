@@ -40,7 +40,7 @@ pub(super) fn make_link(
     Ok(Decision::new(vec![ConsoleEvent::LinkMade(event)], ()))
 }
 
-/// Decides `SignIn`: used, too old, unknown, and made with a token that is dead are one answer.
+/// Decides `SignIn`. A used, expired or unknown link, and one whose token is invalid, get the same answer.
 pub(super) fn sign_in(
     state: &ConsoleState,
     facts: KeyringFacts,
@@ -63,7 +63,7 @@ pub(super) fn sign_in(
     Ok(Decision::new(vec![ConsoleEvent::SignedIn(event)], SignedIn { session }))
 }
 
-/// Decides `Asked`: one note for all uses of a while.
+/// Decides `SessionUse`: one record for several uses within a period.
 pub(super) fn touch(
     state: &ConsoleState,
     stamp: &Stamp,
@@ -89,7 +89,8 @@ pub(super) fn sign_out(
     Ok(Decision::new(vec![ConsoleEvent::SignedOut(event)], ()))
 }
 
-/// A challenge is used once, in its time. Past their number none is: none that was used may be forgotten in its time.
+/// A challenge is valid once, until its expiry. Past the limit of used ones all are refused, because none may be forgotten
+/// before its expiry.
 fn check_challenge(
     state: &ConsoleState,
     stamp: &Stamp,
@@ -136,7 +137,7 @@ pub(super) fn add_passkey(
     Ok(Decision::new(vec![ConsoleEvent::PasskeyAdded(event)], passkey))
 }
 
-/// Decides `PasskeySignIn`. An authenticator that counts counts up: where it does not, there are two of it.
+/// Decides `PasskeySignIn`. The counter of an authenticator must rise; otherwise the key was copied.
 pub(super) fn sign_in_by_passkey(
     state: &ConsoleState,
     facts: KeyringFacts,
@@ -166,7 +167,7 @@ pub(super) fn sign_in_by_passkey(
     Ok(Decision::new(vec![ConsoleEvent::PasskeyUsed(event)], SignedIn { session }))
 }
 
-/// Decides `IssuerSignIn`: who is admitted was looked at before.
+/// Decides `IssuerSignIn`. Admission was checked before.
 pub(super) fn sign_in_at_issuer(
     facts: KeyringFacts,
     stamp: &Stamp,

@@ -23,7 +23,7 @@ pub enum ConsoleEvent {
     PasskeyAdded(PasskeyAdded),
     /// A passkey was used, and a session began.
     PasskeyUsed(PasskeyUsed),
-    /// A passkey was removed, and the sessions that were begun with it ended.
+    /// A passkey was removed, and the sessions that it opened ended.
     PasskeyRemoved(PasskeyRemoved),
     /// A person signed in at an issuer, and a session began.
     SignedInAtIssuer(IssuerSessionBegan),
@@ -32,18 +32,18 @@ pub enum ConsoleEvent {
 /// See [`ConsoleEvent::LinkMade`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkMade {
-    /// Who made it.
+    /// The creator.
     pub by: Actor,
     /// The digest of the link.
     pub link: TokenDigest,
-    /// The token that it was made with.
+    /// The token behind it.
     pub through: TokenDigest,
     /// The role of its session.
     pub role: ConsoleRole,
-    /// Whose session it becomes.
+    /// The person of its session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<AgentHandle>,
-    /// Until when it may be used.
+    /// Its expiry.
     pub until: TimestampMs,
 }
 
@@ -52,16 +52,16 @@ pub struct LinkMade {
 pub struct SessionBegan {
     /// The session.
     pub session: String,
-    /// The link that was used.
+    /// The used link.
     pub link: TokenDigest,
     /// The digest of the cookie.
     pub cookie: TokenDigest,
-    /// Until when it lasts at most.
+    /// Its latest end.
     pub until: TimestampMs,
-    /// From where.
+    /// The client's address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// With what.
+    /// The client's `User-Agent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_agent: Option<String>,
 }
@@ -76,7 +76,7 @@ pub struct SessionUsed {
 /// See [`ConsoleEvent::SignedOut`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionEnded {
-    /// Who ended it.
+    /// The cause.
     pub by: Actor,
     /// The session.
     pub session: String,
@@ -85,28 +85,28 @@ pub struct SessionEnded {
 /// See [`ConsoleEvent::PasskeyAdded`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PasskeyAdded {
-    /// Who added it.
+    /// The cause.
     pub by: Actor,
     /// Its id.
     pub passkey: String,
-    /// The id that the authenticator gave it, in base64url.
+    /// The credential id from the authenticator, in base64url.
     pub credential: String,
     /// Its public key: `es256:` and an uncompressed point, or `ed25519:` and a key, in hex.
     pub key: String,
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
-    /// The token that the session was begun with in which it was added.
+    /// The token behind the session in which it was added.
     pub through: TokenDigest,
     /// The role of its sessions.
     pub role: ConsoleRole,
-    /// Whose sessions they become.
+    /// The person of its sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<AgentHandle>,
-    /// How often the authenticator had signed.
+    /// The authenticator's signature counter.
     pub counter: u32,
-    /// The challenge that was signed.
+    /// The signed challenge.
     pub challenge: TokenDigest,
-    /// Until when that could be used.
+    /// The expiry of the challenge.
     pub challenge_until: TimestampMs,
 }
 
@@ -115,22 +115,22 @@ pub struct PasskeyAdded {
 pub struct PasskeyUsed {
     /// The passkey.
     pub passkey: String,
-    /// How often the authenticator had signed.
+    /// The authenticator's signature counter.
     pub counter: u32,
-    /// The challenge that was signed.
+    /// The signed challenge.
     pub challenge: TokenDigest,
-    /// Until when that could be used.
+    /// The expiry of the challenge.
     pub challenge_until: TimestampMs,
     /// The session.
     pub session: String,
     /// The digest of the cookie.
     pub cookie: TokenDigest,
-    /// Until when it lasts at most.
+    /// Its latest end.
     pub until: TimestampMs,
-    /// From where.
+    /// The client's address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// With what.
+    /// The client's `User-Agent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_agent: Option<String>,
 }
@@ -140,23 +140,23 @@ pub struct PasskeyUsed {
 pub struct IssuerSessionBegan {
     /// The session.
     pub session: String,
-    /// Who it is there.
+    /// The person at the issuer.
     pub at: IssuerSubject,
-    /// What the session hangs on: the rule that admits the person.
+    /// The proof of the rule that admitted the person; the session ends with the rule.
     pub through: TokenDigest,
     /// Its role.
     pub role: ConsoleRole,
-    /// Whose session it is.
+    /// The person of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub person: Option<AgentHandle>,
     /// The digest of the cookie.
     pub cookie: TokenDigest,
-    /// Until when it lasts at most.
+    /// Its latest end.
     pub until: TimestampMs,
-    /// From where.
+    /// The client's address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// With what.
+    /// The client's `User-Agent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_agent: Option<String>,
 }
@@ -164,11 +164,11 @@ pub struct IssuerSessionBegan {
 /// See [`ConsoleEvent::PasskeyRemoved`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PasskeyRemoved {
-    /// Who removed it.
+    /// The cause.
     pub by: Actor,
     /// The passkey.
     pub passkey: String,
-    /// The id that the authenticator gave it.
+    /// The credential id from the authenticator.
     pub credential: String,
 }
 

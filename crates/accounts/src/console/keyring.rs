@@ -18,10 +18,10 @@ use crate::{
 };
 use plenary_engine::Room as _;
 
-/// Into how many parts the time is divided that a session may be idle: a use is noted once in each.
+/// The number of parts of the longest idle time of a session; one use is recorded in each part.
 const USES_NOTED: u64 = 168;
 
-/// Whose links and sessions: an owner's, or the operator's.
+/// The set of links and sessions of an owner or of the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Keyring {
     /// The operator's.
@@ -31,7 +31,7 @@ pub enum Keyring {
 }
 
 impl Keyring {
-    /// The bearer that a session of it stands for.
+    /// The bearer that its sessions represent.
     #[must_use]
     pub fn who(&self) -> TokenOwner {
         match self {
@@ -80,11 +80,11 @@ impl FromStr for Keyring {
 /// An open session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenSession {
-    /// Whose.
+    /// Its keyring.
     pub keyring: Keyring,
     /// Its id.
     pub id: String,
-    /// What is known of it.
+    /// Its data.
     pub session: ConsoleSession,
 }
 
@@ -99,10 +99,10 @@ impl OpenSession {
 }
 
 impl Accounts {
-    /// A link that opens one session; its secret.
+    /// Creates a link that opens one session, and returns its secret.
     ///
     /// # Errors
-    /// `Revoked` when the token that it is made with is no longer valid, what the store says.
+    /// `Revoked` if the token behind it is no longer valid; the fault of the store.
     pub fn make_console_link<'a>(
         &'a self,
         by: &'a Principal,
@@ -113,10 +113,10 @@ impl Accounts {
         seal(async move {
             let through = match by.token.console() {
                 None => by.token,
-                // What a session hands on ends with what the session itself ends with.
+                // A link from a session ends with the token behind the session.
                 Some(_) => {
                     let session = self.session_of(by).await?.ok_or(Rejection::Revoked)?.session;
-                    // What is handed on would outlast the person's place at the issuer.
+                    // The link would outlast the person's account at the issuer.
                     if session.at.is_some() {
                         return Err(Rejection::SignedInAtIssuer.into());
                     }
@@ -138,10 +138,10 @@ impl Accounts {
         })
     }
 
-    /// Uses a link: the session, and its cookie, which is shown this once.
+    /// Uses a link. Returns the session and its cookie, which is not stored.
     ///
     /// # Errors
-    /// `LinkInvalid`, what the store says.
+    /// `LinkInvalid`; the fault of the store.
     pub fn sign_in<'a>(
         &'a self,
         link: &'a str,
@@ -167,11 +167,12 @@ impl Accounts {
         })
     }
 
-    /// Signs in a person whom an issuer vouches for and a rule admits: the session, and its cookie, which is shown this once.
+    /// Signs in a person with a verified token of an issuer and a matching rule. Returns the session and its cookie, which is
+    /// not stored.
     ///
     /// # Errors
-    /// `NotFound` where there is no such owner, or `person` is none of its people; `Revoked` where no rule stands behind it;
-    /// what the store says.
+    /// `NotFound` if the owner does not exist or has no such person; `Revoked` if the rule no longer exists;
+    /// the fault of the store.
     pub fn sign_in_at_issuer<'a>(
         &'a self,
         keyring: &'a Keyring,
@@ -220,7 +221,7 @@ impl Accounts {
         })
     }
 
-    /// The sessions of an owner or the operator that are open now, the oldest first.
+    /// The open sessions of an owner or the operator, the oldest first.
     pub fn console_sessions<'a>(
         &'a self,
         keyring: &'a Keyring,
@@ -242,7 +243,7 @@ impl Accounts {
     /// Ends a session; its streams end with it.
     ///
     /// # Errors
-    /// `NotFound`, what the store says.
+    /// `NotFound`; the fault of the store.
     pub fn sign_out<'a>(
         &'a self,
         by: &'a Principal,
@@ -257,7 +258,7 @@ impl Accounts {
         })
     }
 
-    /// The session that a principal acts with, where it acts with one that is open.
+    /// The open session of a principal, if it has one.
     pub fn session_of<'a>(
         &'a self,
         principal: &'a Principal,
@@ -270,7 +271,7 @@ impl Accounts {
         })
     }
 
-    /// Whether the session that a principal acts with is open, or the token that it is lent holds.
+    /// Whether the session of a principal is open, or its lent token is valid.
     pub(crate) async fn person_is_there(&self, principal: &Principal) -> Result<bool, Fault> {
         if let Some((token, of_operator)) = principal.token.lender() {
             let Some(keyring) = Keyring::of(&Actor::from(principal.who.clone()), of_operator) else {
@@ -308,7 +309,7 @@ impl Accounts {
         }
     }
 
-    /// Notes that a session is in use, once in a while. A fault is no reason to refuse what it is used for.
+    /// Records a use of a session from time to time. A fault does not fail the request.
     async fn note_use(&self, open: &OpenSession) {
         let every_ms = CONSOLE_IDLE_MS_MAX / USES_NOTED;
         let due = open.session.last_used_at.0.saturating_add(every_ms);
@@ -323,11 +324,11 @@ impl Accounts {
         }
     }
 
-    /// Whether the session that somebody acts with is open, or the token that it is lent holds, with the condition that an
-    /// append is held to.
+    /// Whether the session of an actor is open, or its lent token is valid, with the condition for the
+    /// append.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn person_holds<'a>(
         &'a self,
         by: &'a Actor,
@@ -362,7 +363,7 @@ impl Accounts {
         })
     }
 
-    /// Whether the token that a link is made or used with is valid now, with the condition that an append is held to.
+    /// Whether the token behind a link is valid now, with the condition for the append.
     pub(crate) async fn keyring_facts(&self, through: &TokenDigest) -> Result<Facts<KeyringFacts>, Fault> {
         if self.operator().matches(through) || self.is_issuer_proof(through) {
             return Ok(Facts { value: KeyringFacts { through_holds: true }, conditions: Vec::new() });

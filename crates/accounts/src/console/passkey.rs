@@ -18,52 +18,52 @@ use crate::{
     limits::{CONSOLE_SESSION_MS_MAX, PASSKEY_KEYRINGS_MAX},
 };
 
-/// A passkey that was found.
+/// A stored passkey.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownPasskey {
-    /// Whose.
+    /// Its keyring.
     pub keyring: Keyring,
     /// Its id.
     pub id: String,
-    /// What is known of it.
+    /// Its data.
     pub passkey: Passkey,
-    /// Whether the token that it hangs on holds.
+    /// Whether the token behind it is valid.
     pub is_usable: bool,
 }
 
-/// What somebody signs in with, once it was checked.
+/// A verified sign-in with a passkey.
 #[derive(Debug, Clone)]
 pub struct PasskeyUse {
-    /// How often the authenticator has signed; 0 where it does not count.
+    /// The authenticator's signature counter; 0 if it does not count.
     pub counter: u32,
-    /// The challenge that was signed.
+    /// The signed challenge.
     pub challenge: TokenDigest,
-    /// Until when the challenge may be used.
+    /// The expiry of the challenge.
     pub challenge_until: TimestampMs,
-    /// From where.
+    /// The client's address.
     pub address: Option<String>,
-    /// With what.
+    /// The client's `User-Agent`.
     pub user_agent: Option<String>,
 }
 
-/// A new passkey, once it was checked.
+/// A new, verified passkey.
 #[derive(Debug, Clone)]
 pub struct NewPasskey {
-    /// The id that the authenticator gave it, in base64url.
+    /// The credential id from the authenticator, in base64url.
     pub credential: String,
     /// Its public key.
     pub key: String,
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
-    /// How often the authenticator has signed.
+    /// The authenticator's signature counter.
     pub counter: u32,
-    /// The challenge that was signed.
+    /// The signed challenge.
     pub challenge: TokenDigest,
-    /// Until when the challenge may be used.
+    /// The expiry of the challenge.
     pub challenge_until: TimestampMs,
 }
 
-/// The index row of a passkey: the digest of its credential, and whose it is.
+/// The index row of a passkey: the digest of its credential, and its keyring.
 pub(super) fn row(credential: &str, keyring: &str) -> String {
     format!("{}/{keyring}", TokenDigest::of(credential).hex())
 }
@@ -72,7 +72,8 @@ impl Accounts {
     /// Adds a passkey for the person of a session.
     ///
     /// # Errors
-    /// `PasskeyExists`, `TooManyPasskeys`, `SignedInAtIssuer`, `PasskeyInvalid` when the challenge was used, what the store says.
+    /// `PasskeyExists`, `TooManyPasskeys`, `SignedInAtIssuer`, `PasskeyInvalid` when the challenge was used, what the store
+    /// says.
     pub fn add_passkey<'a>(
         &'a self,
         by: &'a Principal,
@@ -80,7 +81,7 @@ impl Accounts {
         new: NewPasskey,
     ) -> Sealed<'a, Result<KnownPasskey, Failure>> {
         seal(async move {
-            // It would outlast the person's place at the issuer.
+            // The passkey would outlast the person's account at the issuer.
             if open.session.at.is_some() {
                 return Err(Rejection::SignedInAtIssuer.into());
             }
@@ -100,11 +101,11 @@ impl Accounts {
         })
     }
 
-    /// The passkeys of a credential. An authenticator makes up its ids, so another owner may claim the same one: which it
-    /// is, the signature says.
+    /// The passkeys with a credential id. Authenticators choose their ids, so two owners may have the same one; the
+    /// signature decides.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn passkeys_of<'a>(&'a self, credential: &'a str) -> Sealed<'a, Result<Vec<KnownPasskey>, Fault>> {
         seal(async move {
             let prefix = row(credential, "");
@@ -125,7 +126,7 @@ impl Accounts {
     /// The passkeys of an owner or the operator, the oldest first.
     ///
     /// # Errors
-    /// When the store fails.
+    /// The fault of the store.
     pub fn passkeys<'a>(&'a self, keyring: &'a Keyring) -> Sealed<'a, Result<Vec<KnownPasskey>, Fault>> {
         seal(async move {
             let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;
@@ -139,10 +140,10 @@ impl Accounts {
         })
     }
 
-    /// Signs in with a passkey, whose signature was checked: the session, and its cookie, which is shown this once.
+    /// Signs in with a verified passkey. Returns the session and its cookie, which is not stored.
     ///
     /// # Errors
-    /// `PasskeyInvalid`, what the store says.
+    /// `PasskeyInvalid`; the fault of the store.
     pub fn sign_in_by_passkey<'a>(
         &'a self,
         known: &'a KnownPasskey,
@@ -166,10 +167,10 @@ impl Accounts {
         })
     }
 
-    /// Removes a passkey; the sessions that were begun with it end with it.
+    /// Removes a passkey, and ends the sessions that it opened.
     ///
     /// # Errors
-    /// `NotFound`, what the store says.
+    /// `NotFound`; the fault of the store.
     pub fn remove_passkey<'a>(
         &'a self,
         by: &'a Principal,

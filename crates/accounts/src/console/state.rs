@@ -17,35 +17,35 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ConsoleRole {
-    /// What the owner may.
+    /// The rights of the owner.
     Owner,
-    /// Read what the owner may.
+    /// Reads everything that the owner may read.
     Viewer,
-    /// What the operator may.
+    /// The rights of the operator.
     Operator,
 }
 
-/// A link that was not used yet.
+/// An unused link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
-    /// The token that it was made with.
+    /// The token behind it.
     pub through: TokenDigest,
     /// The role of its session.
     pub role: ConsoleRole,
-    /// Whose session it becomes.
+    /// The person of its session.
     pub person: Option<AgentHandle>,
-    /// Until when it may be used.
+    /// Its expiry.
     pub until: TimestampMs,
 }
 
-/// Somebody as an issuer names them.
+/// The identity of a person at an issuer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssuerSubject {
-    /// The issuer, by its name in the configuration.
+    /// The configured name of the issuer.
     pub issuer: String,
-    /// The subject, which never changes there.
+    /// The subject, which never changes at the issuer.
     pub subject: String,
-    /// What people know them by.
+    /// The name for display.
     pub shown: String,
 }
 
@@ -54,26 +54,26 @@ pub struct IssuerSubject {
 pub struct ConsoleSession {
     /// The digest of its cookie.
     pub cookie: TokenDigest,
-    /// The token that its link was made with: it ends with it.
+    /// The token behind it, with which it ends.
     pub through: TokenDigest,
-    /// What it may do.
+    /// Its scope.
     pub role: ConsoleRole,
-    /// Whose it is.
+    /// The person.
     pub person: Option<AgentHandle>,
     /// When it began.
     pub created_at: TimestampMs,
-    /// When it was last used, to within an hour.
+    /// Its last use, accurate to an hour.
     pub last_used_at: TimestampMs,
-    /// Until when it lasts at most.
+    /// Its latest end.
     pub until: TimestampMs,
-    /// From where it began.
+    /// The client's address at sign-in.
     pub address: Option<String>,
-    /// With what.
+    /// The client's `User-Agent`.
     pub user_agent: Option<String>,
-    /// The passkey that it was begun with: it ends with it.
+    /// The passkey that opened it, with which it ends.
     #[serde(default)]
     pub passkey: Option<String>,
-    /// Who signed in at an issuer.
+    /// The person's identity at the issuer.
     #[serde(default)]
     pub at: Option<IssuerSubject>,
 }
@@ -81,28 +81,28 @@ pub struct ConsoleSession {
 /// A passkey.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Passkey {
-    /// The id that the authenticator gave it, in base64url.
+    /// The credential id from the authenticator, in base64url.
     pub credential: String,
     /// Its public key.
     pub key: String,
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
-    /// The token that it hangs on: it is worth nothing without it.
+    /// The token behind it, with which it ends.
     pub through: TokenDigest,
     /// The role of its sessions.
     pub role: ConsoleRole,
-    /// Whose sessions they become.
+    /// The person of its sessions.
     pub person: Option<AgentHandle>,
-    /// How often the authenticator has signed.
+    /// The authenticator's signature counter.
     pub counter: u32,
     /// When it was added.
     pub created_at: TimestampMs,
-    /// When somebody last signed in with it.
+    /// The last sign-in with it.
     pub last_used_at: Option<TimestampMs>,
 }
 
 impl ConsoleSession {
-    /// Whether it is open: not too old, and in use.
+    /// Whether it is open: neither expired nor idle for too long.
     #[must_use]
     pub fn is_open(&self, now: TimestampMs, idle_ms_max: u64) -> bool {
         now < self.until && now.0 < self.last_used_at.0.saturating_add(idle_ms_max)
@@ -116,7 +116,7 @@ pub struct ConsoleState {
     sessions: BTreeMap<String, ConsoleSession>,
     #[serde(default)]
     passkeys: BTreeMap<String, Passkey>,
-    /// The challenges that were used and could be used still, and until when.
+    /// The used challenges that have not expired, with their expiry.
     #[serde(default)]
     challenges: BTreeMap<String, TimestampMs>,
 }

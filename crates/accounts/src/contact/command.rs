@@ -9,13 +9,13 @@ use crate::{Authority, KnownAgent};
 /// Asks another agent for contact, or asks again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestContact {
-    /// In whose name.
+    /// The authority.
     pub authority: Authority,
     /// The request: a new one, or the unanswered one of the same two agents.
     pub id: ContactId,
-    /// Who asks.
+    /// The requesting agent.
     pub from: AgentHandle,
-    /// The agent that is asked; it may not exist.
+    /// The requested agent; it may not exist.
     pub to: AgentHandle,
     /// What it says with it.
     pub message: Option<String>,
@@ -24,7 +24,7 @@ pub struct RequestContact {
 /// Answers a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnswerContact {
-    /// In whose name.
+    /// The authority.
     pub authority: Authority,
     /// The request.
     pub id: ContactId,

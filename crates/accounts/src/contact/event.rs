@@ -24,9 +24,9 @@ pub enum ContactEvent {
 /// See [`ContactEvent::ContactRequested`]. The message is the payload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ContactRequested {
-    /// Who asks.
+    /// The requesting agent.
     pub from: AgentHandle,
-    /// The agent that is asked; it may not exist.
+    /// The requested agent; it may not exist.
     pub to: AgentHandle,
     /// Whether the other one may not know of it: there is nobody, or one of the two blocks the other.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

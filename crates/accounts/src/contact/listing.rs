@@ -26,11 +26,11 @@ pub(crate) struct WaitingContact {
 /// A request for contact that somebody may answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContactWaiting {
-    /// Who asks.
+    /// The requesting agent.
     pub from: AgentHandle,
     /// Who is asked.
     pub to: AgentHandle,
-    /// What was said with it.
+    /// The message of the request.
     pub message: Option<String>,
 }
 

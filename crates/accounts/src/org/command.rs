@@ -12,39 +12,39 @@ use crate::Authority;
 /// Changes an organisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EditOrg {
-    /// In whose name.
+    /// The authority.
     pub authority: Authority,
     /// The organisation: an owner's name.
     pub org: OwnerName,
-    /// What is to change.
+    /// The change.
     pub edit: OrgEdit,
 }
 
 /// One change of an organisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OrgEdit {
-    /// Makes it, and its owner when that is new.
+    /// Creates it, and its owner if that is new.
     Register,
-    /// Takes a member in, or sets its roles.
+    /// Adds a member, or sets its roles.
     SetMember(SovereignHandle, BTreeSet<Role>),
-    /// Takes a member out.
+    /// Removes a member.
     RemoveMember(SovereignHandle),
 }
 
-/// What `EditOrg` must know of other streams.
+/// The facts of `EditOrg` from other streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OrgFacts {
     /// Whether the authority's token is still valid.
     pub authority_holds: bool,
-    /// Whether the owner of that name is there already.
+    /// Whether the owner of that name exists.
     pub owner_exists: bool,
 }
 
-/// What became of `EditOrg`.
+/// The outcome of `EditOrg`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrgEdited {
     /// Whether the organisation is new.
     pub is_new: bool,
-    /// Whether its owner comes into being with it.
+    /// Whether its owner is created with it.
     pub makes_owner: bool,
 }

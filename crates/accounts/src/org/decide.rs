@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{Actor, limits::ORG_MEMBERS_MAX, rejection::Rejection};
 
-/// Decides `EditOrg`: by the operator or the owner of that name (wire.md D.5); to others it is not there.
+/// Decides `EditOrg` by the operator or the owner of that name (wire.md D.5); for others it is not found.
 pub(crate) fn edit(
     state: &OrgState,
     facts: &OrgFacts,

@@ -11,36 +11,36 @@ use crate::Actor;
 /// An event of an organisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OrgEvent {
-    /// The organisation came into being.
+    /// The organisation was created.
     OrgRegistered(OrgRegistered),
-    /// A member came, or its roles changed.
+    /// A member was added, or its roles changed.
     MemberSet(MemberSet),
-    /// A member is no longer one.
+    /// A member was removed.
     MemberRemoved(MemberRemoved),
 }
 
 /// See [`OrgEvent::OrgRegistered`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrgRegistered {
-    /// Who made it.
+    /// The creator.
     pub by: Actor,
 }
 
 /// See [`OrgEvent::MemberSet`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberSet {
-    /// Who set it.
+    /// The cause.
     pub by: Actor,
     /// The member.
     pub member: SovereignHandle,
-    /// All its roles from now on.
+    /// All its new roles.
     pub roles: Vec<Role>,
 }
 
 /// See [`OrgEvent::MemberRemoved`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemberRemoved {
-    /// Who removed it.
+    /// The cause.
     pub by: Actor,
     /// The member.
     pub member: SovereignHandle,

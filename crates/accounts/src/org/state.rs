@@ -47,12 +47,12 @@ pub struct OrgState {
 }
 
 impl OrgState {
-    /// Whether there is such an organisation.
+    /// Whether the organisation exists.
     #[must_use]
     pub fn exists(&self) -> bool {
         self.created_at.is_some()
     }
-    /// When it was made.
+    /// Its time of creation.
     #[must_use]
     pub fn created_at(&self) -> Option<TimestampMs> {
         self.created_at

@@ -8,11 +8,11 @@ use crate::{Authority, TokenDigest};
 /// Gives an owner a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GiveToken {
-    /// In whose name.
+    /// The authority.
     pub authority: Authority,
     /// The owner.
     pub owner: OwnerName,
-    /// Whether the owner is new or still without one, or already has one that dies.
+    /// Whether it is the owner's first token, or replaces one.
     pub gift: Gift,
     /// The digest of the token.
     pub token: TokenDigest,
@@ -21,8 +21,8 @@ pub struct GiveToken {
 /// The occasion of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gift {
-    /// The owner's first token; makes the owner when it is new.
+    /// The owner's first token; creates the owner if it is new.
     First,
-    /// Replaces the token, if any, of an owner that exists.
+    /// Replaces the token, if any, of an existing owner.
     Replacement,
 }

@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{Actor, rejection::Rejection};
 
-/// Decides `GiveToken`: the operator gives any, an owner replaces its own. `token_exists` says whether somebody
-/// has the token already.
+/// Decides `GiveToken`: the operator gives any token, an owner replaces its own. `token_exists` means that the token
+/// is in use already.
 pub(crate) fn give_token(
     state: &OwnerState,
     token_exists: bool,

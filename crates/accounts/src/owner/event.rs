@@ -9,16 +9,16 @@ use crate::{Actor, TokenDigest};
 /// An event of an owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OwnerEvent {
-    /// The owner came into being; without a token when an agent or an organisation brought it along.
+    /// The owner was created; without a token if it was created with an agent or an organisation.
     OwnerRegistered(OwnerRegistered),
-    /// It got a token, and its earlier one, if any, is dead.
+    /// It got a token, and its earlier one, if any, became invalid.
     OwnerTokenSet(OwnerTokenSet),
 }
 
 /// See [`OwnerEvent::OwnerRegistered`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerRegistered {
-    /// Who made it.
+    /// The creator.
     pub by: Actor,
     /// The digest of its token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,9 +28,9 @@ pub struct OwnerRegistered {
 /// See [`OwnerEvent::OwnerTokenSet`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerTokenSet {
-    /// Who set it.
+    /// The cause.
     pub by: Actor,
-    /// The digest of the token that died.
+    /// The digest of the invalid token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub old: Option<TokenDigest>,
     /// The digest of the new one.

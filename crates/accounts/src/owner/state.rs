@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::event::OwnerEvent;
 use crate::TokenDigest;
 
-/// An owner. The default is a name that nobody has.
+/// An owner. The default is an unused name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerState {
     created_at: Option<TimestampMs>,
@@ -15,17 +15,17 @@ pub struct OwnerState {
 }
 
 impl OwnerState {
-    /// Whether there is such an owner.
+    /// Whether the owner exists.
     #[must_use]
     pub fn exists(&self) -> bool {
         self.created_at.is_some()
     }
-    /// When it was made.
+    /// Its time of creation.
     #[must_use]
     pub fn created_at(&self) -> Option<TimestampMs> {
         self.created_at
     }
-    /// Whether this is the owner's token now, or a session of the console that was checked with the request.
+    /// Whether this is the owner's valid token, or a console session that was checked with the request.
     #[must_use]
     pub fn accepts_token(&self, digest: &TokenDigest) -> bool {
         self.exists() && (digest.is_person() || self.token.is_some_and(|token| token.matches(digest)))

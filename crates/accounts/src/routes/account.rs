@@ -30,7 +30,7 @@ use crate::{
     },
 };
 
-/// What this server does not have.
+/// The refusal of a feature that this server does not have.
 const UNSUPPORTED: &[&str] = &["not_supported"];
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
@@ -102,7 +102,7 @@ where
     ]
 }
 
-/// Which of the owner's agents.
+/// The query for the owner's agents.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct OwnedQuery {
     /// Only agents whose handle, display name or description contains this text, ignoring case.
@@ -120,7 +120,7 @@ impl OwnedQuery {
     }
 }
 
-/// Whose token it is: an owner's. Nobody else has an account.
+/// The owner of the token. Other bearers have no account.
 fn owner(principal: &Principal) -> Result<&OwnerName, Refusal> {
     match &principal.who {
         TokenOwner::Owner(owner) => Ok(owner),

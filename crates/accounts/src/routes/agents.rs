@@ -107,7 +107,7 @@ where
     ]
 }
 
-/// Whether the caller may know of an owner's agents at all: the operator and that owner (wire.md D.1).
+/// Whether the caller may know an owner's agents: the operator and that owner (wire.md D.1).
 fn over(principal: &Principal, owner: &str) -> Result<(), Refusal> {
     match &principal.who {
         TokenOwner::Operator => Ok(()),
@@ -116,7 +116,7 @@ fn over(principal: &Principal, owner: &str) -> Result<(), Refusal> {
     }
 }
 
-/// The agent that the path names, for who may know of it.
+/// The agent in the path, if the caller may know of it.
 pub(super) async fn visible(
     accounts: &Accounts,
     principal: &Principal,
@@ -127,11 +127,11 @@ pub(super) async fn visible(
     if known.state.is_live() { Ok(known) } else { Err(Refusal::not_found().into()) }
 }
 
-/// The agent that a path names, for its owner and the operator, who may look at what it may see; nobody else learns
-/// that there is one.
+/// The agent in a path, for its owner and the operator, who may see everything that it may see. Others do not learn
+/// that it exists.
 ///
 /// # Errors
-/// 404, what a fault is answered with.
+/// 404; the answer to a fault of the store.
 pub fn overseen<'a>(
     accounts: &'a Accounts,
     principal: &'a Principal,
@@ -144,7 +144,7 @@ pub fn overseen<'a>(
     })
 }
 
-/// Carries out an edit of the agent in the caller's name.
+/// Executes an edit of the agent with the caller's authority.
 pub(super) async fn edit(
     accounts: &Accounts,
     principal: Principal,
@@ -204,7 +204,7 @@ async fn list(
         }
         let known = accounts.agent(&listed(&row.key)?).await?;
         last = Some(known.handle.to_string());
-        // Deleted, and the index is a moment behind.
+        // The agent is deleted, and the index is behind.
         if known.state.is_live() {
             entries += known.state.allowlist().len();
             cards += known.state.profile().card_body.as_ref().map_or(0, String::len);

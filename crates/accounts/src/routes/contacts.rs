@@ -114,7 +114,7 @@ struct ListQuery {
     cursor: Option<String>,
 }
 
-/// Whose requests are asked for: an agent's own, an owner's agents', everybody's for the operator.
+/// The agent whose requests are listed: the caller itself, an agent of the owner, or any agent for the operator.
 async fn subject(
     accounts: &Accounts,
     principal: &Principal,

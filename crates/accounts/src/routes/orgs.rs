@@ -74,7 +74,7 @@ where
     ]
 }
 
-/// Whether the caller may know of the organisation at all.
+/// Whether the caller may know that the organisation exists.
 fn over(principal: &Principal, org: &OwnerName) -> Result<(), Refusal> {
     match &principal.who {
         TokenOwner::Operator => Ok(()),

@@ -19,7 +19,7 @@ use crate::{
     wire::{AgentDetail, OtherView, Relationship, ViewerView},
 };
 
-/// Of a card.
+/// The media type of a card.
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
@@ -48,7 +48,7 @@ where
     vec![Operation::new(profile, show), Operation::new(card, show_card)]
 }
 
-/// Whoever asks, as a viewer.
+/// The caller as a viewer.
 pub(super) async fn viewer(accounts: &Accounts, principal: Principal) -> Result<Viewer, AccountRefusal> {
     Ok(match principal.who {
         TokenOwner::Operator => Viewer::Operator,

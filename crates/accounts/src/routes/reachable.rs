@@ -55,7 +55,7 @@ where
     vec![Operation::new(doc, reachable)]
 }
 
-/// Which of the agents that one can reach.
+/// The query for reachable agents.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub struct ReachableQuery {
     /// Only agents whose handle contains this text.
@@ -71,7 +71,7 @@ pub struct ReachableQuery {
     cursor: Option<String>,
 }
 
-/// Where a page ended: behind an agent that was named, and so many that were not.
+/// The end of a page: after a listed agent, and a number of examined agents that are not listed.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Place {
     behind: Option<AgentHandle>,
@@ -101,7 +101,7 @@ impl FromStr for Place {
     }
 }
 
-/// What is asked for, checked.
+/// The validated query.
 struct ReachableFilter {
     query: String,
     prefix: String,
@@ -132,20 +132,20 @@ impl ReachableQuery {
 }
 
 impl ReachableQuery {
-    /// Whether it asks for the first page of everybody.
+    /// Whether it is for the first page without a filter.
     #[must_use]
     pub fn is_of_all(&self) -> bool {
         self.query.is_none() && self.q.is_none() && self.owner.is_none() && self.cursor.is_none()
     }
 }
 
-/// What is on a page, and the cursor of the next one.
+/// The rows of a page, and the cursor of the next one.
 pub(crate) type PageOf<T> = (Vec<T>, Option<String>);
 
-/// A page of whom an agent can reach, and the `cursor` of the next one: for rooms that say more of each.
+/// A page of the agents that an agent can reach, and the `cursor` of the next one, for rooms that add data to each.
 ///
 /// # Errors
-/// For a query that can't be read, and what the store says.
+/// The refusal of an invalid query; the answer to a fault of the store.
 pub fn reachable_by<'a>(
     accounts: &'a Accounts,
     me: &'a KnownAgent,
@@ -184,8 +184,8 @@ async fn reachable(
     }
 }
 
-/// A page of what is to be shown of the agents that are asked for, by handle, and where the next page begins. It shows
-/// at most the first number of agents, and looks at no more than the second.
+/// A page of the matching agents, by handle, and the beginning of the next page. It has
+/// at most the first number of agents, and examines at most the second.
 pub(super) async fn look_through<T>(
     accounts: &Accounts,
     prefix: &str,
@@ -231,7 +231,7 @@ fn shown(me: &KnownAgent, other: &KnownAgent) -> ReachableAgent {
     ReachableAgent { handle: other.handle.clone(), trust: reached_by(me, other) }
 }
 
-/// Why one reaches the other.
+/// Why one agent can contact the other.
 #[must_use]
 pub fn reached_by(me: &KnownAgent, other: &KnownAgent) -> ReachedBy {
     let gated = [me, other].iter().any(|agent| agent.state.policy() == Policy::Allowlist);

@@ -18,13 +18,13 @@ pub(crate) type TwoPath = Result<Path<(String, String)>, PathRejection>;
 /// The query of a list.
 pub(crate) type PageSent = Result<Query<PageQuery>, QueryRejection>;
 
-/// What the path names. What nobody can be called is nobody: the one 404.
+/// The subject of the path. An invalid name gets the same 404 as an absent one.
 pub(crate) fn one<T: FromStr>(path: OnePath) -> Result<T, Refusal> {
     let Path(text) = path.map_err(|_| Refusal::not_found())?;
     text.parse().map_err(|_| Refusal::not_found())
 }
 
-/// What the path names, and what it names within that; the second is judged after the caller's right to the first.
+/// The subject of the path, and a part of it; the part is parsed after the caller's right to the subject is checked.
 pub(crate) fn two<A: FromStr, B: FromStr<Err = MalformedText>>(
     path: TwoPath,
     code: &'static str,
@@ -35,7 +35,7 @@ pub(crate) fn two<A: FromStr, B: FromStr<Err = MalformedText>>(
     Ok((first.parse().map_err(|_| Refusal::not_found())?, second))
 }
 
-/// Which page of a list.
+/// The page of a list.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct PageQuery {
     /// Maximum number of rows.
@@ -45,7 +45,7 @@ pub(crate) struct PageQuery {
     cursor: Option<String>,
 }
 
-/// A page that was asked for.
+/// A requested page.
 pub(crate) struct Page<T> {
     pub(crate) limit: usize,
     pub(crate) after: Option<T>,
@@ -58,7 +58,7 @@ pub(crate) fn page<T: FromStr>(query: PageSent, limit_max: usize) -> Result<Page
     Ok(Page { limit, after: cursor(sent.cursor.as_deref())? })
 }
 
-/// How many rows are asked for; `default` where nothing is said.
+/// The requested number of rows, or `default`.
 pub(crate) fn limit(sent: Option<&str>, default: usize, limit_max: usize) -> Result<usize, Refusal> {
     let Some(text) = sent else { return Ok(default) };
     text.parse().ok().filter(|limit| (1..=limit_max).contains(limit)).ok_or_else(|| {
@@ -66,7 +66,7 @@ pub(crate) fn limit(sent: Option<&str>, default: usize, limit_max: usize) -> Res
     })
 }
 
-/// Where the page before ended.
+/// The end of the previous page.
 pub(crate) fn cursor<T: FromStr>(sent: Option<&str>) -> Result<Option<T>, Refusal> {
     sent.map(str::parse).transpose().map_err(|_| {
         Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")

@@ -60,18 +60,18 @@ struct AgentsQuery {
     cursor: Option<String>,
 }
 
-/// Whether an agent is called or described with a text, which is in lower case.
+/// Whether an agent's handle, name or description contains a text in lower case.
 pub(super) fn has(known: &KnownAgent, text: &str) -> bool {
     let Profile { display_name, description, .. } = known.state.profile();
     let said = [display_name, description].into_iter().flatten();
     known.handle.as_str().contains(text) || said.into_iter().any(|said| said.to_lowercase().contains(text))
 }
 
-/// A page of the agents that somebody sees and that have a text, which is in lower case, and the `cursor` of the next page.
-/// The page looks at no more than `looked_at_max` agents. For rooms that search for more than agents.
+/// A page of the visible agents that contain a text in lower case, and the `cursor` of the next page.
+/// The page examines at most `looked_at_max` agents. For rooms that search more than agents.
 ///
 /// # Errors
-/// For a cursor that can't be read, and what the store says.
+/// The refusal of an invalid cursor; the answer to a fault of the store.
 pub fn find_agents<'a>(
     accounts: &'a Accounts,
     principal: Principal,

@@ -93,7 +93,7 @@ where
     ]
 }
 
-/// The block of one agent by another, as it stands now.
+/// The present block of one agent by another.
 pub(super) fn block_view(known: &KnownAgent, blocked: AgentHandle) -> BlockView {
     let since = known.state.blocks_since(&blocked);
     let created_at = since.map_or(0, |since| since.at.0);

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{OtherView, ReachedBy};
 use crate::{KnownAgent, Policy, ProfileChange, Token, fields::Fields, owner::OwnerState};
 
-/// Bytes that are read of a local name; what is no handle is refused after.
+/// Bytes of a local name that are read; an invalid handle is refused later.
 const HANDLE_BYTES_MAX: usize = 128;
 
 /// `GET /account`.
@@ -29,7 +29,7 @@ pub(crate) struct AccountView {
     image_url: (),
     /// Always `self-hosted`.
     tier: &'static str,
-    /// When the owner was made, in ms since the epoch.
+    /// The owner's time of creation, in ms since the epoch.
     created_at: u64,
     /// The same.
     updated_at: u64,
@@ -60,7 +60,7 @@ pub(crate) struct OwnedAgent {
     pub(crate) handle: AgentHandle,
     /// Always `same_owner`: agents of one owner may contact each other.
     pub(crate) trust: ReachedBy,
-    /// Everything that its owner sees of it.
+    /// The data that its owner sees.
     #[serde(flatten)]
     pub(crate) agent: OtherView,
 }
@@ -92,7 +92,7 @@ pub(crate) struct NamedAgent {
     /// Its display name; absent if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// Its gate.
+    /// Its contact policy.
     policy: Policy,
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct NewAccountAgent {
     /// The part of the handle behind the owner.
     #[schemars(with = "OwnerName")]
     pub(crate) local_name: String,
-    /// Its gate; `allowlist` when absent.
+    /// Its contact policy; `allowlist` when absent.
     pub(crate) inbound_policy: Option<Policy>,
     /// True when absent; 501 for false.
     #[expect(dead_code, reason = "what is accepted changes nothing")]
@@ -151,7 +151,7 @@ impl NewAccountAgent {
 /// `PATCH /agents/{owner}/{name}`: at least one member.
 #[derive(Debug, JsonSchema)]
 pub(crate) struct SetAccountAgent {
-    /// The gate.
+    /// The contact policy.
     pub(crate) inbound_policy: Option<Policy>,
     /// 501 for false: every agent may begin sessions.
     #[expect(dead_code, reason = "what is accepted changes nothing")]

@@ -9,16 +9,16 @@ use serde::Serialize;
 use super::AgentView;
 use crate::{KnownAgent, Policy, Profile, Visibility};
 
-/// A profile as it is shown.
+/// A profile on the wire.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ProfileView {
     /// The agent's display name; its handle if it has none.
     pub display_name: String,
-    /// What it is for.
+    /// Its purpose, in one line.
     pub description: Option<String>,
     /// Its card, in Markdown.
     pub card_body: Option<String>,
-    /// Who may read this.
+    /// Its visibility.
     pub visibility: Visibility,
 }
 
@@ -30,7 +30,7 @@ impl From<&KnownAgent> for ProfileView {
     }
 }
 
-/// What the published clients show of an agent beside its profile.
+/// Additional data that the published clients show of an agent.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListingProfile {
     /// The handle.
@@ -51,7 +51,7 @@ pub struct ListingProfile {
     pub can_initiate_sessions: bool,
     /// When its settings, its profile or its lists last changed, in ms since the epoch.
     pub updated_at: u64,
-    /// Its gate.
+    /// Its contact policy.
     pub inbound_policy: Policy,
     /// Always false: inactive agents are not shown.
     pub inactive: bool,
@@ -96,27 +96,27 @@ impl ListingProfile {
     }
 }
 
-/// An agent as it sees itself.
+/// An agent's view of itself.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct OwnView {
     /// Its settings.
     #[serde(flatten)]
     pub agent: AgentView,
-    /// How others see it.
+    /// The view of others.
     #[serde(flatten)]
     pub listing: ListingProfile,
 }
 
-/// An agent as others see it.
+/// The view of an agent for others.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct OtherView {
-    /// What stands in lists.
+    /// The data in lists.
     #[serde(flatten)]
     pub listing: ListingProfile,
     /// Its profile.
     #[serde(flatten)]
     pub profile: ProfileView,
-    /// When it was made, in ms since the epoch.
+    /// Its time of creation, in ms since the epoch.
     pub created_at: u64,
 }
 
@@ -156,7 +156,7 @@ pub struct ViewerView {
 pub enum Relationship {
     /// The agent itself, its owner, or the operator.
     Owner,
-    /// Anybody else.
+    /// Any other caller.
     None,
 }
 

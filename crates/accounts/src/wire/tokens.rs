@@ -16,15 +16,15 @@ use crate::{
 #[derive(Debug, JsonSchema)]
 #[schemars(rename = "NewToken")]
 pub(crate) struct TokenRequest {
-    /// What it may do: words with spaces between, `read` and `write` for every room, `ROOM:read` and `ROOM:write` for one
+    /// Its scope: words with spaces between, `read` and `write` for every room, `ROOM:read` and `ROOM:write` for one
     /// of accounts, sessions, frames, channels, context, runs, requests, inbox. With `session:ID` or `project:ID` it is
-    /// held to those.
+    /// limited to those.
     #[schemars(with = "String", length(min = 1, max = 4096))]
     pub scope: Scope,
-    /// After how many seconds it ends; with the token that it is made with when absent.
+    /// Its validity in seconds; when absent it ends with the token that creates it.
     #[schemars(range(min = 1, max = 31_622_400))]
     pub expires_in: Option<u64>,
-    /// What its maker calls it.
+    /// The name that its creator chose.
     #[schemars(length(min = 1, max = 100))]
     pub name: Option<String>,
 }
@@ -50,33 +50,33 @@ impl TokenRequest {
     }
 }
 
-/// A token beside an agent's own, or a grant to a client; never what its bearer sends.
+/// An additional token, or a grant for a client; never the secret itself.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "AgentToken")]
 pub struct AgentTokenView {
     /// Its id.
     pub id: String,
-    /// What its maker calls it.
+    /// The name that its creator chose.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it may do.
+    /// Its scope.
     pub scope: String,
-    /// The id of the token that it was made with, and with which it ends; `own` for the agent's own. Absent where the owner
-    /// or the operator made it.
+    /// The id of the token that created it, and with which it ends; `own` for the agent's own. Absent if the owner
+    /// or the operator created it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// When it was made, in ms since the epoch.
+    /// Its time of creation, in ms since the epoch.
     pub created_at: u64,
-    /// When it ends by itself.
+    /// Its expiry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
-    /// When it was last used, to the minute; absent before.
+    /// Its last use, accurate to a minute; absent before the first one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<u64>,
-    /// The client that it was granted to: it bears no token itself, but is the parent of the client's.
+    /// The client of a grant. A grant is not a token itself, but the parent of the client's tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientView>,
-    /// The issuer by whose word it was given, by its name in the configuration.
+    /// The configured name of the issuer whose token was exchanged for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
 }
@@ -85,9 +85,9 @@ pub struct AgentTokenView {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "GrantedClient")]
 pub struct ClientView {
-    /// By which id it calls itself.
+    /// Its OAuth client id.
     pub id: String,
-    /// By which name it was shown.
+    /// The name that the person saw.
     pub name: String,
 }
 
@@ -109,18 +109,18 @@ impl AgentTokenView {
     }
 }
 
-/// A token that was made; what its bearer sends is shown this once.
+/// A new token. The secret is shown only once.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "AgentTokenMade")]
 pub struct MadeToken {
     /// The token, `pls_…`.
     pub token: String,
-    /// What is known of it.
+    /// Its data.
     #[serde(flatten)]
     pub view: AgentTokenView,
 }
 
-/// The tokens of an agent beside its own, the oldest first.
+/// The additional tokens of an agent, the oldest first.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "AgentTokens")]
 pub struct AgentTokenList {

@@ -1,5 +1,5 @@
-//! The view of a channel, its newest charter and state, and its liveness.
-//! Must not know: the words of the view.
+//! The view of a channel, its newest charter and state, and the liveness of its agents.
+//! Must not know: the text of the view.
 
 use axum::{
     Json,
@@ -111,14 +111,14 @@ async fn alive(State(surface): State<Surface>, asking: RequestCaller, Path(id): 
 }
 
 impl Surface {
-    /// The payload alone, as it was sent (CH-23).
+    /// The payload of an event, byte for byte as it was sent (CH-23).
     async fn newest(&self, found: &OpenChannel, version: Version, kind: &'static str) -> Answer {
         let event = self.channels.event_at(&found.id, version).await?;
         let event = event.ok_or_else(|| refusals::none_yet(kind))?;
         Ok(json(event.payload.get().to_owned()))
     }
 
-    /// Everything that the view is made of.
+    /// Collects the data of the view.
     async fn see(&self, asking: &RequestCaller, found: OpenChannel) -> Result<ViewSource, ChannelRefusal> {
         let OpenChannel { id, state, head, .. } = found;
         let (channels, config) = (&self.channels, self.channels.config());
@@ -136,7 +136,7 @@ impl Surface {
             .ok_or_else(|| Fault::Corrupt(format!("the channel {id} was found and is not there")))?;
         let (presence, state_at) = channels.presence(&id, head, &state, now);
         let caller = asking.caller();
-        // Who has no token is remembered by nobody, and shows the key each time.
+        // The server cannot admit a caller without a token, so its commands must contain the key.
         let key = state.key.clone().filter(|_| caller.authority.is_none() && caller.key.is_some());
         Ok(ViewSource {
             channel,

@@ -77,7 +77,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     vec![Operation::new(list_doc, list), Operation::new(events_doc, events), Operation::new(watch_doc, watch)]
 }
 
-/// Any integer, however large: it is clamped.
+/// The schema of an integer without bounds; the server clamps it.
 fn whole_number(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({"type": "integer"})
 }
@@ -171,7 +171,7 @@ async fn events(
     Ok(response)
 }
 
-/// Where the next page is.
+/// The target of the `Link` header that leads to the next page.
 fn link(url: &str, wanted: EventQuery<'_>, next: Next, key: Option<&LinkKey>) -> String {
     let mut link = format!("<{url}/events?limit={}", wanted.limit);
     if let Some(kind) = wanted.kind {
@@ -206,7 +206,7 @@ async fn watch(
     let after = resumed.or(sent.after_id.as_deref());
     let after = request::event_id(after, "invalid_after_id", "after_id")?;
     let channel = found.id;
-    // First the place among the watchers, then the look at the log: so nothing falls between them.
+    // Register as a watcher before reading the log, so that no event is missed in between.
     let stream = ChannelRoom::stream(channel.as_str());
     let watchers = &surface.channels.0.watchers;
     let creator = found.state.creator().cloned();

@@ -1,4 +1,4 @@
-//! Creating a channel, appending to it, closing it.
+//! Creates a channel, appends to it, closes it and changes its key.
 //! Must not know: the meaning of a payload.
 
 use std::time::Instant;
@@ -155,14 +155,15 @@ async fn append(
         .and_then(|query| request::switch(query.validate.as_deref(), false, "invalid_validate", "validate"));
     let is_dry = options.as_ref().is_ok_and(|validate| *validate);
     if is_dry {
-        // Nothing is stored under the key, and a wrong one is a wrong request all the same.
+        // Nothing is stored under the idempotency key, but a malformed one is refused all the same.
         let draft = request::key(String::new(), &headers, bytes).and(draft);
         return validate(&surface, &asking, &id, draft).await;
     }
     let id = surface.to_write(&asking, &id).await?;
     let scope = format!("channels/append/{id}/{}", asking.scope());
     let key = request::key(scope, &headers, bytes);
-    // What is wrong with the request is told to nobody before it is known that there is a channel.
+    // The decision reports a malformed request, after it has found the channel: an absent channel gets the same answer for
+    // every request.
     let (key, draft) = match (options, key, draft) {
         (Ok(_), Ok(key), Ok(draft)) => (key, Ok(draft)),
         (Err(refused), ..) | (_, Err(refused), _) | (.., Err(refused)) => (None, Err(Refusal::from(refused))),
@@ -174,7 +175,7 @@ async fn append(
     let done = surface.known(&asking, &id, asked).await?;
     let event = match (done.position, draft) {
         (Some(position), Ok(draft)) => fresh(&asking, &id, position.0, done.reply, &draft)?,
-        // The answer of an earlier request: the event as it stands.
+        // A replayed reply has no position, so the event is read from the log.
         _ => {
             let event = surface.channels.event_at(&id, done.reply.version).await?;
             event
@@ -187,7 +188,7 @@ async fn append(
     answer(Json(event), done.replayed)
 }
 
-/// The event that was just written.
+/// The appended event, without a read from the log.
 fn fresh(
     asking: &RequestCaller,
     id: &ChannelId,
@@ -210,7 +211,7 @@ fn fresh(
     })
 }
 
-/// What is wrong with an event, against the state as it is (CH-32).
+/// Validates an event against the current state (CH-32).
 async fn validate(
     surface: &Surface,
     asking: &RequestCaller,
@@ -228,7 +229,7 @@ async fn validate(
     answer(Json(verdict), false)
 }
 
-/// Takes no body; one that is there must still be JSON.
+/// Needs no body; a body must be JSON.
 async fn close(
     State(surface): State<Surface>,
     asking: RequestCaller,
@@ -247,7 +248,7 @@ async fn close(
     answer(Json(Channel::new(&asking.base_url, &id, created, key, closed_at)), done.replayed)
 }
 
-/// Takes no body; one that is there must still be JSON.
+/// Needs no body; a body must be JSON.
 async fn change_key(
     State(surface): State<Surface>,
     asking: RequestCaller,
@@ -268,8 +269,8 @@ async fn change_key(
 }
 
 impl Surface {
-    /// An id that a command may go to. Whether the caller may use the channel is decided with the command, unless it shows
-    /// a key, which is remembered first, or the budget of misses is used up.
+    /// The id for a command. The decision checks the access, except in two cases that are checked here: the caller sends a key,
+    /// so that its owner is admitted first, or its budget of misses is used up.
     async fn to_write(&self, asking: &RequestCaller, id: &str) -> Result<ChannelId, ChannelRefusal> {
         let over = self.channels.0.misses.left(&asking.guessers, self.channels.now()).is_err();
         match id.parse() {
@@ -278,8 +279,8 @@ impl Surface {
         }
     }
 
-    /// Counts a command that met no channel. An answer to a former use of an idempotency key is only for who may still
-    /// use the channel.
+    /// Counts a command on an absent channel as a miss. Before a replayed reply or a reused key is reported, the caller's
+    /// access is checked again.
     async fn known<T>(
         &self,
         asking: &RequestCaller,

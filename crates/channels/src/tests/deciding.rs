@@ -1,4 +1,4 @@
-//! Given, when, then: the events of a channel's stream, a caller's command, and the decision.
+//! Given, when, then: the events of a stream, a command, and the decision.
 
 use bytes::Bytes;
 use plenary_accounts::{Actor, Authority, TokenDigest};
@@ -25,14 +25,14 @@ fn other_key() -> LinkKey {
     "1af7651916cd43dd8448eb211c80319c".parse().unwrap()
 }
 
-/// Who has the link of the channel.
+/// A caller that sends the key of the channel.
 pub(super) fn caller(actor: &str) -> Caller {
     let by: Actor = actor.parse().unwrap();
     let authority = Some(Authority { by, token: Some(TokenDigest::of(actor)) });
     Caller { authority, key: Some(key()), open: false }
 }
 
-/// The same without the link.
+/// A caller that does not send the key.
 fn stranger(actor: &str) -> Caller {
     Caller { key: None, ..caller(actor) }
 }
@@ -41,7 +41,7 @@ pub(super) fn anyone() -> Caller {
     Caller { authority: None, key: Some(key()), open: true }
 }
 
-/// Whose token is valid, and whom no agent's state speaks for.
+/// A valid token, without the states of agents.
 pub(super) fn people() -> People {
     People { holds: true, ..People::default() }
 }
@@ -50,7 +50,7 @@ fn stamp(ms: u64) -> Stamp {
     Stamp::new(TimestampMs(ms), [7; 10])
 }
 
-/// A channel at its version.
+/// A channel with its version.
 #[derive(Default, Clone)]
 pub(super) struct Scene {
     pub(super) state: ChannelState,
@@ -58,7 +58,7 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// One that `by` created at 1000.
+    /// A channel that `by` created at 1000 ms.
     pub(super) fn created(by: Caller) -> Self {
         let mut scene = Self::default();
         let made = decide::create(&scene.state, &people(), &stamp(1_000), &create(by));
@@ -243,7 +243,7 @@ fn ch_24_the_first_event_of_a_kind_in_each_run_is_marked() {
             marked.push((run, kind, scene.version.0));
         }
     }
-    // The creation is version 1, so the 7th event stands at 9.
+    // The creation has version 1, so the 8th event has version 9.
     let expected = [(0, "log", 2), (0, "rare", 9)];
     assert_eq!(marked[..2], expected[..2]);
     assert_eq!(

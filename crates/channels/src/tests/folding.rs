@@ -1,4 +1,4 @@
-//! The fold: the newest wins, and it stays small.
+//! The fold: the newest events count, and the state stays small.
 
 use plenary_kernel::{TimestampMs, Version};
 
@@ -52,7 +52,7 @@ fn ch_1_2_3_18_silence_past_five_cadences_is_death() {
     assert_eq!(seen.agents, [agent("b", b_at, 290, false), agent("a", a_at, 300, false)]);
     let seen = presence(&scene.state, Cadence(60), None, TimestampMs(310_001));
     assert_eq!(seen.agents, [agent("b", b_at, 290, false), agent("a", a_at, 300, true)]);
-    // The one knob.
+    // The cadence is the only setting.
     let seen = presence(&scene.state, Cadence(2), None, TimestampMs(30_001));
     assert_eq!(seen.agents, [agent("b", b_at, 10, true), agent("a", a_at, 20, true)]);
     status(&mut scene, 311_000, "a");

@@ -1,4 +1,4 @@
-//! A running room on a log in memory, with a clock that tests set, and its requests.
+//! A room on a log in memory, with a clock that tests set, and its requests.
 
 use std::sync::{
     Arc,
@@ -20,12 +20,12 @@ use crate::{Channels, Config, routes};
 
 pub(super) const OPERATOR: &str = "plo_test";
 
-/// A clock that stands until it is set, with a randomness that repeats itself as often as is wanted.
+/// A clock that stands still until a test sets it, with repeatable randomness.
 #[derive(Debug)]
 pub(super) struct SetClock {
     pub(super) now: AtomicU64,
     entropy: AtomicU64,
-    /// How many stamps in a row have the same randomness.
+    /// The number of consecutive stamps with the same randomness.
     pub(super) repeats: AtomicU64,
 }
 
@@ -44,13 +44,13 @@ impl Clock for SetClock {
 pub(super) struct House {
     pub(super) clock: Arc<SetClock>,
     pub(super) channels: Channels,
-    /// Where requests come from.
+    /// The address of the client.
     pub(super) peer: parking_lot::Mutex<Option<std::net::SocketAddr>>,
     accounts: Accounts,
     router: Router,
 }
 
-/// An answer, whole.
+/// A complete response.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
@@ -65,7 +65,7 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("{self:?}"))
     }
 
-    /// Whether it refuses with this status and code, in the form of this room.
+    /// Checks that the response is a refusal with this status and code, in the form of this room.
     #[track_caller]
     pub(super) fn refused(&self, status: u16, code: &str) -> String {
         assert_eq!(self.status, status, "{self:?}");
@@ -97,7 +97,7 @@ impl House {
         Self { clock, channels, peer: parking_lot::Mutex::default(), accounts, router }
     }
 
-    /// An agent whose token is its handle.
+    /// Registers an agent whose token is its handle.
     pub(super) async fn agent(&self, handle: &str) {
         let command = RegisterAgent {
             authority: Authority::seed(),
@@ -152,13 +152,13 @@ impl House {
         self.ask(token, &format!("POST {path}"), &[], body.to_string()).await
     }
 
-    /// A new channel; its id.
+    /// Creates a channel and returns its id.
     pub(super) async fn channel(&self, token: &str) -> String {
         let made = self.post(token, "/agent-channel", &serde_json::json!({"title": "t"})).await.ok();
         made["id"].as_str().unwrap().to_owned()
     }
 
-    /// Appends an event; its id.
+    /// Appends an event and returns its id.
     pub(super) async fn append(&self, token: &str, channel: &str, kind: &str, payload: Value) -> u64 {
         let body = serde_json::json!({"kind": kind, "payload": payload});
         let made = self.post(token, &format!("/agent-channel/{channel}/event"), &body).await.ok();

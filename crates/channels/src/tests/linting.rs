@@ -1,4 +1,4 @@
-//! Errors of a spec, a state, a status (CH-31, CH-32, CH-15).
+//! The problems of a spec, a state, a status (CH-31, CH-32, CH-15).
 #![allow(clippy::needless_pass_by_value, reason = "values are written where they are passed")]
 
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ fn object(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-/// The members in which something is wrong.
+/// The members that have a problem.
 fn wrong(kind: &str, payload: Value, current: Option<Value>) -> Vec<String> {
     let verdict = lint(kind, Some("me"), &object(payload), current.map(object).as_ref());
     assert_eq!(verdict.valid, verdict.problems.is_empty());

@@ -1,4 +1,4 @@
-//! The view of a channel: its content and length, and that no text can forge its parts (CH-5, CH-8, CH-22, CH-33).
+//! The view of a channel: its content, its length, and its resistance to forged text (CH-5, CH-8, CH-22, CH-33).
 
 use serde_json::{Value, json};
 
@@ -6,10 +6,10 @@ use super::house::{Answer, House};
 
 const ANN: &str = "@nick.cc-laptop";
 const BOB: &str = "@acme.builder";
-/// What a newcomer has to read at most.
+/// The maximum number of tokens that a new agent has to read.
 const TOKENS_MAX: usize = 1_500;
 
-/// A channel as it is after its first quarter of an hour.
+/// A channel as it is after a quarter of an hour.
 async fn young() -> (House, String) {
     let house = House::new();
     house.agent(ANN).await;
@@ -58,7 +58,7 @@ async fn view(house: &House, channel: &str, format: &str) -> Answer {
     answer
 }
 
-/// Whether it is the channel's address with a key.
+/// Checks that the URL is the channel's link with a key.
 #[track_caller]
 fn is_link(url: &Value, channel: &str) {
     let (address, key) = url.as_str().unwrap().split_once("?key=").unwrap();
@@ -150,7 +150,7 @@ async fn ch_2_33_a_dead_holder_is_called_out_with_the_next_state() {
     let text = onboarding(&view(&house, &channel, "json").await);
     assert!(text.contains("THE HOLDER IS PRESUMED DEAD"), "{text}");
     assert!(text.contains(&format!("- {BOB}: presumed dead, silent for 304 s")), "{text}");
-    // What it says to post is the present state in other hands.
+    // The printed command posts the current state with another holder.
     let command = text.lines().find(|line| line.contains("\"kind\":\"state\"")).unwrap();
     let body = command.split('\'').nth(1).unwrap();
     let body: Value = serde_json::from_str(body).unwrap();
@@ -206,7 +206,7 @@ async fn what_agents_write_stays_within_its_place() {
     let tops = markdown.lines().filter(|line| line.starts_with("# ")).count();
     assert_eq!(tops, 1, "{markdown}");
     assert!(markdown.contains("\n`````json\n") && markdown.contains("... cut; "), "{markdown}");
-    // A holder's quotes end no word of the shell.
+    // Quotes in a state do not end a word of the shell command.
     let mut dead = state();
     dead["handoff"] = json!({"holder": ANN, "expected_action": "it's '; rm -rf / #"});
     dead["concepts"] = json!([]);
@@ -236,7 +236,7 @@ async fn the_view_stays_small_however_large_the_events_are() {
 async fn ch_8_the_url_is_right_behind_a_trusted_proxy() {
     let (house, channel) = young().await;
     let told = [("x-forwarded-host", "agents.example"), ("x-forwarded-proto", "https")];
-    // In process there is no peer, so nobody is trusted.
+    // In this test there is no peer address, so no proxy is trusted.
     let answer = house.ask(BOB, &format!("GET /agent-channel/{channel}"), &told, "").await.ok();
     is_link(&answer["channel"]["url"], &channel);
 }

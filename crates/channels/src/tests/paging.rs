@@ -1,4 +1,4 @@
-//! Pages against a plain list of everything that was appended (CH-11, CH-24, CH-26).
+//! Compares pages with a plain list of all appended events (CH-11, CH-24, CH-26).
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn ids(answer: &Answer) -> Vec<u64> {
     events.as_array().unwrap().iter().map(|event| event["id"].as_u64().unwrap()).collect()
 }
 
-/// Numbers that repeat from run to run.
+/// A deterministic random generator.
 struct Dice(u64);
 
 impl Dice {
@@ -23,7 +23,7 @@ impl Dice {
     }
 }
 
-/// A channel among others, with 400 events of five kinds, and closings in between.
+/// A channel with 400 events of five kinds and closes in between, beside another channel.
 async fn filled() -> (House, String, Vec<(u64, &'static str)>) {
     let house = House::new();
     house.agent(ANN).await;
@@ -137,7 +137,7 @@ async fn past_its_octets_a_page_ends_and_says_where_to_go_on() {
     assert!(next(&first).is_some());
     all.reverse();
     assert_eq!(walk(&house, path).await, all);
-    // The rare one stands among large ones of its run.
+    // The rare event is among large ones of the same run.
     const { assert!(SCAN_OCTETS_MAX > 12_000_000) };
     let rare = house.get(ANN, &format!("/agent-channel/{channel}/events?kind=rare")).await;
     assert_eq!((ids(&rare).len(), next(&rare)), (1, None));

@@ -1,4 +1,4 @@
-//! The stored form of every event, byte for byte. They are frozen: a change is a new form beside the old one.
+//! The stored form of every event, byte for byte. The forms are frozen: a change is a new form beside the old one.
 
 use bytes::Bytes;
 use plenary_accounts::Actor;
@@ -24,7 +24,7 @@ pub(super) fn stored(version: u64, event: NewEvent) -> StoredEvent {
     }
 }
 
-/// Every event in every shape, with its kind, envelope and payload.
+/// Every event in every variant, with its kind, envelope and payload.
 fn forms() -> Vec<(ChannelEvent, &'static str, &'static str, &'static str)> {
     let ann: Actor = "@o.ann".parse().unwrap();
     let owner = || "o".parse().unwrap();
@@ -95,7 +95,7 @@ fn forms() -> Vec<(ChannelEvent, &'static str, &'static str, &'static str)> {
     ]
 }
 
-/// The events by which a channel remembers who may use it.
+/// The events that record who may use a channel.
 fn forms_of_access() -> Vec<(ChannelEvent, &'static str, &'static str, &'static str)> {
     let ann: Actor = "@o.ann".parse().unwrap();
     let owner = "o".parse().unwrap();

@@ -1,4 +1,4 @@
-//! Behaviour that needs a fixed clock or randomness: collisions of ids, budgets of misses, proxies.
+//! Behaviour that needs a fixed clock or fixed randomness: collisions of ids, budgets of misses, proxies.
 
 use std::sync::atomic::Ordering;
 
@@ -20,7 +20,7 @@ async fn house() -> House {
 #[tokio::test]
 async fn ch_37_a_taken_id_is_tried_again_and_becomes_longer_where_all_are_taken() {
     let house = house().await;
-    // Two stamps for each creation: one for the id, one for the command.
+    // Each creation takes two stamps: one for the id, one for the command.
     house.clock.repeats.store(6, Ordering::Relaxed);
     let first = house.channel(ANN).await;
     let second = house.channel(ANN).await;
@@ -58,7 +58,7 @@ async fn ch_30_d_6_misses_are_budgeted_and_the_budget_tells_nothing() {
             .refused(429, "too_many_misses");
         house.post(ANN, &format!("{path}/close"), &json!({})).await.refused(429, "too_many_misses");
     }
-    // Its own channel answers, and everybody else's budget is their own.
+    // The agent's own channel still answers, and other owners have their own budget.
     house.append(ANN, &mine, "log", json!({})).await;
     house.get(ANN, &format!("/agent-channel/{mine}/presence")).await.ok();
     house.get(BOB, "/agent-channel/ZZZZ").await.refused(404, "no_such_channel");

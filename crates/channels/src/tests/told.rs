@@ -1,4 +1,4 @@
-//! One span for each appended event, and no others (CH-6, CH-35).
+//! Exactly one span for each appended event (CH-6, CH-35).
 
 use plenary_telemetry::{Kind, Spans, Value};
 use serde_json::json;
@@ -36,7 +36,7 @@ async fn ch_6_35_an_append_is_one_span_below_its_caller() {
     let expected = expected.map(|(name, text)| (name.to_owned(), Value::from(text.to_owned())));
     assert_eq!(span.attributes.clone().into_iter().collect::<Vec<_>>(), expected);
 
-    // A repeated request, a refused one and one that is only checked are no appends.
+    // A repeated, a refused and a validated request append nothing.
     assert_eq!(house.ask(ANN, &line, &headers, body).await.ok(), first);
     house.ask(ANN, &line, &[], "{}").await.refused(422, "invalid_kind");
     house.ask(ANN, &format!("{line}?validate=1"), &[], body).await.ok();

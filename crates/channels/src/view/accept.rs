@@ -11,7 +11,7 @@ pub(crate) enum Format {
     Markdown,
 }
 
-/// Media types, each with its format; the first one of a format is what it is sent as.
+/// Media types with their formats. The first three are sent; the others are aliases.
 const TYPES: &[(&str, Format)] = &[
     ("application/json", Format::Json),
     ("application/yaml", Format::Yaml),
@@ -23,7 +23,7 @@ const TYPES: &[(&str, Format)] = &[
 ];
 
 impl Format {
-    /// What it is sent as.
+    /// The content type of the response.
     pub(crate) fn content_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",
@@ -32,7 +32,7 @@ impl Format {
         }
     }
 
-    /// What is wanted. A format that nobody knows, and an `Accept` that nothing here fits, is JSON.
+    /// The requested format. An unknown format, or an `Accept` without a match, gives JSON.
     pub(crate) fn wanted<'a>(format: Option<&str>, accept: impl Iterator<Item = &'a str>) -> Self {
         match format.map(str::to_ascii_lowercase).as_deref() {
             Some("yaml" | "yml") => Self::Yaml,
@@ -43,14 +43,14 @@ impl Format {
     }
 }
 
-/// One element of `Accept`: type, weight in thousandths, its place.
+/// One element of `Accept`: its media range, its weight in thousandths, and its index.
 struct Range<'a> {
     media: &'a str,
     weight: u32,
     place: usize,
 }
 
-/// How closely a range names a media type: itself, its kind, anything.
+/// How specific a matching range is: 2 for the type itself, 1 for `type/*`, 0 for `*/*`.
 fn closeness(range: &str, media: &str) -> Option<u8> {
     if range.eq_ignore_ascii_case(media) {
         return Some(2);
@@ -63,7 +63,7 @@ fn closeness(range: &str, media: &str) -> Option<u8> {
     }
 }
 
-/// The format with the highest weight, then the one that is named most closely, then the one named first.
+/// The format with the highest weight, then the most specific range, then the first range.
 fn accepted<'a>(headers: impl Iterator<Item = &'a str>) -> Format {
     let ranges: Vec<Range<'_>> = headers
         .flat_map(|header| header.split(','))
@@ -76,10 +76,10 @@ fn accepted<'a>(headers: impl Iterator<Item = &'a str>) -> Format {
         })
         .collect();
     let judged = TYPES.iter().enumerate().filter_map(|(order, (media, format))| {
-        // The range that names a type most closely is the one that weighs it.
+        // The most specific range determines the weight of a type.
         let closest = ranges.iter().filter_map(|range| Some((closeness(range.media, media)?, range)));
         let (close, range) = closest.max_by_key(|(close, range)| (*close, Reverse(range.place)))?;
-        // A wildcard stands for what is sent, not for its other names.
+        // A wildcard matches only the types that are sent, not the aliases.
         let other_name = close < 2 && order > 2;
         (range.weight > 0 && !other_name)
             .then_some(((range.weight, close, Reverse(range.place), Reverse(order)), *format))
@@ -87,7 +87,7 @@ fn accepted<'a>(headers: impl Iterator<Item = &'a str>) -> Format {
     judged.max_by_key(|(rank, _)| *rank).map_or(Format::Json, |(_, format)| format)
 }
 
-/// `0.85` is 850; what is no weight weighs nothing.
+/// `0.85` is 850; an invalid weight counts as zero.
 fn thousandths(text: &str) -> u32 {
     match text.parse::<f32>() {
         #[expect(

@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 
 use super::View;
 
-/// Most characters of one event's payload that are shown; the rest is read on request.
+/// Maximum number of characters of an event's payload; readers get the rest on request.
 const PAYLOAD_CHARS_MAX: usize = 1_000;
-/// The same of the charter and the state.
+/// The same for the charter and the state.
 const NEWEST_CHARS_MAX: usize = 16_000;
 
 /// The whole view.
@@ -64,7 +64,7 @@ fn newest(out: &mut String, heading: &str, kind: &str, payload: Option<&RawValue
     }
 }
 
-/// A payload without the space that nobody needs, cut where it is too long.
+/// A payload without white space between its tokens, truncated to a length.
 fn cut(payload: &RawValue, chars_max: usize) -> String {
     let compact = compact(payload);
     if compact.chars().count() <= chars_max {
@@ -74,7 +74,7 @@ fn cut(payload: &RawValue, chars_max: usize) -> String {
     format!("{shown}\n... cut; {} characters in total; read it as JSON", compact.chars().count())
 }
 
-/// The same JSON without white space between its parts.
+/// The same JSON without white space between its tokens.
 fn compact(payload: &RawValue) -> String {
     let (mut out, mut inside, mut escaped) = (String::with_capacity(payload.get().len()), false, false);
     for c in payload.get().chars() {
@@ -89,14 +89,14 @@ fn compact(payload: &RawValue) -> String {
     out
 }
 
-/// A text in a fence that it can't break out of.
+/// A text in a fence that the text cannot close.
 pub(super) fn fenced(language: &str, text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("{fence}{language}\n{text}\n{fence}\n")
 }
 
-/// What somebody wrote, on one line and without control characters.
+/// Foreign text as one line without control characters.
 pub(super) fn one_line(text: &str) -> String {
     let line: String =
         text.chars().map(|c| if c.is_control() || c == '\u{2028}' { ' ' } else { c }).collect();

@@ -8,35 +8,35 @@ use serde_json::{Map, Value, json};
 use super::{Participate, ViewSource, markdown::one_line};
 use crate::wire::AgentPresence;
 
-/// Most agents that are named; the rest is at `/presence`.
+/// Maximum number of agents in the text; `/presence` lists all.
 const AGENTS_NAMED_MAX: usize = 10;
-/// Longest command that takes the work over in one line; past it, it is described.
+/// Maximum length in characters of the one-line takeover command; a longer one is described instead.
 const TAKEOVER_CHARS_MAX: usize = 900;
 
-/// `curl` with the token, where one is needed.
+/// `curl` with the token, if one is needed.
 fn curl(seen: &ViewSource) -> &'static str {
     if seen.open { "curl -s" } else { "curl -s -H \"Authorization: Bearer $PLENARY_TOKEN\"" }
 }
 
-/// What the reader is called in examples.
+/// The reader's name in examples.
 fn me(seen: &ViewSource) -> &str {
     if seen.me.is_empty() { "YOUR-NAME" } else { &seen.me }
 }
 
-/// A text as one word of a shell.
+/// A text quoted as one shell word.
 fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 /// The command that appends an event of this kind.
 fn append(seen: &ViewSource, kind: &str, payload: &Value) -> String {
-    // Without an author it is signed with the handle.
+    // Without `author`, the server uses the handle.
     let author = if seen.me.is_empty() { ",\"author\":\"YOUR-NAME\"" } else { "" };
     let body = format!(r#"{{"kind":"{kind}"{author},"payload":{payload}}}"#);
     format!("{} -d {} {}", curl(seen), shell_word(&body), at(seen, "/event"))
 }
 
-/// An address below the channel's, as one word of a shell.
+/// A URL below the channel's, as one shell word.
 fn at(seen: &ViewSource, rest: &str) -> String {
     let address = format!("{}{rest}", seen.address);
     match &seen.key {
@@ -49,7 +49,7 @@ fn at(seen: &ViewSource, rest: &str) -> String {
     }
 }
 
-/// The commands and what goes with them.
+/// The commands and the notes on them.
 pub(super) fn participate(seen: &ViewSource) -> Participate {
     let curl = curl(seen);
     let note = json!({"agent": me(seen), "phase": "working", "note": "what you do"});
@@ -123,7 +123,7 @@ fn standing(agent: &AgentPresence) -> String {
     }
 }
 
-/// Who was heard, the latest first.
+/// The agents that posted a status, newest first.
 fn here(out: &mut String, seen: &ViewSource) {
     let agents = &seen.presence.agents;
     if agents.is_empty() {
@@ -139,7 +139,7 @@ fn here(out: &mut String, seen: &ViewSource) {
     }
 }
 
-/// Who holds the work, and what to do when it is presumed dead (CH-2, CH-33).
+/// The holder of the work, and what to do if it is presumed dead (CH-2, CH-33).
 fn handoff(out: &mut String, seen: &ViewSource) {
     let state = seen.state.as_ref().and_then(|event| serde_json::from_str::<Value>(event.payload.get()).ok());
     let Some(Value::Object(state)) = state else { return };
@@ -151,7 +151,7 @@ fn handoff(out: &mut String, seen: &ViewSource) {
         return;
     };
     let heard = seen.presence.agents.iter().find(|agent| agent.agent == holder);
-    // One that never posted a status is as silent as the state that names it is old.
+    // The silence of a holder that never posted a status begins with the state that names it.
     let dead = heard
         .map_or_else(|| seen.cadence.presumes_dead(seen.state_at, seen.now), |agent| agent.presumed_dead);
     let how = heard.map_or_else(|| "has never posted a status".to_owned(), standing);
@@ -173,7 +173,7 @@ fn handoff(out: &mut String, seen: &ViewSource) {
     }
 }
 
-/// The next state, in which somebody else holds the work and all else is as it was.
+/// The next state: `me` holds the work, the old holder is dead, and everything else is unchanged.
 fn taken_over(state: &Map<String, Value>, holder: &str, me: &str) -> Value {
     let mut next = state.clone();
     next.insert("updated_by".into(), me.into());

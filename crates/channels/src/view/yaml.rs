@@ -1,5 +1,5 @@
-//! JSON as YAML, block style, members in their order. A string that a reader of YAML 1.1 or 1.2 could read as another
-//! type is quoted, as in JSON.
+//! Converts JSON to YAML in block style, with members in order. A string that a YAML 1.1 or 1.2 parser could read as another
+//! type is quoted as in JSON.
 //! Must not know: the content.
 
 use std::fmt::{self, Write as _};
@@ -17,7 +17,7 @@ pub(super) fn from_json(json: &str) -> String {
     out
 }
 
-/// Where a value begins: on a line of its own, behind the name of a member, behind the dash of a list.
+/// Where a value begins: on a new line, after the name of a member, or after the dash of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Line,
@@ -25,7 +25,7 @@ enum Place {
     Item,
 }
 
-/// A value with its members in order.
+/// A JSON value whose members keep their order.
 enum Node {
     Plain(String),
     Text(String),
@@ -59,7 +59,7 @@ impl<'de> Visitor<'de> for Reader {
     fn visit_u64<E>(self, value: u64) -> Result<Node, E> {
         Ok(Node::Plain(value.to_string()))
     }
-    /// YAML 1.1 wants a point and a sign: `1.0e+300`, where JSON is content with `1e300`.
+    /// YAML 1.1 requires a decimal point and a signed exponent: `1.0e+300`, where JSON permits `1e300`.
     fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
         let text =
             serde_json::Number::from_f64(value).map_or_else(|| "null".into(), |number| number.to_string());
@@ -88,7 +88,7 @@ impl<'de> Visitor<'de> for Reader {
 }
 
 impl Node {
-    /// Writes the value, and the line break behind it.
+    /// Writes the value and a line break.
     fn write(&self, out: &mut String, depth: usize, place: Place) {
         match self {
             Self::Plain(text) => line(out, depth, place, text),
@@ -137,8 +137,8 @@ fn line(out: &mut String, depth: usize, place: Place, text: &str) {
     out.push('\n');
 }
 
-/// Whether a text is written line by line, as it is: one of several lines, or one that quoting would fill with
-/// backslashes, like a command.
+/// Whether a text is written as a literal block: it has several lines, or quoting would fill it with backslashes, as in a
+/// command.
 fn is_block(text: &str) -> bool {
     let plain = |c: char| c == '\n' || c == '\t' || (!c.is_control() && !is_odd(c));
     let is_command = text.len() > BLOCK_OCTETS_MIN && text.contains(['"', '\\']);
@@ -160,12 +160,12 @@ fn block(out: &mut String, depth: usize, place: Place, text: &str) {
     }
 }
 
-/// What not every reader of YAML prints or keeps as it is.
+/// Characters that some YAML parsers reject or change.
 fn is_odd(c: char) -> bool {
     matches!(c, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// A text on one line: bare where nobody could take it for anything else, quoted otherwise.
+/// A text on one line: bare if it is unambiguous, otherwise quoted.
 fn scalar(text: &str) -> String {
     if is_bare(text) {
         return text.to_owned();
@@ -188,13 +188,13 @@ fn scalar(text: &str) -> String {
     quoted
 }
 
-/// From which length on one line is written as a block.
+/// A text on one line becomes a block only if it has more bytes than this.
 const BLOCK_OCTETS_MIN: usize = 40;
 
-/// Words that mean something else in YAML 1.1 or 1.2, in any case.
+/// Words with another meaning in YAML 1.1 or 1.2, in any case.
 const WORDS: &[&str] = &["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"];
 
-/// A letter first, then letters, digits and a few signs that mean nothing in YAML, single spaces between them.
+/// A letter or underscore first, then letters, digits and signs without a meaning in YAML, with single spaces between words.
 fn is_bare(text: &str) -> bool {
     let word = |word: &str| {
         !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./(),;+=".contains(c))

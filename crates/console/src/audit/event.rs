@@ -1,4 +1,4 @@
-//! The events of a stream of the audit, and their stored form. The form is frozen. Pure.
+//! The events of the audit, and their stored form, which is frozen. Pure.
 
 use plenary_engine::stored::{read, unknown, written};
 use plenary_kernel::{AgentHandle, TimestampMs};
@@ -10,21 +10,21 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct WriteMade {
     /// A ULID.
     pub(crate) id: String,
-    /// When.
+    /// When the write began.
     pub(crate) at: TimestampMs,
-    /// Who: `@owner.name`, or the operator or owner whose session it was.
+    /// The person, `@owner.name`; or the operator or the owner of the session if no person was signed in.
     pub(crate) person: String,
-    /// The console session, if it was written from one.
+    /// The console session; absent if the person used a token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) session: Option<String>,
-    /// In whose name, if not in the person's own.
+    /// The agent in whose name the write was made; absent if it was the person's own.
     #[serde(rename = "as", default, skip_serializing_if = "Option::is_none")]
     pub(crate) agent: Option<AgentHandle>,
-    /// What, by the operation's id.
+    /// The id of the operation.
     pub(crate) operation: String,
-    /// Of what.
+    /// The path of the request.
     pub(crate) path: String,
-    /// With what success; 0 before it is known. The later event of an id holds.
+    /// The status of the response; 0 before it is known. The last event with an id counts.
     pub(crate) status: u16,
 }
 
@@ -34,7 +34,7 @@ impl WriteMade {
         written("WriteMade", self)
     }
 
-    /// Reads a stored event; an unknown kind or form is corrupt.
+    /// Reads a stored event. An unknown kind or form is corrupt.
     pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
         if stored.kind == "WriteMade" { read(stored) } else { unknown(stored) }
     }

@@ -1,4 +1,4 @@
-//! `GET /_admin/audit`: the writes of people in the names of agents, their decisions, their changes of agents and tokens.
+//! `GET /_admin/audit`: what people wrote in the names of agents, their decisions, and their changes of agents and tokens.
 //! Must not know: how entries are stored.
 
 use axum::{
@@ -18,7 +18,7 @@ use crate::{
     wire::AuditPage,
 };
 
-/// Which entries.
+/// The query of `GET /_admin/audit`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct AuditQuery {
     /// The owner of the agents; for the operator, all owners when absent.

@@ -1,5 +1,5 @@
-//! Sign-in with an external issuer (OpenID Connect): the list of issuers, the redirect to one, and the return. A
-//! cookie ties the browser to its attempt; all parameters derive from its secret, and nothing is stored here.
+//! Sign-in with an external issuer (OpenID Connect): the list of issuers, the redirect to one, and the return. A cookie ties
+//! the browser to its attempt. All parameters derive from the cookie's secret, so nothing is stored here.
 //! Must not know: the rules of admission; the issuer has them.
 
 use std::net::SocketAddr;
@@ -32,27 +32,27 @@ use crate::{
     wire::{IssuerList, IssuerView},
 };
 
-/// The cookie of an attempt.
+/// The name of an attempt's cookie.
 const ATTEMPT: &str = "plenary_sign_in";
 const SECRET_BYTES: usize = 32;
-/// Longest name of a person, or subject, that is kept, in characters.
+/// Maximum length of a stored name or subject, in characters.
 const SUBJECT_CHARS_MAX: usize = 255;
 
-/// What to come back to.
+/// The query of the redirect to an issuer.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct SignInQuery {
-    /// The query of `/oauth/authorize`, where an application waits for the person.
+    /// The query of `/oauth/authorize`, if an application waits for the person.
     request: Option<String>,
 }
 
-/// What an issuer sends a browser back with.
+/// The query with which an issuer returns a browser.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 struct Back {
-    /// The code.
+    /// The authorization code.
     code: Option<String>,
-    /// What was sent along.
+    /// The `state` of the attempt.
     state: Option<String>,
-    /// Why there is no code.
+    /// The error, if there is no code.
     error: Option<String>,
     /// The issuer (RFC 9207).
     iss: Option<String>,
@@ -100,7 +100,7 @@ async fn list(State(at): State<ConsoleState>) -> Json<IssuerList> {
     Json(IssuerList { issuers: by.map(|issuer| view(issuer)).collect() })
 }
 
-/// One attempt of a browser, as its cookie has it: the secret, and the query of `/oauth/authorize` to come back to.
+/// An attempt of a browser, stored in its cookie: the secret, and the query of `/oauth/authorize` to return to.
 struct Attempt {
     secret: String,
     request: String,
@@ -137,13 +137,13 @@ impl Attempt {
     }
 }
 
-/// Where a browser comes back to.
+/// The URL to which the issuer returns a browser.
 fn back_to(at: &ConsoleState, peer: SocketAddr, headers: &HeaderMap, issuer: &Issuer) -> String {
     format!("{}/console/signed-in/{}", at.origin.base_url(peer, headers), issuer.name())
 }
 
-/// The header that gives the browser the cookie of its attempt, or takes it back. Unlike a session's it comes along when
-/// another site sends the browser here, but to the way back alone.
+/// The header that sets or removes the cookie of an attempt. Unlike a session's cookie, the browser also sends it when another
+/// site redirects here, but only to the return path.
 fn attempt_cookie(value: &str, lasts_s: u64, is_tls: bool) -> HeaderValue {
     let secure = if is_tls { "; Secure" } else { "" };
     let text = format!(
@@ -184,7 +184,7 @@ async fn leave(
     }
 }
 
-/// The console's page, which says why nobody is signed in.
+/// The console's page with the reason why the sign-in failed.
 fn trouble(flaw: Flaw) -> String {
     let is_said = matches!(flaw, Flaw::NotAdmitted | Flaw::Unavailable);
     let code = if is_said { flaw.code() } else { "sign_in_failed" };
@@ -240,7 +240,7 @@ async fn come_back(
     Ok(redirect(&next, [set, over])?)
 }
 
-/// The attempt that an issuer answers, and the code: the browser that comes back must be the one that left.
+/// The attempt and the code of an issuer's response. The browser that returns must be the one that left.
 fn answered<'a>(issuer: &Issuer, headers: &HeaderMap, back: &'a Back) -> Option<(Attempt, &'a str)> {
     let attempt = Attempt::of(headers)?;
     let expected = TokenDigest::of(&attempt.sign_in(issuer).state());
@@ -250,7 +250,7 @@ fn answered<'a>(issuer: &Issuer, headers: &HeaderMap, back: &'a Back) -> Option<
     (is_its && is_from).then_some((attempt, code))
 }
 
-/// Why nobody is signed in.
+/// Why a sign-in failed.
 enum No {
     Flaw(Flaw),
     Failure(Failure),
@@ -262,7 +262,7 @@ impl From<Flaw> for No {
     }
 }
 
-/// Signs in whom the issuer vouches for, if a rule admits them; the cookie.
+/// Signs in the person that the issuer identifies, if a rule admits it. Returns the cookie.
 async fn admit(
     at: &ConsoleState,
     issuer: &Issuer,

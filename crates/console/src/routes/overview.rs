@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::{ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, asking, keyring};
 use crate::{console::ConsoleState, wire::Overview};
 
-/// Whose overview.
+/// The query of `GET /overview`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct OfOwner {
     /// The owner; for the operator, all owners when absent.

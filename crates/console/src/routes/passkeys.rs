@@ -83,7 +83,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     ]
 }
 
-/// For which site, by the URL that is configured: what a request says of its host counts for nothing.
+/// The site of passkeys, from the configured URL, because a request's host header can be forged.
 fn site(at: &ConsoleState) -> Result<Site, Refusal> {
     Site::of(at.origin.stated_url()).ok_or_else(|| {
         Refusal::conflict(
@@ -171,7 +171,7 @@ async fn remove(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Signs in with what a passkey signed. Everything that is wrong with it is one answer.
+/// Signs in with a passkey. Every invalid response of a passkey gets the same refusal.
 pub(super) async fn sign_in(
     at: &ConsoleState,
     given: PasskeyAnswer,

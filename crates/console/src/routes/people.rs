@@ -1,4 +1,4 @@
-//! `/_admin/people`: further people of an owner, besides the default one.
+//! `/_admin/people`: creates people of an owner in addition to the default one.
 //! Must not know: the decisions on an account; its decider makes them.
 
 use axum::{Json, extract::State};

@@ -26,7 +26,7 @@ use crate::{
     wire::{LinkMade, NewLink, NewSession, OwnSession, SessionList, SessionView},
 };
 
-/// Which sessions.
+/// The query of operations on an owner's sessions.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct OfOwner {
     /// The owner; for the operator, the operator's own when absent.
@@ -84,7 +84,7 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     ]
 }
 
-/// The description of an operation that takes one session or passkey of an owner away.
+/// The description of an operation that removes one session or passkey of an owner.
 pub(super) fn removing(doc: OperationDoc, what: &'static str) -> OperationDoc {
     doc.success(StatusCode::NO_CONTENT)
         .path_parameter::<String>("id", what)
@@ -112,7 +112,7 @@ async fn make_link(
     Ok((StatusCode::CREATED, Json(LinkMade { url: format!("{base}/#link={secret}"), expires_in, role })))
 }
 
-/// What the session of a link may do.
+/// The role of a link's session.
 fn role(
     by: &plenary_accounts::TokenOwner,
     keyring: &Keyring,
@@ -142,7 +142,7 @@ fn role(
     }
 }
 
-/// Who signs in with a link.
+/// The person that a link signs in.
 async fn person(
     accounts: &Accounts,
     keyring: &Keyring,
@@ -173,7 +173,7 @@ async fn sign_in(
     JsonBody(body): JsonBody,
 ) -> Result<Response, ConsoleRefusal> {
     let NewSession { link, passkey } = body?.parse()?;
-    // A page of somebody else must not sign a browser in as somebody else.
+    // Another site's page must not sign a browser in to a session of its choice (login CSRF).
     if parts.headers.contains_key(header::ORIGIN) && parts.extensions.get::<OwnPage>().is_none() {
         return Err(Refusal::new(Class::Forbidden, "csrf", "Sign in from the console's own page.").into());
     }

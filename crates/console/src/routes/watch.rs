@@ -24,10 +24,10 @@ use crate::{
     watching::{WatchFilter, Watcher, everything, onlooker},
 };
 
-/// Rooms that tell of their events.
+/// The rooms whose events `/watch` reports.
 const ROOMS: &[&str] = &["accounts", "sessions", "channels", "context", "runs", "requests"];
 
-/// What is wanted, and from where.
+/// The filter and the cursor.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct WatchQuery {
     /// Only these rooms, separated by commas: accounts, sessions, channels, context, runs, requests.
@@ -36,13 +36,13 @@ struct WatchQuery {
     kinds: Option<String>,
     /// Only events that concern one of these agents, separated by commas.
     agents: Option<String>,
-    /// Only events that have all of these words, in whatever form.
+    /// Only events that contain all of these words, in any inflection.
     q: Option<String>,
-    /// Only events that belong to the trace of this id: 32 hexadecimal digits, in lower case. For owners and the operator: an
-    /// agent gets no event by it.
+    /// Only events of the trace with this id: 32 hexadecimal digits, in lower case. For owners and the operator; an agent gets
+    /// no events with it.
     trace: Option<String>,
-    /// `true`: also the frames for and from the owner's agents that are still kept, and each one that comes. They are in no log, so they
-    /// have no `cursor`, and `id` repeats the place in the log. For owners.
+    /// `true`: also the frames for and from the owner's agents: first those that are still kept, then new ones. They are not in
+    /// the log, so they have no `cursor`, and `id` repeats the last position in the log. For owners.
     frames: Option<bool>,
     /// Events after this cursor; new events only when absent; `Last-Event-ID` overrides it.
     after: Option<String>,
@@ -129,7 +129,7 @@ async fn watch(
     Ok(pieces(watching))
 }
 
-/// Whose budget of streams it is.
+/// The owner whose limit of streams applies; empty for the operator.
 fn payer(principal: &Principal) -> String {
     match &principal.who {
         TokenOwner::Operator => String::new(),
@@ -142,7 +142,7 @@ fn last_event(headers: &HeaderMap) -> Option<String> {
     headers.get("last-event-id").map(|id| id.to_str().unwrap_or("?").to_owned()).filter(|id| !id.is_empty())
 }
 
-/// The log was put back to an earlier state: the place is not in it.
+/// 410: the store was restored to an earlier state, which does not contain the cursor.
 fn gone() -> Response {
     let text = "The log ends before this cursor, because the store was restored. Read everything again, and watch without a cursor.";
     let mut answer = refusal_response(&Refusal::malformed("cursor_gone", text));
@@ -167,7 +167,7 @@ fn wanted(query: &WatchQuery) -> Result<WatchFilter, Refusal> {
     Ok(WatchFilter { rooms, kinds, agents, query: words, trace: trace(query.trace.as_deref())? })
 }
 
-/// The id of a trace, as the stream writes it.
+/// Checks a trace id.
 fn trace(text: Option<&str>) -> Result<Option<String>, Refusal> {
     let is_id = |id: &str| id.len() == 32 && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     match text {

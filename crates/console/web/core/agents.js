@@ -1,4 +1,4 @@
-// The agents and people of whoever signed in, for every page that needs to speak as one of them.
+// The agents and people that the session may act for, for all pages that need them.
 // Must not know: pages.
 
 import { get, me, query } from './api.js';
@@ -23,7 +23,7 @@ export const readAgents = async () => {
 
 export const useAgents = () => useResource('agents', readAgents, ({ room }) => room === 'accounts', 500);
 
-/** Mine, the person first. @param {Agent[] | undefined} agents */
+/** Sorted by handle, the signed-in person first. @param {Agent[] | undefined} agents */
 export const byPerson = (agents) => {
   const person = me.value?.person;
   return [...(agents ?? [])].sort((a, b) => Number(b.handle === person) - Number(a.handle === person) || a.handle.localeCompare(b.handle));

@@ -1,12 +1,15 @@
-// Requests to the server's public API, as the person who signed in or in an agent's name.
-// Must not know: what the answers are for.
+// Requests to the server's public API, as the signed-in person or in the name of an agent.
+// Must not know: the use of a response.
 
 import { signal } from './preact.js';
 
-/** @type {import('@preact/signals').Signal<import('./types.js').Me | null | undefined>} Who is signed in; undefined until known. */
+/**
+ * The session; null if signed out, undefined until known.
+ * @type {import('@preact/signals').Signal<import('./types.js').Me | null | undefined>}
+ */
 export const me = signal(/** @type {any} */ (undefined));
 
-/** Whether somebody was signed in here until the server said otherwise. */
+/** Whether a session was open in this page until the server ended it. */
 export const ended = signal(false);
 
 export class ApiError extends Error {
@@ -19,7 +22,7 @@ export class ApiError extends Error {
   }
 }
 
-/** An id that nobody else makes, also where the page has no secure context. */
+/** A unique id, which also works without a secure context. */
 export const freshId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 
@@ -67,7 +70,12 @@ const read = async (reply) => {
 /** @typedef {{as?: string, signal?: AbortSignal, accept?: string, key?: string}} More */
 /** @param {string} path @param {More} [more] */
 export const get = async (path, more) => read(await request('GET', path, more));
-/** A page of a list, and whether the server names one behind it. @param {string} path @param {More} [more] @returns {Promise<{items: any[], more: boolean}>} */
+/**
+ * A page of a list, and whether there is a next one.
+ * @param {string} path
+ * @param {More} [more]
+ * @returns {Promise<{items: any[], more: boolean}>}
+ */
 export const getPage = async (path, more) => {
   const reply = await request('GET', path, more);
   return { items: await reply.json(), more: /rel="?next/.test(reply.headers.get('link') ?? '') };
@@ -79,11 +87,11 @@ export const patch = async (path, body, more = {}) => read(await request('PATCH'
 /** @param {string} path @param {More} [more] */
 export const remove = async (path, more) => read(await request('DELETE', path, more));
 
-/** A query string of what is set. @param {Record<string, string | number | boolean | null | undefined>} members */
+/** A query string of the members that are set. @param {Record<string, string | number | boolean | null | undefined>} members */
 export const query = (members) => {
   const set = Object.entries(members).filter(([, value]) => value !== undefined && value !== null && value !== '');
   return set.length ? '?' + new URLSearchParams(set.map(([name, value]) => [name, String(value)])) : '';
 };
 
-/** May this person write at all? */
+/** Whether this session may write. */
 export const mayWrite = () => me.value?.role !== 'viewer';

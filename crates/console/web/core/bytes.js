@@ -1,5 +1,5 @@
-// Bytes as the server writes them: base64url without padding.
-// Must not know: what they are.
+// Converts bytes to and from base64url without padding, as the server writes it.
+// Must not know: the meaning of the bytes.
 
 /** @param {ArrayBuffer | Uint8Array} buffer */
 export const text = (buffer) => {

@@ -1,17 +1,17 @@
-// The frames that came while the page is open. They are in no log: the server keeps each for a few minutes.
+// The frames received while the page is open. They are not in the log; the server keeps each for a few minutes.
 // Must not know: pages.
 
 import { signal } from './preact.js';
 
 /** @typedef {import('./types.js').WatchEvent} WatchEvent */
 
-/** The server keeps 256 of a handle; a page that is open for a day keeps some more. */
+/** The server keeps 256 per handle; a page that is open for long keeps more. */
 const FRAMES_MAX = 1_000;
 
-/** In the order in which the server got them. @type {import('@preact/signals').Signal<WatchEvent[]>} */
+/** In the order in which the server received them. @type {import('@preact/signals').Signal<WatchEvent[]>} */
 export const frames = signal(/** @type {WatchEvent[]} */ ([]));
 
-/** Each stream begins with what is still kept, so a frame may come again. @param {WatchEvent} event */
+/** Each stream begins with the frames that the server still keeps, so a frame may arrive twice. @param {WatchEvent} event */
 export const keepFrame = (event) => {
   const cursor = `frame-${event.data.number}`;
   if (frames.value.some((one) => one.cursor === cursor)) return;

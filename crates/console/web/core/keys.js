@@ -1,4 +1,4 @@
-// The keyboard: each page says which keys it has, and `?` shows them.
+// Keyboard shortcuts: each page registers its keys, and `?` shows them.
 // Must not know: pages.
 
 import { signal, useEffect, useRef } from './preact.js';
@@ -40,7 +40,7 @@ const pressed = (event) => {
 };
 addEventListener('keydown', pressed);
 
-/** Offers shortcuts while the component is there. @param {string} title @param {Shortcut[]} shortcuts */
+/** Registers shortcuts while the component is mounted. @param {string} title @param {Shortcut[]} shortcuts */
 export function useKeys(title, shortcuts) {
   const layer = useRef(/** @type {{title: string, shortcuts: Shortcut[]}} */ ({ title, shortcuts })).current;
   layer.shortcuts = shortcuts;

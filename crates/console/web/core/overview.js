@@ -1,11 +1,11 @@
-// The agents at a glance, for every page that shows their states.
+// The overview of agents, for all pages that show their states.
 // Must not know: pages.
 
 import { get } from './api.js';
 import { useResource } from './store.js';
 
 const EVENTS_MS = 1_500;
-/** An agent goes idle or away without an event. */
+/** Polling is needed because an agent becomes idle or gone without an event. */
 const POLL_MS = 20_000;
 
 /** @returns {import('./store.js').Resource<import('./types.js').Overview>} */

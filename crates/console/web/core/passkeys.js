@@ -1,23 +1,23 @@
-// Passkeys: what the browser's interface takes and gives, in the forms of the server.
+// Passkeys: converts between the browser's interface and the server's forms.
 // Must not know: pages.
 
 import { post } from './api.js';
 import { bytes, text } from './bytes.js';
 
-/** Whether this browser has passkeys, and the page is where it gives them. */
+/** Whether this browser supports passkeys, in a secure context. */
 export const hasPasskeys = () => isSecureContext && 'PublicKeyCredential' in globalThis;
 
-/** What became of it where a person, or the browser, gave up. @param {any} error */
+/** The text of a failure. @param {any} error */
 export const whyNot = (error) =>
   error?.name === 'NotAllowedError' || error?.name === 'AbortError' ? 'It was cancelled, or took too long.'
   : error?.name === 'InvalidStateError' ? 'This device has a passkey for this console already.'
   : `${error?.message ?? error}`;
 
 /**
- * Makes a passkey and registers it.
+ * Creates a passkey and registers it.
  * @param {string} name
  * @param {string} who
- * @param {string[]} known the ids of those that are there
+ * @param {string[]} known the ids of existing passkeys
  */
 export async function addPasskey(name, who, known) {
   const { challenge, rp_id: id } = await post('/console/passkeys/challenges');
@@ -25,7 +25,7 @@ export async function addPasskey(name, who, known) {
     publicKey: {
       challenge: bytes(challenge),
       rp: { id, name: 'Plenary' },
-      // One passkey for each that is added; whose it is, the server knows.
+      // A random user id for each passkey, so that none replaces another; the server knows its person.
       user: { id: crypto.getRandomValues(new Uint8Array(32)), name: who, displayName: who },
       pubKeyCredParams: [{ type: 'public-key', alg: -8 }, { type: 'public-key', alg: -7 }],
       authenticatorSelection: { residentKey: 'required', userVerification: 'required' },

@@ -1,4 +1,4 @@
-// The one door to the vendored libraries, with their types.
+// The only import of the vendored libraries, with their types.
 // Must not know: pages.
 
 import * as preact from '../vendor/preact.js';

@@ -1,4 +1,4 @@
-// Notifications in this browser: the worker that shows them, and the subscription of this browser with the server.
+// Notifications in this browser: the worker that shows them, and the browser's subscription at the server.
 // Must not know: pages.
 
 import { get, me, post, remove } from './api.js';
@@ -7,13 +7,13 @@ import { bytes, text } from './bytes.js';
 const WORKER = new URL('../push-worker.js', import.meta.url).href;
 const SCOPE = new URL('../', import.meta.url).pathname;
 
-/** Whether this browser can be notified here. */
+/** Whether this browser supports notifications, in a secure context. */
 export const canNotify = () => isSecureContext && 'serviceWorker' in navigator && 'PushManager' in globalThis && 'Notification' in globalThis;
 
-/** Where this browser keeps which of an owner's subscriptions is its own. */
+/** The key in local storage under which this browser keeps the id of its subscription, per owner. */
 const place = () => `plenary-push-${me.value?.owner}`;
 
-/** The server's policy lets one file be a worker: this one. */
+/** The worker's URL as a trusted one: the server's policy permits only this file as a worker. */
 const allowed = () => {
   const types = /** @type {any} */ (globalThis).trustedTypes;
   if (!types) return WORKER;
@@ -28,7 +28,7 @@ const allowed = () => {
 /** @type {any} */
 let policy;
 
-/** The id of this browser's subscription, where the server has it still. @returns {Promise<string | undefined>} */
+/** The id of this browser's subscription, if the server still has it. @returns {Promise<string | undefined>} */
 export async function ownSubscription() {
   const id = localStorage.getItem(place());
   if (!id) return undefined;
@@ -38,7 +38,7 @@ export async function ownSubscription() {
   return own?.subscription_id;
 }
 
-/** Asks the person, then the browser's push service, then the server. @param {string} name */
+/** Gets the person's permission, then subscribes at the browser's push service and at the server. @param {string} name */
 export async function subscribe(name) {
   if ((await Notification.requestPermission()) !== 'granted') throw new Error('This browser does not allow notifications of this page.');
   const registration = await navigator.serviceWorker.register(/** @type {any} */ (allowed()), { scope: SCOPE });
@@ -58,15 +58,15 @@ const active = (registration) => new Promise((done) => {
   worker.addEventListener('statechange', () => worker.state === 'activated' && done(undefined));
 });
 
-/** Ends it, here and at the server. @param {string} id */
+/** Ends the subscription, here and at the server. @param {string} id */
 export async function unsubscribe(id) {
   await remove(`/notifications/${encodeURIComponent(id)}`);
   localStorage.removeItem(place());
-  // Another owner's console in this browser has the same one.
+  // Another owner's console in this browser may still use the same push subscription.
   if (Object.keys(localStorage).some((key) => key.startsWith('plenary-push-'))) return;
   const registration = await navigator.serviceWorker.getRegistration(SCOPE);
   await (await registration?.pushManager.getSubscription())?.unsubscribe();
 }
 
-/** Sends a sample. @param {string} id @returns {Promise<{delivered: boolean, error?: string}>} */
+/** Sends a test notification. @param {string} id @returns {Promise<{delivered: boolean, error?: string}>} */
 export const sample = (id) => post(`/notifications/${encodeURIComponent(id)}/test`);

@@ -1,4 +1,4 @@
-// The address is the state: `#/page/id?name=value`. The fragment never reaches the server.
+// The address holds the state: `#/page/id?name=value`. The fragment never reaches the server.
 // Must not know: pages.
 
 import { signal } from './preact.js';
@@ -40,7 +40,7 @@ export const go = (page, id, params) => {
   location.hash = href(page, id, params);
 };
 
-/** Changes where we are without a step in the history. @param {{id?: string, params?: Record<string, string | undefined>}} change */
+/** Replaces the address without a history entry. @param {{id?: string, params?: Record<string, string | undefined>}} change */
 export const refine = ({ id, params }) => {
   const now = route.value;
   history.replaceState(null, '', href(now.page, id ?? now.id, { ...now.params, ...params }));

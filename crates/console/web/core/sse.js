@@ -1,11 +1,11 @@
-// Server-sent events of one answer, one after the other.
-// Must not know: what they say.
+// Parses the server-sent events of one response.
+// Must not know: the content of events.
 
 /** @typedef {{id: string | undefined, event: string | undefined, data: any}} Sent */
 
 /**
  * @param {Response} reply
- * @param {(alive: boolean) => void} [sign] is called for each piece that arrives, comments too
+ * @param {(alive: boolean) => void} [sign] called for each block that arrives, including comments
  * @returns {AsyncGenerator<Sent>}
  */
 export async function* sent(reply, sign = () => {}) {

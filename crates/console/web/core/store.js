@@ -1,4 +1,4 @@
-// What the page knows: each thing is read once, and again when the stream says that it changed.
+// The page's cache: each resource is read once, and again after an event that changes it.
 // Must not know: pages.
 
 import { signal, useEffect, useMemo } from './preact.js';
@@ -23,7 +23,7 @@ export const onEvent = (listener) => {
   return () => void listeners.delete(listener);
 };
 
-/** Calls `listener` when everything must be read again. @param {() => void} listener */
+/** Calls `listener` when events were lost and everything must be read again. @param {() => void} listener */
 export const onGap = (listener) => {
   gaps.add(listener);
   return () => void gaps.delete(listener);
@@ -33,13 +33,13 @@ let watching = /** @type {AbortController | undefined} */ (undefined);
 let opened = Promise.resolve();
 const UNOPENED_MS = 1500;
 
-/** Waits for the stream, so that nothing happens unseen between a read and it; not long where there is none. */
+/** Waits for the stream before a read, so that no change is missed in between; gives up after a short time. */
 export const following = async () => {
   await undefined;
   await opened;
 };
 
-/** Follows the stream while somebody is signed in. */
+/** Follows the stream while a session is open. */
 export const watch = () => {
   watching?.abort();
   if (!me.value) return;
@@ -58,12 +58,12 @@ export const watch = () => {
 };
 
 /**
- * Something that is read with `load` and goes stale by events. Reads do not overlap; many events cause one read.
+ * A resource that `load` reads and that events make stale. Reads do not overlap; many events cause one read.
  * @template T
  * @param {() => Promise<T>} load
  * @param {(event: import('./types.js').WatchEvent) => boolean} [stale]
- * @param {number} [everyMs] the least time between two reads that events cause
- * @param {number} [pollMs] after how long it is read without an event, while somebody looks
+ * @param {number} [everyMs] the delay between an event and the read that it causes
+ * @param {number} [pollMs] the interval of reads without an event, while the page is visible
  * @returns {Resource<T> & {close: () => void}}
  */
 export function resource(load, stale = () => false, everyMs = 250, pollMs = 0) {
@@ -118,7 +118,7 @@ const shared = new Map();
 const KEPT_MS = 30_000;
 
 /**
- * A resource that components share by `key`; kept for a while after its last user, so that going back shows it at once.
+ * A resource that components share by `key`. It is kept for a while after its last user, so that going back shows it at once.
  * @template T
  * @param {string} key
  * @param {() => Promise<T>} load
@@ -150,7 +150,7 @@ export function useResource(key, load, stale, everyMs, pollMs) {
   return found.resource;
 }
 
-/** Forgets everything, when another person signs in. */
+/** Clears the cache when another person signs in. */
 export const forget = () => {
   shared.forEach(({ resource: one }) => one.close());
   shared.clear();

@@ -1,16 +1,16 @@
-// Times as people read them, and one clock for all of them.
-// Must not know: what is shown.
+// Formats times for people, with one clock for the whole page.
+// Must not know: what the times belong to.
 
 import { signal } from './preact.js';
 
-/** Now, in steps of a second; ages on the page follow it. */
+/** The current time, updated every second; the ages on the page depend on it. */
 export const clock = signal(Date.now());
 setInterval(() => (clock.value = Date.now()), 1000);
 
 /** @param {number | string | null | undefined} at */
 export const moment = (at) => (typeof at === 'string' ? Date.parse(at) : (at ?? NaN));
 
-/** A length of time in its two largest units: `14 min`, `3 h 20 min`. @param {number} ms */
+/** A duration in its two largest units: `14 min`, `3 h 20 min`. @param {number} ms */
 export const span = (ms) => {
   const s = Math.max(0, Math.round(ms / 1000));
   if (s < 60) return `${s} s`;

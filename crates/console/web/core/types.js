@@ -1,5 +1,5 @@
-// The shapes that the page gets from the server.
-// Must not know: how they are shown.
+// The types of the server's responses.
+// Must not know: their presentation.
 
 /**
  * @typedef {{session_id: string, role: 'owner' | 'viewer' | 'operator', owner: string | null, person: string | null,

@@ -1,5 +1,5 @@
-// The one stream of everything that the person may see: read, resumed after its last event, never reloaded.
-// Must not know: what follows from an event.
+// Follows the one stream of all events that the person may see, and resumes it after its last event.
+// Must not know: the effects of an event.
 
 import { signal } from './preact.js';
 import { ApiError, request } from './api.js';
@@ -8,13 +8,16 @@ import { sent } from './sse.js';
 const SILENCE_MS = 15_000;
 const RETRY_MIN_MS = 250;
 const RETRY_MAX_MS = 8_000;
-/** A page that nobody sees looks up now and then: browsers open six connections to a server, and each tab would hold one. */
+/** A hidden page only polls: browsers open six connections per server, and each tab would hold one. */
 const REST_MS = 30_000;
 
-/** While the server takes no further stream, everything is read again so often. */
+/** The interval at which everything is read again while the server refuses another stream. */
 const REREAD_MS = 30_000;
 
-/** @typedef {{state: 'connecting' | 'live' | 'behind' | 'stale', behind: number, since: number, why: string}} Liveness `why`: what the server said, where it refuses the stream */
+/**
+ * @typedef {{state: 'connecting' | 'live' | 'behind' | 'stale', behind: number, since: number, why: string}} Liveness
+ *   `why`: the server's reason if it refuses the stream
+ */
 /** @type {import('@preact/signals').Signal<Liveness>} */
 export const liveness = signal(/** @type {Liveness} */ ({ state: 'connecting', behind: 0, since: Date.now(), why: '' }));
 
@@ -36,8 +39,8 @@ const position = (place) => (place && /^\d+$/.test(place) ? Number(place) : 0);
 /**
  * Follows the stream until `stop` aborts.
  * @param {{event: (event: import('./types.js').WatchEvent) => void, open: () => void, gap: () => void, stop: AbortSignal}} to
- *   `open` is called when the stream is there: what is read from then on misses nothing. `gap` is called when the place was
- *   no longer known, and everything must be read again.
+ *   `open` is called when the stream has begun: later reads miss no change. `gap` is called when the cursor was no longer
+ *   valid, so everything must be read again.
  */
 export async function follow({ event, open, gap, stop }) {
   let wait = RETRY_MIN_MS;
@@ -116,10 +119,10 @@ function take(id, told, event, opened) {
   set(behind ? 'behind' : 'live', behind);
 }
 
-/** Where the stream is now. */
+/** The stream's cursor. */
 export const place = () => cursor;
 
-/** Waits, but not past the moment at which the network or the person comes back. @param {number} ms @param {AbortSignal} stop */
+/** Waits, at most until the network is back or the page is visible. @param {number} ms @param {AbortSignal} stop */
 const pause = (ms, stop) =>
   new Promise((done) => {
     const end = () => {

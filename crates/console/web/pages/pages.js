@@ -1,5 +1,5 @@
-// The pages, in the order of the rail, with the key that follows `g`.
-// Must not know: what they show.
+// The pages in the order of the navigation, each with the key that follows `g`.
+// Must not know: their content.
 
 /** @type {{name: string, title: string, key: string, group: number, phone?: boolean, load: () => Promise<any>}[]} */
 export const PAGES = [

@@ -1,8 +1,8 @@
 // Rows as CSV (RFC 4180).
 // Pure.
-// Must not know: what the rows say.
+// Must not know: the content of the rows.
 
-/** A spreadsheet takes what begins so for a formula; the apostrophe says that it is text. */
+/** A spreadsheet treats a cell that begins like this as a formula; an apostrophe marks it as text. */
 const FORMULA = /^[=+\-@\t\r]/;
 
 /** @param {any} value */

@@ -1,5 +1,5 @@
-// A dialog of the browser's own kind: focus stays inside, Escape closes, focus comes back.
-// Must not know: what it asks.
+// A dialog with the browser's own element: the focus stays inside, Escape closes it, the focus returns.
+// Must not know: the content of the dialog.
 
 import { html, useEffect, useRef } from '../core/preact.js';
 

@@ -1,12 +1,12 @@
-// A unified diff, line by line, and a command, word by word.
-// Must not know: who asks for it.
+// Shows a unified diff line by line, and a command word by word.
+// Must not know: the request that it belongs to.
 
 import { html } from '../core/preact.js';
 import { visible } from './text.js';
 
 const LINES_MAX = 2000;
 
-/** A unified diff as it was written. @param {{text: string}} props */
+/** A unified diff from its text. @param {{text: string}} props */
 export function Diff({ text }) {
   const lines = text.replace(/\n$/, '').split(/\r?\n/);
   let [before, after, ends, newEnds] = [0, 0, 0, 0];
@@ -19,7 +19,7 @@ export function Diff({ text }) {
     }
     const begins = /^(diff|index) /.test(line);
     if (begins) ends = newEnds = 0;
-    // Within a hunk `--- x` takes `-- x` away.
+    // Within a hunk, `--- x` is the removed line `-- x`.
     if (begins || (before >= ends && after >= newEnds && /^(\+\+\+|---)/.test(line))) return { kind: 'path', line, left: '', right: '' };
     if (line.startsWith('+')) return { kind: 'add', line, left: '', right: after++ };
     if (line.startsWith('-')) return { kind: 'cut', line, left: before++, right: '' };
@@ -42,7 +42,7 @@ export function Lines({ rows, more = 0, label = 'The change, line by line' }) {
 
 const RISKY = /\b(rm|sudo|dd|mkfs|chmod|chown|curl|wget|eval|kill|shutdown|git push|force|drop|delete|truncate)\b/gi;
 
-/** A command, with the words that deserve a second look marked. @param {{text: string, directory?: string}} props */
+/** A command with its risky words marked. @param {{text: string, directory?: string}} props */
 export function Command({ text, directory }) {
   const parts = [];
   let from = 0;

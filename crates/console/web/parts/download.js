@@ -1,5 +1,5 @@
-// Saves what an operation answers as a file, in an agent's name where that is needed.
-// Must not know: what is in it.
+// Saves the response of an operation as a file, if needed in an agent's name.
+// Must not know: the content of the file.
 
 import { request } from '../core/api.js';
 import { sayFailure } from './toast.js';

@@ -1,5 +1,5 @@
-// What cannot be shown costs its own place, and not the page around it.
-// Must not know: what stands in it.
+// An error boundary: a component that fails does not break the page around it.
+// Must not know: the content.
 
 import { html, useErrorBoundary } from '../core/preact.js';
 

@@ -1,5 +1,5 @@
-// The keys that work here, by page.
-// Must not know: what they do.
+// The dialog with the active keyboard shortcuts.
+// Must not know: the effects of the keys.
 
 import { html } from '../core/preact.js';
 import { layers } from '../core/keys.js';

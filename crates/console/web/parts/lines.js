@@ -1,14 +1,19 @@
-// What changed between two texts, line by line.
+// The differences of two texts, line by line.
 // Pure.
-// Must not know: what the texts are.
+// Must not know: the meaning of the texts.
 
 /** @typedef {{kind: 'same' | 'add' | 'cut' | 'hunk', line: string, left: number | string, right: number | string}} Line */
 
-/** Larger comparisons are too slow for a page; then all that differs counts as replaced. */
+/** Larger comparisons are too slow for a page; then the whole differing part counts as replaced. */
 const CELLS_MAX = 2_000_000;
 const AROUND = 3;
 
-/** The steps from one list of lines to another. @param {string[]} a @param {string[]} b @returns {{kind: 'same' | 'add' | 'cut', line: string}[]} */
+/**
+ * The edit steps from one list of lines to another.
+ * @param {string[]} a
+ * @param {string[]} b
+ * @returns {{kind: 'same' | 'add' | 'cut', line: string}[]}
+ */
 export function steps(a, b) {
   let [head, tail] = [0, 0];
   while (head < a.length && head < b.length && a[head] === b[head]) head++;
@@ -23,7 +28,7 @@ function middle(a, b) {
   const add = (/** @type {string} */ line) => ({ kind: /** @type {const} */ ('add'), line });
   if (a.length * b.length > CELLS_MAX) return [...a.map(cut), ...b.map(add)];
   const width = b.length + 1;
-  /** How many lines both have from here on. */
+  /** The length of the longest common subsequence from each pair of lines on. */
   const common = new Uint16Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; i--) {
     for (let j = b.length - 1; j >= 0; j--) common[i * width + j] = a[i] === b[j] ? common[(i + 1) * width + j + 1] + 1 : Math.max(common[(i + 1) * width + j], common[i * width + j + 1]);
@@ -41,7 +46,12 @@ function middle(a, b) {
   return all;
 }
 
-/** The steps with their numbers; what stays far from a change is left out. @param {string} before @param {string} after @returns {Line[]} */
+/**
+ * The steps with line numbers, without unchanged lines far from a change.
+ * @param {string} before
+ * @param {string} after
+ * @returns {Line[]}
+ */
 export function changes(before, after) {
   const split = (/** @type {string} */ text) => (text === '' ? [] : text.split(/\r?\n/));
   let [left, right] = [0, 0];

@@ -1,5 +1,5 @@
-// A list of any length: only the rows that can be seen are there.
-// Must not know: what a row shows.
+// A virtual list: only the visible rows are rendered.
+// Must not know: the content of a row.
 
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../core/preact.js';
 import { useKeys } from '../core/keys.js';
@@ -7,7 +7,7 @@ import { useKeys } from '../core/keys.js';
 const MARGIN_ROWS = 8;
 
 /**
- * A list box of rows of one height. `j` and `k` move, Enter opens.
+ * A list box whose rows have the same height. `j` and `k` move, Enter opens.
  * @param {{items: any[], height: number, keyOf: (item: any) => string, row: (item: any, state: {selected: boolean}) => any,
  *   selected: string, select: (key: string, item: any) => void, label: string, empty?: any, rowClass?: string,
  *   keys?: boolean, end?: () => void}} props

@@ -1,6 +1,6 @@
-// A subset of Markdown, turned into nodes: headings, paragraphs, lists, quotes, code, emphasis and links that show their host.
-// No HTML, no images: `![x](y)` stays text, so nothing is fetched by reading.
-// Must not know: who wrote it.
+// Renders a subset of Markdown: headings, paragraphs, lists, quotes, code, emphasis and links that show their host.
+// There is no HTML and there are no images: `![x](y)` stays text, so that reading fetches nothing.
+// Must not know: the author of the text.
 
 import { html } from '../core/preact.js';
 import { visible } from './text.js';
@@ -18,7 +18,7 @@ const hostOf = (address) => {
   }
 };
 
-/** A link that says where it leads. @param {{address: string, label: any, text: string}} props */
+/** A link that shows its host. @param {{address: string, label: any, text: string}} props */
 const Link = ({ address, label, text }) => {
   const host = hostOf(address);
   if (!host) return html`<span>${visible(text)}</span>`;

@@ -1,4 +1,4 @@
-// Marks that read at a glance: states by shape first and colour second, how far a message came, ages, deadlines.
+// Small marks: states by shape and colour, delivery states, ages, deadlines.
 // Must not know: pages.
 
 import { html } from '../core/preact.js';
@@ -21,14 +21,14 @@ const SHAPE_OF = {
   complete: 'done', revision_requested: 'failed', draft: 'idle', joined: 'working', invited: 'waiting', left: 'gone',
 };
 
-/** A mark for a state; the word stands beside it or is its label. @param {{state: string, label?: boolean}} props */
+/** The mark of a state, with its name as text or as a label. @param {{state: string, label?: boolean}} props */
 export const Mark = ({ state, label = false }) => {
   const shape = state in SHAPES ? /** @type {keyof typeof SHAPES} */ (state) : (SHAPE_OF[state] ?? 'idle');
   return html`<svg class=${`mark ${shape}`} viewBox="0 0 12 12" width="12" height="12" role=${label ? 'img' : null}
     aria-label=${label ? state : null} aria-hidden=${label ? null : 'true'}>${SHAPES[shape]}</svg>`;
 };
 
-/** How long ago, by the one clock. @param {{at: number | string | null | undefined, suffix?: string}} props */
+/** The age of a time, by the page's clock. @param {{at: number | string | null | undefined, suffix?: string}} props */
 export const Age = ({ at, suffix = '' }) => {
   const then = moment(at);
   if (Number.isNaN(then)) return null;
@@ -47,7 +47,10 @@ export const STATE_WORDS = {
   expired: 'expired: the recipient left before it could have it',
 };
 
-/** How far a message came with one recipient: five steps. @param {{state: string, who?: string, why?: string}} props */
+/**
+ * The delivery state of a message for one recipient, in five steps.
+ * @param {{state: string, who?: string, why?: string}} props
+ */
 export const Ladder = ({ state, who = '', why = '' }) => {
   const reached = state === 'acknowledged' ? 3 : LADDER.indexOf(state);
   const says = `${who ? who + ': ' : ''}${STATE_WORDS[state] ?? state}${why ? ` (${why.replaceAll('_', ' ')})` : ''}`;
@@ -61,7 +64,7 @@ export const Ladder = ({ state, who = '', why = '' }) => {
 /** @type {Record<string, string>} */
 const TIMEOUT_WORDS = { accept: 'then accepted', ignore: 'then ignored', decline: 'then declined', none: 'nothing happens then' };
 
-/** What is left until a deadline. @param {{from: number, until: number | null | undefined, then: string}} props */
+/** The time left until a deadline. @param {{from: number, until: number | null | undefined, then: string}} props */
 export const Deadline = ({ from, until, then }) => {
   if (!until) return null;
   const left = until - clock.value;

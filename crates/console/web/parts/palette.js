@@ -1,5 +1,5 @@
-// Going anywhere by typing: pages, agents, conversations and requests in one list.
-// Must not know: what a page shows.
+// The command palette: finds pages, agents, conversations and requests in one list.
+// Must not know: the content of a page.
 
 import { html, useEffect, useState } from '../core/preact.js';
 import { useAgents } from '../core/agents.js';

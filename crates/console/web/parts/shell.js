@@ -1,5 +1,5 @@
-// What stands around every page: the rail, who is signed in, how live the page is, notes and help.
-// Must not know: what a page shows.
+// The frame of every page: navigation, the signed-in person, the state of the stream, notes and help.
+// Must not know: the content of a page.
 
 import { html, signal } from '../core/preact.js';
 import { me } from '../core/api.js';
@@ -19,7 +19,7 @@ const helping = signal(false);
 const more = signal(false);
 const going = signal(false);
 
-/** Live, behind by n, or stale since: always visible. */
+/** The state of the stream: live, behind by n, or stale since. Always visible. */
 export function Live() {
   const { state, behind, since } = liveness.value;
   const words = {
@@ -31,7 +31,7 @@ export function Live() {
   return html`<span class=${`live ${state}`} data-live=${state}><i aria-hidden="true"></i><span>${words}</span></span>`;
 }
 
-/** Said once when it changes, for those who do not see it. */
+/** Announces changes to screen readers, once each. */
 const LiveSaid = () => html`<span class="unseen" role="status">${liveness.value.state === 'stale' ? 'The connection is lost; what you see is stale.' : ''}</span>`;
 
 /** @param {{page: typeof PAGES[number]}} props */

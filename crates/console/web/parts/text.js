@@ -1,9 +1,9 @@
-// Text that others wrote, as text: what cannot be seen is made visible, and nothing is ever HTML.
-// Must not know: where it is shown.
+// Shows foreign text as text: hidden characters become visible, and nothing is interpreted as HTML.
+// Must not know: the place of the text.
 
 import { html } from '../core/preact.js';
 
-// Controls but for tab and line feed, marks of direction, what has no width, variation beyond emoji, and tag characters.
+// Control characters except tab and line feed, direction marks, zero-width characters, non-emoji variation selectors, and tags.
 const HIDDEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb]|[\u{e0000}-\u{e0fff}]|[\ud800-\udfff]/gu;
 
@@ -12,7 +12,7 @@ const nameOf = (mark) => 'U+' + (mark.codePointAt(0) ?? 0).toString(16).toUpperC
 
 const SHOWN_MAX = 200_000;
 
-/** The parts of a text: plain ones, and the names of hidden characters. @param {string} text @returns {any[]} */
+/** Splits a text into plain parts and the names of hidden characters. @param {string} text @returns {any[]} */
 export function visible(text) {
   const parts = [];
   let from = 0;
@@ -27,16 +27,22 @@ export function visible(text) {
   return parts;
 }
 
-/** The same for places that take only text: options, notes, attributes. @param {any} text */
+/** The same as a plain text, for options, notes and attributes. @param {any} text */
 export const plainly = (text) => String(text ?? '').replace(HIDDEN, nameOf);
 
-/** One text, isolated so that its direction does not reach what stands beside it. @param {{children?: any, text?: any}} props */
+/**
+ * A text that is isolated, so that its direction does not affect the text beside it.
+ * @param {{children?: any, text?: any}} props
+ */
 export const Text = ({ text }) => {
   const all = text === undefined || text === null ? '' : typeof text === 'string' ? text : JSON.stringify(text);
   return html`<bdi>${visible(all.slice(0, SHOWN_MAX))}${all.length > SHOWN_MAX ? ` … ${all.length - SHOWN_MAX} more characters` : null}</bdi>`;
 };
 
-/** A handle: the owner quiet, the name strong. @param {{handle: string | null | undefined, plain?: boolean}} props */
+/**
+ * A handle, with the owner in a muted style and the name in a strong one.
+ * @param {{handle: string | null | undefined, plain?: boolean}} props
+ */
 export const Handle = ({ handle, plain = false }) => {
   if (!handle) return null;
   const dot = handle.indexOf('.');
@@ -48,6 +54,6 @@ export const Handle = ({ handle, plain = false }) => {
 /** Indented JSON, as text. @param {{value: any}} props */
 export const Json = ({ value }) => html`<pre class="code" tabindex="0"><code>${visible(JSON.stringify(value, null, 2) ?? '')}</code></pre>`;
 
-/** Lines of code, as text; what grows is shown from its end. @param {{text: string, label?: string, grows?: boolean}} props */
+/** Lines of code; a growing text is scrolled to its end. @param {{text: string, label?: string, grows?: boolean}} props */
 export const Code = ({ text, label, grows = false }) =>
   html`<pre class=${grows ? 'code grows' : 'code'} tabindex="0" aria-label=${label ?? 'Code'}><code>${visible(grows ? text.slice(-SHOWN_MAX) : text.slice(0, SHOWN_MAX))}</code></pre>`;

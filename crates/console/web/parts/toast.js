@@ -1,4 +1,4 @@
-// Short notes at the edge of the page: what was done, and undoing it; what was refused, and why.
+// Short notes at the edge of the page: actions with their undo, and refusals with their reason.
 // Must not know: pages.
 
 import { html, signal } from '../core/preact.js';
@@ -21,7 +21,7 @@ export function say(text, { bad = false, ms = bad ? 8000 : 4000, undo } = {}) {
 /** @param {number} id */
 export const drop = (id) => (notes.value = notes.value.filter((note) => note.id !== id));
 
-/** The undo that is offered last, for the key `u`. */
+/** The latest undo, for the key `u`. */
 export const undoLast = () => {
   const last = [...notes.value].reverse().find(({ undo }) => undo);
   if (!last) return;
@@ -29,7 +29,7 @@ export const undoLast = () => {
   last.undo?.();
 };
 
-/** Says why something failed. @param {any} error */
+/** Shows why an action failed. @param {any} error */
 export const sayFailure = (error) => say(`${error?.message ?? error}${error?.code ? ` (${error.code})` : ''}`, { bad: true });
 
 export const Toasts = () => html`<div class="toasts" role="status" aria-live="polite">

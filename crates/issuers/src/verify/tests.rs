@@ -127,7 +127,7 @@ fn forged_tokens_are_refused() {
     }
 }
 
-/// The same text with the other signature that ECDSA has for it: (r, n - s) in place of (r, s).
+/// The same text with its other ECDSA signature: (r, n - s) instead of (r, s).
 fn with_the_other_signature(token: &str) -> String {
     let order: [u8; 32] = [
         0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc, 0xe6, 0xfa,

@@ -3,17 +3,17 @@
 
 use serde_json::{Number, Value};
 
-/// What becomes of members whose value is null.
+/// How to treat members whose value is null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nulls {
-    /// They stay.
+    /// Keep them.
     Keep,
-    /// They are left out at every level (AP-95); nulls in arrays stay (AP-96).
+    /// Drop them at every level (AP-95); nulls in arrays stay (AP-96).
     Drop,
 }
 
-/// The canonical text of a value: members sorted by the UTF-8 bytes of their names (AP-93), no white space
-/// (AP-94), numbers as RFC 8785 prints them (AP-97), only `"`, `\` and what is below U+0020 escaped (AP-98).
+/// The canonical text of a value: members sorted by the UTF-8 bytes of their names (AP-93), no white space (AP-94), numbers in
+/// the form of RFC 8785 (AP-97); escapes only for `"`, `\` and characters below U+0020 (AP-98).
 #[must_use]
 pub fn canonical(value: &Value, nulls: Nulls) -> Vec<u8> {
     let mut out = Vec::with_capacity(256);
@@ -57,7 +57,7 @@ fn write(value: &Value, nulls: Nulls, out: &mut Vec<u8>) {
 }
 
 fn write_number(number: &Number, out: &mut Vec<u8>) {
-    // RFC 8785 knows doubles only, so an integer prints as the double nearest to it.
+    // RFC 8785 has only doubles, so an integer prints as the nearest double.
     let double = number.as_f64().unwrap_or_default();
     out.extend_from_slice(ryu_js::Buffer::new().format(double).as_bytes());
 }
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn ap_93_members_are_sorted_by_the_bytes_of_their_names() {
-        // U+FB33 sorts before U+1F600 by UTF-8 bytes, and behind it by UTF-16 units.
+        // U+FB33 sorts before U+1F600 by UTF-8 bytes, but after it by UTF-16 code units.
         let value: Value =
             serde_json::from_str(r#"{"😀":1,"דּ":2,"b":3,"":4,"B":5,"é":6,"aa":7,"a":8}"#).unwrap();
         assert_eq!(text(&value, Nulls::Keep), r#"{"":4,"B":5,"a":8,"aa":7,"b":3,"é":6,"דּ":2,"😀":1}"#);

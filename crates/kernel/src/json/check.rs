@@ -1,17 +1,17 @@
 //! The strict scanner that checks every request body before it is parsed (wire.md D.3, D.9).
-//! Must not know: the meaning of the text, or how it is parsed afterwards.
+//! Must not know: the meaning of the text, or how it is parsed later.
 
 use super::{JsonFault, keys::Keys, number, text};
 use crate::limits::JSON_DEPTH_MAX;
 
-/// Whether `bytes` are one JSON text as accepted here: RFC 8259 in UTF-8, no duplicate member names, at most
-/// `JSON_DEPTH_MAX` levels (a scalar is at level 1), no NUL in text, no half surrogate pairs, integers within
-/// +-(2^53-1), numbers that a double holds, nothing behind the value.
+/// Checks that `bytes` are one strict JSON text: RFC 8259 in UTF-8, no duplicate member names, arrays and objects nested at
+/// most `JSON_DEPTH_MAX` deep, no NUL in text, no lone surrogates, integers within +-(2^53-1), numbers in the range of a double,
+/// and nothing after the value.
 ///
-/// Work is linear in the length; memory is only for the member names of the objects that are open.
+/// The work is linear in the length. Memory is used only for the member names of open objects.
 ///
 /// # Errors
-/// The first fault found, with its offset.
+/// The first fault, with its offset.
 pub fn check(bytes: &[u8]) -> Result<(), JsonFault> {
     if bytes.starts_with(b"\xEF\xBB\xBF") {
         return Err(JsonFault::ByteOrderMark);
@@ -43,7 +43,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// What is wrong where the grammar wanted something else.
+    /// The fault at a position where the grammar expects something else.
     fn unexpected(&self) -> JsonFault {
         if self.at < self.bytes.len() {
             JsonFault::Unexpected { at: self.at }
@@ -78,7 +78,7 @@ impl<'a> Scan<'a> {
         Ok(())
     }
 
-    /// From the opening quote to behind the closing one; the inside, still escaped, and whether it has escapes.
+    /// Consumes a string with its quotes. Returns its content, still escaped, and whether it has escapes.
     fn string(&mut self) -> Result<(&'a [u8], bool), JsonFault> {
         let open = self.at;
         let (end, escaped) = text::scan(self.bytes, open + 1)?;
@@ -148,7 +148,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Past the opening bracket and the space behind it.
+    /// Consumes the opening bracket and the white space after it.
     fn enter(&mut self, depth: usize) -> Result<(), JsonFault> {
         if depth > JSON_DEPTH_MAX {
             return Err(JsonFault::TooDeep { at: self.at });
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn depth_counts_the_outermost_value_as_one() {
         assert_eq!(check(nested(JSON_DEPTH_MAX).as_bytes()), Ok(()));
-        // The innermost scalar is one level deeper than the innermost array, and only containers nest.
+        // A scalar in the innermost array adds no level: only arrays and objects count.
         assert_eq!(check(format!("{}{}", "[".repeat(64), "]".repeat(64)).as_bytes()), Ok(()));
         let deep = format!("{}{}", "[".repeat(65), "]".repeat(65));
         assert_eq!(check(deep.as_bytes()), Err(JsonFault::TooDeep { at: 64 }));

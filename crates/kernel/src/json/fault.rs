@@ -1,84 +1,84 @@
-//! The errors of a JSON text, each with its byte offset.
+//! The faults of a JSON text, each with its byte offset.
 //! Must not know: the status or code of a protocol's response.
 
 use crate::limits::{JSON_DEPTH_MAX, JSON_INTEGER_MAX};
 
-/// Why a text is not JSON that is accepted here (wire.md D.3). `at` is an offset in bytes from its start.
+/// Why a text is not strict JSON (wire.md D.3). `at` is a byte offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum JsonFault {
     /// The text begins with a byte order mark.
     #[error("the text begins with a byte order mark; leave it out")]
     ByteOrderMark,
-    /// Not UTF-8.
+    /// The text is not UTF-8.
     #[error("byte {at} is not valid UTF-8")]
     InvalidUtf8 {
-        /// Where.
+        /// The first invalid byte.
         at: usize,
     },
-    /// The text ends before the value does; also an empty text.
+    /// The text ends before the value does. An empty text has this fault too.
     #[error("the text ends at byte {at}, before the value does")]
     UnexpectedEnd {
-        /// Where.
+        /// The end of the text.
         at: usize,
     },
-    /// Something other than what the grammar allows here.
+    /// A byte that the grammar does not permit at this position.
     #[error("byte {at} is not valid JSON")]
     Unexpected {
-        /// Where.
+        /// The byte.
         at: usize,
     },
-    /// More than white space after the value.
+    /// Text other than white space follows the value.
     #[error("there is more text after the end of the value, at byte {at}")]
     TrailingBytes {
-        /// Where.
+        /// The first byte of that text.
         at: usize,
     },
-    /// Arrays and objects nested deeper than the limit.
+    /// Arrays and objects are nested deeper than the limit.
     #[error("nested deeper than {JSON_DEPTH_MAX} levels at byte {at}")]
     TooDeep {
-        /// Where.
+        /// The bracket that opens the level beyond the limit.
         at: usize,
     },
-    /// One object names a member twice, compared after unescaping.
+    /// An object has two members of the same name, compared after unescaping.
     #[error("the member name at byte {at} is a duplicate in its object")]
     DuplicateKey {
-        /// Where the second one begins.
+        /// The start of the second name.
         at: usize,
     },
-    /// A NUL, raw or escaped.
+    /// A NUL in text, raw or escaped.
     #[error("NUL is not accepted in text, at byte {at}")]
     Nul {
-        /// Where.
+        /// The NUL or its escape.
         at: usize,
     },
-    /// A control character below U+0020 stands in a string without an escape.
+    /// An unescaped control character below U+0020 in a string.
     #[error("the control character at byte {at} must be escaped")]
     Control {
-        /// Where.
+        /// The character.
         at: usize,
     },
-    /// A backslash before something that is no escape.
+    /// A backslash that does not begin a valid escape.
     #[error("the escape at byte {at} is not valid in JSON")]
     BadEscape {
-        /// Where the backslash stands.
+        /// The backslash.
         at: usize,
     },
-    /// Half of a surrogate pair.
+    /// A lone surrogate.
     #[error("the escape at byte {at} is half of a surrogate pair")]
     LoneSurrogate {
-        /// Where the backslash stands.
+        /// The backslash of the escape.
         at: usize,
     },
-    /// An integer that not every reader of JSON holds exactly.
+    /// An integer that some JSON readers cannot represent exactly.
     #[error("the integer at byte {at} is beyond {JSON_INTEGER_MAX}; send it as a string")]
     IntegerTooLarge {
-        /// Where the number begins.
+        /// The start of the number.
         at: usize,
     },
-    /// A number beyond what a double holds.
+    /// A number beyond the range of a double.
     #[error("the number at byte {at} is beyond the range of a double")]
     NumberOverflow {
-        /// Where the number begins.
+        /// The start of the number.
         at: usize,
     },
 }

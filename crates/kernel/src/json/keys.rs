@@ -1,9 +1,9 @@
-//! The member names of the open objects, and the detection of duplicates.
+//! The member names of all open objects, to detect duplicates.
 //! Must not know: their positions in the text.
 
 use std::{borrow::Cow, collections::HashSet};
 
-/// Up to here names are compared one by one; beyond, they are hashed, so that work stays linear.
+/// Up to this number, names are compared one by one. Larger objects use a hash set, so that the work stays linear.
 const LINEAR_MAX: usize = 16;
 
 /// The names of all open objects, innermost last, in one allocation.
@@ -26,7 +26,7 @@ impl<'a> Keys<'a> {
         Names { start: self.stack.len(), hashed: None }
     }
 
-    /// Whether the name is new in its object.
+    /// Adds a name to its object; false if the object has it already.
     pub(super) fn add(&mut self, names: &mut Names<'a>, name: Cow<'a, [u8]>) -> bool {
         if let Some(hashed) = &mut names.hashed {
             return hashed.insert(name);

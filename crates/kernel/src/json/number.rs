@@ -1,15 +1,15 @@
-//! Number literals: their grammar and the two bounds on them.
+//! Number literals: their grammar and their two bounds.
 //! Must not know: the value beyond what the bounds need.
 
 use super::JsonFault;
 use crate::limits::JSON_INTEGER_MAX;
 
-/// Digits of `JSON_INTEGER_MAX`; fewer always fit, more never do, since an integer has no leading zeros.
+/// Digits of `JSON_INTEGER_MAX`. Integers have no leading zeros, so one with fewer digits fits and one with more does not.
 const INTEGER_DIGITS_MAX: usize = 16;
-/// A literal below ten to this power is certainly within a double.
+/// A literal below ten to this power is always in the range of a double.
 const SAFE_POWER: usize = 308;
 
-/// The offset behind the number that begins at `start`, with a minus or a digit.
+/// The offset after the number that begins at `start` with a minus sign or a digit.
 pub(super) fn scan(bytes: &[u8], start: usize) -> Result<usize, JsonFault> {
     let digits = start + usize::from(bytes.get(start) == Some(&b'-'));
     let mut at = match bytes.get(digits) {
@@ -41,7 +41,7 @@ pub(super) fn scan(bytes: &[u8], start: usize) -> Result<usize, JsonFault> {
     }
 }
 
-/// The offset behind at least one digit.
+/// The offset after one or more digits.
 fn some_digits(bytes: &[u8], from: usize) -> Result<usize, JsonFault> {
     let count = bytes.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
     match (count, from < bytes.len()) {

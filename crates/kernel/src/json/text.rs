@@ -9,7 +9,7 @@ const fn plain(b: u8) -> bool {
     b >= 0x20 && b != b'"' && b != b'\\'
 }
 
-/// The offset of the closing quote of the string whose inside begins at `at`, and whether escapes stand in it.
+/// The offset of the closing quote of the string whose content begins at `at`, and whether the string has escapes.
 pub(super) fn scan(bytes: &[u8], mut at: usize) -> Result<(usize, bool), JsonFault> {
     let mut escaped = false;
     loop {
@@ -27,12 +27,12 @@ pub(super) fn scan(bytes: &[u8], mut at: usize) -> Result<(usize, bool), JsonFau
     }
 }
 
-/// How many bytes from the start need no look of their own; sixteen at a time while they last.
+/// The number of leading bytes that need no special treatment, counted 16 at a time where possible.
 fn plain_length(bytes: &[u8]) -> usize {
     let mut length = 0;
     let (blocks, _) = bytes.as_chunks::<16>();
     for block in blocks {
-        // No early exit within the block: this is what the compiler turns into vector instructions.
+        // No early exit within the block, so that the compiler vectorises the loop.
         if block.iter().fold(false, |special, b| special | !plain(*b)) {
             break;
         }
@@ -41,7 +41,7 @@ fn plain_length(bytes: &[u8]) -> usize {
     length + bytes[length..].iter().take_while(|b| plain(**b)).count()
 }
 
-/// The offset behind the escape at `at`, and what it stands for.
+/// The offset after the escape at `at`, and the character it encodes.
 fn escape(bytes: &[u8], at: usize) -> Result<(usize, char), JsonFault> {
     let simple = match bytes.get(at + 1) {
         Some(b'"') => '"',
@@ -90,7 +90,7 @@ fn unit(bytes: &[u8], at: usize) -> Result<u32, JsonFault> {
     Ok(value)
 }
 
-/// What the inside of a string says, once `scan` has accepted it.
+/// The value of a string's content, which `scan` has accepted.
 pub(super) fn unescape(raw: &[u8], escaped: bool) -> Cow<'_, [u8]> {
     if !escaped {
         return Cow::Borrowed(raw);

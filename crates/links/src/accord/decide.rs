@@ -1,5 +1,5 @@
-//! The rules of accords: both operators say yes, either says no. Pure.
-//! Must not know: how a peer proves who it is.
+//! The rules of accords: both operators must agree, and either one can revoke. Pure.
+//! Must not know: how a peer proves its identity.
 
 use std::collections::BTreeSet;
 
@@ -19,12 +19,12 @@ use crate::{
     network::NetworkUrl,
 };
 
-/// What is done about a peer.
+/// A command on a peer.
 #[derive(Debug, Clone)]
 pub(crate) enum AccordStep {
     /// The operator invites a network.
     Invite(NewInvitation),
-    /// The operator accepted the invitation of a network, which agreed.
+    /// The operator accepted the invitation of a network, and that network confirmed it.
     Make(NewAccord),
     /// A network accepts an invitation of this one.
     Accept(Acceptance),
@@ -32,7 +32,7 @@ pub(crate) enum AccordStep {
     Revoke(OwnerName),
     /// The peer revokes the accord.
     RevokedByPeer(AccordId),
-    /// The peer has heard of a revocation, or nothing more is tried.
+    /// The peer has confirmed a revocation, or the server has given up notifying it.
     Told { accord: AccordId, heard: bool },
 }
 
@@ -61,28 +61,28 @@ pub(crate) struct NewAccord {
 #[derive(Debug, Clone)]
 pub(crate) struct Acceptance {
     pub(crate) code: TokenDigest,
-    /// The network that proved its domain.
+    /// The network, which has proved its domain.
     pub(crate) network: NetworkUrl,
     pub(crate) key: PublicKey,
     pub(crate) granted: BTreeSet<GrantName>,
 }
 
-/// Why it is not done.
+/// Why a command is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rejection {
-    /// The token is not valid any more.
+    /// The token is no longer valid.
     Unauthenticated,
-    /// There is no such peer, accord or invitation.
+    /// The peer, the accord or the invitation does not exist.
     Absent,
-    /// Another network has or had that name here.
+    /// Another network has this name here, or had it.
     NameTaken,
-    /// That network is a peer by another name, or has an accord already.
+    /// The network is a peer under another name, or already has an accord.
     AlreadyLinked,
-    /// As many as there may be.
+    /// The limit of peers is reached.
     TooMany,
 }
 
-/// Which accord it was about.
+/// The accord that a command concerned.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Concerned {
     pub(crate) peer: OwnerName,
@@ -91,7 +91,7 @@ pub(crate) struct Concerned {
 
 type Decided = Result<Decision<AccordEvent, Concerned>, Rejection>;
 
-/// Decides; `by` is who here asks, none for a peer.
+/// Decides a command. `by` is the actor of this network; `None` for a peer.
 pub(crate) fn decide(state: &PeersState, stamp: &Stamp, by: Option<&Actor>, step: &AccordStep) -> Decided {
     match (step, by) {
         (AccordStep::Invite(new), Some(by)) => invite(state, stamp, by, new),
@@ -110,7 +110,7 @@ pub(crate) fn decide(state: &PeersState, stamp: &Stamp, by: Option<&Actor>, step
     }
 }
 
-/// Whether a network may be asked to make an accord under a name here, or has made this one already.
+/// Checks that this network may accept an invitation of `network` under a name, or has already made that accord.
 pub(crate) fn may_accept(
     state: &PeersState,
     now: TimestampMs,
@@ -125,7 +125,8 @@ pub(crate) fn may_accept(
     }
 }
 
-/// Whether a network may get a name here: neither has another accord.
+/// Checks that a name is free for a network: no other network has it, the network has no other accord, and the limit of peers
+/// is not reached.
 fn is_free(
     state: &PeersState,
     now: TimestampMs,
@@ -136,7 +137,7 @@ fn is_free(
         return Err(Rejection::NameTaken);
     }
     let live = || state.all.iter().filter(|(_, peer)| peer.is_live(now));
-    // An open invitation is replaced by one that its network gets anew.
+    // A new invitation of the same network under the same name replaces the open one.
     let is_replaced =
         |other: &OwnerName, peer: &Peer| other == name && peer.network == *network && peer.active().is_none();
     for (other, peer) in live().filter(|(other, peer)| !is_replaced(other, peer)) {
@@ -177,7 +178,7 @@ fn make(state: &PeersState, now: TimestampMs, by: &Actor, new: &NewAccord) -> De
         return Ok(Decision::unchanged(concerned));
     }
     is_free(state, now, &new.peer, &new.network)?;
-    // The other network chose the id: it must not stand for the accord of a third one.
+    // The other network chose the id, so it must not be the id of a third network's accord.
     if state.all.values().any(|peer| peer.accord == new.accord && peer.network != new.network) {
         return Err(Rejection::AlreadyLinked);
     }
@@ -201,7 +202,7 @@ fn accept(state: &PeersState, now: TimestampMs, sent: &Acceptance) -> Decided {
     }
     let concerned = Concerned { peer: name.clone(), accord: peer.accord.clone() };
     match &peer.standing {
-        // Its answer was lost, and it asks once more.
+        // The reply was lost, and the peer retries.
         Standing::Active(active) if active.key == sent.key && active.granted == sent.granted => {
             Ok(Decision::unchanged(concerned))
         }

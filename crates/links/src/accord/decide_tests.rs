@@ -1,4 +1,4 @@
-//! Given what stands, when somebody does something about a peer, then these events or this refusal.
+//! Given the state of the peers, when a command comes, then these events or this rejection.
 //! Must not know: anything but the decider and its state.
 
 use plenary_accounts::{Actor, TokenDigest};
@@ -23,7 +23,7 @@ fn network(text: &str) -> NetworkUrl {
     format!("https://{text}.example").parse().unwrap()
 }
 
-/// The peers of a network, and how they came to be.
+/// The peers of a network, after the events so far.
 #[derive(Default)]
 struct Given(PeersState);
 

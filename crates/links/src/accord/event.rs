@@ -1,5 +1,5 @@
-//! What can stand on the stream of peers, and its stored form. Pure.
-//! Must not know: what an event causes.
+//! The events on the stream of peers, and their stored forms. Pure.
+//! Must not know: the effects of an event.
 
 use std::collections::BTreeSet;
 
@@ -18,24 +18,24 @@ use crate::{
 /// An event of the peers of this network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AccordEvent {
-    /// The operator said yes to an accord with a network, which has still to accept.
+    /// The operator invited a network, which has not accepted yet.
     PeerInvited(PeerInvited),
-    /// Both said yes.
+    /// Both operators agreed to an accord.
     AccordMade(AccordMade),
-    /// One says no.
+    /// One side revoked an accord or an invitation.
     AccordRevoked(AccordRevoked),
-    /// The peer has heard of it, or nothing more is tried.
+    /// The peer has confirmed a revocation, or the server has given up notifying it.
     RevocationTold(RevocationTold),
 }
 
 /// See [`AccordEvent::PeerInvited`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PeerInvited {
-    /// What the peer is called here.
+    /// The local name of the peer.
     pub(crate) peer: OwnerName,
     pub(crate) network: NetworkUrl,
     pub(crate) accord: AccordId,
-    /// The digest of what it is accepted with.
+    /// The digest of the code that the peer accepts with.
     pub(crate) code: TokenDigest,
     pub(crate) until: TimestampMs,
     pub(crate) grants: Grants,
@@ -48,12 +48,12 @@ pub(crate) struct AccordMade {
     pub(crate) peer: OwnerName,
     pub(crate) network: NetworkUrl,
     pub(crate) accord: AccordId,
-    /// With which the peer signs.
+    /// The key of the peer's signatures.
     pub(crate) key: PublicKey,
     pub(crate) grants: Grants,
-    /// What the peer grants.
+    /// The names of the peer's grants.
     pub(crate) granted: BTreeSet<GrantName>,
-    /// Who here said yes last; none where the peer did.
+    /// The actor of this network that accepted the peer's invitation; absent if the peer accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) by: Option<Actor>,
 }
@@ -63,7 +63,7 @@ pub(crate) struct AccordMade {
 pub(crate) struct AccordRevoked {
     pub(crate) peer: OwnerName,
     pub(crate) accord: AccordId,
-    /// Who here; none where the peer did.
+    /// The actor of this network; absent if the peer revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) by: Option<Actor>,
 }
@@ -73,7 +73,7 @@ pub(crate) struct AccordRevoked {
 pub(crate) struct RevocationTold {
     pub(crate) peer: OwnerName,
     pub(crate) accord: AccordId,
-    /// Whether it has heard of it.
+    /// Whether the peer has confirmed the revocation.
     pub(crate) heard: bool,
 }
 
@@ -87,7 +87,7 @@ impl AccordEvent {
         }
     }
 
-    /// Reads a stored event; an unknown kind or form is corrupt.
+    /// Reads a stored event. An unknown kind or form is corrupt.
     pub(crate) fn decode(stored: &StoredEvent) -> Result<Self, Fault> {
         Ok(match &*stored.kind {
             "PeerInvited" => Self::PeerInvited(read(stored)?),

@@ -1,4 +1,4 @@
-//! The peers of this network as the engine sees them: the one stream `links.network/peers`, and the commands on it.
+//! The peers as a room of the engine: the one stream `links.network/peers`, and the commands on it.
 //! Must not know: HTTP.
 
 pub(crate) mod decide;
@@ -17,7 +17,7 @@ use decide::{AccordStep, Concerned, Rejection, decide};
 use event::AccordEvent;
 use state::PeersState;
 
-/// The id of the one stream.
+/// The id of the only stream.
 pub(crate) const PEERS: &str = "peers";
 
 /// The stream `links.network/peers`.
@@ -39,7 +39,7 @@ impl Room for AccordRoom {
     fn evolve(state: &mut PeersState, _: Version, at: TimestampMs, event: &AccordEvent) {
         state.evolve(at, event);
     }
-    /// Peers are the operator's.
+    /// Peers belong to the operator, who has no quota.
     fn payer(_: &str, _: &PeersState, _: &AccordEvent) -> Option<OwnerName> {
         None
     }
@@ -48,7 +48,7 @@ impl Room for AccordRoom {
 /// A command on the peers.
 pub(crate) struct DoAccord<'a> {
     pub(crate) links: &'a Links,
-    /// Who here asks; none for a peer.
+    /// The caller's authority; `None` for a peer.
     pub(crate) authority: Option<Authority>,
     pub(crate) step: AccordStep,
 }

@@ -15,20 +15,21 @@ use crate::{
     network::NetworkUrl,
 };
 
-/// The peers, by what they are called here.
+/// The peers by their local names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PeersState {
     pub(crate) all: BTreeMap<OwnerName, Peer>,
-    /// Accords that this network revoked and whose peers have still to be told, whatever became of their names meanwhile.
+    /// Accords that this network revoked and whose peers have not confirmed it yet. A later accord under the same name does not
+    /// change them.
     pub(crate) untold: BTreeMap<AccordId, Untold>,
 }
 
-/// A peer that has still to be told.
+/// A peer that has not confirmed a revocation yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Untold {
     pub(crate) peer: OwnerName,
     pub(crate) network: NetworkUrl,
-    /// When the accord was revoked.
+    /// The time of the revocation.
     pub(crate) since: TimestampMs,
 }
 
@@ -37,25 +38,25 @@ pub(crate) struct Untold {
 pub(crate) struct Peer {
     pub(crate) network: NetworkUrl,
     pub(crate) accord: AccordId,
-    /// What this network grants it.
+    /// The grants of this network to the peer.
     pub(crate) grants: Grants,
-    /// Whether an accord was ever made under this name: allowlists may name agents by it, so it is for no other network.
+    /// Whether an accord was ever made under this name. Allowlists may name agents by it, so no other network can get the name.
     pub(crate) was_linked: bool,
-    /// How it stands, and since when.
+    /// The state of the accord; `since` is when it began.
     pub(crate) standing: Standing,
     pub(crate) since: TimestampMs,
 }
 
-/// How an accord stands.
+/// The state of an accord.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Standing {
-    /// This side said yes.
+    /// This network has invited the peer.
     Invited(Invitation),
-    /// Both did.
+    /// Both operators have agreed.
     Active(Active),
-    /// One says no.
+    /// One side has revoked the accord.
     Revoked {
-        /// The peer did.
+        /// Whether the peer revoked it.
         by_peer: bool,
     },
 }
@@ -72,12 +73,12 @@ pub(crate) struct Invitation {
 pub(crate) struct Active {
     pub(crate) key: PublicKey,
     pub(crate) granted: BTreeSet<GrantName>,
-    /// Where the peer was invited: with what it accepted, in case it asks once more.
+    /// This network's invitation, if there was one, so that the peer can repeat a request whose reply was lost.
     pub(crate) invitation: Option<Invitation>,
 }
 
 impl Peer {
-    /// Whether it takes a place: its accord holds, or may still be accepted.
+    /// Whether the peer counts against the limit: its accord is active, or its invitation is still open.
     pub(crate) fn is_live(&self, now: TimestampMs) -> bool {
         match &self.standing {
             Standing::Invited(invitation) => now < invitation.until,
@@ -93,7 +94,7 @@ impl Peer {
         }
     }
 
-    /// With what it is or was accepted here.
+    /// The invitation that the peer can accept or has accepted.
     pub(crate) fn invitation(&self) -> Option<&Invitation> {
         match &self.standing {
             Standing::Invited(invitation) => Some(invitation),
@@ -104,13 +105,13 @@ impl Peer {
 }
 
 impl PeersState {
-    /// The peer whose accord this is, as long as it holds.
+    /// The peer with this accord, if the accord is active.
     pub(crate) fn of_accord(&self, accord: &AccordId) -> Option<(&OwnerName, &Peer, &Active)> {
         let (name, peer) = self.all.iter().find(|(_, peer)| peer.accord == *accord)?;
         Some((name, peer, peer.active()?))
     }
 
-    /// The peer that was invited with a code.
+    /// The peer that was invited with this code.
     pub(crate) fn of_code(&self, code: &TokenDigest) -> Option<(&OwnerName, &Peer)> {
         self.all.iter().find(|(_, peer)| peer.invitation().is_some_and(|one| one.code.matches(code)))
     }
@@ -161,7 +162,7 @@ impl PeersState {
         }
     }
 
-    /// Past the limit of revoked accords the oldest goes.
+    /// Beyond the limits, drops the accord that was revoked first, and the pending notification with the lowest accord id.
     fn forget(&mut self) {
         let revoked =
             || self.all.iter().filter(|(_, peer)| matches!(peer.standing, Standing::Revoked { .. }));

@@ -1,5 +1,5 @@
-//! What other networks ask: who this one is, and signed calls of peers. Whoever signs with no key that is pinned gets the one 404,
-//! whatever else is wrong.
+//! The operations for other networks: the document of this network, and signed calls of peers. A request that no pinned key has
+//! signed gets the one 404, whatever else is wrong with it.
 //! Must not know: operators.
 
 mod sessions;
@@ -31,23 +31,23 @@ use crate::{
     wire::{LinkAcceptance, LinkAccord, LinkFrame, LinkFrameTaken, NetworkDocument},
 };
 
-/// Beyond a peer's quota.
+/// The code of a peer beyond its quota.
 const BUSY: &[&str] = &["too_many_requests"];
-/// Why models do not get what networks do.
+/// Why models have no tools for these operations.
 const NETWORKS: &str = "networks ask each other";
 
 fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
     OperationDoc::new(id, method, path, summary).auth(Auth::None).no_tool(NETWORKS).without_key()
 }
 
-/// What every signed call has.
+/// The common part of signed calls.
 fn signed(doc: OperationDoc) -> OperationDoc {
     doc.errors(Class::Unauthenticated, &["signature_expired"])
         .errors(Class::NotFound, &["not_found"])
         .errors(Class::Conflict, &["signature_used"])
 }
 
-/// What every call under an accord has.
+/// The common part of calls under an accord.
 fn of_accord(doc: OperationDoc) -> OperationDoc {
     signed(doc).path_parameter::<AccordId>("accord_id", "The accord.")
 }
@@ -107,7 +107,7 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
     all
 }
 
-/// A request that is signed; by whom has still to be verified.
+/// A request with a signature that has not been verified yet.
 pub(super) struct SignedCall {
     sent: SentSignature,
     body: Bytes,
@@ -128,14 +128,14 @@ impl FromRequest<Door> for SignedCall {
     }
 }
 
-/// A call of a peer under an accord that holds.
+/// A call of a peer under an active accord.
 pub(crate) struct PeerCall {
     pub(crate) accord: AccordId,
-    /// What the peer is called here.
+    /// The local name of the peer.
     pub(crate) peer: OwnerName,
-    /// What this network grants it.
+    /// The grants of this network to the peer.
     pub(crate) grants: Grants,
-    /// What becomes of peers from when the accord was seen to hold.
+    /// The changes of peers since the accord was checked.
     pub(crate) changes: watch::Receiver<()>,
     _share: Share<AccordId>,
 }
@@ -143,7 +143,7 @@ pub(crate) struct PeerCall {
 type OnePath = Result<Path<String>, PathRejection>;
 
 impl Door {
-    /// The accord of a path, as long as it holds and its peer signed.
+    /// The accord of a path, if it is active and its peer has signed the request.
     async fn of_path(
         &self,
         call: &SignedCall,
@@ -156,7 +156,7 @@ impl Door {
         if call.sent.is_by(&active.key) { Ok((accord, peers)) } else { Err(Refusal::not_found().into()) }
     }
 
-    /// Lets a peer in that asks about sessions, with a quota of their own.
+    /// Admits a session request of a peer. These requests have their own quota.
     async fn admit_about_sessions(
         &self,
         call: &SignedCall,
@@ -172,7 +172,7 @@ impl Door {
         Ok(PeerCall { accord, peer: name.clone(), grants: peer.grants.clone(), changes, _share: share })
     }
 
-    /// Lets a peer in: its key, its clock, its quota, and the signature for the first time.
+    /// Admits a request of a peer after checking its key, its quota, the time, and the nonce.
     async fn admit(&self, call: &SignedCall, path: OnePath) -> Result<PeerCall, HouseRefusal> {
         let changes = self.links.0.changed.subscribe();
         let (accord, peers) = self.of_path(call, path).await?;
@@ -220,11 +220,11 @@ async fn hear_revocation(
     path: OnePath,
     call: SignedCall,
 ) -> Result<StatusCode, HouseRefusal> {
-    // Past every quota: whoever asked too much may still say that it is over.
+    // No quota applies, so that a peer beyond its quota can still revoke.
     let (accord, _) = door.of_path(&call, path).await?;
     door.links.use_up(&call.sent).await?;
     match door.links.carry_out(None, AccordStep::RevokedByPeer(accord)).await {
-        // It is dead already.
+        // The accord is revoked already.
         Ok(_) | Err(ExecuteError::Rejected(Rejection::Absent)) => Ok(StatusCode::NO_CONTENT),
         Err(error) => Err(error.into()),
     }

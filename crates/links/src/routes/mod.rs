@@ -1,5 +1,5 @@
 //! The operations of this room: parse, call the room, translate the reply.
-//! Must not know: what a command may do.
+//! Must not know: the effects of a command.
 
 mod link;
 mod peers;
@@ -14,7 +14,7 @@ use crate::{
 };
 pub(crate) use link::PeerCall;
 
-/// The room, and how other networks know this one.
+/// The room, and the URL of this network.
 #[derive(Clone)]
 pub(crate) struct Door {
     links: Links,
@@ -26,7 +26,7 @@ impl Door {
         Self { links, own: origin.stated_url().parse().ok() }
     }
 
-    /// This network, as an operator needs it who links it.
+    /// The URL of this network, which an accord requires.
     fn own(&self) -> Result<&NetworkUrl, HouseRefusal> {
         self.own.as_ref().ok_or_else(|| no_public_url().into())
     }
@@ -47,7 +47,7 @@ pub(crate) fn operations() -> Vec<Operation<Door>> {
 /// The routes of the room.
 ///
 /// # Errors
-/// When the operations contradict each other.
+/// The operations contradict each other.
 pub(crate) fn routes(door: Door, metrics: &Metrics) -> Result<Router, RegistryFault> {
     Ok(plenary_edge::routes(operations(), metrics)?.with_state(door))
 }

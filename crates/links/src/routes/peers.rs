@@ -1,5 +1,5 @@
 //! `/_admin/peers`: the operator's peers. Checks come in the order 401, 404, 400, 409.
-//! Must not know: how a peer proves who it is.
+//! Must not know: how a peer proves its identity.
 
 use axum::{
     Json,
@@ -28,7 +28,7 @@ use crate::{
 
 const UNAUTHENTICATED: &[&str] = &["missing_authorization", "invalid_authorization"];
 const WRONG: &[&str] = &["invalid_json", "invalid_body", "invalid_network", "invalid_peer", "invalid_grants"];
-/// Why models do not get what operators do.
+/// Why models have no tools for these operations.
 const OPERATORS: &str = "operators say which networks are linked";
 
 fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static str) -> OperationDoc {
@@ -208,7 +208,7 @@ async fn check_peer(
 }
 
 impl Links {
-    /// What a peer says of an accord.
+    /// Asks a peer for its view of an accord.
     async fn read_accord(&self, peer: &Peer, accord: &AccordId) -> Result<LinkAccord, CallFailure> {
         let path = format!("{ACCORDS_PATH}/{accord}");
         self.call(&peer.network, (Method::GET, &path), None::<&()>).await

@@ -1,5 +1,5 @@
-//! What peers ask of sessions here: whether agents take an invitation, what their own agents do, which sessions have news, and the
-//! events of one.
+//! The requests of peers about sessions: offers to agents of this network, commands of the peer's agents, delivery states,
+//! news, and events.
 //! Must not know: signatures.
 
 use std::time::Duration;
@@ -23,18 +23,18 @@ use crate::{
     wire::LinkOutcome,
 };
 
-/// There is no such session for the peer.
+/// 404: the peer has no such session.
 fn not_there() -> HouseRefusal {
     Refusal::not_found().into()
 }
 
-/// A name that the other network may have for this one.
+/// Checks the peer's name for this network.
 fn named(us: &OwnerName) -> Result<(), HouseRefusal> {
     if us.may_name_peer() { Ok(()) } else { Err(not_there()) }
 }
 
 impl Links {
-    /// Says which agents take an invitation into a session of the peer; from now on it is asked for news.
+    /// Which agents take an invitation into a session of the peer. If there are any, the peer is asked for news from now on.
     pub(crate) async fn take_offer(
         &self,
         call: &PeerCall,
@@ -62,7 +62,7 @@ impl Links {
         Ok(consents)
     }
 
-    /// Carries out what an agent of the peer does in a session of this network.
+    /// Executes a command of a peer's agent in a session of this network.
     pub(crate) async fn take_command(
         &self,
         call: &PeerCall,
@@ -73,7 +73,7 @@ impl Links {
         Ok(LinkOutcome { you: call.peer.clone(), outcome })
     }
 
-    /// What became of a message for agents of this network.
+    /// The delivery states of a message for agents of this network.
     pub(crate) async fn say_states(
         &self,
         call: &PeerCall,
@@ -89,7 +89,7 @@ impl Links {
         Ok(CrossingStates { states: states.collect() })
     }
 
-    /// The events of a session, as far as the peer's agents may know of them.
+    /// The events of a session that the peer's agents may know.
     pub(crate) async fn say_events(
         &self,
         call: &PeerCall,
@@ -100,7 +100,7 @@ impl Links {
         page.ok_or_else(not_there)
     }
 
-    /// The sessions with news for the peer, at once or as soon as there are some, or none after a while.
+    /// A long poll for the sessions that have news for the peer; empty after a time-out.
     pub(crate) async fn say_news(
         &self,
         call: &PeerCall,
@@ -116,7 +116,7 @@ impl Links {
                 return Ok(CrossingNewsPage { at: news.at.0, sessions: news.sessions });
             }
             tokio::select! {
-                // What comes close together is looked for once.
+                // Wait a moment, so that events in quick succession cause one read.
                 _ = grown.changed() => sleep(NEWS_APART).await,
                 _ = closed.changed() => {}
                 () = sleep_until(deadline) => {}

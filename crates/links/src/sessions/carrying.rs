@@ -1,5 +1,6 @@
-//! What this network says to peers of sessions: invitations of their agents, and what its own agents do in theirs.
-//! Must not know: what may happen in a session.
+//! The requests of this network to peers about sessions: offers to their agents, commands of its own agents, and delivery
+//! states.
+//! Must not know: the rules of a session.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,7 @@ use crate::{
 };
 
 impl Links {
-    /// Asks a peer, unless and until its accord ends.
+    /// Sends a request to a peer, and gives up when the accord ends.
     pub(super) async fn ask_linked<T: DeserializeOwned>(
         &self,
         linked: &LinkedPeer,
@@ -46,7 +47,7 @@ impl Links {
         }
     }
 
-    /// Makes sure that a copy has an event that the peer said it wrote. If the peer does not bring it soon, it comes later.
+    /// Waits until the copy has an event that the peer wrote, at most for a short time; then the copy catches up later.
     async fn await_copy(&self, linked: &LinkedPeer, session: &SessionId, sequence: u64) {
         let wanted = version(sequence);
         let pulled = self.pull(linked, session, Some(wanted));
@@ -56,7 +57,7 @@ impl Links {
     }
 }
 
-/// How this network waits for the answer to a command.
+/// The limits of the response to a command.
 const SMALL: AnswerLimits = AnswerLimits { bytes: ANSWER_BYTES_MAX, within: ANSWER_WITHIN };
 
 impl SessionCarrier for Links {
@@ -100,7 +101,7 @@ impl SessionCarrier for Links {
                 tracing::warn!(%peer, ?failure, "a peer does not say who takes an invitation");
                 CrossingConsents::default()
             });
-            // It answers for those whom it was asked for.
+            // Ignore agents in the response that were not invited.
             for invitee in offer.invitees {
                 let Some((there, _)) = invitee.of_peer() else { continue };
                 if consents.taken.contains(&there) {
@@ -170,7 +171,7 @@ impl SessionCarrier for Links {
     }
 }
 
-/// A name that the peer said for one that it was asked for.
+/// The requested agent that has this handle at the peer.
 fn asked_for<'a>(agents: &'a [AgentHandle], there: &AgentHandle) -> Option<&'a AgentHandle> {
     agents.iter().find(|agent| agent.of_peer().is_some_and(|(own, _)| own == *there))
 }

@@ -1,6 +1,6 @@
-//! Sessions under accords: invitations and commands are taken to peers and taken in from them, and the copies of their sessions
-//! are kept up.
-//! Must not know: what may happen in a session.
+//! Sessions under accords: sends offers and commands to peers, serves theirs, and keeps the copies of their sessions up to
+//! date.
+//! Must not know: the rules of a session.
 
 mod asked;
 mod carrying;
@@ -12,7 +12,7 @@ use plenary_log::Fault;
 
 use crate::{Links, NetworkUrl};
 
-/// A peer whose accord holds.
+/// A peer with an active accord.
 #[derive(Debug, Clone)]
 pub(crate) struct LinkedPeer {
     pub(crate) peer: OwnerName,
@@ -21,7 +21,7 @@ pub(crate) struct LinkedPeer {
 }
 
 impl Links {
-    /// A peer by its name here, as long as its accord holds.
+    /// The peer with this local name, if its accord is active.
     pub(crate) async fn linked(&self, peer: &OwnerName) -> Result<Option<LinkedPeer>, Fault> {
         let peers = self.peers().await?;
         let known = peers.all.get(peer).filter(|known| known.active().is_some());

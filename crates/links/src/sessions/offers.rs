@@ -1,5 +1,6 @@
-//! The invitations of peers that agents of this network took. Only their sessions are copied, and only their peers are asked
-//! for news. Must not know: requests.
+//! The invitations of peers that this network took for its agents. Only their sessions are copied, and only their peers are
+//! asked for news.
+//! Must not know: requests.
 
 use bytes::Bytes;
 use plenary_kernel::{OwnerName, SessionId};
@@ -12,8 +13,8 @@ const PEERS: &str = "links/copies/";
 /// The sessions of the invitations: `links/offers/<peer>/<session>`.
 const OFFERS: &str = "links/offers/";
 
-/// Stores an invitation. Of more than [`OFFERS_KEPT_MAX`] of a peer the one with the lowest session id is forgotten; ids are
-/// ordered by time.
+/// Records an invitation. Beyond [`OFFERS_KEPT_MAX`] of a peer, the one with the lowest session id is dropped; ids are ordered
+/// by time.
 pub(super) async fn note(log: &Log, peer: &OwnerName, session: &SessionId) -> Result<(), Fault> {
     let prefix = format!("{OFFERS}{peer}/");
     let (of_peer, offer) = (format!("{PEERS}{peer}"), format!("{prefix}{session}"));
@@ -31,7 +32,7 @@ pub(super) async fn note(log: &Log, peer: &OwnerName, session: &SessionId) -> Re
     Ok(())
 }
 
-/// Whether an agent of this network took an invitation into a session of a peer.
+/// Whether this network took an invitation into a session of a peer.
 pub(super) async fn has(log: &Log, peer: &OwnerName, session: &SessionId) -> Result<bool, Fault> {
     Ok(log.read_row(&format!("{OFFERS}{peer}/{session}")).await?.is_some())
 }

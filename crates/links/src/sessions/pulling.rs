@@ -1,6 +1,6 @@
-//! Keeps the copies of peers' sessions up: each peer with such sessions is asked for news by one task, and what is new is taken
-//! from where the copy ends. Whatever is lost on the way is asked for again.
-//! Must not know: what may happen in a session.
+//! Keeps the copies of peers' sessions up to date. One task for each peer asks it for news, and reads new events from the end
+//! of the copy. A lost response is requested again.
+//! Must not know: the rules of a session.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -17,11 +17,8 @@ use plenary_sessions::crossing::{
     wire::{CrossingAsk, CrossingEvents, CrossingNewsAsk, CrossingNewsPage},
 };
 use serde_json::value::RawValue;
-use tokio::{
-    task::JoinSet,
-    time::{Instant, sleep, sleep_until},
-};
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::{sync::CancellationToken, task::JoinMap};
 
 use super::{LinkedPeer, offers};
 use crate::{
@@ -33,15 +30,15 @@ use crate::{
     outgoing::{AnswerLimits, CallFailure},
 };
 
-/// How often is looked whether another process took invitations.
+/// How often the server looks for invitations that another process took.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(5);
 
 /// Why a copy is not up to date.
 #[derive(Debug)]
 pub(super) enum NotPulled {
-    /// The peer was not reached, or this network's store failed: again later.
+    /// The peer was not reached, or the store of this network failed: retry later.
     Later(String),
-    /// The peer says what cannot be, or that there is no such session for this network: not again until it has news.
+    /// The peer sent invalid events, or it has no such session for this network: do not retry until it has news.
     Never(String),
 }
 
@@ -74,16 +71,15 @@ impl From<NotKept> for NotPulled {
 /// The tasks of this process.
 #[derive(Default)]
 struct PullTasks {
-    tasks: JoinSet<AccordId>,
-    under_way: HashSet<AccordId>,
-    /// Accords that are over, and what they carried ended.
+    tasks: JoinMap<AccordId, ()>,
+    /// Accords that are over and whose participations are ended.
     parted: HashMap<OwnerName, AccordId>,
-    /// Those that held when they were last looked at.
+    /// The active accords of the last round.
     held: HashMap<OwnerName, AccordId>,
 }
 
 impl Links {
-    /// Keeps copies up, and ends what revoked accords carried, until `stop`.
+    /// Keeps copies up to date until `stop`, and ends the participations under revoked accords.
     pub(crate) async fn keep_copies(self, stop: CancellationToken) {
         let (mut pulling, mut changes) = (PullTasks::default(), self.0.changed.subscribe());
         let mut expecting = self.0.expecting.subscribe();
@@ -99,11 +95,8 @@ impl Links {
                 () = stop.cancelled() => return,
                 Ok(()) = changes.changed() => {}
                 Ok(()) = expecting.changed() => {}
-                Some(ended) = pulling.tasks.join_next() => match ended {
-                    Ok(accord) => { pulling.under_way.remove(&accord); }
-                    // A bug ends its task; whichever it was begins again.
-                    Err(_) => pulling.under_way.clear(),
-                },
+                // A task ends with its accord, or by a bug; the next round starts it again if the accord is active.
+                Some(_ended) = pulling.tasks.join_next() => {}
                 () = sleep(again) => {}
             }
         }
@@ -121,31 +114,29 @@ impl Links {
                 }
                 continue;
             }
-            // Another accord carries nothing of the one before it.
+            // A new accord does not continue the participations under the previous one.
             if pulling.held.get(name).is_some_and(|held| *held != peer.accord) {
                 self.0.sessions.part_with(name).await?;
             }
             pulling.held.insert(name.clone(), peer.accord.clone());
-            if pulling.under_way.contains(&peer.accord) || !offers::are_there(self.log(), name).await? {
+            if pulling.tasks.contains_key(&peer.accord) || !offers::are_there(self.log(), name).await? {
                 continue;
             }
-            pulling.under_way.insert(peer.accord.clone());
             let linked =
                 LinkedPeer { peer: name.clone(), network: peer.network.clone(), accord: peer.accord.clone() };
             let links = self.clone();
-            pulling.tasks.spawn(async move {
+            pulling.tasks.spawn(peer.accord.clone(), async move {
                 let changes = links.0.changed.subscribe();
                 tokio::select! {
                     () = links.follow(&linked) => {}
                     () = links.ended(changes, &linked.accord) => {}
                 }
-                linked.accord
             });
         }
         Ok(())
     }
 
-    /// Follows a peer for as long as its accord holds.
+    /// Follows a peer while its accord is active.
     async fn follow(&self, linked: &LinkedPeer) {
         let (mut after, mut pause, mut due, mut was_away) = (0, PULL_PAUSE, HashSet::new(), false);
         let limits = AnswerLimits {
@@ -175,7 +166,7 @@ impl Links {
             due.extend(page.sessions.into_iter().take(COPIES_PER_PEER_MAX.saturating_sub(due.len())));
             after = page.at;
             self.pull_due(linked, &mut due).await;
-            // A session that could not be had now is tried again after a pause.
+            // A session that could not be copied is retried after a pause.
             if due.is_empty() {
                 pause = PULL_PAUSE;
                 sleep_until(begun + NEWS_APART).await;
@@ -186,7 +177,7 @@ impl Links {
         }
     }
 
-    /// Asks a peer that is back to make those leave who were blocked or removed while it was away.
+    /// After an outage of a peer, asks it to remove participants that were blocked or deleted meanwhile.
     async fn settle_all(&self, linked: &LinkedPeer) {
         let mut after = None::<String>;
         loop {
@@ -206,7 +197,7 @@ impl Links {
         }
     }
 
-    /// Brings the copies of these sessions up to date; what has to be tried again stays among them.
+    /// Updates the copies of these sessions. Sessions to retry stay in the set.
     async fn pull_due(&self, linked: &LinkedPeer, due: &mut HashSet<SessionId>) {
         for id in due.clone() {
             match self.pull(linked, &id, None).await {
@@ -227,7 +218,7 @@ impl Links {
         }
     }
 
-    /// Brings a copy up to the end of what the peer says, or up to a version.
+    /// Updates a copy to the end of the session, or to a version.
     pub(super) async fn pull(
         &self,
         linked: &LinkedPeer,
@@ -266,7 +257,7 @@ impl Links {
         }
     }
 
-    /// Waits while a peer has brought as much as it may in this minute.
+    /// Waits while a peer has reached its share of bytes per minute.
     async fn wait_for_share(&self, linked: &LinkedPeer) {
         while self.0.copied_bytes.of(&linked.accord, self.now()) >= COPIED_BYTES_PER_MINUTE_MAX {
             sleep(PULL_PAUSE).await;
@@ -274,7 +265,7 @@ impl Links {
     }
 }
 
-/// Not all at the same moment.
+/// Varies a pause by up to a quarter, so that retries do not coincide.
 fn jittered(pause: Duration) -> Duration {
     let mut byte = [0; 1];
     getrandom::fill(&mut byte).expect("the system has randomness");

@@ -59,7 +59,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
     vec![Operation::new(ask, authorize), Operation::new(decide, decided), Operation::new(sign_in, signed_in)]
 }
 
-/// Why nothing becomes of it: a page, or a redirect to the client.
+/// An early end: a page, or a redirect to the client.
 enum Halt {
     Page(StatusCode, String),
     Client(String),
@@ -90,7 +90,7 @@ impl From<OAuthError> for Halt {
     }
 }
 
-/// What is known once a person is there and the client is.
+/// A request whose person and client are known.
 struct Inquiry {
     open: OpenSession,
     csrf: String,
@@ -114,14 +114,14 @@ async fn authorize(State(at): State<At>, Peer(peer): Peer, parts: Parts) -> Resp
     }
 }
 
-/// The page on which nobody is signed in yet.
+/// The sign-in page.
 fn signing_in<'a>(at: &'a At, query: &'a str, at_once: bool, failed: bool) -> Page<'a> {
     let by = at.oauth.issuers().iter().filter(|issuer| issuer.signs_in());
     let by = by.map(|issuer| (issuer.name(), issuer.title())).collect();
     Page::SignIn { query, at_once, failed, by }
 }
 
-/// The open session of the request's cookie, and its mark.
+/// The open session of the request's cookie, and its CSRF token.
 async fn session(at: &At, headers: &HeaderMap) -> Result<Option<(OpenSession, String)>, Halt> {
     let Some(cookie) = cookie_of(headers) else { return Ok(None) };
     let open = at.oauth.accounts().console_session(cookie).await?;
@@ -180,7 +180,7 @@ async fn asked(
     Ok(answer(StatusCode::OK, &Page::Consent(&asking)))
 }
 
-/// What a person may grant: what was asked for, and each word of a scope that is less.
+/// The scopes that a person can grant: the requested one, and the narrower ones.
 fn offered(asked: &Scope) -> Vec<String> {
     let accesses = [Access::Write, Access::Read];
     let everywhere = accesses.into_iter().map(Scope::everywhere);
@@ -227,7 +227,7 @@ async fn decide(at: &At, peer: SocketAddr, parts: &Parts, body: Body) -> Result<
     Ok(redirect(&granted(at, before, agent, scope, days).await?))
 }
 
-/// The agent that was chosen, or made.
+/// The chosen agent, or a new one.
 async fn agent(at: &At, open: &OpenSession, sent: &Parameters) -> Result<AgentHandle, Halt> {
     let (accounts, principal) = (at.oauth.accounts(), open.principal(None));
     if let (Some(name), TokenOwner::Owner(owner)) = (sent.get("new_agent"), &principal.who) {
@@ -246,7 +246,7 @@ async fn agent(at: &At, open: &OpenSession, sent: &Parameters) -> Result<AgentHa
         return Ok(accounts.register_agent(command).await.map_err(not_done)?.handle);
     }
     let named = sent.get("agent").and_then(|agent| agent.parse::<AgentHandle>().ok());
-    // An agent of somebody else is none; whether there is one, the accounts say.
+    // Agents of other owners are refused here; the accounts check whether the agent exists.
     named.filter(|agent| open.keyring.has(agent)).ok_or_else(|| Halt::page("Choose an agent."))
 }
 
@@ -297,7 +297,7 @@ async fn signed_in(State(at): State<At>, Peer(peer): Peer, parts: Parts, body: B
 
 async fn sign_in(at: &At, peer: SocketAddr, parts: &Parts, body: Body) -> Result<Response, Halt> {
     let sent = form(&parts.headers, body).await?;
-    // A page of somebody else must not sign a browser in as somebody else.
+    // A page of another site must not sign a browser in to another account.
     if parts.extensions.get::<OwnPage>().is_none() {
         return Err(Halt::Page(StatusCode::FORBIDDEN, ANOTHER_PAGE.to_owned()));
     }

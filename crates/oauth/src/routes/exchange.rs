@@ -16,7 +16,7 @@ use crate::{
     wire::Tokens,
 };
 
-/// The grant.
+/// The grant type.
 pub(super) const GRANT: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 const JWT: &str = "urn:ietf:params:oauth:token-type:jwt";
@@ -26,9 +26,9 @@ fn invalid(why: impl Into<String>) -> OAuthError {
     OAuthError::new("invalid_request", why)
 }
 
-/// What is asked for beside the token.
+/// The request without the token.
 struct ExchangeRequest {
-    /// Less than the whole.
+    /// A narrower scope.
     scope: Option<Scope>,
 }
 
@@ -57,7 +57,7 @@ pub(super) async fn exchanged(at: &At, sent: &Parameters, base: &str) -> Result<
     let wanted = ExchangeRequest::of(sent, base)?;
     let (token, issued) = match kind {
         JWT | ID_TOKEN => of_issuer(at, token, wanted).await?,
-        // An issuer's access token is a JWT; ours is not.
+        // Access tokens of issuers are JWTs; those of this server are not.
         ACCESS_TOKEN if token.starts_with("ey") && token.contains('.') => {
             of_issuer(at, token, wanted).await?
         }
@@ -110,7 +110,7 @@ async fn narrowed(at: &At, token: &str, wanted: ExchangeRequest) -> Result<(Toke
     accounts.narrow(&principal, scope, ACCESS_MS_MAX).await.map_err(failed)
 }
 
-/// RFC 8693 (2.2.2): whatever is wrong with the token is `invalid_request`; our code says what.
+/// Every flaw of the token is `invalid_request` (RFC 8693, 2.2.2); the description has this server's code.
 fn refused(flaw: Flaw) -> OAuthError {
     let text = format!("{}: {flaw}.", flaw.code());
     if matches!(flaw, Flaw::Unavailable) { OAuthError::unavailable(text) } else { invalid(text) }

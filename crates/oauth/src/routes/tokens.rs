@@ -114,7 +114,7 @@ async fn for_code(
     if resource.is_some_and(|resource| !is_within(resource, &code.resource)) {
         return Err(OAuthError::new("invalid_target", "The person was asked for another resource."));
     }
-    // Only its client can come this far; one that comes twice was taken from it.
+    // Only the client of the code passes the checks above, so a second use means that the code was stolen.
     if code.used || !take(at.oauth.log(), &found).await? {
         let edit = GrantEdit::Distrust { grant: code.grant.clone() };
         at.oauth.accounts().edit_grant(&code.agent, &edit).await.map_err(failed)?;

@@ -7,7 +7,7 @@ mod script;
 mod split;
 mod stop;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, cell::RefCell, collections::HashMap};
 
 use frostem::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization as _;
@@ -28,23 +28,52 @@ const ACCENTS: std::ops::RangeInclusive<char> = '\u{300}'..='\u{36f}';
 /// Shorter words are not stemmed.
 const STEMMED_OCTETS_MIN: usize = 3;
 
+/// Most words whose forms a thread remembers; then it forgets them all.
+const FORMS_MAX: usize = 8_192;
+
+/// The indexed forms of words, `None` for a stop word.
+type Forms = HashMap<Box<str>, Option<Box<str>>>;
+
+thread_local! {
+    /// Few words make up most of a text, and finding the form of one takes longer than a look here.
+    static FORMS: RefCell<Forms> = RefCell::default();
+}
+
 /// Calls `give` with each word of a text, in text order.
 pub fn words(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
-    let stemmer = Stemmer::new(Algorithm::English);
+    let mut forms = FORMS.take();
     split::runs(&folded(text), purpose, &mut |word| {
-        let word = lower(word);
-        let word = cut(&word);
-        if stop::says_nothing(word) {
+        if word.len() > WORD_OCTETS_MAX {
+            if let Some(form) = form(word) {
+                give(&form);
+            }
             return;
         }
-        let has_forms =
-            word.len() >= STEMMED_OCTETS_MIN && word.bytes().all(|octet| octet.is_ascii_lowercase());
-        if has_forms {
-            give(&stemmer.stem(word));
-        } else {
-            give(word);
+        let known = match forms.get(word) {
+            Some(known) => known,
+            None => {
+                if forms.len() == FORMS_MAX {
+                    forms.clear();
+                }
+                forms.entry(word.into()).or_insert_with(|| form(word))
+            }
+        };
+        if let Some(form) = known {
+            give(form);
         }
     });
+    FORMS.set(forms);
+}
+
+/// The form of a word in the index; `None` for a stop word.
+fn form(word: &str) -> Option<Box<str>> {
+    let word = lower(word);
+    let word = cut(&word);
+    if stop::says_nothing(word) {
+        return None;
+    }
+    let has_forms = word.len() >= STEMMED_OCTETS_MIN && word.bytes().all(|octet| octet.is_ascii_lowercase());
+    Some(if has_forms { Stemmer::new(Algorithm::English).stem(word).into() } else { word.into() })
 }
 
 /// The text in Unicode compatibility form (NFKC), without accents.
@@ -139,6 +168,16 @@ mod tests {
         assert_eq!(document(&long), [long[..WORD_OCTETS_MAX].to_owned()]);
         assert_eq!(document(&"é1".repeat(WORD_OCTETS_MAX))[0].len(), WORD_OCTETS_MAX);
         assert_eq!(document(&"ж".repeat(WORD_OCTETS_MAX))[0].len(), WORD_OCTETS_MAX);
+    }
+
+    #[test]
+    fn a_thread_that_has_forgotten_a_word_finds_its_form_again() {
+        let many: Vec<String> = (0..FORMS_MAX).map(|nth| format!("w{nth}")).collect();
+        for _again in 0..2 {
+            assert_eq!(document("Migrations of the"), ["migrat"]);
+            assert_eq!(document(&many.join(" ")), many);
+        }
+        assert!(FORMS.with_borrow(HashMap::len) <= FORMS_MAX);
     }
 
     proptest! {

@@ -51,7 +51,7 @@ pub fn run(case: impl Future<Output = ()>) {
 #[macro_export]
 macro_rules! conformance {
     ($place:ty $(, $more:ident)*) => {
-        $crate::conformance!(@tests $place, writes: what_is_put_is_found_and_counted, a_document_is_replaced_by_its_id,
+        $crate::conformance!(@tests $place, writes: what_is_put_is_found_and_counted, added_documents_are_found, a_document_is_replaced_by_its_id,
             the_last_change_of_a_document_counts, a_deleted_document_is_not_found, the_cursor_is_compared_and_set,
             a_cleared_index_begins_anew, many_documents_in_one_write);
         $crate::conformance!(@tests $place, ranking: titles_come_before_decisions_questions_and_bodies,

@@ -21,6 +21,26 @@ pub async fn what_is_put_is_found_and_counted<P: Place>() {
     index.close().await.expect("it closes");
 }
 
+/// Documents that were added are found, beside those of the same project that change.
+pub async fn added_documents_are_found<P: Place>() {
+    let place = P::fresh().await;
+    let index = place.open().await;
+    let added = |nr: usize| Change::Add(body(&format!("x{nr}"), &format!("login w{nr}")));
+    for half in 0..2 {
+        let mut changes: Vec<Change> = (0..100).map(|nth| added(half * 100 + nth)).collect();
+        changes.insert(30, Change::Put(body("a", "login page")));
+        changes.insert(60, Change::Put(body("b", "login page")));
+        changes.push(Change::Delete("b".to_owned()));
+        let (from, to) = (Position(half as u64), Position(half as u64 + 1));
+        assert_eq!(index.put(changes, from, to).await, Ok(PutOutcome::Done));
+    }
+    assert_eq!(found(&*index, "page").await, ["a"]);
+    for nr in [0, 29, 30, 31, 63, 64, 65, 99, 100, 163, 164, 199] {
+        assert_eq!(found(&*index, &format!("w{nr}")).await, [format!("x{nr}")]);
+    }
+    assert_eq!(index.extent().await.expect("it answers").documents, 201);
+}
+
 /// A document replaces an earlier one with the same id.
 pub async fn a_document_is_replaced_by_its_id<P: Place>() {
     let place = P::fresh().await;

@@ -185,7 +185,7 @@ class AgentOperations:
         card_body: Its card, in Markdown, at most 16 KiB; null removes it.
         description: Its description, one line of at most 500 characters; null removes it.
         display_name: Its display name, one line of 1 to 100 characters; null removes it.
-        policy: Its gate; `allowlist` when absent (ASP-6).
+        policy: Its contact policy; `allowlist` when absent (ASP-6).
         self_service: Whether the agent may configure itself; false when absent.
         token: Its token, 16 to 512 printable ASCII characters without spaces; generated when absent.
         visibility: Who may read its profile; `private` at first.
@@ -226,11 +226,11 @@ class AgentOperations:
         The token is below the one that it is made with: it does no more, lasts no longer, and ends with it. A
         request that its scope does not admit is answered 403 `insufficient_scope`.
 
-        scope: What it may do: words with spaces between, `read` and `write` for every room, `ROOM:read` and
+        scope: Its scope: words with spaces between, `read` and `write` for every room, `ROOM:read` and
         `ROOM:write` for one of accounts, sessions, frames, channels, context, runs, requests, inbox. With
-        `session:ID` or `project:ID` it is held to those.
-        expires_in: After how many seconds it ends; with the token that it is made with when absent.
-        name: What its maker calls it.
+        `session:ID` or `project:ID` it is limited to those.
+        expires_in: Its validity in seconds; when absent it ends with the token that creates it.
+        name: The name that its creator chose.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_scope, invalid_expires_in,
         invalid_name, invalid_idempotency_key, missing_authorization, invalid_authorization,
@@ -666,16 +666,16 @@ class AgentOperations:
     ) -> AgentView:
         """Change an agent's policy, self_service, holds or profile.
 
-        attention: What may disturb it.
+        attention: Its attention level.
         attention_until: Its end, in ms.
         card_body: Its card, in Markdown, at most 16 KiB; null removes it.
         description: Its description, one line of at most 500 characters; null removes it.
         display_name: Its display name, one line of 1 to 100 characters; null removes it.
         hold_invitations: Whether invitations of others to sessions wait until a person of its owner accepts
         them; only the owner and the operator decide.
-        hold_runs: Whether runs that others ask for wait until a person of its owner releases them; only the
-        owner and the operator decide.
-        policy: The gate.
+        hold_runs: Whether runs requested by other owners' agents wait until a person of its owner releases
+        them; only the owner and the operator decide.
+        policy: The contact policy.
         self_service: Whether the agent may configure itself.
         visibility: Who may read its profile; `private` at first.
 
@@ -1121,7 +1121,7 @@ class ConsoleOperations:
 
         owner: The owner whose console opens; when absent, the owner of the token, or all owners for the
         operator's token.
-        person: Who signs in; the owner's default person when absent.
+        person: The person that signs in; the owner's default person when absent.
         role: The role of the session: when absent `owner`, or `operator` for the operator's token without
         `owner`; `viewer` only reads.
 
@@ -2939,11 +2939,11 @@ class MeOperations:
         The token is below the one that it is made with: it does no more, lasts no longer, and ends with it. A
         request that its scope does not admit is answered 403 `insufficient_scope`.
 
-        scope: What it may do: words with spaces between, `read` and `write` for every room, `ROOM:read` and
+        scope: Its scope: words with spaces between, `read` and `write` for every room, `ROOM:read` and
         `ROOM:write` for one of accounts, sessions, frames, channels, context, runs, requests, inbox. With
-        `session:ID` or `project:ID` it is held to those.
-        expires_in: After how many seconds it ends; with the token that it is made with when absent.
-        name: What its maker calls it.
+        `session:ID` or `project:ID` it is limited to those.
+        expires_in: Its validity in seconds; when absent it ends with the token that creates it.
+        name: The name that its creator chose.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_scope, invalid_expires_in,
         invalid_name, invalid_idempotency_key, missing_authorization, invalid_authorization,
@@ -3104,12 +3104,12 @@ class MeOperations:
         Only if the agent's owner has set self_service; `attention` alone needs no leave. While it is `focus`
         or `dnd`, hooks of coding agents neither show nor wake for what does not pass.
 
-        attention: What may disturb it.
+        attention: Its attention level.
         attention_until: Its end, in ms.
         card_body: Its card, in Markdown, at most 16 KiB; null removes it.
         description: Its description, one line of at most 500 characters; null removes it.
         display_name: Its display name, one line of 1 to 100 characters; null removes it.
-        policy: The gate.
+        policy: The contact policy.
         visibility: Who may read its profile; `private` at first.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_policy, invalid_attention,
@@ -3754,7 +3754,7 @@ class PasskeyOperations:
 
         authenticator_data: `response.getAuthenticatorData()`.
         client_data: `response.clientDataJSON`.
-        name: What people call it, one line of 1 to 60 characters.
+        name: The name that people see, one line of 1 to 60 characters.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_name, invalid_passkey,
         missing_authorization, invalid_authorization, passkey_invalid, session_required, read_only, csrf,
@@ -3872,10 +3872,10 @@ class PeerOperations:
         That network looks at this one's domain for the key that signs. Where its answer is lost, the same
         call may be made again.
 
-        code: What its operator got when it invited this network.
+        code: The code that its operator received when inviting this network.
         network: The origin of the public URL of the network that invited this one.
-        peer: What it is called here.
-        grants: What is granted it: names, each for owners of this network. Who is in none takes no part.
+        peer: Its name here.
+        grants: The grants to it: names, each with owners of this network. Other owners take no part.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_network, invalid_peer,
         invalid_grants, invalid_code, invalid_idempotency_key, missing_authorization, invalid_authorization,
@@ -3935,9 +3935,9 @@ class PeerOperations:
         with it. An open invitation of the same network under the same name is replaced.
 
         network: The origin of the network's public URL, such as `https://plenary.example`.
-        peer: What it is called here.
-        expires_in_s: How long the invitation lasts, in seconds; a day unless said otherwise.
-        grants: What is granted it: names, each for owners of this network. Who is in none takes no part.
+        peer: Its name here.
+        expires_in_s: The lifetime of the invitation in seconds; one day by default.
+        grants: The grants to it: names, each with owners of this network. Other owners take no part.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_network, invalid_peer,
         invalid_grants, invalid_expires_in, invalid_idempotency_key, missing_authorization,

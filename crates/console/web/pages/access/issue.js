@@ -1,5 +1,5 @@
-// A new token of an agent: what it may do, and until when; what its bearer sends is shown once.
-// Must not know: which tokens there are.
+// Issues a token of an agent with a scope and an expiry. Its secret is shown once.
+// Must not know: the existing tokens.
 
 import { html, useState } from '../../core/preact.js';
 import { post } from '../../core/api.js';
@@ -10,7 +10,7 @@ const ROOMS = ['accounts', 'sessions', 'frames', 'channels', 'context', 'runs', 
 /** @type {[string, number][]} In seconds. */
 const LASTS = [['an hour', 3_600], ['a day', 86_400], ['30 days', 2_592_000], ['a year', 31_536_000], ['until it is revoked', 0]];
 
-/** The scope that a form says. @param {FormData} fields */
+/** The scope of a form. @param {FormData} fields */
 const scopeIn = (fields) => {
   const may = String(fields.get('may'));
   const rooms = may === 'rooms' ? ROOMS.flatMap((room) => (fields.get(room) ? [`${room}:${fields.get(room)}`] : [])) : [may];

@@ -1,5 +1,5 @@
-// "Notify me in this browser": switched on and off, and tried.
-// Must not know: how a browser is pushed to.
+// "Notify me in this browser": a switch, and a test.
+// Must not know: how push works.
 
 import { html, useEffect, useState } from '../../core/preact.js';
 import { me, mayWrite } from '../../core/api.js';

@@ -1,5 +1,5 @@
-// Access: who is signed in where, passkeys, notifications in this browser, which people there are, links for more, the tokens of agents, and clients.
-// Must not know: how a session is kept.
+// Access: sessions, passkeys, notifications in this browser, people, invitation links, tokens of agents, and clients.
+// Must not know: how a session is stored.
 
 import { html, useState } from '../../core/preact.js';
 import { get, me, mayWrite, post, remove } from '../../core/api.js';
@@ -14,7 +14,7 @@ import { Notify } from './notify.js';
 import { Passkeys } from './passkeys.js';
 import { Tokens } from './tokens.js';
 
-/** As many sessions has an owner; another one ends the one that was idle longest. */
+/** The maximum number of sessions of an owner; one more ends the one that has been idle longest. */
 const SESSIONS_MAX = 32;
 
 export function Page() {

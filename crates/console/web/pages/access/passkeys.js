@@ -1,4 +1,4 @@
-// The passkeys of the console: added in this browser, listed, removed.
+// The passkeys of the console: adds one in this browser, lists and removes them.
 // Must not know: how a passkey signs.
 
 import { html, useState } from '../../core/preact.js';

@@ -1,5 +1,5 @@
-// The tokens of agents as a tree, and the clients that were let in: what each may do, until when, when it was last used; revoking.
-// Must not know: how a token is made.
+// The tokens of agents as a tree, and the authorized clients: scope, expiry, last use; and revoking.
+// Must not know: how a token is created.
 
 import { html, useEffect, useState } from '../../core/preact.js';
 import { get, mayWrite, remove } from '../../core/api.js';
@@ -15,11 +15,11 @@ import { say, sayFailure } from '../../parts/toast.js';
 import { Issue } from './issue.js';
 import { OWN, grantsIn, nameOf, treeOf } from './tree.js';
 
-/** As many agents are shown at once, and asked for their tokens so many at a time. */
+/** The maximum number of agents shown; their tokens are read for `AT_ONCE` agents at a time. */
 const AGENTS_MAX = 100;
 const AT_ONCE = 6;
 const EVENTS_MS = 1_000;
-/** The use of a token is no event. */
+/** Polling is needed because the use of a token is not an event. */
 const POLL_MS = 60_000;
 
 /** @typedef {import('../../core/types.js').Agent} Agent @typedef {import('./tree.js').TreeRow} TreeRow */
@@ -44,7 +44,7 @@ export function Tokens() {
   const [ending, end] = useState(/** @type {{handle: string, row: TreeRow} | undefined} */ (undefined));
   const able = (agents.data.value ?? []).filter(({ kind }) => kind !== 'person');
   const found = able.filter(({ handle }) => handle.includes(words.trim().toLowerCase()));
-  // Those with tokens come first, so that a cut hides those without.
+  // Agents with tokens come first, so that the limit hides only agents without.
   const list = [...found].sort((a, b) => Number(b.tokens_issued > 0) - Number(a.tokens_issued > 0)).slice(0, AGENTS_MAX);
   const asked = list.filter(({ tokens_issued }) => tokens_issued > 0);
   const key = asked.map(({ handle }) => handle).join(' ');
@@ -105,5 +105,5 @@ const Until = ({ at }) => (at ? html`<time class="num" datetime=${exact(at)} tit
 /** @param {{at: number | undefined}} props */
 const Used = ({ at }) => (at ? html`<${Age} at=${at} suffix=" ago" />` : html`never`);
 
-/** Who vouches for a client, where its id is the address of a document. @param {string} id */
+/** The host of a client's id, if the id is the URL of its metadata document. @param {string} id */
 const hostOf = (id) => (/^https?:\/\//.test(id) && URL.canParse(id) ? new URL(id).host : '');

@@ -1,8 +1,8 @@
-// Tokens as a tree: each below the one that it was made with.
+// Tokens as a tree: each below the token that created it.
 // Pure.
-// Must not know: how it is shown.
+// Must not know: its presentation.
 
-/** The parent of what was made with the agent's own token. */
+/** The parent of tokens that the agent's own token created. */
 export const OWN = 'own';
 
 /**
@@ -11,7 +11,11 @@ export const OWN = 'own';
  * @typedef {{token: Token, depth: number, below: number}} TreeRow
  */
 
-/** The tokens of one agent in the order of a tree, with how many end with each. @param {Token[]} tokens @returns {TreeRow[]} */
+/**
+ * The tokens of one agent in tree order, each with the number of its descendants, which end with it.
+ * @param {Token[]} tokens
+ * @returns {TreeRow[]}
+ */
 export function treeOf(tokens) {
   const known = new Set(tokens.map(({ id }) => id));
   /** @type {Map<string, Token[]>} */
@@ -29,12 +33,12 @@ export function treeOf(tokens) {
   return rows('', 0);
 }
 
-/** The rows that are a client's: each grant, and what is below it. @param {TreeRow[]} rows */
+/** The rows of clients: each grant, and the tokens below it. @param {TreeRow[]} rows */
 export const grantsIn = (rows) => rows.filter(({ token }) => token.client).map((row) => {
   const at = rows.indexOf(row);
   const under = rows.slice(at + 1, at + 1 + row.below).map(({ token }) => token.last_used_at ?? 0);
   return { ...row, last_used_at: Math.max(0, ...under) || undefined };
 });
 
-/** Under which name a token is spoken of. @param {Token} token */
+/** The display name of a token. @param {Token} token */
 export const nameOf = (token) => token.name || `…${token.id.slice(-6)}`;

@@ -1,5 +1,5 @@
-// One agent: its card, what it does, where it runs, whom it admits, and its token.
-// Must not know: the list beside it.
+// One agent: its card, its activity, its runner, its allowlist, and its token.
+// Must not know: the list of agents.
 
 import { html, useState } from '../../core/preact.js';
 import { get, mayWrite, patch, post, remove } from '../../core/api.js';
@@ -43,7 +43,7 @@ export function Agent({ agent, now, all }) {
   </article>`;
 }
 
-/** Whether and where it runs behind the server. @param {{handle: string}} props */
+/** Whether and where the agent's runner runs. @param {{handle: string}} props */
 function Hosts({ handle }) {
   const runner = useResource(`runner:${handle}`, async () => {
     const all = await get('/agent');

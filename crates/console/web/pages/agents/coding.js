@@ -1,4 +1,4 @@
-// The live sessions of an agent's coding agents: which program, what it does, and when something last happened in it.
+// The live sessions of an agent's coding agents: the program, its activity, and when it was last active.
 // Must not know: the agent's settings.
 
 import { html } from '../../core/preact.js';
@@ -7,14 +7,14 @@ import { useResource } from '../../core/store.js';
 import { Age, Mark } from '../../parts/marks.js';
 import { Text } from '../../parts/text.js';
 
-/** An event of a coding agent is none of the log. */
+/** Polling is needed because the activity of a coding agent is not an event of the log. */
 const POLL_MS = 10_000;
 
 /** @typedef {{session: string, client: string, state: string, hooks: boolean, since: number}} CodingNow */
 
 /** @param {{handle: string}} props */
 export function Coding({ handle }) {
-  // Whoever asks stands first in the list.
+  // The caller is first in the list.
   const who = useResource(`coding:${handle}`, () => get('/who?limit=1', { as: handle }), () => true, 2000, POLL_MS);
   /** @type {CodingNow[]} */
   const sessions = who.data.value?.agents?.[0]?.sessions ?? [];

@@ -1,4 +1,4 @@
-// A new agent: its name, and its token, shown once.
+// Creates an agent. Its token is shown once.
 // Must not know: the list of agents.
 
 import { html, useState } from '../../core/preact.js';

@@ -1,4 +1,4 @@
-// Agents: who they are, what they do now, whom they may reach, and changing that.
+// Agents: their profiles, their activity, and the policy of whom they can contact.
 // Must not know: how a policy is enforced.
 
 import { html, useState } from '../../core/preact.js';

@@ -1,5 +1,5 @@
-// The policy editor: who is admitted, who is blocked; each change is one call, and shows at once.
-// Must not know: what follows for others.
+// The policy editor: allowlist and blocks. Each change is one call, and is visible at once.
+// Must not know: the effects on others.
 
 import { html } from '../../core/preact.js';
 import { get, mayWrite, patch, post, remove } from '../../core/api.js';

@@ -1,6 +1,6 @@
-// May one agent write to another, and why not: the rule of the server, told step by step.
+// Whether one agent may write to another, and why not: the server's rule, step by step.
 // Pure.
-// Must not know: where policies come from.
+// Must not know: the source of the policies.
 
 /**
  * @typedef {{handle: string, policy: 'allowlist' | 'open', allowlist: string[], blocks: string[]} | {handle: string, unknown: true}} Side
@@ -10,7 +10,7 @@
 /** @param {string} handle */
 export const ownerOf = (handle) => /^@([^.]+)\./.exec(handle)?.[1] ?? '';
 
-/** Whether a list names the handle, itself or by its owner. @param {string[]} list @param {string} handle */
+/** Whether a list contains the handle or its owner. @param {string[]} list @param {string} handle */
 const entryFor = (list, handle) => list.find((entry) => entry === handle || entry === `@${ownerOf(handle)}.*`);
 
 /** @param {Side} side @param {Side} other @returns {Step[]} */

@@ -1,4 +1,4 @@
-// The simulator: may one agent write to another? No, because … And the change that would mend it.
+// The simulator: whether one agent may write to another, why not, and the change that would permit it.
 // Must not know: how a policy is stored.
 
 import { html, useEffect, useState } from '../../core/preact.js';
@@ -12,7 +12,12 @@ import { reach } from './reach.js';
 
 /** @typedef {import('../../core/types.js').Agent} Agent */
 
-/** @param {Agent | undefined} agent @param {string} handle @param {string[] | undefined} blocks @returns {import('./reach.js').Side} */
+/**
+ * @param {Agent | undefined} agent
+ * @param {string} handle
+ * @param {string[] | undefined} blocks
+ * @returns {import('./reach.js').Side}
+ */
 const sideOf = (agent, handle, blocks) =>
   agent ? { handle, policy: agent.policy, allowlist: agent.allowlist, blocks: blocks ?? [] } : { handle, unknown: true };
 

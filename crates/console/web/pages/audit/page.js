@@ -1,4 +1,4 @@
-// Audit: what people did in their agents' names, newest first.
+// Audit: the writes of people that have entries, newest first.
 // Must not know: how it is recorded.
 
 import { html, useState } from '../../core/preact.js';
@@ -31,7 +31,7 @@ export function Page() {
     }
   };
   const [busy, setBusy] = useState(false);
-  /** All entries, not only those that are shown. */
+  /** Exports all entries, not only the visible ones. */
   const keep = async (/** @type {'jsonl' | 'csv'} */ kind) => {
     setBusy(true);
     try {

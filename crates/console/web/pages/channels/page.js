@@ -1,5 +1,5 @@
-// Channels: append-only logs in which agents coordinate; what a newcomer is told, who is alive, what was said.
-// Must not know: the page of a channel that agents get.
+// Channels: append-only logs in which agents coordinate: charter and state, live agents, and posts.
+// Must not know: the view of a channel for agents.
 
 import { html, useRef, useState } from '../../core/preact.js';
 import { get, getPage, me, mayWrite, post } from '../../core/api.js';
@@ -14,7 +14,7 @@ import { say, sayFailure } from '../../parts/toast.js';
 
 const LIMIT = 100;
 
-/** The channels of all my agents, each with one who may read it. @param {import('../../core/types.js').Agent[]} agents */
+/** The channels of these agents, each with an agent that may read it. @param {import('../../core/types.js').Agent[]} agents */
 const readAll = async (agents) => {
   const names = agents.length ? agents.map(({ handle }) => handle) : [undefined];
   const lists = await Promise.all(names.map(async (as) => ({ as, channels: await get(`/agent-channel?include_closed=true&limit=${LIMIT}`, { as }).catch(() => []) })));
@@ -38,7 +38,7 @@ export function Page() {
   </div>`;
 }
 
-/** A few plain members read as a line; anything else is shown as it is. @param {{value: any}} props */
+/** Shows a few plain members as one line, and anything else as JSON. @param {{value: any}} props */
 const Payload = ({ value }) => {
   const members = value && typeof value === 'object' && !Array.isArray(value) ? Object.entries(value) : [];
   if (!members.length || members.some(([, member]) => member !== null && typeof member === 'object')) return html`<${Json} value=${value} />`;
@@ -55,7 +55,7 @@ function Channel({ channel }) {
   const [, draw] = useState(0);
   const known = useRef({ posts: /** @type {Map<number, any>} */ (new Map()), more: false }).current;
   const newest = events.data.value;
-  // At first, and where so many came at once that some would be missing in between.
+  // On the first read, or if a page does not connect to the known posts, replace them.
   if (newest && !newest.items.some(({ id }) => known.posts.has(id))) Object.assign(known, { posts: new Map(), more: newest.more });
   newest?.items.forEach((post) => known.posts.set(post.id, post));
   const older = async () => {

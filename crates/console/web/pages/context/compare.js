@@ -1,4 +1,4 @@
-// What changed from another package of the same lineage to this one.
+// Compares a package with another one of its lineage.
 // Must not know: how a lineage is found.
 
 import { html, useMemo } from '../../core/preact.js';
@@ -24,7 +24,7 @@ export function Compare({ project, one }) {
   </section>`;
 }
 
-/** The older one is the left one. @param {{project: string, other: string, one: any}} props */
+/** The older package is on the left. @param {{project: string, other: string, one: any}} props */
 function Changed({ project, other, one }) {
   const read = useResource(`package:${project}:${other}`, () => get(`/v1/packages/${encodeURIComponent(other)}${query({ project })}`), ({ room }) => room === 'context');
   const that = read.data.value;

@@ -1,4 +1,4 @@
-// The facts of a project as of any time: the slider goes through their history.
+// The facts of a project as of any time, which a slider selects.
 // Must not know: packages.
 
 import { html, useMemo, useState } from '../../core/preact.js';

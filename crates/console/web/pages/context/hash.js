@@ -1,5 +1,5 @@
-// The hash of a package, computed here: SHA-256 of its canonical form (RFC 8785; null members do not count, names by UTF-8 bytes).
-// Must not know: what a package means.
+// Computes the hash of a package: SHA-256 of its canonical form (RFC 8785, without null members, names sorted by UTF-8 bytes).
+// Must not know: the content of a package.
 
 const encoder = new TextEncoder();
 
@@ -20,7 +20,7 @@ export function canonical(value) {
   return JSON.stringify(value ?? null);
 }
 
-/** `sha256:<hex>`, or nothing where the browser has no cryptography: over plain HTTP from another machine. @param {any} whole */
+/** `sha256:<hex>`; undefined without a secure context, such as plain HTTP from another machine. @param {any} whole */
 export async function hashOf(whole) {
   if (!crypto.subtle) return undefined;
   const { content_hash: _, ...body } = whole;

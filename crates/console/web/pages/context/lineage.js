@@ -1,5 +1,5 @@
-// A package and those that it continues or that continue it, and what changed from one of them to another.
-// Must not know: how it is shown.
+// The lineage of a package: the packages that it continues or that continue it, and their differences.
+// Must not know: its presentation.
 
 import { get, query } from '../../core/api.js';
 import { changes } from '../../parts/lines.js';
@@ -7,7 +7,7 @@ import { changes } from '../../parts/lines.js';
 const MEMBERS_MAX = 60;
 const CHILDREN_MAX = 20;
 
-/** All of one lineage, the oldest first. @param {string} project @param {any} one @returns {Promise<any[]>} */
+/** The packages of a lineage, oldest first. @param {string} project @param {any} one @returns {Promise<any[]>} */
 export async function lineageOf(project, one) {
   /** @type {Map<string, any>} */
   const all = new Map([[one.package_id, one]]);
@@ -29,10 +29,10 @@ export async function lineageOf(project, one) {
 }
 
 const PARTS = [['title', 'Title'], ['status', 'Status'], ['package_type', 'Type'], ['description', 'Description'], ['decisions_made', 'Decisions'], ['open_questions', 'Open questions'], ['handoff_note', 'Handover'], ['tags', 'Tags']];
-/** What differs in any two packages and says nothing. */
+/** Members that differ between any two packages and are not compared. */
 const OWN = new Set(['package_id', 'content_hash', 'created_at', 'parent_package_id', 'project_id', 'score', 'score_kind']);
 
-/** A member as lines. @param {any} value @returns {string} */
+/** The lines of a member. @param {any} value @returns {string} */
 const written = (value) => {
   if (value === undefined || value === null) return '';
   if (typeof value === 'string') return value;
@@ -40,7 +40,7 @@ const written = (value) => {
   return JSON.stringify(value, null, 2);
 };
 
-/** The members that differ, with their lines; and the names of those that do not. @param {any} before @param {any} after */
+/** The members that differ, with their lines, and the names of the others. @param {any} before @param {any} after */
 export function compare(before, after) {
   const named = new Set(PARTS.map(([name]) => name));
   const rest = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => !named.has(name) && !OWN.has(name)).sort();

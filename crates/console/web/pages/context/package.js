@@ -1,5 +1,5 @@
-// One package: what it says, its hash verified here, its reviews, and the next one.
-// Must not know: the list beside it.
+// One package: its content, its hash (verified here), its reviews, and the next package.
+// Must not know: the list of packages.
 
 import { html, useEffect, useState } from '../../core/preact.js';
 import { get, mayWrite, post, query } from '../../core/api.js';

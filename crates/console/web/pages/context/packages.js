@@ -1,4 +1,4 @@
-// The packages of a project: newest first, or by how well they fit words; and one of them whole.
+// The packages of a project, newest first or ranked by a query, and one of them in full.
 // Must not know: facts.
 
 import { html, useEffect, useState } from '../../core/preact.js';

@@ -1,4 +1,4 @@
-// Context: what outlives a conversation: packages with their hashes and reviews, facts as of any time.
+// Context: packages with their hashes and reviews, and facts as of any time.
 // Must not know: how it is stored.
 
 import { html } from '../../core/preact.js';

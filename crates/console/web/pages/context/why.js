@@ -1,4 +1,4 @@
-// Why a package fits the words of a search: where they stand in it, and what its rank is made of.
+// Why a package matches a query: the matches in its text, and the parts of its rank.
 // Must not know: how packages are listed.
 
 import { html } from '../../core/preact.js';
@@ -9,14 +9,19 @@ import { visible } from '../../parts/text.js';
 
 const HITS_MAX = 50;
 
-/** The reasons of the nearest packages of a project, by package. @param {string} project @param {string} words @returns {Promise<Map<string, Reason>>} */
+/**
+ * The reasons of the best matches in a project, by package.
+ * @param {string} project
+ * @param {string} words
+ * @returns {Promise<Map<string, Reason>>}
+ */
 export const reasons = async (project, words) => {
   const { hits } = await get(`/search${query({ q: words, room: 'context', limit: HITS_MAX })}`).catch(() => ({ hits: [] }));
   const ours = hits.filter((/** @type {any} */ hit) => hit.kind === 'package' && hit.reference.project_id === project);
   return new Map(ours.map((/** @type {any} */ hit) => [hit.reference.package_id, hit]));
 };
 
-/** A text in pieces, and whether each is a word of the query. @param {Reason['snippet']} snippet @returns {[string, boolean][]} */
+/** A text in pieces, and whether each matches the query. @param {Reason['snippet']} snippet @returns {[string, boolean][]} */
 export const pieces = ({ text, matches }) => {
   const all = [...text];
   let from = 0;
@@ -33,7 +38,7 @@ export const pieces = ({ text, matches }) => {
 
 const percent = (/** @type {number} */ part) => `${Math.round(part * 100)} %`;
 
-/** What the rank is made of, in words. @param {Reason['why']} why */
+/** The parts of the rank, in words. @param {Reason['why']} why */
 export const shares = ({ words, meaning, date }) => [`words ${percent(words)}`, ...(meaning === undefined ? [] : [`meaning ${percent(meaning)}`]), ...(date === undefined ? [] : [`time ${percent(date)}`])].join(', ');
 
 /** @param {{reason: Reason}} props */

@@ -1,4 +1,4 @@
-// A new conversation: as whom, with whom, about what.
+// Begins a conversation: the speaker, the participants, the topic.
 // Must not know: the list of conversations.
 
 import { html, useState } from '../../core/preact.js';
@@ -9,7 +9,7 @@ import { Dialog } from '../../parts/dialog.js';
 /** @param {{agents: import('../../core/types.js').Agent[], close: () => void}} props */
 export function Begin({ agents, close }) {
   const [trouble, setTrouble] = useState('');
-  // A choice stays while events come in.
+  // The choice stays when events update the list.
   const [as, speakAs] = useState('');
   const send = async (/** @type {any} */ event) => {
     event.preventDefault();

@@ -1,5 +1,5 @@
-// Saying something in a conversation: as oneself, or in an agent's name, and always visibly so.
-// Must not know: the conversation so far.
+// Writes a message in a conversation, as the person or in an agent's name; the form always shows which.
+// Must not know: the earlier messages.
 
 import { html, useEffect, useRef, useState } from '../../core/preact.js';
 import { freshId, mayWrite, post } from '../../core/api.js';

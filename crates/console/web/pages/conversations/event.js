@@ -1,5 +1,5 @@
-// One event of a conversation: a message with its ticks, or a line about who came and went.
-// Must not know: the rest of the conversation.
+// One event of a conversation: a message with its delivery ticks, or a line about a change of participants.
+// Must not know: the other events.
 
 import { html, useState } from '../../core/preact.js';
 import { href } from '../../core/route.js';
@@ -40,7 +40,7 @@ const Content = ({ content, reader }) => {
   });
 };
 
-/** A file is named, never shown or fetched by itself. @param {{part: any, reader: string | undefined}} props */
+/** Shows the name of a file. It is fetched only on request. @param {{part: any, reader: string | undefined}} props */
 const File = ({ part, reader }) => html`<p class="file"><b><${Text} text=${part.name ?? part.file_id ?? part.type} /></b>
   <span class="aside">${part.mime_type ? html`<${Text} text=${part.mime_type} />` : null} ${part.size ? `${part.size.toLocaleString('en')} bytes` : ''} ${part.url ? html`at <${Text} text=${part.url} />` : ''}</span>
   ${part.file_id ? html`<button onClick=${() => download(`/files/${encodeURIComponent(part.file_id)}`, part.name ?? part.file_id, reader)}>Save</button>` : null}</p>`;

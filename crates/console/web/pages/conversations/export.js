@@ -1,5 +1,5 @@
-// Saving a conversation as a file, all of it, as one of the person's agents may read it.
-// Must not know: what the file looks like.
+// Saves a whole conversation as a file, as one of the person's agents may read it.
+// Must not know: the format of the file.
 
 import { html, useState } from '../../core/preact.js';
 import { get, query } from '../../core/api.js';

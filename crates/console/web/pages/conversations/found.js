@@ -1,4 +1,4 @@
-// Messages that have the words, of all conversations that the person may read, the nearest first.
+// Messages that match a query in all conversations that the person may read, best first.
 // Must not know: the list of conversations.
 
 import { html, useEffect, useState } from '../../core/preact.js';

@@ -1,4 +1,4 @@
-// Conversations: every session of the person's agents, and one of them whole.
+// Conversations: the sessions of the person's agents, and one of them in full.
 // Must not know: how a session is stored.
 
 import { html, useEffect, useRef, useState } from '../../core/preact.js';
@@ -27,7 +27,7 @@ export function Page() {
     (!params.state || one.state === params.state) &&
     (!params.agent || one.participants.some(({ handle }) => handle === params.agent)) &&
     (!words || (one.topic ?? '').toLowerCase().includes(words) || one.id.toLowerCase().includes(words) || one.participants.some(({ handle }) => handle.includes(words))));
-  // Where nothing is chosen the newest is shown, and stays while others become newer.
+  // Without a choice the newest conversation is shown, and stays when others become newer.
   const pinned = useRef('');
   if (!items.some((item) => item.id === pinned.current)) pinned.current = items[0]?.id ?? '';
   const one = sessionOf(id || pinned.current);

@@ -1,5 +1,5 @@
-// The sessions that the person's agents take part in: all of them, newest first, kept by the stream.
-// Must not know: how they are shown.
+// All sessions of the person's agents, newest first, kept up to date by the stream.
+// Must not know: their presentation.
 
 import { computed, effect, signal } from '../../core/preact.js';
 import { get, me, query } from '../../core/api.js';
@@ -7,7 +7,7 @@ import { following, onEvent, onGap } from '../../core/store.js';
 
 /** @typedef {import('../../core/types.js').Session & {seen_by: string[], touched: number}} Known */
 
-/** The first page is small, so that there is something to see at once. */
+/** The first page is small, so that it is visible quickly. */
 const PAGE_FIRST = 50;
 const PAGE = 1000;
 const KEPT_MAX = 50_000;
@@ -37,7 +37,7 @@ const keep = (session, agents, at) => {
 };
 
 let telling = 0;
-/** While much is read, the pages are told now and then: to sort everything for each piece would be most of the work. */
+/** Batches notifications while many sessions are read, because each one sorts the whole list. */
 const changed = () => {
   telling ||= setTimeout(() => {
     telling = 0;
@@ -72,7 +72,7 @@ export async function readAll() {
   }
 }
 
-/** Reads one again, as one of those who may. @param {string} id @param {string[]} agents @param {number} [at] */
+/** Reads a session again, as an agent that may read it. @param {string} id @param {string[]} agents @param {number} [at] */
 export async function refresh(id, agents, at) {
   const mine = agents.filter((agent) => me.value?.role === 'operator' || agent.startsWith(`@${me.value?.owner}.`));
   for (const agent of [...new Set([...(all.get(id)?.seen_by ?? []), ...mine])]) {
@@ -85,7 +85,7 @@ export async function refresh(id, agents, at) {
 }
 
 let begun = false;
-/** Begins to read, the first time that somebody looks. */
+/** Starts reading on first use. */
 export const begin = () => {
   if (begun) return;
   begun = true;

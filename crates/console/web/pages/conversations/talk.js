@@ -1,5 +1,5 @@
-// One conversation: who takes part, what was said, how far each message came, and saying something.
-// Must not know: the list beside it.
+// One conversation: its participants, its messages with their delivery states, and the form for a new one.
+// Must not know: the list of conversations.
 
 import { html, useEffect, useMemo, useRef, useState } from '../../core/preact.js';
 import { get, me, mayWrite, post, query } from '../../core/api.js';
@@ -18,7 +18,11 @@ import { useTicks } from './ticks.js';
 const PAGE = 200;
 const SHOWN_MAX = 3_000;
 
-/** What the agent may read of the session, from the beginning, and what comes. @param {string} id @param {string | undefined} agent */
+/**
+ * The events of the session that the agent may read, from the beginning, and new ones.
+ * @param {string} id
+ * @param {string | undefined} agent
+ */
 function useEvents(id, agent) {
   const [events, set] = useState(/** @type {any[]} */ ([]));
   const [trouble, setTrouble] = useState('');

@@ -1,4 +1,4 @@
-// How far the messages of a conversation came, asked for a few at a time, and again while it can change.
+// The delivery states of a conversation's messages, read a few at a time, and again while they can change.
 // Must not know: how ticks are drawn.
 
 import { useEffect, useRef, useState } from '../../core/preact.js';

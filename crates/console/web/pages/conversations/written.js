@@ -1,6 +1,6 @@
-// A conversation as a file: JSON lines as the server told them, or Markdown for people.
+// A conversation as a file: JSON lines as the server sent them, or Markdown for people.
 // Pure.
-// Must not know: how it is read.
+// Must not know: how the events are read.
 
 import { plainly } from '../../parts/text.js';
 
@@ -10,10 +10,10 @@ export const jsonLines = (session, events) => [{ type: 'session', ...session }, 
 /** @param {number} at */
 const time = (at) => new Date(at).toISOString().replace('T', ' ').replace(/\.\d+Z$/, ' UTC');
 
-/** On one line, and no Markdown. @param {any} text */
+/** One line with escaped Markdown. @param {any} text */
 const oneLine = (text) => plainly(text).replace(/\s+/g, ' ').replace(/([\\`*_[\]<>#|])/g, '\\$1');
 
-/** Each line is quoted, so that no message looks like another one’s. @param {string} text */
+/** Quotes each line, so that a message cannot imitate another one. @param {string} text */
 const quoted = (text) => text.split(/\r\n|[\n\r\u2028\u2029]/).map((line) => `> ${plainly(line)}`.trimEnd()).join('\n');
 
 /** @param {any} content @returns {string} */

@@ -1,5 +1,5 @@
-// How far each agent is: what it has not seen, and up to where in the log its messages came and were seen.
-// Must not know: how marks move.
+// The cursors of each agent: unread items, and the log positions of its last delivered and seen messages.
+// Must not know: how the cursors move.
 
 import { html } from '../../core/preact.js';
 import { Age, Mark } from '../../parts/marks.js';
@@ -7,7 +7,7 @@ import { Handle } from '../../parts/text.js';
 
 const SHOWN_MAX = 200;
 
-/** A position; none before the first message. @param {number} at */
+/** A position; a dash before the first message. @param {number} at */
 const position = (at) => (at ? at.toLocaleString('en') : '–');
 
 /** @param {{agents: import('../../core/types.js').AgentNow[]}} props */

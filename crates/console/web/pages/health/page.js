@@ -1,4 +1,4 @@
-// Health: whether the server serves, how far each agent lags, what is stored, and the counters behind it.
+// Health: the server's readiness, the lag of agents, the storage of owners, and the metrics.
 // Must not know: how the server works.
 
 import { html } from '../../core/preact.js';

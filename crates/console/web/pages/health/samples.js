@@ -1,5 +1,5 @@
-// What the metrics of the server say: samples, the rate between two of them, and the depths of queues. Pure.
-// Must not know: how they are shown.
+// Parses the server's metrics: samples, the rate between two of them, and the depths of queues. Pure.
+// Must not know: their presentation.
 
 /** @typedef {{name: string, value: number}} Sample */
 
@@ -14,15 +14,19 @@ const APPEND = 'plenary_log_append_duration_seconds';
 /** @param {Sample[]} samples @param {string} name */
 export const valueOf = (samples, name) => samples.find((one) => one.name === name)?.value;
 
-/** The buckets of a histogram: up to so many seconds, so many. @param {Sample[]} samples @returns {[number, number][]} */
+/**
+ * The buckets of a histogram: an upper bound in seconds, and the cumulative count.
+ * @param {Sample[]} samples
+ * @returns {[number, number][]}
+ */
 const buckets = (samples) => samples.filter(({ name }) => name.startsWith(`${APPEND}_bucket`)).map(({ name, value }) => {
   const bound = /le="([^"]+)"/.exec(name)?.[1] ?? '+Inf';
   return [bound === '+Inf' ? Infinity : Number(bound), value];
 });
 
 /**
- * The commits between two looks: how many a second, how long one took on average, and within what time 95 of 100 were done.
- * The first look counts from the start of the server.
+ * The commits between two scrapes: the rate per second, the mean duration, and the 95th percentile.
+ * The first scrape counts from the start of the server.
  * @param {Sample[]} before @param {Sample[]} now @param {number} seconds
  */
 export const commits = (before, now, seconds) => {
@@ -34,7 +38,7 @@ export const commits = (before, now, seconds) => {
   return { rate: count / seconds, mean: grown(`${APPEND}_sum`) / count, most };
 };
 
-/** The queues of the server, in words. @type {[string, string][]} */
+/** The queues of the server, with display names. @type {[string, string][]} */
 const QUEUES = [
   ['plenary_log_appends_waiting', 'Writes that wait for the log'],
   ['plenary_runs_active', 'Runs under way'],
@@ -45,7 +49,7 @@ const QUEUES = [
   ['plenary_search_semantic_lag_events', 'The same, for the search by meaning'],
 ];
 
-/** How deep each queue is that the server has. @param {Sample[]} samples @returns {[string, number][]} */
+/** The depth of each queue that the server reports. @param {Sample[]} samples @returns {[string, number][]} */
 export const queues = (samples) => QUEUES.flatMap(([name, says]) => {
   const value = valueOf(samples, name);
   return value === undefined ? [] : [/** @type {[string, number]} */ ([says, value])];

@@ -1,4 +1,4 @@
-// How the server writes: commits a second, how long they take, and what waits in its queues.
+// The server's writes: commits per second, their duration, and the depth of its queues.
 // Must not know: the names of metrics.
 
 import { html, useEffect, useState } from '../../core/preact.js';

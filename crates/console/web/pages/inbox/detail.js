@@ -1,5 +1,5 @@
-// One request whole: who asks, on whose behalf, what exactly, what happens when nobody answers; and the answer.
-// Must not know: the list beside it.
+// One request in full: its sender, its content, what happens without an answer, and the answer.
+// Must not know: the list of requests.
 
 import { html, useState } from '../../core/preact.js';
 import { mayWrite } from '../../core/api.js';
@@ -17,7 +17,7 @@ import { UNDO_S, answer, answersWait, undo } from './requests.js';
 
 /** @typedef {import('../../core/types.js').PersonRequest} PersonRequest */
 
-/** Where it comes from in the console. @param {NonNullable<PersonRequest['source']>} source */
+/** The console page of the request's source. @param {NonNullable<PersonRequest['source']>} source */
 const sourceHref = ({ room, id }) => {
   if (room === 'runs') return href('runs', id.split('/').pop());
   if (room === 'sessions') return href('conversations', id);
@@ -32,11 +32,14 @@ export function Detail({ one, advance }) {
   const [always, setAlways] = useState(false);
   const waits = one.state === 'open' || one.state === 'snoozed';
   const may = mayWrite() && waits;
-  // A run that asks for one thing is answered in words; the values that it would get are the same.
+  // A run that needs a single value is answered as text, which gives the same value.
   const asks = one.kind === 'run_input';
   const allow = { ...one.allow, edit: one.allow.edit && !(asks && one.allow.respond && !one.form) };
   const rule = always && one.action ? { agent: one.from, tool: one.action.name, directory: one.directory, expires_in_days: 7 } : undefined;
-  /** Answers, and goes on to the next; back where the answer was refused. @param {Parameters<typeof answer>[1]} said */
+  /**
+   * Answers and advances to the next request; returns to this one if the answer was refused.
+   * @param {Parameters<typeof answer>[1]} said
+   */
   const give = (said) => {
     answer(one, said).then((taken) => taken || refine({ id: one.request_id }));
     advance();

@@ -1,5 +1,5 @@
-// The fields of a form that an agent or a server of its asks to be filled in, and the values of them.
-// Must not know: what the values are for.
+// The fields of a form that an agent or its tool server sends, and their values.
+// Must not know: the use of the values.
 
 import { html, useEffect, useRef, useState } from '../../core/preact.js';
 import { Text, plainly } from '../../parts/text.js';
@@ -10,10 +10,10 @@ import { Text, plainly } from '../../parts/text.js';
  *   required: boolean, choices: Choice[], schema: any}} Field
  */
 
-/** How a text of a format is typed. */
+/** The input type for a format of a text. */
 const TYPES = new Map([['email', 'email'], ['uri', 'url'], ['date', 'date']]);
 
-// Agents write schemas: the server reads what it checks values by, and nothing else of them is of a known type.
+// Agents write the schemas. The server checks only the parts that it validates values with; the rest may have any type.
 const list = (/** @type {any} */ value) => (Array.isArray(value) ? value : []);
 const word = (/** @type {any} */ value, /** @type {string} */ otherwise = '') => (typeof value === 'string' ? value : otherwise);
 
@@ -24,7 +24,7 @@ const choicesOf = (schema) => {
   return titled?.map((/** @type {any} */ one) => ({ value: word(one?.const), title: word(one?.title, word(one?.const)) }));
 };
 
-/** The fields that a schema asks for. @param {any} schema @returns {Field[]} */
+/** The fields of a schema. @param {any} schema @returns {Field[]} */
 export const fieldsOf = (schema) =>
   Object.entries(schema?.properties ?? {}).map(([name, of]) => {
     const choices = of.type === 'array' ? choicesOf(of.items) : of.type === 'string' ? choicesOf(of) : undefined;
@@ -32,7 +32,7 @@ export const fieldsOf = (schema) =>
     return { name, title: word(of.title, name), description: word(of.description), kind, type: TYPES.get(word(of.format)) ?? 'text', required: list(schema.required).includes(name), choices: choices ?? [], schema: of };
   });
 
-/** What a field holds before anybody has touched it. @param {Field} field */
+/** The initial value of a field. @param {Field} field */
 export const initial = ({ kind, choices, schema: { default: first } }) => {
   const isChoice = (/** @type {any} */ one) => choices.some(({ value }) => value === one);
   if (kind === 'choices') return list(first).filter(isChoice);
@@ -40,7 +40,7 @@ export const initial = ({ kind, choices, schema: { default: first } }) => {
   return (kind === 'choice' ? isChoice(first) : ['string', 'number'].includes(typeof first)) ? String(first) : '';
 };
 
-/** The values to send: what may be left out and is empty, is. @param {Field[]} fields @param {Record<string, any>} held */
+/** The values to send, without empty optional ones. @param {Field[]} fields @param {Record<string, any>} held */
 export function valuesOf(fields, held) {
   /** @type {Record<string, any>} */
   const values = {};
@@ -52,11 +52,11 @@ export function valuesOf(fields, held) {
   return values;
 }
 
-/** What is asked for, before it is filled in. @param {{schema: any}} props */
+/** The fields of a form as a list, before it is opened. @param {{schema: any}} props */
 export const Asked = ({ schema }) => html`<dl class="facts stack">${fieldsOf(schema).map((field) => html`<div><dt><${Text} text=${field.title} /></dt><dd><${Text} text=${field.description} />${field.choices.length ? html`${' '}<${Text} text=${field.choices.map(({ title }) => title).join(', ')} />` : null}${field.required ? null : html` <span class="aside">may be left out</span>`}</dd></div>`)}</dl>`;
 
 /**
- * The form. One that can be closed was opened by hand, and takes the keyboard.
+ * The form. A form that can be closed was opened by the person, and gets the focus.
  * @param {{schema: any, close?: () => void, give: (values: any) => void, says?: string, disabled?: boolean, children?: any}} props
  */
 export function Fields({ schema, close, give, says = 'Send', disabled = false, children }) {

@@ -1,5 +1,5 @@
-// The two answers that need words: other arguments, or a reply.
-// Must not know: the request's surroundings.
+// The two answers that need input: changed arguments, or a reply.
+// Must not know: the rest of the request.
 
 import { html, useEffect, useRef, useState } from '../../core/preact.js';
 import { plainly } from '../../parts/text.js';
@@ -7,7 +7,7 @@ import { askerOf } from './kinds.js';
 
 /** @typedef {import('../../core/types.js').PersonRequest} PersonRequest */
 
-/** The name of the field where a request has no arguments to begin with. */
+/** The name of the only field if a request has no arguments. */
 const WHOLE = 'Arguments, as a JSON object';
 
 /** Ctrl+Enter sends. @param {() => void} send */
@@ -29,7 +29,7 @@ export function Edit({ one, close, give }) {
   const args = one.action?.args ?? {};
   const named = Object.entries(args);
   const plain = /** @type {[string, any][]} */ (named.length ? named : [[WHOLE, {}]]);
-  // What a run asks for stands where arguments stand: it is answered, not changed.
+  // A run's questions are in the arguments: they are answered, not changed.
   const asks = one.kind === 'run_input';
   const [values, set] = useState(/** @type {Record<string, string>} */ (Object.fromEntries(plain.map(([name, value]) => [name, asks ? '' : typeof value === 'string' ? value : JSON.stringify(value)]))));
   const [trouble, setTrouble] = useState('');

@@ -1,5 +1,5 @@
-// The words for the kinds of requests, and the gist of one.
-// Must not know: how it is shown.
+// The texts for each kind of request, and a one-line summary.
+// Must not know: the presentation.
 
 /** @type {Record<string, string>} */
 export const KINDS = {
@@ -8,12 +8,12 @@ export const KINDS = {
 };
 
 /**
- * Who has to do with it, in the words of its kind; the one who asks is first.
+ * The agents and people of a request with labels for its kind, the sender first.
  * @param {import('../../core/types.js').PersonRequest} one @returns {[string, string][]} a label and a name
  */
 export const parties = ({ kind, from, on_behalf_of: behalf, action, source }) => {
   if (kind === 'run_input' && action) return [['Asks', action.name], ['On behalf of', behalf ?? from]];
-  // These are requests of one's own agent, of which somebody else wants something.
+  // In these requests another agent wants something of the owner's own agent.
   if (kind === 'contact' && behalf) return [['Asks', behalf], ['To write to', from]];
   if (kind === 'invitation' && behalf) return [['Asks', behalf], ['To take part', from]];
   if (kind === 'hold' && behalf && source?.room === 'runs') return [['Asks', behalf], ['For a run of', from]];
@@ -24,7 +24,7 @@ export const parties = ({ kind, from, on_behalf_of: behalf, action, source }) =>
 /** @param {import('../../core/types.js').PersonRequest} one */
 export const askerOf = (one) => parties(one)[0][1];
 
-/** What it is about in one line. @param {import('../../core/types.js').PersonRequest} one */
+/** A one-line summary. @param {import('../../core/types.js').PersonRequest} one */
 export const gist = (one) => {
   const { detail = {}, action } = one;
   if (detail.command) return detail.command.split('\n')[0];
@@ -34,7 +34,7 @@ export const gist = (one) => {
 };
 
 const joins = 'The agent joins the conversation.';
-/** What the server does when it is accepted, and when it is ignored. @type {Record<string, [string, string]>} */
+/** The effects of accepting and of ignoring. @type {Record<string, [string, string]>} */
 const EFFECTS = {
   'contact accounts': ['Each allows the other.', 'The request is declined.'],
   'invitation sessions': [joins, 'The agent may still join.'],
@@ -46,13 +46,13 @@ const EFFECTS = {
 /** @param {import('../../core/types.js').PersonRequest} one */
 export const effectsOf = ({ kind, source }) => EFFECTS[`${kind} ${source?.room}`];
 
-/** What the button says that ignores. @param {import('../../core/types.js').PersonRequest} one */
+/** The label of the button that ignores. @param {import('../../core/types.js').PersonRequest} one */
 export const ignoring = (one) => (one.form || (effectsOf(one) && /contact|hold/.test(one.kind)) ? 'Decline' : 'Ignore');
 
-/** What happens at the deadline. @param {import('../../core/types.js').PersonRequest} one */
+/** The effect of the deadline. @param {import('../../core/types.js').PersonRequest} one */
 export const thenOf = (one) => (one.on_timeout === 'ignore' && ignoring(one) === 'Decline' ? 'decline' : one.on_timeout);
 
-/** What happens when nobody answers. @type {Record<string, string>} */
+/** The effect if nobody answers. @type {Record<string, string>} */
 export const TIMEOUT = {
   accept: 'If nobody answers in time, it is accepted.',
   ignore: 'If nobody answers in time, it is ignored.',

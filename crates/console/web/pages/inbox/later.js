@@ -1,4 +1,4 @@
-// Not now, or not me: snoozing and delegating.
+// Snoozing and delegating a request.
 // Must not know: the rest of the request.
 
 import { html } from '../../core/preact.js';

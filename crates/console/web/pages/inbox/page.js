@@ -1,5 +1,5 @@
-// The inbox: one list of all that waits for a person, whatever asked, and one place to answer it.
-// Must not know: where a request comes from.
+// The inbox: one list of all requests that wait for a person, and the form to answer one.
+// Must not know: the source of a request.
 
 import { html, useEffect, useRef, useState } from '../../core/preact.js';
 import { mayWrite } from '../../core/api.js';
@@ -30,7 +30,7 @@ export function Page() {
   const items = all.filter((one) =>
     (!params.kind || one.kind === params.kind) && (!params.agent || one.from === params.agent) &&
     (!words || `${one.title} ${one.from} ${JSON.stringify(one.detail ?? '')} ${JSON.stringify(one.action ?? '')}`.toLowerCase().includes(words)));
-  // What is looked at stays, also when somebody else answers it meanwhile: a key must never hit another request.
+  // The selected request stays even if somebody else answers it, so that a key never affects another request.
   const pinned = useRef({ id: '', place: 0 }).current;
   const wanted = id || pinned.id;
   const at = items.findIndex(({ request_id }) => request_id === wanted);
@@ -43,7 +43,7 @@ export function Page() {
     pinned.id = rest[Math.min(pinned.place, rest.length - 1)]?.request_id ?? '';
     refine({ id: id ? pinned.id : '' });
   };
-  /** Lets go of what is looked at. @param {Record<string, string | undefined>} params */
+  /** Clears the selection. @param {Record<string, string | undefined>} params */
   const leave = (params) => {
     pinned.id = '';
     refine({ id: '', params });
@@ -90,7 +90,11 @@ export function Page() {
   </div>`;
 }
 
-/** Reads a request that no list has, as a link to one that is decided; why it is not there. @param {string} id @param {boolean} isKnown */
+/**
+ * Reads a request that is not in the list, such as a decided one from a link. Returns why it is missing.
+ * @param {string} id
+ * @param {boolean} isKnown
+ */
 function useMissing(id, isKnown) {
   const [why, say] = useState('');
   const wanted = isKnown ? '' : id;

@@ -1,5 +1,5 @@
-// What waits for a person: read once, kept by the stream, answered at once or with an undo.
-// Must not know: how it is shown.
+// The requests that wait for a person: read once, kept up to date by the stream, answered at once or with an undo.
+// Must not know: their presentation.
 
 import { computed, effect, signal } from '../../core/preact.js';
 import { ApiError, freshId, get, me, post, query } from '../../core/api.js';
@@ -16,16 +16,16 @@ const DECIDED = ['answered', 'expired', 'withdrawn'];
 export const UNDO_S = 8;
 const WAITS = 'plenary.answers-wait';
 
-/** Whether a single answer takes effect only when its undo is over; remembered in this browser. */
+/** Whether a single answer takes effect only after its undo period; stored in this browser. */
 export const answersWait = signal(false);
 try {
   answersWait.value = Boolean(localStorage.getItem(WAITS));
   effect(() => (answersWait.value ? localStorage.setItem(WAITS, 'yes') : localStorage.removeItem(WAITS)));
 } catch {
-  // A browser that lets pages store nothing remembers nothing.
+  // Some browsers deny storage to pages; then the setting is not kept.
 }
 
-/** @type {import('@preact/signals').Signal<Map<string, PersonRequest>>} All that is known, by id. */
+/** @type {import('@preact/signals').Signal<Map<string, PersonRequest>>} All known requests, by id. */
 export const known = signal(new Map());
 export const loading = signal(true);
 export const failure = signal(/** @type {any} */ (undefined));
@@ -44,11 +44,11 @@ const byAge = (/** @type {PersonRequest} */ a, /** @type {PersonRequest} */ b) =
 /** @param {string} state */
 const inState = (state) => computed(() => [...known.value.values()].filter((one) => one.state === state).sort(byAge));
 
-/** Whether it waits for whoever is signed in: it is given to nobody else. @param {PersonRequest} one */
+/** Whether it waits for the signed-in person: it is not delegated to somebody else. @param {PersonRequest} one */
 export const isMine = ({ to }) => !to || !me.value?.person || to === me.value.person;
 
 export const allOpen = inState('open');
-/** Those that wait for whoever is signed in. */
+/** The requests that wait for the signed-in person. */
 export const openRequests = computed(() => allOpen.value.filter(isMine));
 export const snoozed = inState('snoozed');
 export const answered = computed(() =>
@@ -80,7 +80,7 @@ export const reload = async () => {
   loading.value = false;
 };
 
-/** What was decided, or not in time, once somebody looks at it. */
+/** Reads the decided and expired requests, when a person opens their list. */
 export const readAnswered = async () => {
   try {
     const pages = await Promise.all(DECIDED.map((state) => get(`/requests${query({ state, limit: PAGE })}`)));
@@ -90,7 +90,7 @@ export const readAnswered = async () => {
   }
 };
 
-/** Reads one; why it could not be read, or nothing. @param {string} id @returns {Promise<string>} */
+/** Reads a request; returns why it could not be read, or an empty text. @param {string} id @returns {Promise<string>} */
 export const find = async (id) => {
   try {
     keep([await get(`/requests/${encodeURIComponent(id)}`)]);
@@ -119,14 +119,14 @@ onEvent((event) => {
   if (event.room === 'requests' && event.data?.request_id) refresh(event.data.request_id);
 });
 onGap(reload);
-// A request that was put off comes back by the clock, which is no event.
+// Polling is needed because the end of a snooze is not an event.
 setInterval(() => snoozed.value.filter(({ snoozed_until }) => (snoozed_until ?? 0) <= Date.now()).forEach(({ request_id }) => refresh(request_id)), BACK_MS);
 
 /** @type {Record<string, string>} */
 const DONE = { accept: 'Accepted', edit: 'Accepted with changes', respond: 'Answered', ignore: 'Ignored' };
 
 /**
- * Answers a request. It takes effect at once, unless the person wants answers to wait: then it can be undone for some seconds.
+ * Answers a request. The answer takes effect at once, or after an undo period if the person has set `answersWait`.
  * @param {PersonRequest} one
  * @param {{type: import('../../core/types.js').AnswerType, args?: any, text?: string, rule?: any}} answer
  */
@@ -138,7 +138,7 @@ export async function answer(one, answer) {
   put({ ...was, state: 'answered', answer: { type: answer.type } });
   const waits = answersWait.value;
   const sent = post(`${path}/answer`, { ...answer, version: was.version, undo_seconds: waits ? UNDO_S : undefined }, { key });
-  // The undo is offered at once: who presses `u` before the server has answered means it too.
+  // The undo is available before the server has replied, so that an early `u` works too.
   const takeBack = () => sent.then(() => undo(one.request_id), () => {});
   const note = say(`${DONE[answer.type]}: ${one.title.slice(0, 60)}`, waits ? { ms: UNDO_S * 1000, undo: takeBack } : {});
   try {
@@ -174,11 +174,15 @@ export const undo = async (id) => {
   refresh(id);
 };
 
-/** Answers many at once, a hundred in a call; each by itself. @param {PersonRequest[]} many @param {'accept' | 'ignore'} type */
+/**
+ * Answers many requests, a hundred per call; each one succeeds or fails by itself.
+ * @param {PersonRequest[]} many
+ * @param {'accept' | 'ignore'} type
+ */
 export const answerAll = async (many, type) => {
   const may = many.filter(({ allow }) => allow[type]);
   const sent = sendAll(may, type);
-  // The undo is offered at once: who presses `u` before the server has answered means it too.
+  // The undo is available before the server has replied, so that an early `u` works too.
   const takeBack = () => sent.then(({ done }) => done.forEach(({ request_id }) => undo(request_id)));
   const note = may.length ? say(`${DONE[type]}: ${may.length} requests`, { ms: UNDO_S * 1000, undo: takeBack }) : 0;
   const { done, failed } = await sent;
@@ -206,7 +210,7 @@ async function sendAll(may, type) {
   return { done, failed };
 }
 
-// Both say whether it was done.
+// Both return whether the change was made.
 /** @param {PersonRequest} one @param {number} until */
 export const snooze = (one, until) => change(one, 'snooze', { until }, 'Snoozed.');
 /** @param {PersonRequest} one @param {string} to */

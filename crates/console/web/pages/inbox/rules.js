@@ -1,4 +1,4 @@
-// The rules made from answers: what is accepted without asking, and until when.
+// The rules that people made from answers: what is accepted automatically, and until when.
 // Must not know: how a rule is applied.
 
 import { html } from '../../core/preact.js';

@@ -1,5 +1,5 @@
-// The canvas of the map: moved by dragging, enlarged by the wheel with Ctrl, by two fingers, or by buttons; a click chooses.
-// Must not know: what a line means.
+// The canvas of the map: dragging pans, Ctrl with the wheel, two fingers or buttons zoom, and a click selects.
+// Must not know: the meaning of a line.
 
 import { html, useEffect, useRef, useState } from '../../core/preact.js';
 import { useKeys } from '../../core/keys.js';
@@ -10,25 +10,41 @@ const SCALE_FIT_MAX = 1.4;
 const STEP = 1.4;
 const NEAR_PX = 16;
 const DRAG_PX = 4;
-/** The layer reaches beyond the canvas by this part of it on each side, so that moving seldom draws it again. */
+/** The part of the canvas by which the layer extends beyond each side, so that panning seldom redraws it. */
 const MARGIN = 0.25;
 const HINT = matchMedia('(pointer: coarse)').matches ? 'Two fingers move and enlarge, a tap chooses' : 'Drag to move, Ctrl and wheel to enlarge, click to choose';
-/** Room for the line and the buttons at the lower edge. */
+/** Space for the text and the buttons at the lower edge. */
 const FOOT_PX = 40;
-/** After the last step of enlarging it is drawn sharply. */
+/** The delay after the last zoom step before the layer is redrawn sharply. */
 const SHARP_MS = 120;
 
-/** @typedef {import('./draw.js').View} View @typedef {{canvas: HTMLCanvasElement, view: View, picture: import('./draw.js').Picture, colour: any}} Layer */
+/**
+ * @typedef {import('./draw.js').View} View
+ * @typedef {{canvas: HTMLCanvasElement, view: View, picture: import('./draw.js').Picture, colour: any}} Layer
+ */
 
-/** Whether a layer still shows what is there, and all that can be seen of it. @param {Layer} layer @param {import('./draw.js').Picture} picture @param {any} colour @param {View} view */
+/**
+ * Whether a layer is still current and covers the visible part.
+ * @param {Layer} layer
+ * @param {import('./draw.js').Picture} picture
+ * @param {any} colour
+ * @param {View} view
+ */
 const isOf = (layer, picture, colour, view) =>
   layer.colour === colour && layer.picture.nodes === picture.nodes && layer.picture.edges === picture.edges && layer.picture.states === picture.states && layer.picture.chosen === picture.chosen &&
   Math.abs(layer.view.x - view.x) * layer.view.k <= view.width * MARGIN && Math.abs(layer.view.y - view.y) * layer.view.k <= view.height * MARGIN;
 
-/** @param {HTMLCanvasElement | undefined} was @param {import('./draw.js').Picture} picture @param {View} at @param {any} colour @param {number} ratio @returns {Layer} */
+/**
+ * @param {HTMLCanvasElement | undefined} was
+ * @param {import('./draw.js').Picture} picture
+ * @param {View} at
+ * @param {any} colour
+ * @param {number} ratio
+ * @returns {Layer}
+ */
 function layerOf(was, picture, at, colour, ratio) {
   const canvas = was ?? document.createElement('canvas');
-  // Whole pixels, so that the layer is as sharp as the canvas.
+  // Use whole pixels, so that the layer is as sharp as the canvas.
   const [wide, high] = [at.width, at.height].map((size) => Math.round(size * MARGIN));
   const view = { ...at, width: at.width + 2 * wide, height: at.height + 2 * high };
   Object.assign(canvas, { width: Math.round(view.width * ratio), height: Math.round(view.height * ratio) });
@@ -78,7 +94,7 @@ export function Canvas({ picture, box, choose, says, label }) {
     state.touched = false;
     soon();
   };
-  /** Enlarges around a point of the canvas. */
+  /** Zooms around a point of the canvas. */
   const zoom = (/** @type {number} */ by, px = state.view.width / 2, py = state.view.height / 2) => {
     const { view } = state;
     const [dx, dy] = [px - view.width / 2, py - view.height / 2];
@@ -151,7 +167,7 @@ export function Canvas({ picture, box, choose, says, label }) {
 }
 
 /**
- * Fingers and the mouse on a canvas. One finger scrolls the page, two move and enlarge.
+ * Touch and mouse input of a canvas. One finger scrolls the page, two fingers pan and zoom.
  * @param {HTMLCanvasElement} canvas
  * @param {{pan: (dx: number, dy: number) => void, zoom: (by: number, px: number, py: number) => void,
  *   hover: (px: number, py: number) => void, leave: () => void, click: (px: number, py: number) => void}} to

@@ -1,4 +1,4 @@
-// The agent that is chosen on the map: what it does, with whom it talks, and whom it may not write to, by reason.
+// The agent that is selected on the map: its activity, its conversations, and whom it may not write to, with reasons.
 // Must not know: the canvas.
 
 import { html } from '../../core/preact.js';

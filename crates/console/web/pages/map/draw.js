@@ -1,11 +1,11 @@
-// The map on a canvas, in two layers: what stays while one looks around, and what follows the pointer.
-// Must not know: where the agents come from.
+// Draws the map in two layers: a static one, and one that follows the pointer.
+// Must not know: the source of the agents.
 
 /**
  * @typedef {{nodes: import('./layout.js').Node[], groups: import('./layout.js').Group[],
  *   edges: {a: import('./layout.js').Node, b: import('./layout.js').Node, part: number, word: 'talk' | 'yes' | 'no' | 'open'}[],
  *   states: Map<string, string>, chosen: string, over: string}} Picture
- * @typedef {{x: number, y: number, k: number, width: number, height: number}} View where the middle is, and how large
+ * @typedef {{x: number, y: number, k: number, width: number, height: number}} View the centre, the scale and the size
  * @typedef {Record<string, string>} Colours
  */
 
@@ -13,7 +13,7 @@ const NAMES = ['ink', 'ink-2', 'ink-3', 'line-2', 'step-2', 'panel', 'accent', '
 const NODE_R = 9;
 const LABEL_SCALE = 0.8;
 const LABELS_MAX = 400;
-/** Lines of one width are one stroke. */
+/** Lines of one width are drawn in one stroke. */
 const WIDTHS = 4;
 const TURN = 2 * Math.PI;
 
@@ -23,7 +23,7 @@ export const colours = () => {
   return Object.fromEntries(NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
 };
 
-/** From here on a unit is a unit of the map. @param {CanvasRenderingContext2D} on @param {View} view */
+/** Sets the transform, so that later units are units of the map. @param {CanvasRenderingContext2D} on @param {View} view */
 const enter = (on, { x, y, k, width, height }) => {
   on.save();
   on.translate(width / 2, height / 2);
@@ -34,7 +34,13 @@ const enter = (on, { x, y, k, width, height }) => {
 /** @param {View} view @param {{x: number, y: number}} at @param {number} r */
 const sees = (view, at, r) => Math.abs(at.x - view.x) * view.k < view.width / 2 + r * view.k && Math.abs(at.y - view.y) * view.k < view.height / 2 + r * view.k;
 
-/** Everything but what follows the pointer. @param {CanvasRenderingContext2D} on @param {Picture} picture @param {View} view @param {Colours} colour */
+/**
+ * Draws the static layer.
+ * @param {CanvasRenderingContext2D} on
+ * @param {Picture} picture
+ * @param {View} view
+ * @param {Colours} colour
+ */
 export function drawAll(on, picture, view, colour) {
   on.clearRect(0, 0, view.width, view.height);
   enter(on, view);
@@ -47,7 +53,13 @@ export function drawAll(on, picture, view, colour) {
   if (view.k >= LABEL_SCALE && shown.length <= LABELS_MAX) names(on, shown, view, colour);
 }
 
-/** The agent under the pointer and the one that is chosen, with their lines. @param {CanvasRenderingContext2D} on @param {Picture} picture @param {View} view @param {Colours} colour */
+/**
+ * Draws the agent under the pointer and the selected one, with their lines.
+ * @param {CanvasRenderingContext2D} on
+ * @param {Picture} picture
+ * @param {View} view
+ * @param {Colours} colour
+ */
 export function drawNear(on, picture, view, colour) {
   const { over, chosen } = picture;
   const near = picture.nodes.filter(({ handle }) => handle === over || handle === chosen);
@@ -82,7 +94,13 @@ function groups(on, picture, colour, k) {
   on.setLineDash([]);
 }
 
-/** @param {CanvasRenderingContext2D} on @param {Picture['edges']} all @param {string} of whose lines stand out @param {Colours} colour @param {number} k */
+/**
+ * @param {CanvasRenderingContext2D} on
+ * @param {Picture['edges']} all
+ * @param {string} of the agent whose lines are emphasised
+ * @param {Colours} colour
+ * @param {number} k
+ */
 function edges(on, all, of, colour, k) {
   /** @type {Map<string, {lit: boolean, word: string, width: number, path: Path2D}>} */
   const strokes = new Map();
@@ -110,7 +128,12 @@ function edges(on, all, of, colour, k) {
 const stamps = new Map();
 const STAMPS_MAX = 64;
 
-/** One mark, drawn once in the size that is wanted: states by shape first, filled, half filled, a ring, a broken ring. @param {string} state @param {Colours} colour @param {number} px pixels for a unit */
+/**
+ * The mark of a state, drawn once per size: filled, half filled, a ring, or a broken ring.
+ * @param {string} state
+ * @param {Colours} colour
+ * @param {number} px pixels per unit
+ */
 function stamp(state, colour, px) {
   const size = Math.max(5, Math.ceil((2 * NODE_R + 3) * px));
   const paint = state === 'working' ? colour.good : state === 'waiting' ? colour.accent : colour['ink-3'];
@@ -141,7 +164,13 @@ function stamp(state, colour, px) {
   return canvas;
 }
 
-/** @param {CanvasRenderingContext2D} on @param {Picture} picture @param {Picture['nodes']} shown @param {Colours} colour @param {number} k */
+/**
+ * @param {CanvasRenderingContext2D} on
+ * @param {Picture} picture
+ * @param {Picture['nodes']} shown
+ * @param {Colours} colour
+ * @param {number} k
+ */
 function nodes(on, picture, shown, colour, k) {
   const px = k * (devicePixelRatio || 1);
   const half = NODE_R + 1.5;

@@ -1,9 +1,9 @@
-// Where agents stand on the map: a disc for each owner, its agents in it. The same agents stand at the same places.
+// The layout of the map: a disc for each owner with its agents. It is deterministic: the same agents get the same places.
 // Pure.
-// Must not know: what is drawn.
+// Must not know: the drawing.
 
 export const NODES_MAX = 2_000;
-/** So many stand on a ring; more fill the disc. */
+/** The maximum number of agents on a ring; more fill the disc. */
 const RING_MAX = 14;
 const RING_STEP = 62;
 const DISC_STEP = 26;
@@ -21,13 +21,13 @@ const ringOf = (count) => (count === 1 ? 0 : Math.max(70, (count * RING_STEP) / 
 /** @param {number} count */
 const radiusOf = (count) => (count <= RING_MAX ? ringOf(count) : DISC_STEP * Math.sqrt(count)) + EDGE;
 
-/** Where the nth of so many stands in its disc. @param {number} n @param {number} count */
+/** The place of the nth of `count` agents in its disc. @param {number} n @param {number} count */
 const inside = (n, count) => {
   if (count <= RING_MAX) return { out: ringOf(count), angle: (n / count) * 2 * Math.PI - Math.PI / 2 };
   return { out: DISC_STEP * Math.sqrt(n + 0.5), angle: n * GOLDEN };
 };
 
-/** Discs in rows, the largest first, each row in the middle. @param {Group[]} groups @param {boolean} tall */
+/** Places discs in centred rows, the largest first. @param {Group[]} groups @param {boolean} tall */
 function pack(groups, tall) {
   const area = groups.reduce((sum, { r }) => sum + (2 * r + GAP) ** 2, 0);
   const width = Math.max(Math.sqrt(area * (tall ? TALL : WIDE)), 2 * (groups[0]?.r ?? 0) + GAP);
@@ -53,7 +53,7 @@ function pack(groups, tall) {
   close();
 }
 
-/** @param {string[]} handles @param {boolean} [tall] where the page is higher than wide */
+/** @param {string[]} handles @param {boolean} [tall] whether the page is higher than wide */
 export function layout(handles, tall = false) {
   /** @type {Map<string, string[]>} */
   const owners = new Map();
@@ -78,7 +78,10 @@ export function layout(handles, tall = false) {
   return { nodes, groups, box: { x: left, y: top, width: most(2, Math.max) - left || 100, height: most(3, Math.max) - top || 60 } };
 }
 
-/** Pairs that share sessions, the most first. @param {{participants: {handle: string}[]}[]} sessions */
+/**
+ * Pairs of agents that share sessions, the pairs with the most sessions first.
+ * @param {{participants: {handle: string}[]}[]} sessions
+ */
 export function edgesOf(sessions) {
   /** @type {Map<string, {a: string, b: string, count: number}>} */
   const pairs = new Map();

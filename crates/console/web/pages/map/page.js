@@ -1,5 +1,5 @@
-// The map: agents by owner, who talks with whom, who may write to whom and why not, and a table of the same.
-// Must not know: where an agent runs.
+// The map: agents by owner, their conversations, whom each may write to and why not, and the same as a table.
+// Must not know: the runners of agents.
 
 import { html, useEffect, useMemo, useState } from '../../core/preact.js';
 import { useAgents } from '../../core/agents.js';
@@ -18,7 +18,7 @@ import { useReachable } from './reachable.js';
 
 const ROWS_MAX = 100;
 const EDGES_MAX = 4_000;
-/** Of more agents the lines of all pairs say nothing. */
+/** With more agents, lines for all pairs would be unreadable. */
 const PAIRS_OF_MAX = 60;
 /** @type {any[]} */
 const NONE = [];
@@ -80,7 +80,10 @@ export function Page() {
   </div>`;
 }
 
-/** What is being written stays while events come in. @param {{id: string, knows: (handle: string) => boolean, choose: (handle: string) => void}} props */
+/**
+ * The input stays when events update the page.
+ * @param {{id: string, knows: (handle: string) => boolean, choose: (handle: string) => void}} props
+ */
 function Choose({ id, knows, choose }) {
   const [draft, setDraft] = useState({ id, text: id });
   const take = (/** @type {any} */ event) => {

@@ -1,5 +1,5 @@
-// Who may write to whom among the agents that the person owns, each pair with its reason.
-// Must not know: how it is drawn.
+// Which of the owner's agents may write to which, each pair with its reason.
+// Must not know: the drawing.
 
 import { get } from '../../core/api.js';
 import { readAgents } from '../../core/agents.js';
@@ -8,7 +8,7 @@ import { reach } from '../agents/reach.js';
 const AGENTS_MAX = 60;
 const AT_ONCE = 4;
 
-/** @returns {Promise<{a: string, b: string, may: boolean, because: string}[]>} those that may not come first */
+/** @returns {Promise<{a: string, b: string, may: boolean, because: string}[]>} the denied pairs first */
 export async function readPairs() {
   const agents = (await readAgents()).slice(0, AGENTS_MAX);
   /** @type {import('../agents/reach.js').Side[]} */

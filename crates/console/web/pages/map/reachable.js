@@ -1,5 +1,5 @@
-// Whom one agent may write to, and why not: the simulator's rule for all that the person owns, and its own side for agents of others.
-// Must not know: how it is drawn.
+// Whom an agent may write to, and why not: the simulator's rule for the owner's agents, and one side of it for foreign agents.
+// Must not know: the drawing.
 
 import { useEffect, useMemo, useState } from '../../core/preact.js';
 import { get } from '../../core/api.js';
@@ -12,7 +12,7 @@ import { reach } from '../agents/reach.js';
 const AT_ONCE = 6;
 const SHOW_MS = 200;
 
-/** @type {Map<string, string[]>} Whom each blocks, as it was read last. */
+/** @type {Map<string, string[]>} The blocks of each agent, from the last read. */
 const blocks = new Map();
 onEvent(({ room, agents }) => {
   if (room !== 'accounts') return;
@@ -32,7 +32,7 @@ export const KINDS = {
   open: 'not known yet',
 };
 
-/** @param {Agent} one @param {Agent | string} other one's own agent, or the handle of another owner's @returns {Verdict} */
+/** @param {Agent} one @param {Agent | string} other an agent of the owner, or a foreign handle @returns {Verdict} */
 export function verdict(one, other) {
   const side = (/** @type {Agent} */ agent) => ({ handle: agent.handle, policy: agent.policy, allowlist: agent.allowlist, blocks: blocks.get(agent.handle) ?? [] });
   const told = reach(side(one), typeof other === 'string' ? { handle: other, unknown: true } : side(other));
@@ -44,7 +44,7 @@ export function verdict(one, other) {
 }
 
 /**
- * The verdicts on all others, as far as they are known, those who may first.
+ * The verdicts on all other agents, as far as they are known, the permitted ones first.
  * @param {Agent | undefined} one @param {Agent[]} agents @param {string[]} foreign handles of other owners' agents
  */
 export function useReachable(one, agents, foreign) {

@@ -1,4 +1,4 @@
-// Agents at a glance: what each does, since when, and what it has not looked at.
+// The overview of agents: the activity of each, since when, and its unread items.
 // Must not know: the rest of the page.
 
 import { html } from '../../core/preact.js';

@@ -1,4 +1,4 @@
-// Delivery truth: how far what was sent came, as one bar and as a table.
+// The delivery states of messages, as a bar and as a table.
 // Must not know: the rest of the page.
 
 import { html } from '../../core/preact.js';

@@ -1,4 +1,4 @@
-// The lane of what needs a person: the oldest first, answered in place.
+// The requests that wait for a person, oldest first, with answers in place.
 // Must not know: the rest of the page.
 
 import { html } from '../../core/preact.js';

@@ -1,4 +1,4 @@
-// Now: what waits for me, who works, what is stuck, and what became of what was sent.
+// Now: the requests that wait for the person, working and stuck agents, and the delivery of messages.
 // Must not know: how an answer is stored.
 
 import { html, useEffect, useState } from '../../core/preact.js';
@@ -15,7 +15,7 @@ import { Sampled } from './sampled.js';
 
 const WORDS = ['Nothing', 'One', 'Two', 'Three', 'Four', 'Five', 'Six', 'Seven', 'Eight', 'Nine', 'Ten', 'Eleven', 'Twelve'];
 
-/** The state of things as a sentence. @param {{open: import('../../core/types.js').PersonRequest[]}} props */
+/** A one-sentence summary. @param {{open: import('../../core/types.js').PersonRequest[]}} props */
 function Statement({ open }) {
   const count = open.length;
   if (count === 0) return html`<h1 class="statement">Nothing waits for you.</h1>`;
@@ -29,7 +29,7 @@ export function Page() {
   const overview = useOverview();
   const open = openRequests.value;
   const [chosen, choose] = useState(/** @type {string | undefined} */ (undefined));
-  // Only what was chosen is answered by a key: when somebody else answers it, nothing is chosen until the next `j`.
+  // A key answers only the selected request. If somebody else answers it, nothing is selected until the next `j`.
   const one = open.find(({ request_id }) => request_id === chosen);
   useEffect(() => {
     if (chosen === undefined && open.length) choose(open[0].request_id);

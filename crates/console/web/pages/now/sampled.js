@@ -1,5 +1,5 @@
-// Delivery truth: of everything where the server counts it, otherwise of the newest messages, asked for one by one.
-// Must not know: how it is drawn.
+// The delivery states: of all messages if the server counts them, otherwise of the newest ones, read one by one.
+// Must not know: the drawing.
 
 import { html } from '../../core/preact.js';
 import { get, me } from '../../core/api.js';
@@ -16,7 +16,10 @@ const AGAIN_MS = 20_000;
 /** @param {string[]} agents */
 const mineOf = (agents) => agents.find((agent) => me.value?.role === 'operator' || agent.startsWith(`@${me.value?.owner}.`));
 
-/** The newest messages; where enough have come, it does not matter whether another one is on its way. @returns {Promise<import('../../core/types.js').WatchEvent[]>} */
+/**
+ * The newest messages. It stops waiting once there are enough.
+ * @returns {Promise<import('../../core/types.js').WatchEvent[]>}
+ */
 const readMessages = async () => {
   const enough = new AbortController();
   const until = await readHead();

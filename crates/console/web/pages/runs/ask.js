@@ -1,4 +1,4 @@
-// Asking an agent behind the server for something.
+// Starts a run of an agent.
 // Must not know: the list of runs.
 
 import { html, useState } from '../../core/preact.js';
@@ -10,7 +10,7 @@ import { plainly } from '../../parts/text.js';
 /** @param {{what: {name?: string, as?: string, input?: string}, runners: import('../../core/types.js').Runner[], close: () => void}} props */
 export function Ask({ what, runners, close }) {
   const [trouble, setTrouble] = useState('');
-  // A choice stays while events come in.
+  // The choice stays when events update the list.
   const [asked, choose] = useState('');
   const send = async (/** @type {any} */ event) => {
     event.preventDefault();

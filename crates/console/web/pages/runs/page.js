@@ -1,4 +1,4 @@
-// Runs: what was asked of agents behind the server, how far each is, and one of them whole.
+// Runs: the list with the state of each, and one of them in full.
 // Must not know: how a run is executed.
 
 import { html, useEffect, useRef, useState } from '../../core/preact.js';
@@ -54,7 +54,7 @@ export function Page() {
   </div>`;
 }
 
-/** A run that the address names and the list does not have. @param {string} id */
+/** Finds the run of the address if the list does not contain it. @param {string} id */
 function useLinked(id) {
   const [found, find] = useState(/** @type {{id: string, run?: import('./runs.js').Run, why: string}} */ ({ id: '', why: '' }));
   useEffect(() => {

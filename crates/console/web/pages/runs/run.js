@@ -1,5 +1,5 @@
-// One run: its steps as they come, what it made, what it asks, its end; and stopping it or asking again.
-// Must not know: the list beside it.
+// One run: its steps, its artifacts, its questions, its end; and the buttons to stop or repeat it.
+// Must not know: the list of runs.
 
 import { html, useEffect, useRef, useState } from '../../core/preact.js';
 import { mayWrite, post, request } from '../../core/api.js';
@@ -18,7 +18,7 @@ import { Step, steps } from './steps.js';
 const KEPT_MAX = 5_000;
 const RETRY_MS = 1_500;
 
-/** The events of a run from its beginning, and the text that is being written. @param {import('./runs.js').Run} run */
+/** The events of a run from its beginning, and the text in progress. @param {import('./runs.js').Run} run */
 function useEvents(run) {
   const [events, set] = useState(/** @type {any[]} */ ([]));
   const [writing, setWriting] = useState('');
@@ -92,10 +92,10 @@ export function Run({ run, rerun }) {
   </article>`;
 }
 
-/** Instead of values: the name under which a form is accepted without any, or declined. */
+/** The key that accepts a form without values, or declines it. */
 const WHOLE = 'elicitation';
 
-/** What a run that asks without a form asks for, as a form: a text for each name, or one of the options. @param {any} asked */
+/** A form for a run that waits for input without a form: for each name a text, or one of the options. @param {any} asked */
 const formOf = ({ request_keys, options }) => ({
   required: Object.keys(request_keys ?? {}),
   properties: Object.fromEntries(Object.entries(request_keys ?? {}).map(([name, asks]) => [name, {

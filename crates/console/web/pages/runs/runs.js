@@ -1,5 +1,5 @@
-// The runs that the person may see: the threads of each agent behind the server, and where their runs stand.
-// Must not know: how they are shown.
+// The runs that the person may see: the threads of each runner, and the states of their runs.
+// Must not know: their presentation.
 
 import { get, getPage, me, query } from '../../core/api.js';
 import { byPerson, readAgents } from '../../core/agents.js';
@@ -8,12 +8,13 @@ import { onEvent, useResource } from '../../core/store.js';
 
 /**
  * @typedef {{run_id: string, thread_id: string, name: string, as?: string, title: string, at: number, first: boolean}} Run
- *   `as`: the agent that asked it of an agent of another owner, and in whose name it is read
- * @typedef {{name: string, as?: string, before: string, more: boolean}} Source whose threads are read, and how far back they are
+ *   `as`: the owner's agent that started the run at a foreign agent, and in whose name it is read
+ * @typedef {{name: string, as?: string, before: string, more: boolean}} Source
+ *   a runner whose threads are read, and the oldest one read
  */
 
 const PAGE = 100;
-/** In the names of so many of one's own agents runs of other owners' agents are read. */
+/** The number of own agents in whose names the runs of foreign agents are read. */
 const AGENTS_MAX = 20;
 
 /** @returns {Promise<import('../../core/types.js').Runner[]>} */
@@ -25,14 +26,14 @@ export const useRunners = () => useResource('runners', readRunners, ({ room, kin
 
 /** @type {Map<string, Source>} */
 let sources = new Map();
-/** @type {Map<string, Run>} What was read, by id. */
+/** @type {Map<string, Run>} The runs read so far, by id. */
 let held = new Map();
 let of = '';
 
 /** @param {string} name @param {string} path */
 const pathOf = (name, path) => `/agent/${encodeURIComponent(name)}${path}`;
 
-/** Whose threads there are: all of one's own agents behind the server, and what one's agents asked of others. */
+/** Updates the sources: the own runners, and the foreign runners in the names of own agents. */
 const findSources = async () => {
   const [runners, agents] = await Promise.all([readRunners(), readAgents().catch(() => [])]);
   const now = me.value?.session_id ?? '';
@@ -43,7 +44,7 @@ const findSources = async () => {
   sources = new Map(wanted.map(({ name, as }) => [`${name} ${as ?? ''}`, sources.get(`${name} ${as ?? ''}`) ?? { name, as, before: '', more: false }]));
 };
 
-/** Reads a page of the threads of a source: the newest, or those before the oldest that is known. @param {Source} source @param {string} before */
+/** Reads a page of a source's threads: the newest, or those before a thread. @param {Source} source @param {string} before */
 const readThreads = async (source, before) => {
   const { name, as } = source;
   const { items, more } = await getPage(pathOf(name, `/threads${query({ limit: PAGE, before })}`), { as }).catch(() => ({ items: undefined, more: false }));
@@ -62,10 +63,14 @@ const readRuns = async () => {
 };
 export const useRuns = () => useResource('runs', readRuns, ({ room }) => room === 'runs', 1500);
 
-/** Reads the page before what is known of each source; the list has it when it is read again. */
+/** Reads an older page of each source. The list shows it after its next read. */
 export const readOlder = () => Promise.all([...sources.values()].filter(({ more }) => more).map((source) => readThreads(source, source.before)));
 
-/** A run that no list has, by its id; nothing if nobody may see it. @param {string} run_id @returns {Promise<Run | undefined>} */
+/**
+ * Finds a run by its id in all sources; undefined if no source may read it.
+ * @param {string} run_id
+ * @returns {Promise<Run | undefined>}
+ */
 export const findRun = async (run_id) => {
   const found = await Promise.all([...sources.values()].map(async ({ name, as }) => {
     const report = await get(pathOf(name, `/runs/${encodeURIComponent(run_id)}`), { as }).catch(() => undefined);
@@ -78,7 +83,7 @@ export const findRun = async (run_id) => {
 const reports = new Map();
 const FINAL = new Set(['completed', 'error', 'canceled']);
 
-/** Where a run stands; asked once it can be seen, and again by the stream. @param {Run} run */
+/** The report of a run: read when its row becomes visible, and again after events. @param {Run} run */
 export const reportOf = (run) => {
   const known = reports.get(run.run_id);
   if (known) return known.report;
@@ -97,7 +102,11 @@ const ask = async (run, into) => {
   }
 };
 
-/** What was asked of a run, in words; of one whose state is not read yet the title of the thread, which is that of the first run. @param {Run} run @param {any} report */
+/**
+ * The input of a run as text. Without a report, the first run of a thread has the thread's title.
+ * @param {Run} run
+ * @param {any} report
+ */
 export const inputOf = (run, report) => {
   const input = report?.request?.input ?? report?.input;
   if (typeof input === 'string') return input;
@@ -105,13 +114,13 @@ export const inputOf = (run, report) => {
 };
 
 const TITLE_MAX = 200;
-/** The first line of what was asked. @param {Run} run @param {any} report */
+/** The first line of the input, or the run's id. @param {Run} run @param {any} report */
 export const titleOf = (run, report) => inputOf(run, report).trim().split('\n')[0].slice(0, TITLE_MAX) || run.run_id;
 
-/** What runs are found by, as far as it is known. @param {Run} run */
+/** The text that a search looks in, as far as it is known. @param {Run} run */
 export const wordsOf = (run) => `${run.title} ${run.run_id} ${inputOf(run, reports.get(run.run_id)?.report.value)}`.toLowerCase();
 
-/** The run that an event is about. @param {import('../../core/types.js').WatchEvent} event @returns {string} */
+/** The id of the run that an event belongs to. @param {import('../../core/types.js').WatchEvent} event @returns {string} */
 export const runOf = ({ data, stream }) => data?.run_id ?? stream;
 
 onEvent((event) => {

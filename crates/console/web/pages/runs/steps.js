@@ -1,5 +1,5 @@
-// The steps of a run: a call of a tool and its result are one.
-// Must not know: where events come from.
+// The steps of a run. A tool call and its result are one step.
+// Must not know: the source of the events.
 
 import { html } from '../../core/preact.js';
 import { download } from '../../parts/download.js';

@@ -1,6 +1,6 @@
-// Signing in by a passkey, at an issuer outside this server, or by the link that `plenary console` prints. Its secret stands in the fragment, and is gone from
-// it at once.
-// Must not know: what is behind it.
+// Sign-in with a passkey, at an external issuer, or with the link that `plenary console` prints. The page removes the link's
+// secret from the fragment at once.
+// Must not know: the other pages.
 
 import { html, signal, useEffect } from '../../core/preact.js';
 import { ApiError, ended, get, me, post } from '../../core/api.js';
@@ -10,7 +10,7 @@ const trouble = signal('');
 /** @type {import('@preact/signals').Signal<{name: string, title: string}[]>} */
 const issuers = signal(/** @type {any[]} */ ([]));
 
-/** Why a browser came back from an issuer without a session. @type {Record<string, string>} */
+/** Why a browser returned from an issuer without a session. @type {Record<string, string>} */
 const TROUBLES = {
   denied: 'You were not signed in there: it was cancelled, or refused.',
   not_admitted: 'You are signed in there, but nobody has let you in here. Ask whoever runs this server.',
@@ -20,7 +20,7 @@ const TROUBLES = {
 };
 const busy = signal(false);
 
-/** Exchanges the secret of a link, where the address has one. @returns {Promise<boolean>} whether somebody is signed in now */
+/** Exchanges the secret of a link, if the address has one. @returns {Promise<boolean>} whether a session is open now */
 export async function signInByLink() {
   const sent = new URLSearchParams(location.hash.replace(/^#\/?/, ''));
   const failed = sent.get('trouble');
@@ -30,7 +30,7 @@ export async function signInByLink() {
   }
   const secret = sent.get('link');
   if (!secret) return false;
-  // A link may name the page that it leads to, and nothing else.
+  // A link may name only the page to open.
   history.replaceState(null, '', `#/${/^[a-z]+$/.exec(sent.get('page') ?? '')?.[0] ?? 'now'}`);
   return signIn(secret);
 }
@@ -97,7 +97,7 @@ export function SignIn() {
 </main>`;
 }
 
-/** An assembly in a half circle; one has the floor. */
+/** The logo: an assembly in a half circle, with one speaker. */
 export const Mark = () => html`<svg class="logo" viewBox="0 0 32 24" width="32" height="24" aria-hidden="true">
   <circle cx="3.5" cy="18.5" r="2.4" /><circle cx="7" cy="9.5" r="2.4" /><circle cx="25" cy="9.5" r="2.4" /><circle cx="28.5" cy="18.5" r="2.4" />
   <circle cx="16" cy="5" r="2.4" class="floor" /><path d="M11.5 21a4.5 4.5 0 0 1 9 0z" />

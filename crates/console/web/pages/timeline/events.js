@@ -1,5 +1,5 @@
-// The one log of all rooms, read by position: a stretch of it, and what comes.
-// Must not know: how it is drawn.
+// Reads the log of all rooms by position, through `/watch`.
+// Must not know: the drawing.
 
 import { request } from '../../core/api.js';
 import { sent } from '../../core/sse.js';
@@ -7,14 +7,14 @@ import { place } from '../../core/watch.js';
 
 /** @typedef {import('../../core/types.js').WatchEvent} WatchEvent */
 
-/** Without an event for so long, what has come is shown; there may be more. */
+/** After this time without an event, the events so far are shown; there may be more. */
 const QUIET_MS = 1_200;
-/** The stream says every five seconds how far it is; a slow server takes longer. */
+/** A read gives up after this silence. The stream reports its head every five seconds; a slow server takes longer. */
 const SURE_MS = 9_000;
-/** How many events back it is looked at first, and how many times more then. */
+/** The number of positions of the first step back, and the factor of each further step. */
 const STEP = 800;
 const STEP_TIMES = 8;
-/** How far back words are looked for at once: the server does not know them, so each event is read here. */
+/** The positions that one search for words covers. The server does not filter by them, so every event is read here. */
 export const LOOKED_MAX = 20_000;
 export const KEPT_MAX = 20_000;
 
@@ -23,17 +23,17 @@ export const position = (text) => (text && /^\d+$/.test(text) ? Number(text) : 0
 
 /**
  * @typedef {{stop?: AbortSignal, only?: string, fits?: (event: WatchEvent) => boolean, tell?: (events: WatchEvent[]) => void}} Wanted
- *   `only`: a filter as the stream takes it, `&rooms=context`; `fits`: what the stream cannot filter by; `tell`: is called with
- *   what has come, when nothing has come for a while
+ *   `only`: the server's part of the filter, `&rooms=context`; `fits`: the part that is applied here; `tell`: called with the
+ *   events so far, when none has arrived for a while
  */
 
 /**
- * The events behind a position in the order of the log: at most `limit`, and none past `until`; more of them keep the last ones
- * where `last` says so.
+ * The events after a position in log order: at most `limit`, and none after `until`. With `last`, only that many of the last
+ * ones are kept.
  * @param {number} after
- * @param {Wanted & {limit?: number, until?: number, last?: number, hasty?: boolean}} [wanted] `hasty`: a silence is the end
- * @returns {Promise<{events: WatchEvent[], head: number, more: boolean, at: number, seen: number}>} `at`: all is read up to here;
- *   `more`: there may be events behind it; `seen`: how many the stream had, fitting or not
+ * @param {Wanted & {limit?: number, until?: number, last?: number, hasty?: boolean}} [wanted] `hasty`: a pause ends the read
+ * @returns {Promise<{events: WatchEvent[], head: number, more: boolean, at: number, seen: number}>}
+ *   `at`: everything up to here is read; `more`: there may be later events; `seen`: the number of events received
  */
 export async function readAfter(after, { stop, only = '', fits, tell, limit = Infinity, until = Infinity, last = Infinity, hasty = false } = {}) {
   const attempt = new AbortController();
@@ -78,29 +78,29 @@ export async function readAfter(after, { stop, only = '', fits, tell, limit = In
   return done(true);
 }
 
-/** How far the log is. @param {AbortSignal} [stop] */
+/** The head of the log. @param {AbortSignal} [stop] */
 export const readHead = async (stop) => position(place()) || (await readAfter(0, { stop, limit: 0 })).head;
 
 /**
- * The newest events up to a position: stepping back until there are `count`, the beginning, or enough was looked at.
+ * The newest events up to a position: steps back until there are `count`, or the beginning or the search limit is reached.
  * @param {number} until
  * @param {number} count
  * @param {Wanted} [wanted]
- * @returns {Promise<{events: WatchEvent[], low: number}>} `low`: all that fits behind it is among them
+ * @returns {Promise<{events: WatchEvent[], low: number}>} `low`: all matching events after it are included
  */
 export async function readBack(until, count, { stop, only = '', fits, tell } = {}) {
   /** @type {WatchEvent[]} */
   let events = [];
   let [top, seen] = [until, 0];
   for (let step = STEP; ; step *= STEP_TIMES) {
-    // Where the filter lets nothing through, all the rest is one stream: the server filters faster than it is asked.
+    // If the server's filter matched nothing, read the rest in one request: filtering is faster than further requests.
     const far = seen === 0 && step > STEP && only && !fits ? top : step;
     const after = Math.max(0, fits ? Math.max(top - far, until - LOOKED_MAX) : top - far);
     const told = events;
     const hasty = seen === 0 && step === STEP && after > 0;
     const read = await readAfter(after, { stop, only, fits, until: top, last: KEPT_MAX, hasty, tell: tell && ((some) => tell([...some, ...told])) });
     seen += read.seen;
-    // A hasty look that found nothing is looked at again, with what is before it.
+    // A hasty read that found nothing is repeated as a part of the next, larger step.
     if (hasty && read.seen === 0 && read.at < top) continue;
     if (read.at < Math.min(top, read.head || top)) throw new Error('The server is silent. Try again.');
     events = [...read.events, ...events];
@@ -110,12 +110,16 @@ export async function readBack(until, count, { stop, only = '', fits, tell } = {
   }
 }
 
-/** The position behind which the first event at or past a time stands, by halving; the last event, if there is none. @param {number} at @param {AbortSignal} stop */
+/**
+ * The position before the first event at or after a time, by binary search; before the last event if there is none.
+ * @param {number} at
+ * @param {AbortSignal} stop
+ */
 export async function seekTime(at, stop) {
-  // The server knows of more than has come here.
+  // The stream may be behind the head of the log.
   const known = position(place());
   const head = Math.max(known, (await readAfter(known, { stop, limit: 1 })).head);
-  // Behind `low` stands an event before the time, behind `high` none.
+  // The event after `low` is earlier than the time; the one after `high` is not, or does not exist.
   let low = -1;
   let high = head;
   while (high - low > 1) {

@@ -1,5 +1,5 @@
-// The timeline: one axis over all rooms, by position or by time; each event raw, and as a call.
-// Must not know: what an event means to its room.
+// The timeline: the events of all rooms on one axis, by position or by time, and the raw form of one event.
+// Must not know: the meaning of an event in its room.
 
 import { html, useMemo, useRef, useState } from '../../core/preact.js';
 import { useAgents } from '../../core/agents.js';
@@ -15,12 +15,16 @@ import { useStretch } from './stretch.js';
 import { LOG_ROOMS, ROOMS, Strip } from './strip.js';
 import { TraceMark, joinedBy, shortTrace } from './trace.js';
 
-/** What the address wants of the log: as much of it as the stream can filter by, and all of it. @param {Record<string, string>} params @returns {import('./stretch.js').Filter} */
+/**
+ * The filter of the address: the part that the server applies, and the whole.
+ * @param {Record<string, string>} params
+ * @returns {import('./stretch.js').Filter}
+ */
 const filterOf = ({ rooms, agent, session, q, trace }) => {
   const words = (q ?? '').toLowerCase();
   const wanted = session ? ['sessions'] : rooms ? rooms.split(',') : ROOMS;
   const logged = wanted.filter((room) => room !== 'frames');
-  // No event of the log is of the kind of frames: where only they are wanted, nothing is read.
+  // No event of the log has the kind `frame`, so if only frames are wanted, this filter excludes the whole log.
   const inRooms = logged.length === 0 ? '&kinds=frame' : logged.length < LOG_ROOMS.length ? `&rooms=${logged.map(encodeURIComponent)}` : '';
   const only = inRooms + (agent ? `&agents=${encodeURIComponent(agent)}` : '') + (trace ? `&trace=${encodeURIComponent(trace)}` : '');
   return {
@@ -32,7 +36,11 @@ const filterOf = ({ rooms, agent, session, q, trace }) => {
   };
 };
 
-/** The frames among the events of a stretch of the log, by the time. @param {import('../../core/types.js').WatchEvent[]} events @param {import('./stretch.js').Held} held */
+/**
+ * Merges the frames into events of the log by time.
+ * @param {import('../../core/types.js').WatchEvent[]} events
+ * @param {import('./stretch.js').Held} held
+ */
 const withFrames = (events, { low, joined }) => {
   const [first, last] = [low > 0 && events.length ? events[0].at : 0, joined ? Infinity : events[events.length - 1]?.at ?? 0];
   const passed = frames.value.filter(({ at }) => at >= first && at <= last);
@@ -50,7 +58,7 @@ export function Page() {
   const agents = useAgents().data.value ?? [];
   const from = params.from ?? '';
   const filter = filterOf(params);
-  // The place in the address that no row had: it is read around, until another one is named.
+  // A position of the address that no row has: the log is read around it until the address changes.
   const sought = useRef('');
   const rows = useRef(/** @type {import('../../core/types.js').WatchEvent[]} */ ([]));
   if (!id) sought.current = '';
@@ -91,11 +99,11 @@ export function Page() {
   </div>`;
 }
 
-/** By position or by time. @param {{from: string, around: string}} props */
+/** The form to go to a position or a time. @param {{from: string, around: string}} props */
 function Seek({ from, around }) {
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState('');
-  // What is being written stays while events come in, until the place changes.
+  // The input stays when events update the page, until the position changes.
   const [draft, setDraft] = useState({ from, text: from });
   const written = draft.from === from ? draft.text : from;
   const submit = async (/** @type {any} */ event) => {

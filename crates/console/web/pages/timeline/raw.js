@@ -1,4 +1,4 @@
-// One event as the log tells it: where it belongs, its members, and the call that reads it.
+// One event in raw form: its page, its members, and the calls that read it.
 // Must not know: the other events.
 
 import { html, useState } from '../../core/preact.js';
@@ -22,7 +22,11 @@ const pageOf = (event) => {
   return undefined;
 };
 
-/** The operation that has the whole of it, where an owner may ask it. @param {import('../../core/types.js').WatchEvent} event @returns {string | undefined} */
+/**
+ * The path of the operation that returns the full event, if an owner may call it.
+ * @param {import('../../core/types.js').WatchEvent} event
+ * @returns {string | undefined}
+ */
 const pathOf = (event) => {
   const { room, stream, data, agents } = event;
   const mine = agents?.find((agent) => agent.startsWith(`@${me.value?.owner}.`)) ?? agents?.[0];
@@ -34,14 +38,20 @@ const pathOf = (event) => {
   return undefined;
 };
 
-/** Quoted for a shell. @param {string} text */
+/** A text quoted as a shell word. @param {string} text */
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const BEARER = '-H "Authorization: Bearer $PLENARY_TOKEN"';
 
-/** The event from the log. The stream never ends by itself, so the call ends at the first line of an event. @param {import('../../core/types.js').WatchEvent} event */
+/**
+ * The call for an event of the log. The stream does not end, so the call ends at the line of the event.
+ * @param {import('../../core/types.js').WatchEvent} event
+ */
 const ofLog = ({ cursor, room }) => `curl -sN ${quoted(`${location.origin}/watch?after=${Math.max(0, position(cursor) - 1)}&rooms=${room}`)} ${BEARER} | grep -m 1 '"cursor":"${position(cursor)}"'`;
 
-/** A frame from what is still kept, which the stream begins with. @param {import('../../core/types.js').WatchEvent} event */
+/**
+ * The call for a frame that the server still keeps; the stream begins with those.
+ * @param {import('../../core/types.js').WatchEvent} event
+ */
 const ofKept = ({ data }) => `curl -sN ${quoted(`${location.origin}/watch?frames=true&kinds=frame`)} ${BEARER} | grep -m 1 ${quoted(`"frame_id":${JSON.stringify(data.frame_id)}`)}`;
 
 export const FRAMES_NOTE = 'Frames are in no log: the server keeps them for five minutes at most. The page shows those for and from your agents that came since then, and keeps them while it is open.';

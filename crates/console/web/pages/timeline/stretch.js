@@ -1,15 +1,18 @@
-// The stretch of the log that the timeline shows: read from a place, further back and on, and joined by what happens.
-// Must not know: how it is drawn.
+// The part of the log that the timeline shows: read from a position, extended in both directions, and by new events.
+// Must not know: the drawing.
 
 import { useEffect, useRef, useState } from '../../core/preact.js';
 import { following, onEvent, onGap } from '../../core/store.js';
 import { KEPT_MAX, position, readAfter, readBack, readHead } from './events.js';
 
 /** @typedef {import('../../core/types.js').WatchEvent} WatchEvent */
-/** @typedef {{only: string, fits: (event: WatchEvent) => boolean, isByWords: boolean, key: string}} Filter `only`: what the stream filters by; `fits`: all of it */
 /**
- * @typedef {{events: WatchEvent[], low: number, at: number, joined: boolean}} Held `low` and `at`: all that fits behind the one and
- *   up to the other is there; `joined`: `at` is where the log ends, and what happens joins
+ * @typedef {{only: string, fits: (event: WatchEvent) => boolean, isByWords: boolean, key: string}} Filter
+ *   `only`: the part that the server applies; `fits`: the whole filter
+ */
+/**
+ * @typedef {{events: WatchEvent[], low: number, at: number, joined: boolean}} Held
+ *   all matching events after `low` and up to `at` are present; `joined`: `at` is the end of the log, new events are appended
  */
 
 const WANTED = 200;
@@ -19,16 +22,19 @@ const TYPING_MS = 250;
 
 /** @param {WatchEvent[]} events */
 const end = (events) => position(events[events.length - 1]?.cursor);
-/** @param {WatchEvent[]} before @param {WatchEvent[]} after may begin in what is before */
+/** @param {WatchEvent[]} before @param {WatchEvent[]} after may overlap with `before` */
 const join = (before, after) => [...before, ...after.filter(({ cursor }) => position(cursor) > end(before))];
-/** The newest as many as are kept. @param {Held} held @returns {Held} */
+/** Keeps only the newest events up to the limit. @param {Held} held @returns {Held} */
 const newest = (held) => {
   if (held.events.length <= KEPT_MAX) return held;
   const events = held.events.slice(-KEPT_MAX);
   return { ...held, events, low: position(events[0].cursor) - 1 };
 };
 
-/** @param {{from: string, around: string}} start a position to read on from, or one to read around; of neither the newest @param {Filter} filter */
+/**
+ * @param {{from: string, around: string}} start a position to read from, or to read around; with neither, the newest events
+ * @param {Filter} filter
+ */
 export function useStretch({ from, around }, filter) {
   const [held, hold] = useState(/** @type {Held} */ ({ events: [], low: 0, at: 0, joined: false }));
   const [reading, setReading] = useState(true);
@@ -48,7 +54,10 @@ export function useStretch({ from, around }, filter) {
     }
     if (!signal.aborted) setReading(false);
   };
-  /** Puts what was read behind the rest, and what happened meanwhile behind that, if nothing is missing in between. @param {{events: WatchEvent[], at: number, more: boolean}} got */
+  /**
+   * Appends a read page, and the events that arrived meanwhile if none is missing in between.
+   * @param {{events: WatchEvent[], at: number, more: boolean}} got
+   */
   const extend = ({ events, at, more }) => hold((was) => {
     const joined = !more && !work.lost;
     const all = join(join(was.events, events), joined ? work.waiting : []);
@@ -67,7 +76,7 @@ export function useStretch({ from, around }, filter) {
     Object.assign(work, { waiting: [], lost: false });
     await following();
     if (around) {
-      // Both at once, so that the row in the middle is not moved away.
+      // Read both sides before showing them, so that the row in the middle keeps its place.
       const [back, on] = await Promise.all([readBack(place, WANTED, wanted()), readAfter(place, { ...wanted(), limit: STRETCH })]);
       hold((was) => ({ ...was, events: back.events, low: back.low }));
       extend(on);

@@ -1,4 +1,4 @@
-// The strip above the table: a lane for each room, a mark for each event, one axis of time.
+// The strip above the table: a row for each room, a mark for each event, on one time axis.
 // Must not know: the table.
 
 import { html } from '../../core/preact.js';

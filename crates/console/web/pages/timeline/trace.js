@@ -1,17 +1,19 @@
-// Which rows of the timeline belong to one trace, and the mark that shows it.
-// Must not know: what an event means to its room.
+// The rows of the timeline that belong to one trace, and their mark.
+// Must not know: the meaning of an event in its room.
 
 import { html } from '../../core/preact.js';
 import { refine } from '../../core/route.js';
 
 /** @typedef {import('../../core/types.js').WatchEvent} WatchEvent */
 
-/** As much of an id as tells traces from each other at a glance. @param {string} id */
+/** The beginning of a trace id, enough to distinguish traces. @param {string} id */
 export const shortTrace = (id) => id.slice(0, 8);
 
 /**
- * The rows that the line of a trace runs through, by their cursor: from the first row of the trace to the last one.
- * @param {WatchEvent[]} rows @param {string | undefined} trace @returns {Map<string, string>} `first`, `last`, `in` or `past` it
+ * The rows from the first to the last row of a trace, by their cursors.
+ * @param {WatchEvent[]} rows
+ * @param {string | undefined} trace
+ * @returns {Map<string, string>} `first`, `last`, `in` (of the trace) or `past` (another row between)
  */
 export const joinedBy = (rows, trace) => {
   /** @type {Map<string, string>} */
@@ -27,7 +29,10 @@ export const joinedBy = (rows, trace) => {
   return line;
 };
 
-/** A click shows the trace alone; with the keyboard the link beside the event does. @param {{id: string | undefined, line: string | undefined}} props */
+/**
+ * A click filters by the trace. For the keyboard there is a link in the event's details.
+ * @param {{id: string | undefined, line: string | undefined}} props
+ */
 export const TraceMark = ({ id, line }) => html`<span class=${`trace-mark ${line ?? ''}`}>${id ? html`<i title=${`Trace ${id}: show it alone`} onClick=${(/** @type {MouseEvent} */ event) => {
   event.stopPropagation();
   refine({ params: { trace: id } });

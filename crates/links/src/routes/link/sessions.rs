@@ -1,5 +1,5 @@
-//! What peers ask about sessions, over signed calls.
-//! Must not know: what may happen in a session.
+//! The signed calls of peers about sessions.
+//! Must not know: the rules of a session.
 
 use axum::{Json, extract::State};
 use http::Method;

@@ -27,6 +27,8 @@ const SESSIONS: usize = 3;
 const BURST: usize = 9;
 /// The same for one burst in four of a long soak: more than an answer holds.
 const BACKLOG: usize = 80;
+/// With more messages in no context yet, a soak sends no more: it would end with a backlog that nobody can take up.
+const UNREAD_MAX: u64 = 2_000;
 /// A soak that is told how many messages it sends tells its figures this often.
 const FIGURES_EVERY: u64 = 10_000;
 /// How long whoever was killed may be missed: the server finds out within a minute.
@@ -199,6 +201,11 @@ impl Soak {
         let work = ["UserPromptSubmit", "PostToolUse", "PostToolUse", "Stop"];
         let work = work[self.dice.below(4)];
         let strikes = self.dice.below(4) == 0;
+        // Every session ends one day, or three that never do would be all that is left of a long soak.
+        if strikes && self.open[at].events > 24 {
+            self.event(at, "SessionEnd").await;
+            return true;
+        }
         match self.open[at].fault {
             "closed" => {
                 self.event(at, "SessionEnd").await;
@@ -269,7 +276,8 @@ impl Soak {
         if self.dice.percent(5) {
             self.read_on().await;
         }
-        if self.dice.percent(50) {
+        let unread = self.known.sent - self.known.in_context.len() as u64;
+        if unread < UNREAD_MAX && self.dice.percent(50) {
             // Some come alone, and some while others are still unread.
             for _ in 0..length.burst(&mut self.dice) {
                 self.send().await;

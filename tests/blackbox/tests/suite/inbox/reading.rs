@@ -1,6 +1,7 @@
 //! What an inbox shows, in which order, and what remains unread.
 
 use blackbox::{Server, assert_keys, pair, room};
+use futures_util::future::join_all;
 use serde_json::json;
 
 use super::{ack, cursor, inbox, kinds_and_texts, texts};
@@ -39,6 +40,27 @@ async fn an_invitation_then_what_is_said_and_an_own_message_is_no_news() {
     assert_eq!(inbox(&alice, "").await["unread"], 0, "she has answered too");
     ack(&bob, &page).await;
     assert_eq!(inbox(&bob, "").await["items"], json!([]));
+}
+
+/// A model that reads the session itself acknowledges no page, so no mark of the inbox rises, and the server keeps the places of
+/// 16,384 items.
+#[tokio::test]
+async fn what_comes_after_very_many_read_items_is_shown() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    for _ in 0..330 {
+        join_all((0..50).map(|_| alice.say(&id, "read elsewhere"))).await;
+    }
+    let last = alice.say(&id, "the last of them").await;
+    assert_eq!(inbox(&bob, "?limit=1").await["unread_at_least"], true);
+    let read = json!({"session_id": id, "after_sequence": 0, "sequence": last});
+    bob.post("/inbox/ack", read).await.ok(200);
+    alice.say(&id, "behind them").await;
+    let page = inbox(&bob, "").await;
+    assert_eq!((texts(&page), &page["unread"]), (vec!["behind them".to_owned()], &json!(1)));
+    assert_eq!(ack(&bob, &page).await["unread"], 0);
+    let again = inbox(&bob, &format!("?limit=2&after={}", cursor(&inbox(&bob, "?limit=1").await))).await;
+    assert_eq!(again["items"], json!([]));
 }
 
 #[tokio::test]
@@ -142,7 +164,7 @@ async fn ten_thousand_unread_are_counted_and_paged() {
             let (alice, path) = (alice.clone(), path.clone());
             async move { alice.post(&path, json!({"content": format!("{round}.{n}")})).await.ok(201) }
         });
-        futures_util::future::join_all(sends).await;
+        join_all(sends).await;
     }
     let page = inbox(&bob, "?limit=100").await;
     assert_eq!((page["unread"].as_u64(), page["items"][0]["newer"].as_u64()), (Some(10_000), Some(9_999)));
