@@ -10,6 +10,7 @@ use plenary_kernel::{Position, Version};
 use plenary_log::{
     Fault, IndexRow, KeyRecord, Order, Read, Reads, Row, StoredEvent, StreamName, StreamNews, Usage,
 };
+use plenary_log_sqlite::damage;
 use tokio::{
     sync::{mpsc, oneshot, watch},
     time::{Instant, timeout},
@@ -24,8 +25,27 @@ const CUT_OFF: Duration = Duration::from_secs(2);
 pub(crate) struct Fresh {
     pub(crate) inner: Arc<dyn Reads>,
     ask: mpsc::Sender<oneshot::Sender<()>>,
-    /// The marker file of a damaged replica.
-    mark: PathBuf,
+    mark: Mark,
+}
+
+/// The marker file of a damaged replica: the next start sets the replica aside and builds it again.
+#[derive(Debug, Clone)]
+pub(crate) struct Mark(pub(crate) PathBuf);
+
+impl Mark {
+    /// Marks the replica if a fault says that its file is damaged. Returns whether it does.
+    pub(crate) fn noted(&self, fault: &Fault) -> bool {
+        let Some(why) = damage(fault) else { return false };
+        if !self.0.exists() {
+            let marked = fs::write(&self.0, why);
+            tracing::error!(
+                why,
+                is_marked = marked.is_ok(),
+                "this node's file is damaged; its next start builds it again"
+            );
+        }
+        true
+    }
 }
 
 /// The gate that reads pass.
@@ -38,7 +58,7 @@ pub(crate) struct Gate {
 
 impl Fresh {
     /// The reads of a replica behind a gate; starts the gate's task.
-    pub(crate) fn new(inner: Arc<dyn Reads>, gate: Gate, mark: PathBuf) -> Self {
+    pub(crate) fn new(inner: Arc<dyn Reads>, gate: Gate, mark: Mark) -> Self {
         let (ask, asked) = mpsc::channel(READS_WAITING_MAX);
         tokio::spawn(gate.keep(asked));
         Self { inner, ask, mark }
@@ -50,23 +70,11 @@ impl Fresh {
         Box::pin(async move {
             self.ready().await;
             let answer = read.await;
-            if let Err(Fault::Corrupt(why)) = &answer {
-                self.damaged(why);
+            if let Err(fault) = &answer {
+                self.mark.noted(fault);
             }
             answer
         })
-    }
-
-    fn damaged(&self, why: &str) {
-        if self.mark.exists() {
-            return;
-        }
-        let marked = fs::write(&self.mark, why);
-        tracing::error!(
-            why,
-            is_marked = marked.is_ok(),
-            "this node's file is damaged; its next start builds it again"
-        );
     }
 
     async fn ready(&self) {

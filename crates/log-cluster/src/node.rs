@@ -27,6 +27,7 @@ use tokio::{
 
 use self::asking::PendingRequest;
 use crate::{
+    fresh::Mark,
     messages::PeerMessage,
     others::{HeldAppends, Standing},
     pens::{PenHolder, PenState},
@@ -56,6 +57,7 @@ pub(crate) struct Node {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) peers: Arc<dyn Peers>,
     pub(crate) replica: Replica,
+    pub(crate) mark: Mark,
     pub(crate) feeder: Feeder,
     pub(crate) hints: Hints,
     /// The messages of other nodes.

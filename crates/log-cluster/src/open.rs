@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::{
     Journals, Options,
-    fresh::{Fresh, Gate},
+    fresh::{Fresh, Gate, Mark},
     node::{MISTRUST_PAUSE, MISTRUSTED_MAX, Node, Waiting},
     others::{Lines, Others, Standing},
     pens::PenState,
@@ -92,11 +92,19 @@ pub async fn open(
     let me = node_id()?;
     let messages = journals.peers.listen(me).await?;
     let (replica, closing) = sound(directory, &options, &*journal).await?;
-    let last = caught_up(&replica, &*journal).await?;
+    let mark = Mark(directory.join(MARK));
+    let last = match caught_up(&replica, &*journal).await {
+        // Without the mark each start would fail at the same record.
+        Err(OpenError::Store(fault)) => {
+            mark.noted(&fault);
+            return Err(fault.into());
+        }
+        caught_up => caught_up?,
+    };
     let (applied, applied_rx) = watch::channel(last.sequence);
     let (wanted, wanted_rx) = watch::channel(last.sequence);
     let gate = Gate { journal: journal.clone(), applied: applied_rx, wanted, wait: options.fresh_wait };
-    let reads = Arc::new(Fresh::new(replica.reads(), gate, directory.join(MARK)));
+    let reads = Arc::new(Fresh::new(replica.reads(), gate, mark.clone()));
     let signals = signals::join(journals.signals).await;
     let (channel, jobs, feeder) = channel();
     let standing = Standing { applied: last.sequence, ..Standing::default() };
@@ -107,6 +115,7 @@ pub async fn open(
         journal,
         peers: journals.peers,
         replica,
+        mark,
         feeder,
         hints,
         said,
@@ -148,7 +157,10 @@ async fn sound(
                 why
             }
         },
-        Err(OpenError::Replica(plenary_log_sqlite::OpenError::Corrupt(why))) => why,
+        Err(OpenError::Replica(error)) => match error.damage() {
+            Some(why) => why,
+            None => return Err(error.into()),
+        },
         Err(error) => return Err(error),
     };
     let moved: PathBuf = set_replica_aside(directory)?;
@@ -176,7 +188,9 @@ async fn unfit(
     if let Some(why) = fits(replica, journal).await? {
         return Ok(Some(why.to_owned()));
     }
-    Ok(fs::read_to_string(directory.join(MARK)).ok())
+    // A mark whose text is damaged is a mark too.
+    let mark = fs::read(directory.join(MARK)).ok();
+    Ok(mark.map(|why| String::from_utf8_lossy(&why).into_owned()))
 }
 
 /// The defect of a replica, as far as its end shows one.

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Error, ErrorCode, Statement, params};
 
 use crate::{
     cache::{Cache, CachedStream},
-    error::{fault, is_full},
+    error::{fault, is_full, told},
     records,
     streams::{STREAM_MAX, VERSION_MAX, slot, stream_id, version_indexed},
     unindexed::{SharedTail, written_charges},
@@ -53,7 +53,7 @@ impl Failure {
 }
 
 fn fatal(error: &Error) -> Failure {
-    Failure::Fatal(Fault::OutcomeUnknown(error.to_string()))
+    Failure::Fatal(Fault::OutcomeUnknown(told(error)))
 }
 
 /// The outcomes and events of a commit.

@@ -65,6 +65,12 @@ pub enum OpenError {
         /// What the file has instead.
         detail: String,
     },
+    /// The file is no database at all: it is of another program, or its head is damaged.
+    #[error("{} is not a store of this program: no SQLite database", .file.display())]
+    NoDatabase {
+        /// The file.
+        file: PathBuf,
+    },
     /// SQLite is older than the first release that is known to be safe.
     #[error("SQLite {found} can corrupt a store under load; use {needed} or newer")]
     UnsafeLibrary {
@@ -94,6 +100,41 @@ pub enum OpenError {
     Io(#[source] std::io::Error),
 }
 
+impl OpenError {
+    /// The reason, if the file itself is damaged. A store of another program or release is not.
+    #[must_use]
+    pub fn damage(&self) -> Option<String> {
+        match self {
+            Self::Corrupt(_) | Self::NoDatabase { .. } => Some(self.to_string()),
+            Self::Database(error) if is_damage(error) => Some(self.to_string()),
+            _ => None,
+        }
+    }
+}
+
+/// What a fault ends with if SQLite found a page damaged, or the disk did not return it.
+const PAGE: &str = "a page is damaged or cannot be read; check the store with `plenary fsck`";
+
+/// The reason, if a fault says that stored bytes are not what was written, or that the disk does not return them. A store
+/// that can be built again from elsewhere should be.
+#[must_use]
+pub fn damage(fault: &Fault) -> Option<&str> {
+    match fault {
+        Fault::Corrupt(why) => Some(why),
+        Fault::Unavailable(why) | Fault::OutcomeUnknown(why) => why.ends_with(PAGE).then_some(why),
+        Fault::Overloaded | Fault::Full(_) => None,
+    }
+}
+
+fn is_damage(error: &Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+}
+
+/// The text of a failed write.
+pub(crate) fn told(error: &Error) -> String {
+    if is_damage(error) { format!("{error}: {PAGE}") } else { error.to_string() }
+}
+
 /// Maps a failed read to a fault.
 #[allow(clippy::needless_pass_by_value, reason = "as `map_err` hands it over")]
 pub(crate) fn fault(error: Error) -> Fault {
@@ -103,9 +144,7 @@ pub(crate) fn fault(error: Error) -> Fault {
     match error.sqlite_error_code() {
         // SQLite reports this also for a page that the disk does not return now but may return later. A
         // checksum or an audit finds permanent damage.
-        Some(ErrorCode::DatabaseCorrupt) => Fault::Unavailable(format!(
-            "{error}: a page is damaged or cannot be read; check the store with `plenary fsck`"
-        )),
+        Some(ErrorCode::DatabaseCorrupt) => Fault::Unavailable(told(&error)),
         Some(ErrorCode::NotADatabase) => Fault::Corrupt(error.to_string()),
         Some(_) => Fault::Unavailable(error.to_string()),
         // Not an error of the database itself: a value has the wrong type.
@@ -162,8 +201,10 @@ mod tests {
         {
             let fault = fault(Error::SqliteFailure(ffi::Error::new(code), None));
             assert!(matches!(fault, Fault::Unavailable(_)), "{code}: {fault:?}");
+            assert_eq!(damage(&fault).is_some(), code == ffi::SQLITE_CORRUPT, "{code}: {fault:?}");
         }
         let foreign = fault(Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_NOTADB), None));
         assert!(matches!(foreign, Fault::Corrupt(_)), "{foreign:?}");
+        assert!(damage(&foreign).is_some(), "{foreign:?}");
     }
 }

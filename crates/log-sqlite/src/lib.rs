@@ -28,7 +28,7 @@ use tokio::sync::oneshot;
 
 pub use audit::{add_digests, audit, audit_with, recount};
 pub use commit::Link;
-pub use error::OpenError;
+pub use error::{OpenError, damage};
 pub use export::{Export, copy, export, leave};
 pub use replica::{RepairError, Replica, open_replica, replica_links, set_replica_aside};
 

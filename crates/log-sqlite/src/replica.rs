@@ -4,7 +4,8 @@
 //! Must not know: the journal.
 
 use std::{
-    fs, io,
+    fs::{self, File},
+    io::{self, Read as _},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -23,6 +24,8 @@ use crate::{
 
 /// Most commands that wait for the thread: the holder of a replica sends them one after another.
 const COMMANDS_WAITING_MAX: usize = 4;
+/// The form of files with a write-ahead log, in byte 18 of the head.
+const WRITTEN_FORM_MAX: u8 = 2;
 
 /// Why a replica could not be set aside.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +56,7 @@ pub fn open_replica(directory: &Path, options: Options) -> Result<(Replica, Stor
     checks::library()?;
     let lock = checks::directory(directory)?;
     let database = directory.join(DATABASE_FILE);
+    head(&database)?;
     let mut connection = schema::writer(&database, options)?;
     let last = schema::last_link(&connection)?;
     let links: i64 = connection.query_row("SELECT count(*) FROM journal", [], |row| row.get(0))?;
@@ -79,6 +83,17 @@ pub fn open_replica(directory: &Path, options: Options) -> Result<(Replica, Stor
     };
     std::thread::Builder::new().name("log-writer".to_owned()).spawn(run).map_err(OpenError::Io)?;
     Ok((Replica { commands, reads, last, is_whole }, StoreClose(closing)))
+}
+
+/// Refuses a file that SQLite would only read, as its head names a later form of files: ours never does. No connection
+/// may be open, as closing the file here would drop its locks.
+fn head(database: &Path) -> Result<(), OpenError> {
+    let mut head = [0; 19];
+    let read = File::open(database).and_then(|mut file| file.read_exact(&mut head));
+    if read.is_ok() && head[18] > WRITTEN_FORM_MAX {
+        return Err(OpenError::Corrupt(format!("its head has the form {}", head[18])));
+    }
+    Ok(())
 }
 
 fn serve<'c>(

@@ -162,7 +162,7 @@ fn format(connection: &Connection, file: &Path) -> Result<i64, OpenError> {
     let application = match number("application_id") {
         Ok(application) => application,
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
-            return Err(foreign("no SQLite database".to_owned()));
+            return Err(OpenError::NoDatabase { file: file.to_owned() });
         }
         Err(error) => return Err(error.into()),
     };

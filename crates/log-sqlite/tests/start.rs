@@ -184,7 +184,7 @@ async fn the_file_of_another_program_is_refused_and_left_as_it_is() {
     std::fs::create_dir_all(directory.path()).expect("a directory");
     let text = "no database at all, but longer than the head of one: ".repeat(50);
     std::fs::write(directory.file(DATABASE_FILE), &text).expect("a file");
-    assert!(matches!(refusal(&directory), OpenError::Foreign { .. }));
+    assert!(matches!(refusal(&directory), OpenError::NoDatabase { .. }));
     assert_eq!(std::fs::read_to_string(directory.file(DATABASE_FILE)).expect("a file"), text);
 }
 

@@ -99,6 +99,9 @@ pub(crate) struct ServeArgs {
     /// Also offer the tools, prompts and resources that the conformance suite of the Model Context Protocol expects
     #[arg(long, hide = true)]
     pub mcp_fixture: bool,
+    /// Seconds that this server's wall clock is ahead of the machine's; for tests of clocks that differ
+    #[arg(long, hide = true, value_name = "SECONDS", allow_hyphen_values = true, default_value_t = 0)]
+    pub test_clock_ahead: i64,
 }
 
 /// The settings of a server that is started without arguments: the environment, the user's own file, the defaults.

@@ -137,6 +137,8 @@ impl Node {
                 self.announce_applied().await;
                 Ok(())
             }
+            // A node with a damaged file can't follow: its next start builds the file again.
+            Err(fault) if self.mark.noted(&fault) => Err(Trouble::Ending(NodeFault(fault))),
             Err(fault @ Fault::OutcomeUnknown(_)) => Err(Trouble::Ending(NodeFault(fault))),
             Err(fault) => {
                 // A node that can't write its own file must not decide.

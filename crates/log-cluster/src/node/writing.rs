@@ -100,11 +100,16 @@ impl Node {
             let batches: Vec<Batch> = units.iter().flat_map(|unit| unit.batches.iter().cloned()).collect();
             let (writes, outcomes) = match self.replica.decide(batches).await {
                 Ok(decided) => decided,
+                Err(fault) if self.mark.noted(&fault) => return self.unfit(units, fault),
                 Err(fault) => {
                     self.refuse(units, &fault).await;
                     return Ok(());
                 }
             };
+            let damaged = outcomes.iter().filter_map(|outcome| outcome.as_ref().err());
+            if let Some(fault) = damaged.into_iter().find(|fault| self.mark.noted(fault)) {
+                return self.unfit(units, fault.clone());
+            }
             if writes.is_empty() {
                 match self.holds(&outcomes, until).await {
                     Ok(true) => {
@@ -149,6 +154,15 @@ impl Node {
                 return Ok(());
             }
         }
+    }
+
+    /// Ends this node, which would refuse for all nodes what only its own file lacks. The other nodes ask the next holder
+    /// of the pen.
+    fn unfit(&mut self, units: Vec<Unit>, fault: Fault) -> Result<(), Trouble> {
+        self.give_up();
+        let refused = Fault::Unavailable("this node's file is damaged; nothing was written".into());
+        units.into_iter().for_each(|unit| unit.end(Err(refused.clone())));
+        Err(Trouble::Ending(NodeFault(fault)))
     }
 
     /// The waiting units up to a group's size; at least one.

@@ -3,6 +3,7 @@
 
 mod agents;
 mod background;
+mod clock;
 mod cluster;
 mod model;
 mod operator;

@@ -10,7 +10,6 @@ use plenary_blobs::Blobs;
 use plenary_channels::Channels;
 use plenary_console::{Console, RoomReaders};
 use plenary_context::{Context, Indexes};
-use plenary_engine::SystemClock;
 use plenary_frames::Frames;
 use plenary_hosts::connected::AttachState;
 use plenary_hub::{Cursors, Presence};
@@ -35,7 +34,7 @@ use plenary_sessions::Sessions;
 use plenary_sources::Sources;
 use plenary_telemetry::Telemetry;
 
-use super::{Settings, agents::Agents};
+use super::{Settings, agents::Agents, clock};
 use crate::secrets;
 
 /// A room in the list: its description, and its instance among the rooms that were built.
@@ -122,7 +121,7 @@ impl Rooms {
     ) -> anyhow::Result<Self> {
         let RoomInputs { log, operator, indexes, everything } = opening;
         let semantic = indexes.semantic.clone();
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let clock = clock::ahead(settings.clock_ahead_s);
         let (accounts, issuers) = accounts(settings, (&log, &clock), operator).await?;
         let presence = Arc::new(Presence::default());
         accounts.set_presence(presence.clone());

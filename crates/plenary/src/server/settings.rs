@@ -104,6 +104,8 @@ pub(crate) struct Settings {
     pub(crate) telemetry: Option<plenary_telemetry::Settings>,
     /// Whether the Model Context Protocol server offers the conformance suite's tools.
     pub(crate) mcp_fixture: bool,
+    /// How far the wall clock is ahead of the machine's, in seconds; 0 outside tests.
+    pub(crate) clock_ahead_s: i64,
 }
 
 /// The configuration file.
@@ -313,6 +315,7 @@ impl Settings {
             toolbox,
             telemetry: None,
             mcp_fixture: false,
+            clock_ahead_s: 0,
         }
     }
 
@@ -381,6 +384,7 @@ impl Settings {
             toolbox,
             telemetry: telemetry(),
             mcp_fixture: args.mcp_fixture,
+            clock_ahead_s: args.test_clock_ahead,
         };
         Ok(settings)
     }

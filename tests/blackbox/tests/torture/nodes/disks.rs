@@ -7,6 +7,8 @@ use std::{
     process::Command,
 };
 
+use rustix::fs::statvfs;
+
 /// The size of a disk.
 const OCTETS: u64 = 1 << 30;
 /// `EXT4_IOC_SHUTDOWN` without a flush of the journal, for the interpreter that is there anyway.
@@ -58,20 +60,24 @@ impl Disk {
         assert!(self.mounted(), "the disk can be mounted again");
     }
 
-    /// Fills it to the last block.
+    /// Fills it to the last block: most of it with blocks that are only reserved, as to write a disk full takes long.
     pub(super) fn fill(&self) -> bool {
-        self.is_mounted && {
-            let into = format!("of={}", self.at.join("filled").display());
-            // It ends with the error that is wanted.
-            ran(Command::new("dd").args(["if=/dev/zero", "bs=1M"]).arg(into))
-                || self.at.join("filled").exists()
+        let Ok(found) = statvfs(&self.at) else { return false };
+        let free = (found.f_bavail * found.f_frsize).saturating_sub(4 << 20).to_string();
+        let reserved = self.at.join("filled");
+        if !self.is_mounted || !ran(Command::new("fallocate").args(["-l", &free]).arg(&reserved)) {
+            return false;
         }
+        let into = format!("of={}", self.at.join("filled-up").display());
+        // It ends with the error that is wanted.
+        !ran(Command::new("dd").args(["if=/dev/zero", "bs=4k"]).arg(into))
     }
 
     /// There is room again.
     pub(super) fn clear(&self) {
-        let removed = fs::remove_file(self.at.join("filled"));
-        drop(removed);
+        for name in ["filled", "filled-up"] {
+            fs::remove_file(self.at.join(name)).expect("what fills the disk can be removed");
+        }
     }
 }
 

@@ -4,14 +4,13 @@
 use std::{
     fs::{self, File},
     net::SocketAddr,
-    path::PathBuf,
-    process::{Child, Command, Stdio},
+    path::{Path, PathBuf},
+    process::{Child, Stdio},
     time::Duration,
 };
 
-use blackbox::{Connection, ShiftedClock, TempDir, binary, eventually_within, render};
+use blackbox::{Connection, TempDir, binary, eventually_within, render};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
 use tokio::time::timeout;
 
 use super::{
@@ -23,8 +22,16 @@ use super::{
 pub(super) const OPERATOR: &str = "plo_torture00000000000000000000000000000000000000000000000000";
 /// How long anything may take to come back on a busy machine.
 pub(super) const BACK_MAX: Duration = Duration::from_secs(120);
-/// How far the clocks of the nodes are ahead.
+/// How far the clocks of the nodes are ahead at first.
 const AHEAD_S: [i64; COUNT] = [0, 300, -300];
+/// How long a node may take to say whether it is ready.
+const READY_MAX: Duration = Duration::from_secs(3);
+/// How long a program may take to end that was asked to.
+const END_MAX: Duration = Duration::from_secs(40);
+/// Where the logs go of a run that fails.
+const LOGS: &str = "PLENARY_TORTURE_LOGS";
+/// The last lines of each log that a failure shows.
+const LINES_SHOWN: usize = 12;
 
 /// One of the two programs of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,10 +45,16 @@ pub(super) enum Program {
 pub(super) struct Machines {
     pub(super) place: Place,
     pub(super) disks: Vec<Disk>,
+    /// How far the clock of each node is ahead, from its next start on.
+    pub(super) ahead_s: [i64; COUNT],
+    /// The machine whose NATS server has a damaged store.
+    pub(super) harmed: Option<usize>,
     nats: PathBuf,
-    clock: Option<ShiftedClock>,
+    /// Two copies of the program, and which of them each node runs.
+    binaries: [PathBuf; 2],
+    runs_copy: [usize; COUNT],
     running: Vec<[Option<Child>; 2]>,
-    dir: TempDir,
+    pub(super) dir: TempDir,
 }
 
 impl Machines {
@@ -60,8 +73,19 @@ impl Machines {
         let dir = TempDir::new();
         let disks = (0..COUNT).map(|nth| Disk::make(dir.path(), nth)).collect();
         let running = (0..COUNT).map(|_| [None, None]).collect();
-        let clock = ShiftedClock::make();
-        let mut machines = Self { place, disks, nats: nats.into(), clock, running, dir };
+        let copy = dir.path().join("plenary-next");
+        fs::copy(binary(), &copy).expect("the binary can be copied");
+        let mut machines = Self {
+            place,
+            disks,
+            ahead_s: AHEAD_S,
+            harmed: None,
+            nats: nats.into(),
+            binaries: [binary(), copy],
+            runs_copy: [0; COUNT],
+            running,
+            dir,
+        };
         for nth in 0..COUNT {
             machines.configure(nth);
             machines.run(Program::Nats, nth);
@@ -84,7 +108,7 @@ impl Machines {
              ping_interval: \"2s\"\nping_max: 2\nwrite_deadline: \"4s\"\n\
              jetstream {{ store_dir: \"{}\", sync_interval: always }}\n\
              cluster {{ name: t, listen: \"{address}:6222\", routes: [{}] }}\n",
-            self.disks[nth].at().join("nats").display(),
+            self.directory(Program::Nats, nth).display(),
             routes.join(", ")
         );
         fs::write(self.conf(nth), text).expect("the configuration can be written");
@@ -96,12 +120,15 @@ impl Machines {
 
     /// Where a node keeps its replica.
     pub(super) fn data(&self, nth: usize) -> PathBuf {
-        self.disks[nth].at().join("data")
+        self.directory(Program::Node, nth)
     }
 
-    /// Where a NATS server keeps its streams.
-    pub(super) fn store(&self, nth: usize) -> PathBuf {
-        self.disks[nth].at().join("nats")
+    fn directory(&self, program: Program, nth: usize) -> PathBuf {
+        let name = match program {
+            Program::Node => "data",
+            Program::Nats => "nats",
+        };
+        self.disks[nth].at().join(name)
     }
 
     /// The value of `--cluster`, each node's own server first.
@@ -130,7 +157,7 @@ impl Machines {
                 command
             }
             Program::Node => {
-                let mut command = self.place.on(nth, &binary());
+                let mut command = self.place.on(nth, &self.binaries[self.runs_copy[nth]]);
                 command.args([
                     "serve",
                     "--listen",
@@ -141,9 +168,7 @@ impl Machines {
                 command.args(["--cluster-node", &format!("n{nth}"), "--data"]).arg(self.data(nth));
                 command.args(["--cluster-monitor", &format!("http://{}:8222", self.place.address(nth))]);
                 command.env("PLENARY_OPERATOR_TOKEN", OPERATOR);
-                if let Some(clock) = &self.clock {
-                    command.envs(clock.ahead(AHEAD_S[nth]));
-                }
+                command.args(["--test-clock-ahead", &self.ahead_s[nth].to_string()]);
                 command
             }
         };
@@ -152,29 +177,41 @@ impl Machines {
         self.running[nth][program as usize] = Some(child);
     }
 
-    /// Waits until a node answers.
+    /// Waits until a node is ready.
     pub(super) async fn serves(&self, nth: usize) {
+        let what = format!("node {nth} serves; its log: {}", self.logged(nth));
+        eventually_within(BACK_MAX, &what, async || self.is_ready(nth).await.then_some(())).await;
+    }
+
+    /// Whether a node says that it is ready.
+    pub(super) async fn is_ready(&self, nth: usize) -> bool {
         let asked = render("GET", "/readyz", &[], None);
-        eventually_within(
-            BACK_MAX,
-            &format!("node {nth} serves; its log: {}", self.logged(nth)),
-            async || {
-                let asking = async {
-                    let mut connection = Connection::open(self.socket(nth)).await.ok()?;
-                    connection.round_trip(&asked).await.ok()
-                };
-                let answer = timeout(Duration::from_secs(3), asking).await.ok()??;
-                (answer.status == 200).then_some(())
-            },
-        )
-        .await;
+        let asking = async {
+            let mut connection = Connection::open(self.socket(nth)).await.ok()?;
+            connection.round_trip(&asked).await.ok()
+        };
+        matches!(timeout(READY_MAX, asking).await, Ok(Some(answer)) if answer.status == 200)
     }
 
     /// The end of what a node has logged.
     pub(super) fn logged(&self, nth: usize) -> String {
-        let text = fs::read_to_string(self.dir.path().join(format!("Node-{nth}.log"))).unwrap_or_default();
-        let lines: Vec<_> = text.lines().rev().take(12).collect();
+        self.last_lines(Program::Node, nth)
+    }
+
+    fn last_lines(&self, program: Program, nth: usize) -> String {
+        let name = format!("{program:?}-{nth}.log");
+        let text = fs::read_to_string(self.dir.path().join(name)).unwrap_or_default();
+        let lines: Vec<_> = text.lines().rev().take(LINES_SHOWN).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+    }
+
+    fn keep_logs(&self, into: &Path) {
+        fs::create_dir_all(into).expect("a directory can be made");
+        for entry in fs::read_dir(self.dir.path()).into_iter().flatten().flatten() {
+            if entry.path().extension().is_some_and(|end| end == "log") {
+                fs::copy(entry.path(), into.join(entry.file_name())).expect("a log can be copied");
+            }
+        }
     }
 
     /// SIGKILL.
@@ -195,9 +232,25 @@ impl Machines {
         has_ended
     }
 
-    /// Whether a node runs, as far as is known.
-    pub(super) fn runs(&self, nth: usize) -> bool {
-        self.running[nth][Program::Node as usize].is_some()
+    /// SIGTERM, and a clean end in time demanded.
+    pub(super) async fn stop(&mut self, program: Program, nth: usize) {
+        self.signal(program, nth, Signal::TERM);
+        let mut child = self.running[nth][program as usize].take().expect("it runs");
+        let end = || std::future::ready(child.try_wait().expect("it is ours"));
+        let status = eventually_within(END_MAX, "a program that was asked to ends", end).await;
+        // NATS says by its exit code that a signal ended it.
+        assert!(status.success() || program == Program::Nats, "{status}: {}", self.last_lines(program, nth));
+    }
+
+    /// The node runs the other copy of the program from its next start on.
+    pub(super) fn change_binary(&mut self, nth: usize) {
+        self.runs_copy[nth] = 1 - self.runs_copy[nth];
+    }
+
+    /// Removes all that a stopped program keeps.
+    pub(super) fn empty(&mut self, program: Program, nth: usize) {
+        assert!(self.running[nth][program as usize].is_none(), "it does not run");
+        fs::remove_dir_all(self.directory(program, nth)).expect("what it keeps can be removed");
     }
 
     /// SIGSTOP or SIGCONT.
@@ -206,44 +259,6 @@ impl Machines {
         let pid = Pid::from_raw(i32::try_from(child.id()).expect("process ids fit")).expect("not zero");
         kill_process(pid, signal).expect("it can be signalled");
     }
-
-    /// What `plenary cluster` answers to the operator, who is on none of the machines.
-    pub(super) fn asked(&self, args: &[&str]) -> (i32, String, String) {
-        let mut command = Command::new(binary());
-        command.env_clear().env("HOME", self.dir.path()).env("PLENARY_CLUSTER", self.urls(0));
-        let output = command.arg("cluster").args(args).output().expect("the binary starts");
-        let text = |octets| String::from_utf8(octets).expect("it prints UTF-8");
-        (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
-    }
-
-    /// The state of the journal of the log, once there is one with a leader and a node with the pen.
-    async fn status(&self) -> Value {
-        eventually_within(BACK_MAX, "somebody leads and somebody writes", async || {
-            let (_, out, _) = self.asked(&["status", "--json"]);
-            let status: Value = serde_json::from_str(out.lines().next()?).ok()?;
-            let has_pen = status["nodes"].as_array()?.iter().any(|node| node["pen"] == true);
-            (status["leader"].is_string() && has_pen).then_some(status)
-        })
-        .await
-    }
-
-    /// The node that has the pen.
-    pub(super) async fn pen(&self) -> usize {
-        let status = self.status().await;
-        let nodes = status["nodes"].as_array().expect("a list");
-        let mut with_pen = nodes.iter().filter(|node| node["pen"] == true);
-        nth(with_pen.next().expect("one has it")["node"].as_str())
-    }
-
-    /// The NATS server that leads the journal of the log.
-    pub(super) async fn leader(&self) -> usize {
-        nth(self.status().await["leader"].as_str())
-    }
-}
-
-fn nth(name: Option<&str>) -> usize {
-    let number = name.and_then(|name| name.strip_prefix('n')).and_then(|number| number.parse().ok());
-    number.expect("the name of a machine")
 }
 
 impl Drop for Machines {
@@ -254,8 +269,12 @@ impl Drop for Machines {
             }
         }
         if std::thread::panicking() {
+            if let Ok(into) = std::env::var(LOGS) {
+                self.keep_logs(into.as_ref());
+            }
             for nth in 0..COUNT {
                 println!("--- node {nth} ---\n{}", self.logged(nth));
+                println!("--- NATS server {nth} ---\n{}", self.last_lines(Program::Nats, nth));
             }
         }
     }

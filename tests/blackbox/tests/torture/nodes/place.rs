@@ -79,9 +79,21 @@ impl Place {
         self.rule(from, to, "drop");
     }
 
-    /// What one machine sends to the other is lost past so many kilobytes a second.
-    pub(super) fn slow(&self, from: usize, to: usize, kilobytes: usize) {
-        self.rule(from, to, &format!("limit rate over {kilobytes} kbytes/second drop"));
+    /// What machines send to each other is lost past so many kilobytes a second on each link.
+    pub(super) fn lossy(&self, kilobytes: usize) {
+        for from in 0..COUNT {
+            for to in (0..COUNT).filter(|to| *to != from) {
+                self.rule(from, to, &format!("limit rate over {kilobytes} kbytes/second drop"));
+            }
+        }
+    }
+
+    /// What a machine sends past so many kilobits a second waits in a queue, for up to most of a second.
+    pub(super) fn slow(&self, kilobits: usize) {
+        for nth in 0..COUNT {
+            let shape = format!("tbf rate {kilobits}kbit burst 16kb latency 800ms");
+            must(&format!("tc -n {} qdisc add dev eth0 root {shape}", self.namespace(nth)));
+        }
     }
 
     fn rule(&self, from: usize, to: usize, what: &str) {
@@ -93,6 +105,8 @@ impl Place {
     pub(super) fn heal(&self) {
         for nth in 0..COUNT {
             must(&format!("ip netns exec {} nft flush chain ip cuts in", self.namespace(nth)));
+            // It fails where nothing was slow.
+            ran(&format!("tc -n {} qdisc del dev eth0 root", self.namespace(nth)));
         }
     }
 }

@@ -1,9 +1,7 @@
-//! Who uses the nodes while they break: agents that write, one that reads on, and one that is blocked; and what must hold of
-//! what they were told.
+//! Who uses the nodes while they break: agents that write, one that reads on, and one that is blocked.
 //! Must not know: what breaks.
 
 use std::{
-    collections::HashMap,
     net::SocketAddr,
     sync::{
         Arc,
@@ -17,8 +15,9 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::{
+    chance::Chance,
     faults::Fault,
-    machines::{BACK_MAX, Machines, OPERATOR, Program},
+    machines::{BACK_MAX, Machines, OPERATOR},
     place::COUNT,
 };
 
@@ -29,7 +28,7 @@ const TRY_MAX: Duration = Duration::from_secs(4);
 /// So many messages of each writer are acknowledged before something breaks, and again when it is mended.
 const BETWEEN: usize = 8;
 /// Events of a page.
-const PAGE: usize = 200;
+pub(super) const PAGE: usize = 200;
 
 /// What a round came to.
 #[derive(Debug, Default)]
@@ -41,15 +40,22 @@ pub(super) struct Figures {
     pub(super) longest_pause: Duration,
     pub(super) blocks: usize,
     pub(super) events: usize,
+    /// Answers of nodes that found their file damaged.
+    pub(super) damaged: usize,
+    /// What chance hit, and what the operator replaced.
+    pub(super) hit: Vec<String>,
+    pub(super) replaced: Vec<String>,
 }
 
 /// Somebody with a token, at a node, and at the next if that one does not answer.
 #[derive(Debug, Clone)]
-struct Client {
+pub(super) struct Client {
     nodes: Vec<SocketAddr>,
     at: usize,
     token: String,
-    handle: String,
+    pub(super) handle: String,
+    /// How often a node answered that its file is damaged.
+    damaged: Arc<AtomicUsize>,
 }
 
 impl Client {
@@ -57,8 +63,18 @@ impl Client {
         format!("Bearer {}", self.token)
     }
 
-    /// One try; `None` if there was no answer, or 503 or 507.
-    async fn tried(&mut self, method: &str, path: &str, body: Option<&Value>) -> Option<Response> {
+    pub(super) fn damaged_so_far(&self) -> usize {
+        self.damaged.load(Ordering::SeqCst)
+    }
+
+    /// The same at one node alone.
+    pub(super) fn only_at(&self, nth: usize) -> Self {
+        Self { nodes: vec![self.nodes[nth]], at: 0, ..self.clone() }
+    }
+
+    /// One try; `None` if there was no answer, or 503 or 507; or the node found its file damaged, which the round must
+    /// expect.
+    pub(super) async fn tried(&mut self, method: &str, path: &str, body: Option<&Value>) -> Option<Response> {
         let bearer = self.headers();
         let headers = [("Authorization", bearer.as_str()), ("Content-Type", "application/json")];
         let body = body.map(ToString::to_string);
@@ -69,8 +85,14 @@ impl Client {
         };
         match timeout(TRY_MAX, asking).await {
             // Not now, or no room here.
-            Ok(Ok(answer)) if !matches!(answer.status, 503 | 507) => Some(answer),
-            Ok(Ok(_) | Err(_)) | Err(_) => {
+            Ok(Ok(answer)) if !matches!(answer.status, 500 | 503 | 507) => Some(answer),
+            answer => {
+                if let Ok(Ok(answer)) = answer
+                    && answer.status == 500
+                {
+                    answer.refused(500, "corrupt");
+                    self.damaged.fetch_add(1, Ordering::SeqCst);
+                }
                 self.at = (self.at + 1) % self.nodes.len();
                 None
             }
@@ -78,7 +100,7 @@ impl Client {
     }
 
     /// Until there is an answer.
-    async fn asked(&mut self, method: &str, path: &str, body: Option<&Value>) -> Response {
+    pub(super) async fn asked(&mut self, method: &str, path: &str, body: Option<&Value>) -> Response {
         let begun = Instant::now();
         loop {
             if let Some(answer) = self.tried(method, path, body).await {
@@ -92,10 +114,10 @@ impl Client {
 
 /// A message that was acknowledged.
 #[derive(Debug)]
-struct Acked {
-    content: String,
-    id: Value,
-    sequence: i64,
+pub(super) struct Acked {
+    pub(super) content: String,
+    pub(super) id: Value,
+    pub(super) sequence: i64,
 }
 
 /// What the agents of a round share.
@@ -111,16 +133,22 @@ struct Shared {
 #[derive(Debug)]
 pub(super) struct Scene {
     nodes: Vec<SocketAddr>,
-    writers: Vec<Client>,
+    pub(super) writers: Vec<Client>,
+    /// In no session.
+    pub(super) stranger: Client,
     operator: Client,
+    /// The sessions of all rounds, each as it was at the end of its round.
+    pub(super) past: Vec<(String, Vec<Value>)>,
 }
 
 impl Scene {
     pub(super) async fn set(machines: &Machines) -> Self {
         let nodes: Vec<_> = (0..COUNT).map(|nth| machines.socket(nth)).collect();
         let (token, handle) = (OPERATOR.to_owned(), String::new());
-        let operator = Client { nodes: nodes.clone(), at: 0, token, handle };
-        let mut scene = Self { nodes, writers: Vec::new(), operator };
+        let operator = Client { nodes: nodes.clone(), at: 0, token, handle, damaged: Arc::default() };
+        let (stranger, past) = (operator.clone(), Vec::new());
+        let mut scene = Self { nodes, writers: Vec::new(), stranger, operator, past };
+        scene.stranger = scene.agent("@stranger.bot", 0).await;
         for nth in 0..WRITERS {
             let writer = scene.agent(&format!("@writer.n{nth}"), nth).await;
             scene.writers.push(writer);
@@ -132,11 +160,18 @@ impl Scene {
         let body = json!({ "handle": handle, "policy": "open" });
         let made = self.operator.asked("POST", "/_admin/agents", Some(&body)).await.ok(201);
         let token = made["token"].as_str().expect("an agent gets a token").to_owned();
-        Client { nodes: self.nodes.clone(), at: at % COUNT, token, handle: handle.to_owned() }
+        let damaged = Arc::clone(&self.operator.damaged);
+        Client { nodes: self.nodes.clone(), at: at % COUNT, token, handle: handle.to_owned(), damaged }
     }
 
     /// A round: agents use the nodes, something breaks and is mended, they go on, and it is looked at what is there.
-    pub(super) async fn round(&mut self, machines: &mut Machines, round: usize, fault: Fault) -> Figures {
+    pub(super) async fn round(
+        &mut self,
+        machines: &mut Machines,
+        (round, fault): (usize, Fault),
+        mut chance: Chance,
+    ) -> Figures {
+        self.operator.damaged.store(0, Ordering::SeqCst);
         let session = self.session().await;
         let shared = Arc::new(Shared {
             session,
@@ -152,9 +187,9 @@ impl Scene {
         let follower = tokio::spawn(follows(follower, Arc::clone(&shared)));
         self.goes_on(&shared).await;
         let blocking = tokio::spawn(self.blocking(round).await.run());
-        fault.strike(machines, round).await;
+        let hit = fault.strike(machines, &mut chance).await;
         self.goes_on(&shared).await;
-        let blocks = blocking.await.expect("no block is outrun");
+        let blocked = blocking.await.expect("no block is outrun");
         shared.stop.store(true, Ordering::SeqCst);
         let mut acked = Vec::new();
         let mut times = Vec::new();
@@ -164,32 +199,25 @@ impl Scene {
             times.extend(at);
         }
         follower.await.expect("the follower sees no hole");
-        let events = self.check(machines, &shared, &acked).await;
+        let events = self.check(machines, &shared.session, &acked, &mut chance).await;
+        self.assert_silent(&shared.session, &blocked).await;
+        let damaged = self.operator.damaged.load(Ordering::SeqCst);
+        assert!(damaged == 0 || fault.damages_nodes(), "a file is damaged that nobody touched");
+        let replaced = if fault.damages() { machines.replaces_damaged().await } else { Vec::new() };
+        for nth in 0..COUNT {
+            machines.is_the_journal(nth).await;
+        }
         times.sort();
         let pauses = times.windows(2).map(|pair| pair[1] - pair[0]);
         Figures {
             acknowledged: acked.iter().map(Vec::len).sum(),
             unanswered: shared.unanswered.load(Ordering::SeqCst),
             longest_pause: pauses.max().unwrap_or_default(),
-            blocks,
+            blocks: blocked.refused,
             events,
-        }
-    }
-
-    async fn is_damaged(&self, nth: usize, session: &str) -> bool {
-        let mut reader = Client { nodes: vec![self.nodes[nth]], at: 0, ..self.writers[0].clone() };
-        let mut after = 0;
-        loop {
-            let path = format!("/sessions/{session}/events?after_sequence={after}&limit={PAGE}");
-            let Some(answer) = reader.tried("GET", &path, None).await else { return false };
-            if answer.status >= 500 {
-                return true;
-            }
-            let read = answer.ok(200)["events"].as_array().map_or(0, Vec::len);
-            if read == 0 {
-                return false;
-            }
-            after += read;
+            damaged,
+            hit,
+            replaced,
         }
     }
 
@@ -221,40 +249,6 @@ impl Scene {
         let bob = self.agent(&format!("@bob.r{round}"), round + 1).await;
         Blocking { alice: alice.handle, bob, operator: Client { at: round % COUNT, ..self.operator.clone() } }
     }
-
-    /// What was acknowledged is there once and in order, on every node the same, and each replica is the journal.
-    async fn check(&self, machines: &mut Machines, shared: &Shared, acked: &[Vec<Acked>]) -> usize {
-        let mut first: Option<Vec<Value>> = None;
-        for nth in 0..COUNT {
-            // A node that finds its file damaged says so once, and its next start builds the file again.
-            if self.is_damaged(nth, &shared.session).await {
-                machines.kill(Program::Node, nth);
-                machines.run(Program::Node, nth);
-                machines.serves(nth).await;
-            }
-            let log = eventually_within(BACK_MAX, &format!("node {nth} reads the session"), async || {
-                let mut reader = Client { nodes: vec![self.nodes[nth]], at: 0, ..self.writers[0].clone() };
-                history(&mut reader, &shared.session).await
-            })
-            .await;
-            match &first {
-                None => check_log(&log, acked),
-                Some(first) => assert_eq!(&log, first, "node {nth} has what node 0 has"),
-            }
-            first.get_or_insert(log);
-        }
-        for nth in 0..COUNT {
-            let data = machines.data(nth).display().to_string();
-            eventually_within(BACK_MAX, &format!("replica {nth} is the journal"), async || {
-                let (code, out, err) = machines.asked(&["verify", "--data", &data, "--json"]);
-                assert!(code != 1, "node {nth}: {out}{err}");
-                let verified: Value = serde_json::from_str(&out).ok()?;
-                (code == 0 && verified["records"] == verified["replicated"]).then_some(())
-            })
-            .await;
-        }
-        first.map_or(0, |log| log.len())
-    }
 }
 
 /// Writes until it is told to stop: what was acknowledged, and when.
@@ -267,7 +261,7 @@ async fn writes(
     let (mut acked, mut times) = (Vec::new(), Vec::new());
     let path = format!("/sessions/{}/messages", shared.session);
     while !shared.stop.load(Ordering::SeqCst) {
-        let content = format!("r{round}-w{nth}-{}", acked.len());
+        let content = format!("r{round}w{nth}n{}", acked.len());
         let body = json!({ "content": content, "idempotency_key": content });
         let begun = Instant::now();
         let answer = loop {
@@ -302,37 +296,13 @@ async fn follows(mut client: Client, shared: Arc<Shared>) {
     }
 }
 
-/// A whole session as one node reads it.
-async fn history(client: &mut Client, session: &str) -> Option<Vec<Value>> {
-    let mut log: Vec<Value> = Vec::new();
-    loop {
-        let path = format!("/sessions/{session}/events?after_sequence={}&limit={PAGE}", log.len());
-        let page = client.tried("GET", &path, None).await?.ok(200);
-        let events = page["events"].as_array().expect("events");
-        if events.is_empty() {
-            return Some(log);
-        }
-        log.extend(events.iter().cloned());
-    }
-}
-
-fn check_log(log: &[Value], acked: &[Vec<Acked>]) {
-    assert_gapless(log, 1);
-    let mut found: HashMap<&str, Vec<&Value>> = HashMap::new();
-    for event in log.iter().filter(|event| event["type"] == "session.message") {
-        found.entry(event["payload"]["content"].as_str().expect("text")).or_default().push(event);
-    }
-    for own in acked {
-        let mut before = 0;
-        for Acked { content, id, sequence } in own {
-            let events = found.remove(content.as_str()).unwrap_or_default();
-            assert_eq!(events.len(), 1, "{content} was acknowledged and stands once in the log");
-            assert_eq!((&events[0]["sequence"], &events[0]["payload"]["id"]), (&json!(sequence), id));
-            assert!(*sequence > before, "one writer's messages stay in order: {content}");
-            before = *sequence;
-        }
-    }
-    assert!(found.is_empty(), "messages that nobody was told of: {:?}", found.keys());
+/// Somebody who was blocked.
+#[derive(Debug)]
+pub(super) struct Blocked {
+    pub(super) alice: String,
+    pub(super) bob: Client,
+    /// How many of his invitations were refused.
+    refused: usize,
 }
 
 /// Somebody who is blocked while he invites.
@@ -346,7 +316,7 @@ struct Blocking {
 impl Blocking {
     /// Blocks bob while nodes break: an invitation that begins after the acknowledgement is refused, wherever. How many
     /// were.
-    async fn run(self) -> usize {
+    async fn run(self) -> Blocked {
         let Self { alice, bob, mut operator } = self;
         let is_blocked = Arc::new(AtomicBool::new(false));
         let inviters = (0..COUNT).map(|nth| {
@@ -377,6 +347,6 @@ impl Blocking {
         for inviter in inviters {
             refused += inviter.await.expect("no block is outrun");
         }
-        refused
+        Blocked { alice, bob, refused }
     }
 }
