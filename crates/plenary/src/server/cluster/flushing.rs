@@ -23,27 +23,28 @@ const OCTETS_MAX: usize = 1 << 20;
 pub(crate) async fn check(monitors: &[String]) -> anyhow::Result<()> {
     for monitor in monitors {
         match started(monitor).await {
-            Ok(varz) => refuse_unflushed(monitor, &varz)?,
+            Ok(state) => refuse_unflushed(monitor, &state)?,
             Err(error) => tracing::warn!(monitor, "it is not known whether a NATS server flushes: {error:#}"),
         }
     }
     Ok(())
 }
 
-/// The state that a server reports. A starting server reports no streams at first.
+/// The state of a server's JetStream, which a starting server reports as disabled at first. (`/varz` would lack the
+/// configuration for good if its first request came before JetStream had started.)
 async fn started(monitor: &str) -> anyhow::Result<Value> {
     let until = Instant::now() + START_MAX;
     loop {
-        let varz = asked(monitor).await?;
-        if varz["jetstream"]["config"].is_object() || Instant::now() >= until {
-            return Ok(varz);
+        let state = asked(monitor).await?;
+        if state["disabled"] != true || Instant::now() >= until {
+            return Ok(state);
         }
         sleep(AGAIN).await;
     }
 }
 
 async fn asked(monitor: &str) -> anyhow::Result<Value> {
-    let url = format!("{}/varz", monitor.trim_end_matches('/'));
+    let url = format!("{}/jsz", monitor.trim_end_matches('/'));
     let pool: Pool = Pool::new(client_config(url.starts_with("https:"), None, "in SSL_CERT_FILE")?);
     let request = Request::get(&url).body(Full::default()).context("the monitoring address is no URL")?;
     let asking = async {
@@ -55,14 +56,15 @@ async fn asked(monitor: &str) -> anyhow::Result<Value> {
     serde_json::from_slice(&body).context("its answer is not JSON")
 }
 
-fn refuse_unflushed(monitor: &str, varz: &Value) -> anyhow::Result<()> {
-    let name = varz["server_name"].as_str().unwrap_or(monitor);
-    let Some(config) = varz["jetstream"]["config"].as_object() else {
-        bail!("the NATS server {name} has no JetStream; `plenary cluster nats-conf` prints a configuration");
-    };
-    if config.get("sync_always") != Some(&Value::Bool(true)) {
+fn refuse_unflushed(monitor: &str, state: &Value) -> anyhow::Result<()> {
+    if state["disabled"] == true {
         bail!(
-            "the NATS server {name} acknowledges before it flushes (sync_interval is not `always`): a power failure of \
+            "the NATS server at {monitor} has no JetStream; `plenary cluster nats-conf` prints a configuration"
+        );
+    }
+    if state["config"]["sync_always"] != true {
+        bail!(
+            "the NATS server at {monitor} acknowledges before it flushes (sync_interval is not `always`): a power failure of \
              all three loses the journal; `plenary cluster nats-conf` prints a configuration"
         );
     }
@@ -77,12 +79,13 @@ mod tests {
 
     #[test]
     fn a_server_that_does_not_flush_is_refused() {
-        let varz = |config: Value| json!({"server_name": "n1", "jetstream": {"config": config}});
-        assert!(refuse_unflushed("m", &varz(json!({"sync_always": true}))).is_ok());
+        let state = |config: Value| json!({ "config": config });
+        assert!(refuse_unflushed("m1", &state(json!({"sync_always": true}))).is_ok());
         for config in [json!({"sync_always": false}), json!({})] {
-            let refused = refuse_unflushed("m", &varz(config)).unwrap_err().to_string();
-            assert!(refused.contains("n1") && refused.contains("sync_interval"), "{refused}");
+            let refused = refuse_unflushed("m1", &state(config)).unwrap_err().to_string();
+            assert!(refused.contains("m1") && refused.contains("sync_interval"), "{refused}");
         }
-        assert!(refuse_unflushed("m", &json!({})).unwrap_err().to_string().contains("no JetStream"));
+        let disabled = json!({"disabled": true, "config": {}});
+        assert!(refuse_unflushed("m1", &disabled).unwrap_err().to_string().contains("no JetStream"));
     }
 }
