@@ -12,7 +12,7 @@ use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 use super::percentile;
 use crate::{
     bench::Bench,
-    load::{Framing, PAYLOAD_OCTETS, Readers, Watch, between, content, now_ns, open_loop, stamp},
+    load::{Framing, PAYLOAD_BYTES, Readers, Watch, between, content, now_ns, open_loop, stamp},
     process::Listening,
     report::{Goal, Row, Series, Unit},
     world::World,
@@ -37,14 +37,14 @@ pub(super) struct Fan {
 impl Fan {
     /// Starts it, and connects everyone.
     pub(super) async fn start(bench: &Bench, receivers: usize, batch: usize) -> Result<Self> {
-        let [receivers_text, batch, octets] = [receivers, batch, PAYLOAD_OCTETS].map(|n| n.to_string());
+        let [receivers_text, batch, octets] = [receivers, batch, PAYLOAD_BYTES].map(|n| n.to_string());
         let role = ["fan", "--receivers", &receivers_text, "--batch", &batch, "--octets", &octets];
         let process = bench.limit(&role)?;
         let mut readers = Readers::default();
         let out = *process.addresses.get(1).context("the fan-out says where messages come out")?;
         for _ in 0..receivers {
             let watch = Watch { buffer: 64 << 10, ..Watch::default() };
-            readers.connect(out, Framing::Fixed(PAYLOAD_OCTETS), watch).await?;
+            readers.connect(out, Framing::Fixed(PAYLOAD_BYTES), watch).await?;
         }
         let publisher = TcpStream::connect(process.address()).await?;
         publisher.set_nodelay(true)?;

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result};
 
 use crate::{
     bench::Bench,
-    load::{Framing, PAYLOAD_OCTETS, Readers, Watch, between, bulk, now_ns},
+    load::{Framing, PAYLOAD_BYTES, Readers, Watch, between, bulk, now_ns},
     process::Listening,
     report::{Goal, Row, Series, Unit},
     world::{Agent, agents, sending, session},
@@ -31,7 +31,7 @@ struct Replays {
 pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
     let missed = bench.sizes.missed;
     let data = bench.fresh();
-    let (rows, octets) = (missed.to_string(), PAYLOAD_OCTETS.to_string());
+    let (rows, octets) = (missed.to_string(), PAYLOAD_BYTES.to_string());
     let data = data.to_str().context("a path in UTF-8")?;
     let limit = bench.limit(&["replay", "--data", data, "--rows", &rows, "--octets", &octets])?;
     let server = bench.server()?;
@@ -93,7 +93,7 @@ async fn bare_replay(limit: &Listening, rows: u64) -> Result<f64> {
     let mut readers = Readers::default();
     let begin = now_ns();
     let watch = Watch { order: false, ..READER };
-    readers.connect(limit.address(), Framing::Fixed(PAYLOAD_OCTETS), watch).await?;
+    readers.connect(limit.address(), Framing::Fixed(PAYLOAD_BYTES), watch).await?;
     readers.until("rows arrive", |seen| seen[0].messages.load(Relaxed) >= rows).await?;
     Ok(rows as f64 / between(begin, readers.last_ns()).as_secs_f64())
 }

@@ -10,13 +10,13 @@ use axum::{
 use tokio::net::TcpListener;
 
 /// With axum's own 128 KiB, which are written to at each read, it would be no limit.
-const READ_BUFFER_OCTETS: usize = 8 << 10;
+const READ_BUFFER_BYTES: usize = 8 << 10;
 
 pub(super) async fn serve() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     super::listening(&[listener.local_addr()?])?;
     let connect =
-        |upgrade: WebSocketUpgrade| async { upgrade.read_buffer_size(READ_BUFFER_OCTETS).on_upgrade(echo) };
+        |upgrade: WebSocketUpgrade| async { upgrade.read_buffer_size(READ_BUFFER_BYTES).on_upgrade(echo) };
     let router = Router::new().route("/connect", get(connect));
     Ok(axum::serve(listener, router).await?)
 }

@@ -15,7 +15,7 @@ const COMPONENTS: usize = 384;
 /// Topics that texts have.
 const TOPICS: u64 = 4_096;
 /// Largest question that is read.
-const QUESTION_OCTETS_MAX: usize = 16 << 20;
+const QUESTION_BYTES_MAX: usize = 16 << 20;
 
 pub(super) async fn serve() -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -36,7 +36,7 @@ pub(super) async fn serve() -> Result<()> {
         let body = format!("{{\"object\":\"list\",\"data\":[{}]}}", data.join(","));
         ([(header::CONTENT_TYPE, "application/json")], body).into_response()
     };
-    let limit = axum::extract::DefaultBodyLimit::max(QUESTION_OCTETS_MAX);
+    let limit = axum::extract::DefaultBodyLimit::max(QUESTION_BYTES_MAX);
     Ok(axum::serve(listener, Router::new().route("/v1/embeddings", post(answer)).layer(limit)).await?)
 }
 

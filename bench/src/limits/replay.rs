@@ -11,7 +11,7 @@ use anyhow::Result;
 use rusqlite::Connection;
 
 /// Bytes of one write.
-const WRITE_OCTETS: usize = 64 << 10;
+const WRITE_BYTES: usize = 64 << 10;
 
 pub(super) fn serve(data: &Path, rows: u32, octets: usize) -> Result<()> {
     std::fs::create_dir_all(data)?;
@@ -34,7 +34,7 @@ pub(super) fn serve(data: &Path, rows: u32, octets: usize) -> Result<()> {
     super::listening(&[listener.local_addr()?])?;
     let mut select = connection.prepare("SELECT body FROM messages ORDER BY id")?;
     for stream in listener.incoming() {
-        let mut out = BufWriter::with_capacity(WRITE_OCTETS, stream?);
+        let mut out = BufWriter::with_capacity(WRITE_BYTES, stream?);
         let mut found = select.query([])?;
         while let Some(row) = found.next()? {
             out.write_all(row.get_ref(0)?.as_blob()?)?;

@@ -13,7 +13,7 @@ const END_OF_HEAD: &[u8] = b"\r\n\r\n";
 const LAST_CHUNK: &[u8] = b"\r\n0\r\n\r\n";
 const LENGTH: &[u8] = b"\r\ncontent-length: ";
 /// Room for a reply; longer ones make it grow.
-const BUFFER_OCTETS: usize = 4 << 10;
+const BUFFER_BYTES: usize = 4 << 10;
 
 /// A request with everything it needs; a body makes it JSON.
 pub(crate) fn request(method: &str, path: &str, token: &str, body: &[u8]) -> Vec<u8> {
@@ -42,7 +42,7 @@ pub(crate) struct HttpConnection {
 impl HttpConnection {
     /// Connects.
     pub(crate) async fn open(address: SocketAddr) -> Result<Self> {
-        Ok(Self { stream: super::dial(address).await?, buffer: vec![0; BUFFER_OCTETS] })
+        Ok(Self { stream: super::dial(address).await?, buffer: vec![0; BUFFER_BYTES] })
     }
 
     /// Sends a request that is answered in chunks, and reads on until these bytes have come and the answer is whole;

@@ -26,9 +26,9 @@ pub(crate) use split::Framing;
 pub(crate) use stall::{stall, unread};
 
 /// Bytes of a message's content, the stamp included.
-pub(crate) const PAYLOAD_OCTETS: usize = 300;
+pub(crate) const PAYLOAD_BYTES: usize = 300;
 /// Digits of a stamp.
-pub(crate) const STAMP_OCTETS: usize = 20;
+pub(crate) const STAMP_BYTES: usize = 20;
 /// What stands before the content in the body of a message, and in every event that carries it.
 const BEFORE_CONTENT: &[u8] = br#""content":""#;
 /// The same for a frame.
@@ -49,9 +49,8 @@ pub(crate) fn between(from: u64, to: u64) -> Duration {
 
 /// A message's content: room for a stamp, then filling.
 pub(crate) fn content() -> Vec<u8> {
-    let mut content = vec![b'0'; STAMP_OCTETS];
-    content
-        .extend((0..PAYLOAD_OCTETS - STAMP_OCTETS).map(|nth| b"the quick brown fox jumps over "[nth % 31]));
+    let mut content = vec![b'0'; STAMP_BYTES];
+    content.extend((0..PAYLOAD_BYTES - STAMP_BYTES).map(|nth| b"the quick brown fox jumps over "[nth % 31]));
     content
 }
 
@@ -83,7 +82,7 @@ pub(crate) fn frame_body(handle: &str) -> Vec<u8> {
 /// Writes a stamp over the one that is there.
 pub(crate) fn stamp(bytes: &mut [u8], at: usize) {
     let mut left = now_ns();
-    for digit in bytes[at..at + STAMP_OCTETS].iter_mut().rev() {
+    for digit in bytes[at..at + STAMP_BYTES].iter_mut().rev() {
         *digit = b'0' + u8::try_from(left % 10).unwrap_or(0);
         left /= 10;
     }
@@ -97,7 +96,7 @@ pub(crate) fn stamp_in(bytes: &[u8]) -> Option<usize> {
 
 /// Reads a stamp.
 pub(crate) fn read_stamp(bytes: &[u8], at: usize) -> Option<u64> {
-    digits(bytes.get(at..at + STAMP_OCTETS)?)
+    digits(bytes.get(at..at + STAMP_BYTES)?)
 }
 
 /// A number in decimal digits, up to the first byte that is none.
@@ -128,7 +127,7 @@ mod tests {
             let read = read_stamp(&body, at).unwrap();
             assert!((before..=now_ns()).contains(&read));
             let value: serde_json::Value = serde_json::from_slice(&body).unwrap();
-            assert_eq!(value.pointer(content).unwrap().as_str().unwrap().len(), PAYLOAD_OCTETS);
+            assert_eq!(value.pointer(content).unwrap().as_str().unwrap().len(), PAYLOAD_BYTES);
         }
     }
 }

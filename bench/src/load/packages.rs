@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use super::{STAMP_OCTETS, request};
+use super::{STAMP_BYTES, request};
 
 /// What stands before a package's id, which is a stamp and the number of who sends it.
 pub(super) const BEFORE_ID: &[u8] = br#""package_id":""#;
@@ -71,7 +71,7 @@ pub(crate) fn package(project: &str, nth: u64) -> String {
     let mut drawn = Drawn::of(nth);
     let mut text = String::from("{");
     let id = std::str::from_utf8(BEFORE_ID).unwrap_or_default();
-    let _ = write!(text, "{id}{}-{nth}\",\"project_id\":\"{project}\",", "0".repeat(STAMP_OCTETS));
+    let _ = write!(text, "{id}{}-{nth}\",\"project_id\":\"{project}\",", "0".repeat(STAMP_BYTES));
     let (day, second) = (1 + nth % 28, nth % 60);
     let minute = nth / 60 % 60;
     let _ = write!(

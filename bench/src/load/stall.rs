@@ -8,12 +8,12 @@ use tokio::net::{TcpSocket, TcpStream};
 use super::{receive::ask, request};
 
 /// So small that the server soon feels it.
-const RECEIVE_OCTETS: u32 = 4_096;
+const RECEIVE_BYTES: u32 = 4_096;
 
 /// Connects with so small a buffer that the server soon feels that nobody reads.
 pub(crate) async fn unread(address: SocketAddr) -> Result<TcpStream> {
     let socket = TcpSocket::new_v4()?;
-    socket.set_recv_buffer_size(RECEIVE_OCTETS)?;
+    socket.set_recv_buffer_size(RECEIVE_BYTES)?;
     Ok(socket.connect(address).await?)
 }
 

@@ -14,7 +14,7 @@ use futures_util::{
 use http::{Version, header, request::Parts};
 use plenary_a2a_schema::{JsonCodec, SERVICE};
 use plenary_edge::LiveStream;
-use plenary_kernel::limits::BODY_OCTETS_MAX;
+use plenary_kernel::limits::BODY_BYTES_MAX;
 use serde_json::Value;
 use tonic::{Status, server::Grpc};
 use tower::service_fn;
@@ -51,7 +51,7 @@ pub(crate) async fn call(State(a2a): State<A2a>, Path(method): Path<String>, req
         asked.map(tonic::Response::new).map_err(|failure| failure.grpc())
     });
     // A single response has the wire form of a stream with one message.
-    let mut grpc = Grpc::new(JsonCodec::of(&method)).max_decoding_message_size(BODY_OCTETS_MAX);
+    let mut grpc = Grpc::new(JsonCodec::of(&method)).max_decoding_message_size(BODY_BYTES_MAX);
     let mut response = grpc.server_streaming(ask, http::Request::from_parts(parts.clone(), body)).await;
     if method.is_server_streaming() && !response.headers().contains_key(Status::GRPC_STATUS) {
         response.extensions_mut().insert(LiveStream);

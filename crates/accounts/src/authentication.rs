@@ -12,7 +12,7 @@ use crate::{
     agent::state::AgentState,
     foreign::may_be_foreign,
     index::TOKENS,
-    limits::{BEARERS_CACHED_MAX, TOKEN_OCTETS_MAX},
+    limits::{BEARERS_CACHED_MAX, TOKEN_BYTES_MAX},
 };
 
 /// The last known owners of tokens, by digest. A hint only.
@@ -33,7 +33,7 @@ impl Accounts {
 
     pub(crate) async fn authenticated(&self, token: &str) -> Result<Option<Principal>, Fault> {
         let is_foreign = may_be_foreign(token);
-        if token.is_empty() || token.len() > TOKEN_OCTETS_MAX && !is_foreign {
+        if token.is_empty() || token.len() > TOKEN_BYTES_MAX && !is_foreign {
             return Ok(None);
         }
         let digest = TokenDigest::of(token);

@@ -13,7 +13,7 @@ use crate::{
     agent::profile::{ProfileChange, Visibility},
     limits::{
         CARD_BYTES_MAX, DESCRIPTION_CHARS_MAX, DISPLAY_NAME_CHARS_MAX, ROLES_PER_MEMBER_MAX,
-        SEARCH_CHARS_MAX, SEARCH_CHARS_MIN, TOKEN_OCTETS_MAX, TOKEN_OCTETS_MIN,
+        SEARCH_CHARS_MAX, SEARCH_CHARS_MIN, TOKEN_BYTES_MAX, TOKEN_BYTES_MIN,
     },
     org::state::Role,
 };
@@ -120,7 +120,7 @@ impl Fields {
 
     /// A token that the caller chose, if any; wrong it is `invalid_token`.
     pub(crate) fn token(&self, name: &str) -> Result<Option<Token>, Refusal> {
-        self.token_of_at_least(name, TOKEN_OCTETS_MIN, Token::chosen)
+        self.token_of_at_least(name, TOKEN_BYTES_MIN, Token::chosen)
     }
 
     /// The same of a seed file, where it may be shorter.
@@ -136,7 +136,7 @@ impl Fields {
     ) -> Result<Option<Token>, Refusal> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let text = format!(
-            "{name} must be a string of {octets_min} to {TOKEN_OCTETS_MAX} printable ASCII characters without spaces."
+            "{name} must be a string of {octets_min} to {TOKEN_BYTES_MAX} printable ASCII characters without spaces."
         );
         let token = value.as_str().and_then(read);
         token.map(Some).ok_or_else(|| Refusal::malformed("invalid_token", text))
@@ -338,8 +338,8 @@ mod tests {
         assert_eq!(code(of(ROLES_PER_MEMBER_MAX).roles("roles")), "fine");
         assert_eq!(code(of(ROLES_PER_MEMBER_MAX + 1).roles("roles")), "invalid_roles");
         let token = |n: usize| fields(&format!("{{\"token\":\"{}\"}}", "x".repeat(n)));
-        assert_eq!(code(token(TOKEN_OCTETS_MAX).token("token")), "fine");
-        for wrong in [TOKEN_OCTETS_MIN - 1, TOKEN_OCTETS_MAX + 1] {
+        assert_eq!(code(token(TOKEN_BYTES_MAX).token("token")), "fine");
+        for wrong in [TOKEN_BYTES_MIN - 1, TOKEN_BYTES_MAX + 1] {
             assert_eq!(code(token(wrong).token("token")), "invalid_token");
         }
         assert_eq!(code(token(1).seeded_token("token")), "fine");

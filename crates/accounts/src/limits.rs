@@ -1,9 +1,9 @@
 //! The limits of this room by name, each with its effect.
 
 /// Longest token, in bytes; a longer one gets 401, or 400 `invalid_token` where a token is chosen.
-pub const TOKEN_OCTETS_MAX: usize = 512;
+pub const TOKEN_BYTES_MAX: usize = 512;
 /// Shortest chosen token, in bytes; below it 400 `invalid_token`. A seed file may have shorter ones.
-pub const TOKEN_OCTETS_MIN: usize = 16;
+pub const TOKEN_BYTES_MIN: usize = 16;
 /// Most entries of one agent's allowlist; past it 409 `allowlist_full`.
 pub const ALLOWLIST_ENTRIES_MAX: usize = 10_000;
 /// Most allowlist entries of one request; past it 400 `invalid_allowlist_entry`.
@@ -27,7 +27,7 @@ pub const CONTACTS_PENDING_MAX: usize = 1_000;
 /// Most contact requests of one page; past it 400 `invalid_limit`.
 pub const CONTACTS_PAGE_MAX: usize = 100;
 /// Longest message of a contact request, in bytes of UTF-8; past it 400 `invalid_message`.
-pub const CONTACT_MESSAGE_OCTETS_MAX: usize = 4_096;
+pub const CONTACT_MESSAGE_BYTES_MAX: usize = 4_096;
 /// Most rows of a page of blocks; past it 400 `invalid_limit` (wire.md 2.2).
 pub const BLOCKS_PAGE_MAX: usize = 100;
 /// Most rows of a page of owners, agents or members; past it 400 `invalid_limit`.
@@ -93,7 +93,7 @@ pub const USER_AGENT_CHARS_MAX: usize = 200;
 /// Longest idempotency key, in characters.
 pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 /// Largest answer that is stored with its idempotency key, in bytes; a larger one is computed again.
-pub const ANSWER_KEPT_OCTETS_MAX: usize = 64 << 10;
+pub const ANSWER_KEPT_BYTES_MAX: usize = 64 << 10;
 /// Most additional tokens of one agent, including grants; past it 409 `too_many_tokens`.
 pub const TOKENS_PER_AGENT_MAX: usize = 128;
 /// Most of them that come from issuers' tokens; past it 503 at the token endpoint, 401 elsewhere, until one ends.

@@ -20,7 +20,7 @@ use plenary_engine::{IdempotentRequest, KeyUse};
 use plenary_kernel::{
     OwnerName, Refusal,
     json::{Nulls, canonical, digest},
-    limits::BODY_OCTETS_MAX,
+    limits::BODY_BYTES_MAX,
 };
 use plenary_log::{Batch, Charge, Fault, KeyClaim, Log, Outcome, Usage};
 use plenary_room::fault_refusal;
@@ -31,7 +31,7 @@ use crate::{
     Accounts, Authority, Credentials, Principal,
     console::cookie::cookie_of,
     extract::{bearer, identify},
-    limits::{ANSWER_KEPT_OCTETS_MAX, IDEMPOTENCY_KEY_CHARS_MAX},
+    limits::{ANSWER_KEPT_BYTES_MAX, IDEMPOTENCY_KEY_CHARS_MAX},
 };
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -143,7 +143,7 @@ async fn key(parts: &Parts, principal: &Principal, body: Body) -> Result<(KeyUse
     let text = sent.next().and_then(|key| key.to_str().ok()).filter(|_| sent.next().is_none());
     let is_key = |key: &&str| (1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.len());
     let key = text.filter(is_key).ok_or_else(invalid_key)?.to_owned();
-    let body = read_bytes(&parts.headers, body, BODY_OCTETS_MAX).await?;
+    let body = read_bytes(&parts.headers, body, BODY_BYTES_MAX).await?;
     let said = match serde_json::from_slice::<Value>(&body) {
         Ok(value) => canonical(&value, Nulls::Keep),
         Err(_) => body.to_vec(),
@@ -184,11 +184,11 @@ async fn kept(
 ) -> Response {
     let (parts, body) = answer.into_parts();
     let is_long =
-        http_body::Body::size_hint(&body).upper().is_none_or(|octets| octets > ANSWER_KEPT_OCTETS_MAX as u64);
+        http_body::Body::size_hint(&body).upper().is_none_or(|octets| octets > ANSWER_KEPT_BYTES_MAX as u64);
     if is_long && !is_secret {
         return Response::from_parts(parts, body);
     }
-    let Ok(body) = Limited::new(body, BODY_OCTETS_MAX).collect().await.map(|body| body.to_bytes()) else {
+    let Ok(body) = Limited::new(body, BODY_BYTES_MAX).collect().await.map(|body| body.to_bytes()) else {
         return (room.form)(fault_refusal(&Fault::OutcomeUnknown("an answer can't be read".into())));
     };
     let outcome = match (is_secret, form(&parts.headers, parts.status, &body)) {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Accounts, AgentCaller, Principal, TokenDigest, TokenOwner,
-    limits::{TICKET_SECONDS, TICKETS_PER_AGENT_MAX, TOKEN_OCTETS_MAX},
+    limits::{TICKET_SECONDS, TICKETS_PER_AGENT_MAX, TOKEN_BYTES_MAX},
     token::random_hex,
 };
 
@@ -73,7 +73,7 @@ impl Accounts {
     /// no longer valid.
     pub fn redeem<'a>(&'a self, ticket: &'a str) -> Sealed<'a, Result<Option<Principal>, Fault>> {
         seal(async move {
-            let Some(handle) = bearer_of(ticket).filter(|_| ticket.len() <= TOKEN_OCTETS_MAX) else {
+            let Some(handle) = bearer_of(ticket).filter(|_| ticket.len() <= TOKEN_BYTES_MAX) else {
                 return Ok(None);
             };
             let name = format!("{}{}", rows(&handle), TokenDigest::of(ticket).hex());

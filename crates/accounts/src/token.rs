@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use crate::limits::{TOKEN_OCTETS_MAX, TOKEN_OCTETS_MIN};
+use crate::limits::{TOKEN_BYTES_MAX, TOKEN_BYTES_MIN};
 
 /// The SHA-256 of a token, which is stored, compared and logged in its place.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -193,7 +193,7 @@ impl Token {
         let bits = plenary_engine::secret_of_request().map_or_else(random_hex, hex::encode);
         Self(format!("{prefix}{bits}"))
     }
-    /// A chosen token: `TOKEN_OCTETS_MIN` to `TOKEN_OCTETS_MAX` characters of printable ASCII without spaces.
+    /// A chosen token: `TOKEN_BYTES_MIN` to `TOKEN_BYTES_MAX` characters of printable ASCII without spaces.
     #[must_use]
     pub fn chosen(text: &str) -> Option<Self> {
         Self::seeded(text).filter(|token| !token.is_short())
@@ -202,11 +202,11 @@ impl Token {
     #[must_use]
     pub fn seeded(text: &str) -> Option<Self> {
         let is_sendable = text.bytes().all(|byte| byte.is_ascii_graphic());
-        (is_sendable && (1..=TOKEN_OCTETS_MAX).contains(&text.len())).then(|| Self(text.to_owned()))
+        (is_sendable && (1..=TOKEN_BYTES_MAX).contains(&text.len())).then(|| Self(text.to_owned()))
     }
     /// Whether it is shorter than the limit for chosen tokens.
     pub(crate) fn is_short(&self) -> bool {
-        self.0.len() < TOKEN_OCTETS_MIN
+        self.0.len() < TOKEN_BYTES_MIN
     }
     /// The token itself.
     #[must_use]
@@ -244,14 +244,14 @@ mod tests {
 
     #[test]
     fn a_chosen_token_is_long_enough_and_fits_a_header() {
-        for length in [TOKEN_OCTETS_MIN, TOKEN_OCTETS_MAX] {
+        for length in [TOKEN_BYTES_MIN, TOKEN_BYTES_MAX] {
             assert!(Token::chosen(&"x".repeat(length)).is_some(), "{length}");
         }
-        for length in [0, 1, TOKEN_OCTETS_MIN - 1, TOKEN_OCTETS_MAX + 1] {
+        for length in [0, 1, TOKEN_BYTES_MIN - 1, TOKEN_BYTES_MAX + 1] {
             assert!(Token::chosen(&"x".repeat(length)).is_none(), "{length}");
         }
         for strange in [" ", "\t", "\n", "\0", "\u{7f}", "ä"] {
-            assert!(Token::chosen(&strange.repeat(TOKEN_OCTETS_MIN)).is_none(), "{strange:?}");
+            assert!(Token::chosen(&strange.repeat(TOKEN_BYTES_MIN)).is_none(), "{strange:?}");
             assert!(Token::seeded(strange).is_none(), "{strange:?}");
         }
         assert!(Token::seeded("x").is_some_and(|token| token.is_short()));

@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::{
     AgentKind, AgentState, Attention, AttentionLevel, KnownAgent, Policy, ProfileChange, Token,
     fields::Fields,
-    limits::{CONTACT_MESSAGE_OCTETS_MAX, ENTRIES_PER_REQUEST_MAX},
+    limits::{CONTACT_MESSAGE_BYTES_MAX, ENTRIES_PER_REQUEST_MAX},
     org::state::Role,
 };
 
@@ -205,7 +205,7 @@ impl NewMember {
 impl NewContact {
     pub(crate) fn read(fields: &Fields) -> Result<Self, Refusal> {
         let to = fields.handle("to")?;
-        Ok(Self { to, message: fields.text("message", CONTACT_MESSAGE_OCTETS_MAX, "invalid_message")? })
+        Ok(Self { to, message: fields.text("message", CONTACT_MESSAGE_BYTES_MAX, "invalid_message")? })
     }
 }
 

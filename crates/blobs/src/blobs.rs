@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use crate::{
-    BlobId, Fault, OpenFault, PUT_BUFFER_OCTETS_MAX, PUT_WAIT, Place, PutError, WHOLE_OCTETS_MAX,
+    BlobId, Fault, OpenFault, PUT_BUFFER_BYTES_MAX, PUT_WAIT, Place, PutError, WHOLE_BYTES_MAX,
     marks::Marks,
     staging::{STAGING_AGE_MIN, sweep},
     verified::{VerifiedStream, verify},
@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// The part size if the store prescribes none, in bytes.
-pub(crate) const PART_OCTETS: usize = 256 << 10;
+pub(crate) const PART_BYTES: usize = 256 << 10;
 
 /// A store of blobs by their SHA-256. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ impl Blobs {
     /// A store in memory, which is lost with its last clone.
     #[must_use]
     pub fn in_memory() -> Self {
-        Self::over(Arc::new(InMemory::new()), String::new(), PART_OCTETS)
+        Self::over(Arc::new(InMemory::new()), String::new(), PART_BYTES)
     }
 
     /// Opens the store at a place. `variable` reads the secret environment variables, wherever they are
@@ -97,7 +97,7 @@ impl Blobs {
             #[cfg(feature = "s3")]
             Place::Bucket { bucket, prefix } => {
                 let store = crate::s3::bucket(bucket, variable)?;
-                Ok(Self::over(store, prefix.clone(), crate::s3::PART_OCTETS))
+                Ok(Self::over(store, prefix.clone(), crate::s3::PART_BYTES))
             }
             #[cfg(not(feature = "s3"))]
             Place::Bucket { .. } => Err(OpenFault(format!("{place} needs a build with the feature `s3`"))),
@@ -113,11 +113,11 @@ impl Blobs {
         }
         let store = LocalFileSystem::new_with_prefix(path).map_err(|error| bad(error.to_string()))?;
         // An acknowledged blob is on disk.
-        Ok(Self::over(Arc::new(store.with_fsync(true)), String::new(), PART_OCTETS))
+        Ok(Self::over(Arc::new(store.with_fsync(true)), String::new(), PART_BYTES))
     }
 
     pub(crate) fn over(store: Arc<dyn ObjectStore>, prefix: String, part_octets: usize) -> Self {
-        let turns = Arc::new(Semaphore::new(PUT_BUFFER_OCTETS_MAX / part_octets));
+        let turns = Arc::new(Semaphore::new(PUT_BUFFER_BYTES_MAX / part_octets));
         Self { store, prefix, part_octets, turns, put_wait: PUT_WAIT, marks: Marks::default() }
     }
 
@@ -252,7 +252,7 @@ impl Blobs {
         let cut =
             |range: &Range<u64>| range.start.min(octets)..range.end.min(octets).max(range.start.min(octets));
         let range = range.as_ref().map_or(0..octets, cut);
-        if octets <= WHOLE_OCTETS_MAX {
+        if octets <= WHOLE_BYTES_MAX {
             let whole = found.bytes().await?;
             if BlobId::of(&whole) != *id {
                 return Err(Fault::Damaged(*id));

@@ -4,7 +4,7 @@
 use futures_util::TryStreamExt;
 use object_store::{local::LocalFileSystem, path::Path as Key};
 
-use crate::{BlobId, Blobs, Fault, OpenFault, OwnName, Place, blobs::PART_OCTETS, verified::verify};
+use crate::{BlobId, Blobs, Fault, OpenFault, OwnName, Place, blobs::PART_BYTES, verified::verify};
 
 /// The counts and findings of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Blobs {
                     return Ok(None);
                 }
                 let store = LocalFileSystem::new_with_prefix(path).map_err(|e| OpenFault(e.to_string()))?;
-                Ok(Some(Self::over(std::sync::Arc::new(store), String::new(), PART_OCTETS)))
+                Ok(Some(Self::over(std::sync::Arc::new(store), String::new(), PART_BYTES)))
             }
             Place::Memory | Place::Bucket { .. } => Self::open(place, variable).map(Some),
         }

@@ -26,11 +26,11 @@ pub use place::{NotAPlace, Place};
 pub use staging::STAGING_AGE_MIN;
 
 /// Largest blob by default; beyond it a put is refused.
-pub const BLOB_OCTETS_MAX: u64 = 64 << 20;
+pub const BLOB_BYTES_MAX: u64 = 64 << 20;
 /// Largest blob that is read whole and verified before its first byte is returned. A larger one is
 /// verified during the transfer: its last bytes follow only if the hash is right.
-pub const WHOLE_OCTETS_MAX: u64 = 1 << 20;
+pub const WHOLE_BYTES_MAX: u64 = 1 << 20;
 /// Most bytes of all current uploads in memory; beyond it the next put waits.
-pub const PUT_BUFFER_OCTETS_MAX: usize = 128 << 20;
+pub const PUT_BUFFER_BYTES_MAX: usize = 128 << 20;
 /// How long a put waits for its turn; beyond it it is refused as busy.
 pub const PUT_WAIT: std::time::Duration = std::time::Duration::from_secs(5);

@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use crate::OpenFault;
 
 /// The minimal size of every part except the last.
-pub(crate) const PART_OCTETS: usize = 5 << 20;
+pub(crate) const PART_BYTES: usize = 5 << 20;
 /// How long a bucket may take to begin its response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// The total time for retries of one operation.

@@ -5,9 +5,7 @@ use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 use bytes::Bytes;
 use futures_util::{TryStreamExt, stream};
 
-use crate::{
-    BLOB_OCTETS_MAX, BlobId, Blobs, Fault, PUT_BUFFER_OCTETS_MAX, Place, PutError, WHOLE_OCTETS_MAX,
-};
+use crate::{BLOB_BYTES_MAX, BlobId, Blobs, Fault, PUT_BUFFER_BYTES_MAX, Place, PutError, WHOLE_BYTES_MAX};
 
 /// Bytes that do not repeat within a part.
 fn octets(count: u64) -> Bytes {
@@ -48,7 +46,7 @@ fn files(below: &std::path::Path) -> Vec<PathBuf> {
 #[tokio::test]
 async fn what_is_put_comes_back_whole_and_in_parts() {
     for TestBlobs { blobs, directory: _kept } in places() {
-        for size in [0, 1, WHOLE_OCTETS_MAX, WHOLE_OCTETS_MAX + 1, 3_000_000] {
+        for size in [0, 1, WHOLE_BYTES_MAX, WHOLE_BYTES_MAX + 1, 3_000_000] {
             let content = octets(size);
             let id = BlobId::of(&content);
             assert_eq!(blobs.head(&id).await, Ok(None));
@@ -74,7 +72,7 @@ async fn of_what_is_refused_nothing_is_kept() {
     for TestBlobs { blobs, directory } in places() {
         for size in [10, 2_000_000] {
             let (content, other) = (octets(size), BlobId::of(b"something else"));
-            let mismatch = put(&blobs, &other, &content, BLOB_OCTETS_MAX).await;
+            let mismatch = put(&blobs, &other, &content, BLOB_BYTES_MAX).await;
             assert!(matches!(mismatch, Err(PutError::Mismatch(found)) if found == BlobId::of(&content)));
             let id = BlobId::of(&content);
             let large = put(&blobs, &id, &content, size - 1).await;
@@ -125,9 +123,9 @@ async fn what_is_damaged_is_said_to_be_and_a_second_put_mends_it() {
 #[tokio::test]
 async fn a_large_content_that_is_damaged_never_comes_to_its_end() {
     let [_, TestBlobs { blobs, directory }] = places();
-    let content = octets(WHOLE_OCTETS_MAX + 1);
+    let content = octets(WHOLE_BYTES_MAX + 1);
     let id = BlobId::of(&content);
-    put(&blobs, &id, &content, BLOB_OCTETS_MAX).await.unwrap();
+    put(&blobs, &id, &content, BLOB_BYTES_MAX).await.unwrap();
     let path = files(directory.as_ref().unwrap().path()).remove(0);
     let mut damaged = content.to_vec();
     damaged[0] ^= 1;
@@ -148,8 +146,7 @@ async fn a_large_content_that_is_damaged_never_comes_to_its_end() {
 #[tokio::test]
 async fn past_the_buffers_of_all_puts_the_next_one_waits_and_is_then_refused() {
     let store = Arc::new(object_store::memory::InMemory::new());
-    let blobs =
-        Blobs::over(store, String::new(), PUT_BUFFER_OCTETS_MAX / 2).waiting(Duration::from_millis(1));
+    let blobs = Blobs::over(store, String::new(), PUT_BUFFER_BYTES_MAX / 2).waiting(Duration::from_millis(1));
     let id = BlobId::of(b"");
     let endless = || blobs.put(&id, stream::pending::<Result<Bytes, Infallible>>(), 1);
     let (mut first, mut second) = (Box::pin(endless()), Box::pin(endless()));

@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// Bytes of recent events that stay in memory for live readers.
-const TAIL_OCTETS_MAX: usize = 8 << 20;
+const TAIL_BYTES_MAX: usize = 8 << 20;
 
 /// The settings of an operator.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +79,7 @@ impl Channels {
             misses: Misses::default(),
             watchers: Watchers::new(WATCHERS_PER_OWNER_MAX),
             noticed: Cache::new(NOTICED_REMEMBERED_MAX),
-            tail: Tail::new(TAIL_OCTETS_MAX),
+            tail: Tail::new(TAIL_BYTES_MAX),
             spans,
         }))
     }

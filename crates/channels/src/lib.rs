@@ -24,10 +24,10 @@ mod request;
 mod room;
 mod routes;
 mod served;
+mod spans;
 pub mod state;
 #[cfg(test)]
 mod tests;
-mod told;
 mod view;
 mod watch;
 pub mod wire;
@@ -49,13 +49,13 @@ pub const LIMIT_MAX: usize = 500;
 /// Number of rows of a list or page without a `limit`.
 pub const LIMIT_DEFAULT: usize = 50;
 /// Payload bytes after which a page ends; its `Link` header leads to the next page.
-pub const PAGE_OCTETS_MAX: usize = plenary_kernel::limits::PAGE_BYTES_MAX;
+pub const PAGE_BYTES_MAX: usize = plenary_kernel::limits::PAGE_BYTES_MAX;
 /// Bytes that are scanned for one page of a kind; after them the page ends in the same way.
-pub const SCAN_OCTETS_MAX: usize = 32 << 20;
+pub const SCAN_BYTES_MAX: usize = 32 << 20;
 /// Maximum number of recent events in the onboarding view.
 pub const RECENT_EVENTS_MAX: usize = 20;
 /// Maximum payload bytes of recent events in the onboarding view; the newest event is always shown.
-pub const RECENT_OCTETS_MAX: usize = 256 << 10;
+pub const RECENT_BYTES_MAX: usize = 256 << 10;
 /// Number of authors per channel whose last `status` is in the state; beyond it, the author with the oldest one is dropped.
 pub const AGENTS_REMEMBERED_MAX: usize = 1_000;
 /// Maximum number of misses per minute, for one owner and for one address; further requests get 429.

@@ -6,7 +6,7 @@ use plenary_kernel::{Position, Version};
 use plenary_log::{Fault, Order, PageSize, StreamName};
 
 use crate::{
-    Channels, PAGE_OCTETS_MAX, SCAN_OCTETS_MAX,
+    Channels, PAGE_BYTES_MAX, SCAN_BYTES_MAX,
     id::ChannelId,
     room::{ChannelRoom, KINDS, kind_prefix, run_key},
     state::{RUN, run_of},
@@ -91,7 +91,7 @@ impl Channels {
                 octets += event.payload.get().len();
                 let last = event.id;
                 page.events.push(event);
-                if page.events.len() >= wanted.limit || octets >= PAGE_OCTETS_MAX {
+                if page.events.len() >= wanted.limit || octets >= PAGE_BYTES_MAX {
                     edge = last;
                     break;
                 }
@@ -101,7 +101,7 @@ impl Channels {
                 ReadOrder::Oldest => range.low = part.high,
             }
             let full =
-                page.events.len() >= wanted.limit || octets >= PAGE_OCTETS_MAX || scanned >= SCAN_OCTETS_MAX;
+                page.events.len() >= wanted.limit || octets >= PAGE_BYTES_MAX || scanned >= SCAN_BYTES_MAX;
             let more = events.next().is_some() || range.low < range.high;
             if full && more {
                 page.next = Some(match from {

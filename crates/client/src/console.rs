@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Largest event in bytes: the server cuts longer ones.
-const EVENT_OCTETS_MAX: usize = 64 << 10;
+const EVENT_BYTES_MAX: usize = 64 << 10;
 
 /// A sign-in link to create.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -139,6 +139,6 @@ impl Client {
             path.push_str(&format!("{name}={}", crate::client::segment(value)));
         }
         let paths = Paths { first: path.clone(), resumed: path };
-        ContextStream::of(Feed::new(self.clone(), paths, after, EVENT_OCTETS_MAX, options))
+        ContextStream::of(Feed::new(self.clone(), paths, after, EVENT_BYTES_MAX, options))
     }
 }

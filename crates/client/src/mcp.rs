@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Largest message of the server that is accepted, in bytes.
-pub const MESSAGE_OCTETS_MAX: usize = 16 << 20;
+pub const MESSAGE_BYTES_MAX: usize = 16 << 20;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
@@ -42,7 +42,7 @@ impl Messages {
     /// The next message; `None` at the end.
     ///
     /// # Errors
-    /// When the connection breaks, or a message is over [`MESSAGE_OCTETS_MAX`].
+    /// When the connection breaks, or a message is over [`MESSAGE_BYTES_MAX`].
     pub async fn next(&mut self) -> Result<Option<String>> {
         loop {
             match self.items.pop_front() {
@@ -123,7 +123,7 @@ impl Client {
             headers: head.headers,
             server: self.base().to_string(),
             body,
-            parser: Parser::holding(MESSAGE_OCTETS_MAX),
+            parser: Parser::holding(MESSAGE_BYTES_MAX),
             items: VecDeque::new(),
         }))
     }

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Largest event in bytes.
-const EVENT_OCTETS_MAX: usize = 64 << 10;
+const EVENT_BYTES_MAX: usize = 64 << 10;
 
 /// An item returned by [`ReceiptStream::next`].
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl Client {
     pub fn receipts(&self, session: &SessionId, sequence: u64, options: StreamOptions) -> ReceiptStream {
         let path = format!("/sessions/{}/messages/{sequence}/receipts", segment(session.as_str()));
         let paths = Paths { first: path.clone(), resumed: path };
-        let feed = Feed::new(self.clone(), paths, None, EVENT_OCTETS_MAX, options);
+        let feed = Feed::new(self.clone(), paths, None, EVENT_BYTES_MAX, options);
         ReceiptStream { feed, told: HashMap::new(), is_open: false }
     }
 }

@@ -10,7 +10,7 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Position, Version};
 use plenary_log::{Fault, PageSize, StoredEvent, StreamName};
 use plenary_retrieval::{Change, Query};
-use plenary_room::{BURST_OCTETS, Onlooker, OnlookerEvent, sse::Pieces, texts};
+use plenary_room::{BURST_BYTES, Onlooker, OnlookerEvent, sse::Pieces, texts};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -157,7 +157,7 @@ impl Watcher {
                 text.push_str(&format!("id: {}\ndata: {json}\n\n", event.position.0));
             }
             self.at = event.position;
-            if text.len() >= BURST_OCTETS {
+            if text.len() >= BURST_BYTES {
                 return Ok((text, true));
             }
         }

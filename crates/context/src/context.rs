@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use plenary_accounts::{Accounts, TokenDigest, Watchers};
-use plenary_blobs::{BLOB_OCTETS_MAX, Blobs};
+use plenary_blobs::{BLOB_BYTES_MAX, Blobs};
 use plenary_engine::{ExecuteError, Room, Streams};
 use plenary_indexing::Follower;
 use plenary_kernel::{Clock, limits::READ_ROWS_MAX};
@@ -60,7 +60,7 @@ impl Default for Config {
         Self {
             auto_create_projects: true,
             attribution: Attribution::Own,
-            blob_octets_max: BLOB_OCTETS_MAX,
+            blob_octets_max: BLOB_BYTES_MAX,
             quotas: Quotas::default(),
         }
     }

@@ -10,7 +10,7 @@ use crate::{
     fact::document::shown,
     index::{CURRENT, FACTS, is_outranked},
     key,
-    limits::{LIST_OCTETS_MAX, SCAN_ROWS_MAX},
+    limits::{LIST_BYTES_MAX, SCAN_ROWS_MAX},
     members::Object,
     moment::Moment,
 };
@@ -152,7 +152,7 @@ impl<'a> PageBuilder<'a> {
         let is_asked = self.predicate.as_deref().is_none_or(|wanted| key.split('/').nth(2) == Some(wanted));
         if is_asked && self.asked.is_at(&key, end.as_deref()) && self.asked.fits(&document) {
             self.octets += document.len();
-            let is_full = self.octets > LIST_OCTETS_MAX && !self.page.facts.is_empty();
+            let is_full = self.octets > LIST_BYTES_MAX && !self.page.facts.is_empty();
             if self.page.facts.len() == self.limit || is_full {
                 self.page.next_cursor.clone_from(&self.last);
                 return true;

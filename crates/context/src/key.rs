@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use plenary_kernel::{OwnerName, json::digest};
 
-use crate::limits::KEY_PART_OCTETS_MAX;
+use crate::limits::KEY_PART_BYTES_MAX;
 
 /// Encodes a text as one part of a key. Different texts have different parts: a text that is too long becomes
 /// `~` and
@@ -19,7 +19,7 @@ pub fn part(text: &str) -> String {
         } else {
             let _ = write!(part, "%{octet:02X}");
         }
-        if part.len() > KEY_PART_OCTETS_MAX {
+        if part.len() > KEY_PART_BYTES_MAX {
             return format!("~{}", hex::encode(digest(text.as_bytes())));
         }
     }
@@ -53,11 +53,11 @@ mod tests {
         assert_eq!(part("a/b c~é"), "a%2Fb%20c%7E%C3%A9");
         assert_eq!(part("a%2Fb"), "a%252Fb");
         assert_eq!(part(""), "");
-        let (long, longer) = ("x".repeat(KEY_PART_OCTETS_MAX + 1), "x".repeat(KEY_PART_OCTETS_MAX + 2));
+        let (long, longer) = ("x".repeat(KEY_PART_BYTES_MAX + 1), "x".repeat(KEY_PART_BYTES_MAX + 2));
         assert_eq!(part(&long).len(), 65);
         assert!(part(&long).starts_with('~'));
         assert_ne!(part(&long), part(&longer));
-        assert_eq!(part(&"x".repeat(KEY_PART_OCTETS_MAX)).len(), KEY_PART_OCTETS_MAX);
+        assert_eq!(part(&"x".repeat(KEY_PART_BYTES_MAX)).len(), KEY_PART_BYTES_MAX);
     }
 
     #[test]

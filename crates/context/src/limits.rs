@@ -1,19 +1,19 @@
 //! The limits of this room by name, each with its effect.
 
 /// Longest package, project and session id, in bytes of UTF-8; a longer one gets 400 `invalid_schema`.
-pub const ID_OCTETS_MAX: usize = 1_024;
+pub const ID_BYTES_MAX: usize = 1_024;
 /// Longest part of a stream's name or an index key; a longer text is replaced by its digest.
-pub const KEY_PART_OCTETS_MAX: usize = 200;
+pub const KEY_PART_BYTES_MAX: usize = 200;
 /// Longest title, in characters (AP-22); a longer one gets 400 `invalid_schema`.
 pub const TITLE_CHARACTERS_MAX: usize = 200;
 /// Longest subject or predicate of a fact, in bytes; a longer one gets 400 `invalid_schema`.
-pub const TERM_OCTETS_MAX: usize = 4_096;
+pub const TERM_BYTES_MAX: usize = 4_096;
 /// Longest value of a fact, in bytes; a longer one gets 400 `invalid_schema`.
-pub const VALUE_OCTETS_MAX: usize = 64 << 10;
+pub const VALUE_BYTES_MAX: usize = 64 << 10;
 /// Largest fact with all its members, in bytes; a larger one gets 400 `invalid_schema`.
-pub const FACT_OCTETS_MAX: usize = 128 << 10;
+pub const FACT_BYTES_MAX: usize = 128 << 10;
 /// Longest note of a flag or a review, in bytes; a longer one gets 400 `invalid_schema`.
-pub const NOTE_OCTETS_MAX: usize = 16 << 10;
+pub const NOTE_BYTES_MAX: usize = 16 << 10;
 /// Most steps of a package's review; after them only the step to `complete` is accepted, others get 409
 /// `too_many_steps`.
 pub const STEPS_MAX: u32 = 1_000;
@@ -23,7 +23,7 @@ pub const MEMBERS_MAX: usize = 1_000;
 /// the rest.
 pub const LIST_MAX: usize = 1_000;
 /// Bytes of packages or facts in one response, after which the list continues with `next_cursor`.
-pub const LIST_OCTETS_MAX: usize = plenary_kernel::limits::PAGE_BYTES_MAX;
+pub const LIST_BYTES_MAX: usize = plenary_kernel::limits::PAGE_BYTES_MAX;
 /// Default `limit` of `mode=latest`, in packages (AP-58).
 pub const LATEST_DEFAULT: usize = 5;
 /// Default `window_days` of orient and orchestrate (AP-61).
@@ -74,16 +74,16 @@ pub const NAME_CHARACTERS_MAX: usize = 200;
 /// Size limit of a description, of settings, and of the members `x-…` of a project or session, in bytes; beyond
 /// it 400
 /// `invalid_schema`.
-pub const ABOUT_OCTETS_MAX: usize = 16 << 10;
+pub const ABOUT_BYTES_MAX: usize = 16 << 10;
 /// Largest line of an import, in bytes: a package with its review log; a larger line is refused with
 /// `line_too_long`.
-pub const LINE_OCTETS_MAX: usize = (3 << 20) + (64 << 10);
+pub const LINE_BYTES_MAX: usize = (3 << 20) + (64 << 10);
 /// Largest review log in an export, in bytes; from a larger one the notes are left out.
-pub const REVIEWS_OCTETS_MAX: usize = 1 << 20;
+pub const REVIEWS_BYTES_MAX: usize = 1 << 20;
 /// Most records of an import that are written concurrently.
 pub const IMPORTS_AT_ONCE: usize = 64;
 /// Bytes of imported records that wait to be written; beyond it they are written at once.
-pub const IMPORT_OCTETS_WAITING_MAX: usize = 8 << 20;
+pub const IMPORT_BYTES_WAITING_MAX: usize = 8 << 20;
 /// Most refused records and renamed packages that a report lists; further ones are only counted.
 pub const REFUSED_LISTED_MAX: usize = 1_000;
 /// Most packages that one import renames; a further one gets 409 `too_many_renames`, and written records stay.
@@ -95,7 +95,7 @@ pub const FORETOLD_MAX: usize = 100_000;
 /// Most projects of one export; more get 409 `too_many_projects` and must be exported one by one.
 pub const EXPORT_PROJECTS_MAX: usize = 100_000;
 /// Bytes of one piece of an export; a piece of this size is sent.
-pub const EXPORT_PIECE_OCTETS: usize = 64 << 10;
+pub const EXPORT_PIECE_BYTES: usize = 64 << 10;
 /// Most log positions that one step of an incremental export reads.
 pub const EXPORT_WINDOW: u64 = 4_096;
 /// Most projects with the same id that are read to check whether a plain id is unambiguous.

@@ -10,7 +10,7 @@ use plenary_kernel::{
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Length of `2026-04-18T20:00:00.000000000`, in bytes.
-const OCTETS: usize = 29;
+const BYTES: usize = 29;
 /// Length of the part before the digits of the fraction.
 const WHOLE: usize = 20;
 const MICRO_NS: u32 = 1_000;
@@ -18,7 +18,7 @@ const SECOND_NS: u32 = 1_000_000_000;
 
 /// A time in UTC; ordered by time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment([u8; OCTETS]);
+pub struct Moment([u8; BYTES]);
 
 impl Moment {
     /// Reads an RFC 3339 time that ends in `Z` or `+00:00` (wire.md D.7). Digits beyond nanoseconds are cut
@@ -94,7 +94,7 @@ impl fmt::Display for Moment {
             "000000000" => WHOLE - 1,
             fraction if fraction.ends_with("000000") => WHOLE + 3,
             fraction if fraction.ends_with("000") => WHOLE + 6,
-            _ => OCTETS,
+            _ => BYTES,
         };
         write!(f, "{}Z", &text[..end])
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::{
     Context, Failure,
     lifecycle::{ReviewType, Status},
-    limits::NOTE_OCTETS_MAX,
+    limits::NOTE_BYTES_MAX,
     package::{
         command::{MovePackage, Step},
         event::{PackageEvent, PackageMoved},
@@ -128,7 +128,7 @@ impl Context {
         let status = if is_complete { Status::Complete } else { Status::RevisionRequested };
         // As the operator: the other room has checked the person's right.
         let authority = Authority { by: Actor::Operator, token: None };
-        let note = note.filter(|note| note.len() <= NOTE_OCTETS_MAX);
+        let note = note.filter(|note| note.len() <= NOTE_BYTES_MAX);
         match self.move_package(id, &MovePackage { authority, step: Step::Review(status), note }).await {
             Ok(_) | Err(Failure::Rejected(_) | Failure::OverQuota(_)) => Ok(()),
             Err(Failure::Fault(fault)) => Err(fault),

@@ -8,7 +8,7 @@ use crate::{
     Context,
     index::{CALLSIGNS, OF_SESSION, SESSIONS},
     key,
-    limits::{LIST_MAX, LIST_OCTETS_MAX},
+    limits::{LIST_BYTES_MAX, LIST_MAX},
     wire::{Session, Sessions, written},
 };
 
@@ -64,7 +64,7 @@ impl Context {
         for row in &rows {
             let session = self.session(project, row.key.rsplit('/').next().unwrap_or_default()).await?;
             bytes += session.as_ref().map_or(0, written);
-            if bytes > LIST_OCTETS_MAX && !sessions.is_empty() {
+            if bytes > LIST_BYTES_MAX && !sessions.is_empty() {
                 is_full = true;
                 break;
             }

@@ -17,7 +17,7 @@ use crate::{
     index::{CHILDREN, PACKAGE_IDS, PACKAGES, PENDING, PROJECTS, PROJECTS_OF, SHARED},
     key,
     lifecycle::Status,
-    limits::{LIST_OCTETS_MAX, READS_AT_ONCE, SCAN_ROWS_MAX},
+    limits::{LIST_BYTES_MAX, READS_AT_ONCE, SCAN_ROWS_MAX},
     moment::Moment,
     naming::{Place, entries},
     package::{
@@ -225,7 +225,7 @@ impl Context {
                 for (row, one) in read {
                     let Some(one) = one.filter(|one| one.is_sound && listing.takes(one)) else { continue };
                     octets += one.text.len();
-                    if listed.len() == limit || octets > LIST_OCTETS_MAX && !listed.is_empty() {
+                    if listed.len() == limit || octets > LIST_BYTES_MAX && !listed.is_empty() {
                         return Ok(Page::of(listed, true));
                     }
                     listed.push((one, row.key[prefix.len()..].to_owned()));

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use crate::{
-    limits::{ABOUT_OCTETS_MAX, ID_OCTETS_MAX},
+    limits::{ABOUT_BYTES_MAX, ID_BYTES_MAX},
     malformed::ContextFault,
     moment::Moment,
 };
@@ -90,7 +90,7 @@ impl<'a> Shape<'a> {
 
     /// An id that the client chose.
     pub(crate) fn id(&self, name: &str) -> Result<&'a str, ContextFault> {
-        self.bounded(name, ID_OCTETS_MAX)
+        self.bounded(name, ID_BYTES_MAX)
     }
 
     /// The same, optional; null counts as absent.
@@ -152,7 +152,7 @@ impl<'a> Shape<'a> {
 
 /// Whether extension members exceed the limit.
 pub(crate) fn are_too_large(extensions: &Map<String, Value>) -> bool {
-    serde_json::to_vec(extensions).map_or(usize::MAX, |json| json.len()) > ABOUT_OCTETS_MAX
+    serde_json::to_vec(extensions).map_or(usize::MAX, |json| json.len()) > ABOUT_BYTES_MAX
 }
 
 #[expect(clippy::cast_precision_loss, reason = "bounds are at most 2^53-1, which is exact")]

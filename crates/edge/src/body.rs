@@ -12,7 +12,7 @@ use futures_util::{Stream, TryStreamExt};
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
-use plenary_kernel::{Class, Refusal, json, limits::BODY_OCTETS_MAX};
+use plenary_kernel::{Class, Refusal, json, limits::BODY_BYTES_MAX};
 use serde::de::DeserializeOwned;
 
 use crate::{guard::Fault, objects, strict::Strict};
@@ -164,7 +164,7 @@ impl<S: Sync> FromRequest<S> for JsonBody {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Infallible> {
         let (parts, body) = request.into_parts();
-        let read = read_json(&parts.headers, body, BODY_OCTETS_MAX).await;
+        let read = read_json(&parts.headers, body, BODY_BYTES_MAX).await;
         Ok(Self(match parts.extensions.get::<Strict>() {
             Some(Strict(shape)) => read.and_then(|body| shape.check(body.bytes()).map(|()| body)),
             None => read,

@@ -6,22 +6,22 @@ use std::{sync::Arc, time::Duration};
 use plenary_kernel::limits::PAGE_BYTES_MAX;
 
 /// Largest head (request line and headers); beyond it 431 and the connection closes.
-pub const HEAD_OCTETS_MAX: usize = 16 << 10;
+pub const HEAD_BYTES_MAX: usize = 16 << 10;
 /// Most headers of a request; beyond it 431 and the connection closes.
 pub const HEADERS_MAX: usize = 100;
 /// Longest line that gives a chunk's size, extensions included; beyond it 400 and the connection closes.
-pub const CHUNK_LINE_OCTETS_MAX: usize = 256;
+pub const CHUNK_LINE_BYTES_MAX: usize = 256;
 /// Largest trailer section of a chunked body; beyond it 431 and the connection closes.
-pub const TRAILER_OCTETS_MAX: usize = 4 << 10;
+pub const TRAILER_BYTES_MAX: usize = 4 << 10;
 /// Largest buffer of a connection, for reading and for writing; beyond it the peer must wait.
-pub const CONNECTION_BUFFER_OCTETS_MAX: usize = 64 << 10;
+pub const CONNECTION_BUFFER_BYTES_MAX: usize = 64 << 10;
 /// Connections that the kernel keeps until they are accepted; beyond it new ones wait for the answer to
 /// their SYN.
 pub const LISTEN_BACKLOG: i32 = 4096;
 /// How long input is drained after a connection is closed, as it would turn the close into a reset.
 pub const LINGER: Duration = Duration::from_secs(2);
 /// Most input that is drained; beyond it the connection is reset.
-pub const LINGER_OCTETS_MAX: usize = 4 << 20;
+pub const LINGER_BYTES_MAX: usize = 4 << 20;
 /// Refused connections that get a response at the same time; beyond it they are closed without one.
 pub const TURNED_AWAY_MAX: usize = 64;
 /// The same for one address.

@@ -24,7 +24,7 @@ use crate::{
     Origin,
     admission::Permit,
     answers::{Allowance, AnswerBudget},
-    config::{CONNECTION_BUFFER_OCTETS_MAX, Config},
+    config::{CONNECTION_BUFFER_BYTES_MAX, Config},
     deadlines::{Deadlines, Overdue},
     guard::{Guard, Wire},
     http2::{self, PREFACE},
@@ -221,7 +221,7 @@ async fn serve_http1(socket: CountedSocket, begun: Instant, peer: SocketAddr, gr
     let connection = http1::Builder::new()
         // The guard and the deadlines below replace this, without a timer per request.
         .header_read_timeout(None)
-        .max_buf_size(CONNECTION_BUFFER_OCTETS_MAX)
+        .max_buf_size(CONNECTION_BUFFER_BYTES_MAX)
         .serve_connection(io, serving)
         .with_upgrades();
     let mut connection = pin!(connection);

@@ -29,7 +29,7 @@ pub(crate) use self::{
 use crate::linger::Linger;
 
 /// Bytes read at once while a head is incomplete.
-const HOLD_READ_OCTETS: usize = 2048;
+const HOLD_READ_BYTES: usize = 2048;
 
 /// How the guard treats its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,7 +165,7 @@ impl<IO: AsyncRead + Unpin> Guard<IO> {
 
     /// Reads more of a held head. Returns whether the peer has closed instead.
     fn poll_more(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
-        let mut space = [0; HOLD_READ_OCTETS];
+        let mut space = [0; HOLD_READ_BYTES];
         let mut more = ReadBuf::new(&mut space);
         ready!(Pin::new(&mut self.io).poll_read(cx, &mut more))?;
         self.held.extend_from_slice(more.filled());

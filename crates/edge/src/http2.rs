@@ -28,7 +28,7 @@ use crate::{
     admission::Places,
     answers::{Allowance, AnswerBudget, SharedAnswer},
     config::{
-        CONNECTION_BUFFER_OCTETS_MAX, Config, HEAD_OCTETS_MAX, HEADERS_MAX, HTTP2_CONNECTION_WINDOW_BYTES,
+        CONNECTION_BUFFER_BYTES_MAX, Config, HEAD_BYTES_MAX, HEADERS_MAX, HTTP2_CONNECTION_WINDOW_BYTES,
         HTTP2_LOOK, HTTP2_PING, HTTP2_PING_WAIT, HTTP2_REQUESTS_MAX, HTTP2_STREAM_WINDOW_BYTES,
     },
     connection::{ServerContext, Stage},
@@ -108,8 +108,8 @@ fn builder() -> Builder<TokioExecutor> {
         .max_concurrent_streams(HTTP2_REQUESTS_MAX)
         .initial_stream_window_size(HTTP2_STREAM_WINDOW_BYTES)
         .initial_connection_window_size(HTTP2_CONNECTION_WINDOW_BYTES)
-        .max_send_buf_size(CONNECTION_BUFFER_OCTETS_MAX)
-        .max_header_list_size(u32::try_from(HEAD_OCTETS_MAX).unwrap_or(u32::MAX))
+        .max_send_buf_size(CONNECTION_BUFFER_BYTES_MAX)
+        .max_header_list_size(u32::try_from(HEAD_BYTES_MAX).unwrap_or(u32::MAX))
         // A dead peer does not answer the ping.
         .keep_alive_interval(HTTP2_PING)
         .keep_alive_timeout(HTTP2_PING_WAIT);

@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 
-use crate::config::{LINGER, LINGER_OCTETS_MAX};
+use crate::config::{LINGER, LINGER_BYTES_MAX};
 
 /// Closes a stream: shuts down the output, and then, if input is still expected, reads and drops some of
 /// it.
@@ -31,7 +31,7 @@ impl Linger {
         self.input_expected = true;
     }
 
-    /// Drives the close to its end: after `LINGER`, `LINGER_OCTETS_MAX` or the peer's own close.
+    /// Drives the close to its end: after `LINGER`, `LINGER_BYTES_MAX` or the peer's own close.
     pub(crate) fn poll<IO>(&mut self, mut io: Pin<&mut IO>, cx: &mut Context<'_>) -> Poll<io::Result<()>>
     where
         IO: AsyncRead + AsyncWrite,
@@ -45,7 +45,7 @@ impl Linger {
         }
         let until = self.until.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + LINGER)));
         let mut space = [0; 4096];
-        while self.dropped < LINGER_OCTETS_MAX && until.as_mut().poll(cx).is_pending() {
+        while self.dropped < LINGER_BYTES_MAX && until.as_mut().poll(cx).is_pending() {
             let mut input = ReadBuf::new(&mut space);
             ready!(io.as_mut().poll_read(cx, &mut input))?;
             match input.filled().len() {

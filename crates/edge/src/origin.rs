@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use http::{HeaderMap, HeaderValue};
 
 /// Longest host or prefix from a proxy, in bytes; a longer one is ignored.
-const TOLD_OCTETS_MAX: usize = 255;
+const TOLD_BYTES_MAX: usize = 255;
 
 /// A network whose hosts are trusted to describe their clients: `10.0.0.0/8`, or one address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,7 +161,7 @@ fn forwarded(headers: &HeaderMap) -> Option<String> {
         scheme.or_else(|| first(headers, "x-forwarded-proto")).unwrap_or("http").to_ascii_lowercase();
     let prefix = first(headers, "x-forwarded-prefix").unwrap_or_default().trim_end_matches('/');
     let plain = |text: &str, more: &str| {
-        text.len() <= TOLD_OCTETS_MAX && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+        text.len() <= TOLD_BYTES_MAX && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
     };
     let host_is_plain = !host.is_empty() && plain(host, ".-_:[]");
     let prefix_is_plain = prefix.is_empty() || prefix.starts_with('/') && plain(prefix, "/-_.~");
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn what_could_be_more_than_a_host_is_not_believed() {
-        let long = "a".repeat(TOLD_OCTETS_MAX + 1);
+        let long = "a".repeat(TOLD_BYTES_MAX + 1);
         for host in ["a;rm -rf", "a/b", "a'b", "$(id)", "", "a b", "a@b", &long] {
             assert_eq!(base(None, PROXY, &[("x-forwarded-host", host)]), "http://127.0.0.1:7420", "{host}");
         }

@@ -5,8 +5,8 @@
 
 use crate::{
     limits::{
-        HANDOVER_OCTETS_MAX, ITEMS_MAX, LEASE_MS_MAX, REFERENCE_OCTETS_MAX, SESSION_OCTETS_MAX, SPAN_MS_MAX,
-        TEXT_OCTETS_MAX,
+        HANDOVER_BYTES_MAX, ITEMS_MAX, LEASE_MS_MAX, REFERENCE_BYTES_MAX, SESSION_BYTES_MAX, SPAN_MS_MAX,
+        TEXT_BYTES_MAX,
     },
     reconstructed::RECONSTRUCTED,
     shape::{Field, Form, PROSE, REFERENCE, REFERENCES, Rule, Shape, bounds, optional, required},
@@ -94,7 +94,7 @@ pub const ENVELOPE: Shape = Shape {
         ),
         required(
             "provenance_method",
-            Form::Texts { items: bounds(1, ITEMS_MAX), octets: bounds(1, REFERENCE_OCTETS_MAX) },
+            Form::Texts { items: bounds(1, ITEMS_MAX), octets: bounds(1, REFERENCE_BYTES_MAX) },
             "Tags for the method by which it was made.",
         ),
         optional("provenance_return_ref", REFERENCE, "A return record."),
@@ -110,13 +110,13 @@ pub const ENVELOPE: Shape = Shape {
 
 pub(crate) const SPAN: Form = Form::Integer(bounds(1, SPAN_MS_MAX));
 pub(crate) const LEASE: Form = Form::Integer(bounds(1, LEASE_MS_MAX));
-pub(crate) const SESSION: Form = Form::Text(bounds(1, SESSION_OCTETS_MAX));
+pub(crate) const SESSION: Form = Form::Text(bounds(1, SESSION_BYTES_MAX));
 const CONVERGENCE: Field = required(
     "convergence_class",
     Form::Namespaced(bounds(1, 128)),
     "The class of costly effect, in a namespace.",
 );
-const ONE_LINE: Form = Form::Line(bounds(1, TEXT_OCTETS_MAX));
+const ONE_LINE: Form = Form::Line(bounds(1, TEXT_BYTES_MAX));
 
 const fn kind(name: &'static str, says: &'static str, fields: &'static [Field]) -> KindDef {
     KindDef { name, says, shape: Shape { fields, rules: &[] }, decay: None }
@@ -181,10 +181,10 @@ static STATED: &[KindDef] = &[
         "A session hands work to another session.",
         &[
             required("previous_session_id", SESSION, "The session that hands over."),
-            required("handover_body", Form::Text(bounds(1, HANDOVER_OCTETS_MAX)), "What is handed over."),
+            required("handover_body", Form::Text(bounds(1, HANDOVER_BYTES_MAX)), "What is handed over."),
             optional(
                 "next_session_id",
-                Form::Text(bounds(0, SESSION_OCTETS_MAX)),
+                Form::Text(bounds(0, SESSION_BYTES_MAX)),
                 "The session that takes over; absent at first.",
             ),
             optional("pointer_refs", REFERENCES, "References to files, change requests or decisions."),
@@ -197,7 +197,7 @@ static STATED: &[KindDef] = &[
             required("resource", REFERENCE, "The claimed resource."),
             required("lease_id", Form::Uuid, "Links the announcements of one lease."),
             required("ttl_ms", LEASE, "Duration of the lease in milliseconds."),
-            optional("intent", Form::Text(bounds(0, TEXT_OCTETS_MAX)), "Why."),
+            optional("intent", Form::Text(bounds(0, TEXT_BYTES_MAX)), "Why."),
         ],
     ),
     kind(
@@ -279,4 +279,4 @@ static STATED: &[KindDef] = &[
     ),
 ];
 
-const FINDINGS: Form = Form::Texts { items: bounds(0, ITEMS_MAX), octets: bounds(1, TEXT_OCTETS_MAX) };
+const FINDINGS: Form = Form::Texts { items: bounds(0, ITEMS_MAX), octets: bounds(1, TEXT_BYTES_MAX) };

@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 
 use crate::{
     catalogue::{ENVELOPE, Kind},
-    limits::SCOPE_OCTETS_MAX,
+    limits::SCOPE_BYTES_MAX,
     reconstructed::RECONSTRUCTED,
     shape::{Bounds, Field, Form, Rule, Shape},
 };
@@ -23,7 +23,7 @@ impl fmt::Display for Form {
             Self::Principal => f.write_str("the sender's own canonical handle, ~owner"),
             Self::Instrument => f.write_str("a canonical handle, ~name or ~name@version"),
             Self::Time => f.write_str("an RFC 3339 time with a zone"),
-            Self::Scope => write!(f, "a recipient scope of 1 to {SCOPE_OCTETS_MAX} bytes"),
+            Self::Scope => write!(f, "a recipient scope of 1 to {SCOPE_BYTES_MAX} bytes"),
             Self::Namespaced(octets) => {
                 write!(f, "a string of {octets} bytes with a namespace (`.`, `:` or `/`)")
             }

@@ -6,7 +6,7 @@ use plenary_kernel::{SovereignHandle, rfc3339};
 use serde_json::{Map, Value};
 
 use crate::{
-    limits::{PATH_OCTETS_MAX, SCOPE_OCTETS_MAX},
+    limits::{PATH_BYTES_MAX, SCOPE_BYTES_MAX},
     malformed::{Code, FrameFault},
     scope::Scope,
     shape::{Bounds, Field, Form, Rule, Shape},
@@ -52,7 +52,7 @@ impl<'a> Path<'a> {
             }
             Step::Item(nth) => text.push_str(&format!("[{nth}]")),
         }
-        text.truncate(text.floor_char_boundary(PATH_OCTETS_MAX));
+        text.truncate(text.floor_char_boundary(PATH_BYTES_MAX));
         text
     }
 
@@ -147,7 +147,7 @@ fn fits_text(form: &Form, text: &str) -> bool {
         Form::Handle | Form::Principal => text.parse::<SovereignHandle>().is_ok(),
         Form::Instrument => is_instrument(text),
         Form::Time => rfc3339::parse(text).is_some(),
-        Form::Scope => length <= SCOPE_OCTETS_MAX && text.parse::<Scope>().is_ok(),
+        Form::Scope => length <= SCOPE_BYTES_MAX && text.parse::<Scope>().is_ok(),
         Form::Namespaced(octets) => octets.hold(length) && text.contains(['.', ':', '/']),
         Form::Selector
         | Form::Payload

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::{
     catalogue::{ENVELOPE, ENVELOPE_VERSION, Kind},
     fit::{Path, fit},
-    limits::FRAME_OCTETS_MAX,
+    limits::FRAME_BYTES_MAX,
     malformed::{Code, FrameFault},
     shape::{Form, Shape},
 };
@@ -42,8 +42,8 @@ impl Frame {
     /// The first fault: size, object, version, kind, then unknown, missing and invalid fields of the envelope, then
     /// those of the payload (wire.md D.5).
     pub fn read(text: &Bytes) -> Result<Self, FrameFault> {
-        if text.len() > FRAME_OCTETS_MAX {
-            let message = format!("A frame may have at most {FRAME_OCTETS_MAX} bytes.");
+        if text.len() > FRAME_BYTES_MAX {
+            let message = format!("A frame may have at most {FRAME_BYTES_MAX} bytes.");
             return Err(FrameFault::whole(Code::TooLarge, message));
         }
         let Ok(Value::Object(frame)) = serde_json::from_slice(text) else {

@@ -11,7 +11,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use plenary_accounts::{AccountEvent, Accounts, TokenDigest};
-use plenary_hub::{ENTRY_OCTETS, Emission, Lane, LaneLimits, Observer, Subscription};
+use plenary_hub::{ENTRY_BYTES, Emission, Lane, LaneLimits, Observer, Subscription};
 use plenary_kernel::{AgentHandle, Clock, SovereignHandle, TimestampMs};
 use plenary_log::{Fault, Log, Signals, StoredEvent, signals::Signal};
 use tokio::{sync::OnceCell, time::Instant};
@@ -20,7 +20,7 @@ use crate::{
     crossing::AccordCarrier,
     decide::Audience,
     filter::Filter,
-    limits::{FRAME_OCTETS_MAX, ROSTER_ENTRIES_MAX},
+    limits::{FRAME_BYTES_MAX, ROSTER_ENTRIES_MAX},
     numbers::Numbers,
     rate::{Buckets, Rate},
     session::Session,
@@ -145,7 +145,7 @@ impl Frames {
             LaneLimits { entries_max: config.max_events, age_max: config.max_age, ..LaneLimits::default() };
         // The guaranteed retention of a handle for frames of maximal size; never more than half of the
         // total limit.
-        let promised = config.max_events.saturating_mul(FRAME_OCTETS_MAX + ENTRY_OCTETS);
+        let promised = config.max_events.saturating_mul(FRAME_BYTES_MAX + ENTRY_BYTES);
         let limits = LaneLimits { key_octets_max: promised.min(limits.octets_max / 2), ..limits };
         Self(Arc::new(Inner {
             accounts,

@@ -6,7 +6,7 @@
 
 use crate::{
     catalogue::{KindDef, LEASE, SESSION},
-    limits::{REFERENCE_OCTETS_MAX, TEXT_OCTETS_MAX},
+    limits::{REFERENCE_BYTES_MAX, TEXT_BYTES_MAX},
     shape::{Form, PROSE, REFERENCES, Shape, bounds, optional, required},
 };
 
@@ -18,7 +18,7 @@ pub(crate) static RECONSTRUCTED: &[KindDef] = &[
             fields: &[
                 required("lease_id", Form::Uuid, "The lease."),
                 // An existing client sends an empty one.
-                optional("resource", Form::Text(bounds(0, REFERENCE_OCTETS_MAX)), "The claimed resource."),
+                optional("resource", Form::Text(bounds(0, REFERENCE_BYTES_MAX)), "The claimed resource."),
             ],
             rules: &[],
         },
@@ -57,7 +57,7 @@ pub(crate) static RECONSTRUCTED: &[KindDef] = &[
             fields: &[
                 required("diagnostic_id", Form::Uuid, "The request that it answers."),
                 required("finding", PROSE, "What was found."),
-                optional("remediation", Form::Text(bounds(0, TEXT_OCTETS_MAX)), "What helps."),
+                optional("remediation", Form::Text(bounds(0, TEXT_BYTES_MAX)), "What helps."),
                 optional("substrate_refs", REFERENCES, "Observations that support it."),
             ],
             rules: &[],

@@ -19,7 +19,7 @@ use crate::{
     decide::owner_of,
     filter::Filter,
     frames::{Frames, Subscriber},
-    limits::BODY_OCTETS_MAX,
+    limits::BODY_BYTES_MAX,
     malformed::{Code, FrameFault},
     parameters::{Parameters, header as header_of},
     refusals::FrameRefusal,
@@ -220,7 +220,7 @@ async fn submit(
     headers: HeaderMap,
     body: Body,
 ) -> Answer<Submitted> {
-    let body = read_bytes(&headers, body, BODY_OCTETS_MAX).await?;
+    let body = read_bytes(&headers, body, BODY_BYTES_MAX).await?;
     let named = SessionNames {
         instrument: header_of(&headers, INSTRUMENT, "instrument")?,
         tool: header_of(&headers, TOOL, "tool")?,

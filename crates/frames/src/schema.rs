@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     catalogue::{ENVELOPE, ENVELOPE_VERSION, Kind},
-    limits::SCOPE_OCTETS_MAX,
+    limits::SCOPE_BYTES_MAX,
     shape::{Field, Form, Rule, Shape},
 };
 
@@ -115,7 +115,7 @@ fn value(form: &Form) -> Value {
             "pattern": "^~[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?(?:@[A-Za-z0-9._+-]{1,64})?$",
         }),
         Form::Time => json!({"type": "string", "format": "date-time"}),
-        Form::Scope => json!({"type": "string", "minLength": 1, "maxLength": SCOPE_OCTETS_MAX}),
+        Form::Scope => json!({"type": "string", "minLength": 1, "maxLength": SCOPE_BYTES_MAX}),
         Form::Namespaced(octets) => json!({
             "type": "string", "minLength": octets.min, "maxLength": octets.max, "pattern": "[.:/]",
         }),

@@ -8,7 +8,7 @@ use plenary_kernel::{OwnerName, SovereignHandle};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    limits::SCOPE_OCTETS_MAX,
+    limits::SCOPE_BYTES_MAX,
     malformed::FrameFault,
     session::{Instrument, Session, SessionName},
 };
@@ -70,7 +70,7 @@ impl FromStr for Scope {
     type Err = InvalidScope;
 
     fn from_str(text: &str) -> Result<Self, InvalidScope> {
-        if text.len() as u64 > SCOPE_OCTETS_MAX {
+        if text.len() as u64 > SCOPE_BYTES_MAX {
             return Err(InvalidScope);
         }
         if let Some(rest) = text.strip_prefix("org:") {

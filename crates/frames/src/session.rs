@@ -7,7 +7,7 @@ use plenary_kernel::{AgentHandle, OwnerName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{limits::SESSION_OCTETS_MAX, malformed::FrameFault};
+use crate::{limits::SESSION_BYTES_MAX, malformed::FrameFault};
 
 /// The grammar of an instrument, in words.
 const INSTRUMENT: &str = "1 to 64 of a-z 0-9 _ -, beginning and ending with a letter or digit";
@@ -85,7 +85,7 @@ impl fmt::Display for SessionName {
 impl FromStr for SessionName {
     type Err = FrameFault;
     fn from_str(text: &str) -> Result<Self, FrameFault> {
-        let fits = (1..=SESSION_OCTETS_MAX).contains(&(text.len() as u64))
+        let fits = (1..=SESSION_BYTES_MAX).contains(&(text.len() as u64))
             && text.bytes().all(|b| matches!(b, b' '..=b'~') && !matches!(b, b'/' | b'*' | b'@'));
         if fits {
             Ok(Self(text.into()))

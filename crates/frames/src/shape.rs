@@ -1,7 +1,7 @@
 //! The language of the shapes of frames: fields, requirements on a value, rules between fields. Pure.
 //! Must not know: the list of frames, or the use of a definition.
 
-use crate::limits::{ITEMS_MAX, REFERENCE_OCTETS_MAX, TEXT_OCTETS_MAX};
+use crate::limits::{ITEMS_MAX, REFERENCE_BYTES_MAX, TEXT_BYTES_MAX};
 
 /// An object with exactly these fields (section 12 of the memo).
 #[derive(Debug)]
@@ -116,12 +116,12 @@ pub const fn optional(name: &'static str, form: Form, says: &'static str) -> Fie
 }
 
 /// Text of 1 to 2048 bytes, the memo's bound for prose.
-pub const PROSE: Form = Form::Text(bounds(1, TEXT_OCTETS_MAX));
+pub const PROSE: Form = Form::Text(bounds(1, TEXT_BYTES_MAX));
 /// A reference: a pointer to an object, never the object itself (section 5.12).
-pub const REFERENCE: Form = Form::Text(bounds(1, REFERENCE_OCTETS_MAX));
+pub const REFERENCE: Form = Form::Text(bounds(1, REFERENCE_BYTES_MAX));
 /// An array of references.
 pub const REFERENCES: Form =
-    Form::Texts { items: bounds(0, ITEMS_MAX), octets: bounds(1, REFERENCE_OCTETS_MAX) };
+    Form::Texts { items: bounds(0, ITEMS_MAX), octets: bounds(1, REFERENCE_BYTES_MAX) };
 
 impl Bounds {
     /// Whether a number is within the range.

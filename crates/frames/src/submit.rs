@@ -7,7 +7,7 @@ use plenary_accounts::Principal;
 use plenary_kernel::{AgentHandle, SovereignHandle};
 use plenary_log::{
     Fault,
-    signals::{ANSWERS_WAIT, Answers, Publication, PublishError, SIGNAL_OCTETS_MAX},
+    signals::{ANSWERS_WAIT, Answers, Publication, PublishError, SIGNAL_BYTES_MAX},
 };
 
 use crate::{
@@ -162,7 +162,7 @@ impl Frames {
         told: &FrameSignal,
     ) -> Result<Answers, FrameRefusal> {
         let body = told.write();
-        if body.len() > SIGNAL_OCTETS_MAX {
+        if body.len() > SIGNAL_BYTES_MAX {
             return Err(Rejection::ScopeTooBroad.into());
         }
         let at = if counters.is_empty() { self.0.clock.now() } else { self.0.numbers.at().await };

@@ -34,7 +34,7 @@ use crate::program::launcher::CANNOT_START;
 /// How long a program may run after its input ended: its run is over, or its server is gone.
 const AFTER_INPUT: Duration = Duration::from_secs(5);
 /// Most bytes that wait for a program that does not read; beyond it the program is killed.
-const UNREAD_OCTETS_MAX: usize = 64 << 20;
+const UNREAD_BYTES_MAX: usize = 64 << 20;
 /// Most pieces of waiting input; beyond it the program is killed.
 const UNREAD_PIECES_MAX: usize = 4_096;
 /// How long killing may take; a process that the system does not release is then left behind.
@@ -142,7 +142,7 @@ async fn hand_on(mut from: Receiver, mut stdin: ChildStdin) -> InputOver {
         };
         // A program that closed its input gets no more, and continues to run.
         match tell.try_send(buffer[..read].to_vec()) {
-            Ok(()) if unread.fetch_add(read, Ordering::AcqRel) + read <= UNREAD_OCTETS_MAX => {}
+            Ok(()) if unread.fetch_add(read, Ordering::AcqRel) + read <= UNREAD_BYTES_MAX => {}
             Err(TrySendError::Closed(_)) => {}
             Ok(()) | Err(TrySendError::Full(_)) => return InputOver::Unread,
         }

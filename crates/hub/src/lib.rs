@@ -17,7 +17,7 @@ mod tests;
 pub use cursors::{Cursors, NODE_LEASE_MS, Node, Orphan};
 pub use dispatch::{Observer, dispatch};
 pub use lane::{
-    Delivery, ENTRY_OCTETS, Emission, EndReason, Lane, LaneLimits, LaneSize, Matches, SubscribeError,
+    Delivery, ENTRY_BYTES, Emission, EndReason, Lane, LaneLimits, LaneSize, Matches, SubscribeError,
     Subscription,
 };
 pub use mailbox::{CloseReason, Mailbox, Marks};
@@ -29,4 +29,4 @@ pub use tail::{Row, Tail};
 /// Most connections of one agent; another one is refused.
 pub const CONNECTIONS_PER_AGENT_MAX: usize = 1_024;
 /// Most bytes of recent events in memory; older ones are read from the store.
-pub const TAIL_OCTETS_MAX: usize = 32 << 20;
+pub const TAIL_BYTES_MAX: usize = 32 << 20;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::kind::{Kind, Kinds};
 
 /// Bytes of the checksum at the end of a cursor.
-const CHECK_OCTETS: usize = 8;
+const CHECK_BYTES: usize = 8;
 
 /// A position in the log, with an order among the items of one position.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -203,7 +203,7 @@ impl From<Spot> for String {
 
 fn check(handle: &AgentHandle, body: &str) -> String {
     let whole = digest(format!("inbox {handle} {body}").as_bytes());
-    hex::encode(&whole[..CHECK_OCTETS])
+    hex::encode(&whole[..CHECK_BYTES])
 }
 
 #[cfg(test)]

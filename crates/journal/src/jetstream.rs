@@ -21,8 +21,8 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    ANSWER_MAX, Answer, Extent, HINTS_WAITING_MAX, Hint, Hints, Journal, PublishError, READ_OCTETS_MAX,
-    READ_RECORDS_MAX, RECORD_OCTETS_MAX, ReadError, Record, hint_channel,
+    ANSWER_MAX, Answer, Extent, HINTS_WAITING_MAX, Hint, Hints, Journal, PublishError, READ_BYTES_MAX,
+    READ_RECORDS_MAX, RECORD_BYTES_MAX, ReadError, Record, hint_channel,
 };
 
 pub use fit::{UnsuitableServers, VERSION_MIN};
@@ -35,11 +35,11 @@ const AGAIN: Duration = Duration::from_millis(250);
 /// The number of concurrent record reads.
 const READS_AT_ONCE: usize = 32;
 /// Largest record that a hint includes, in bytes.
-const HINT_OCTETS_MAX: usize = 1 << 20;
+const HINT_BYTES_MAX: usize = 1 << 20;
 /// The limits of a short-lived journal: age, records and bytes.
 const SHORT_AGE: Duration = Duration::from_secs(300);
 const SHORT_RECORDS: i64 = 65_536;
-const SHORT_OCTETS: i64 = 256 << 20;
+const SHORT_BYTES: i64 = 256 << 20;
 
 /// How the servers are used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -228,7 +228,7 @@ impl Nats {
                 discard: DiscardPolicy::Old,
                 max_age: SHORT_AGE,
                 max_messages: SHORT_RECORDS,
-                max_bytes: SHORT_OCTETS,
+                max_bytes: SHORT_BYTES,
                 ..common
             },
         }
@@ -245,7 +245,7 @@ fn unavailable(error: impl Display) -> ReadError {
 
 impl JetStream {
     async fn append(&self, after: u64, body: Bytes) -> Result<(), PublishError> {
-        if body.len() > RECORD_OCTETS_MAX {
+        if body.len() > RECORD_BYTES_MAX {
             return Err(PublishError::TooLarge(body.len()));
         }
         let message = PublishMessage::build().expected_last_sequence(after).payload(body.clone());
@@ -277,7 +277,7 @@ impl JetStream {
 
     /// Sends a hint to the other nodes. A lost hint only delays them until their next read.
     async fn hint(&self, sequence: u64, body: &Bytes) {
-        let goes_along = body.len() <= HINT_OCTETS_MAX;
+        let goes_along = body.len() <= HINT_BYTES_MAX;
         let mut told = BytesMut::with_capacity(8 + if goes_along { body.len() } else { 0 });
         told.put_u64(sequence);
         if goes_along {
@@ -309,7 +309,7 @@ impl JetStream {
         let wanted = after + 1..=last.min(after.saturating_add(max));
         let mut coming = stream::iter(wanted).map(|sequence| self.one(sequence)).buffered(READS_AT_ONCE);
         let (mut records, mut octets) = (Vec::new(), 0);
-        while octets < READ_OCTETS_MAX {
+        while octets < READ_BYTES_MAX {
             match coming.try_next().await {
                 Ok(Some(record)) => {
                     octets += record.body.len();

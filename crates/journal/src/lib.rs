@@ -22,21 +22,21 @@ use tokio::sync::mpsc;
 
 pub use settle::{PublicationOutcome, settle};
 
-/// Largest record, in bytes. A server must accept messages of [`PAYLOAD_OCTETS_MIN`].
-pub const RECORD_OCTETS_MAX: usize = 7 << 20;
+/// Largest record, in bytes. A server must accept messages of [`PAYLOAD_BYTES_MIN`].
+pub const RECORD_BYTES_MAX: usize = 7 << 20;
 /// The least `max_payload` of a server: it must fit a record, its number and headers.
-pub const PAYLOAD_OCTETS_MIN: usize = 8 << 20;
+pub const PAYLOAD_BYTES_MIN: usize = 8 << 20;
 /// The time within which a journal answers or fails.
 pub const ANSWER_MAX: Duration = Duration::from_secs(2);
 /// Most records of one read.
 pub const READ_RECORDS_MAX: usize = 256;
 /// A read ends after this many bytes, whatever the number of records.
-pub const READ_OCTETS_MAX: usize = 8 << 20;
+pub const READ_BYTES_MAX: usize = 8 << 20;
 /// Most hints that wait for their reader. Beyond it hints are lost, and records are read by their
 /// numbers.
 pub const HINTS_WAITING_MAX: usize = 1_024;
 /// Most bytes of records that wait with hints; beyond it hints come without records.
-pub const HINTS_OCTETS_MAX: usize = 16 << 20;
+pub const HINTS_BYTES_MAX: usize = 16 << 20;
 
 /// A boxed answer.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -99,7 +99,7 @@ pub trait Journal: Send + Sync + 'static {
     /// Appends the record that follows `after`, if it is the next one.
     fn publish(&self, after: u64, body: Bytes) -> Answer<'_, Result<(), PublishError>>;
     /// The records after `after` in order: at most `max` and [`READ_RECORDS_MAX`], and no more once they
-    /// have [`READ_OCTETS_MAX`] bytes. Empty only at the journal's end. Includes everything published
+    /// have [`READ_BYTES_MAX`] bytes. Empty only at the journal's end. Includes everything published
     /// before the read began, unless the leader has just been replaced without knowing it.
     fn read(&self, after: u64, max: usize) -> Answer<'_, Result<Vec<Record>, ReadError>>;
     /// The extent of the journal, as its leader knows it.
@@ -141,7 +141,7 @@ impl HintSender {
     pub(crate) fn send(&self, mut hint: Hint) -> bool {
         let octets = hint.body.as_ref().map_or(0, Bytes::len);
         // There is only one sender.
-        if self.octets.load(Ordering::Relaxed) + octets > HINTS_OCTETS_MAX {
+        if self.octets.load(Ordering::Relaxed) + octets > HINTS_BYTES_MAX {
             hint.body = None;
         }
         let kept = hint.body.as_ref().map_or(0, Bytes::len);
@@ -196,7 +196,7 @@ mod tests {
         loop {
             let records = journal.read(last, READ_RECORDS_MAX).await.expect("read");
             let octets: usize = records.iter().map(|record| record.body.len()).sum();
-            assert!(octets < READ_OCTETS_MAX + RECORD_OCTETS_MAX, "{octets}");
+            assert!(octets < READ_BYTES_MAX + RECORD_BYTES_MAX, "{octets}");
             let Some(end) = records.last() else { break };
             (read, last) = (read + records.len(), end.sequence);
         }
@@ -206,7 +206,7 @@ mod tests {
             octets += hint.body.as_ref().map_or(0, Bytes::len);
             numbers.push(hint.sequence);
         }
-        assert!(octets <= HINTS_OCTETS_MAX, "{octets}");
+        assert!(octets <= HINTS_BYTES_MAX, "{octets}");
         assert_eq!(numbers, (1..=count).collect::<Vec<_>>(), "the numbers all come");
         journal.publish(count, record.clone()).await.expect("published");
         assert_eq!(hints.try_next().and_then(|hint| hint.body), Some(record), "there is room again");

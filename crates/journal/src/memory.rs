@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use tokio::{sync::watch, time::timeout};
 
 use crate::{
-    ANSWER_MAX, Answer, Extent, Hint, HintSender, Hints, Journal, PublishError, READ_OCTETS_MAX,
-    READ_RECORDS_MAX, RECORD_OCTETS_MAX, ReadError, Record, hint_channel,
+    ANSWER_MAX, Answer, Extent, Hint, HintSender, Hints, Journal, PublishError, READ_BYTES_MAX,
+    READ_RECORDS_MAX, RECORD_BYTES_MAX, ReadError, Record, hint_channel,
     peers::{Address, MessageSender, Messages, NodeId, Peers, message_channel},
 };
 
@@ -99,7 +99,7 @@ impl Memory {
     }
 
     fn append(&self, after: u64, body: Bytes) -> Result<(), PublishError> {
-        if body.len() > RECORD_OCTETS_MAX {
+        if body.len() > RECORD_BYTES_MAX {
             return Err(PublishError::TooLarge(body.len()));
         }
         let mut state = self.0.state.lock();
@@ -154,7 +154,7 @@ impl Journal for Memory {
             let records = state.records.iter().zip(1..).skip(skip).take(max.min(READ_RECORDS_MAX));
             let mut octets = 0;
             let records = records.take_while(|(body, _)| {
-                let goes_on = octets < READ_OCTETS_MAX;
+                let goes_on = octets < READ_BYTES_MAX;
                 octets += body.len();
                 goes_on
             });

@@ -15,7 +15,7 @@ use crate::{Answer, ReadError};
 /// Most messages that wait for their reader; beyond it messages are lost.
 pub const MESSAGES_WAITING_MAX: usize = 1_024;
 /// Most bytes of the waiting messages; beyond it messages are lost. One message always fits.
-pub const MESSAGES_OCTETS_MAX: usize = 32 << 20;
+pub const MESSAGES_BYTES_MAX: usize = 32 << 20;
 
 /// A running node. After a restart a process has another id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,7 +70,7 @@ impl MessageSender {
     pub(crate) fn send(&self, body: Bytes) -> bool {
         let octets = body.len();
         let before = self.octets.fetch_add(octets, Ordering::AcqRel);
-        let fits = before == 0 || before + octets <= MESSAGES_OCTETS_MAX;
+        let fits = before == 0 || before + octets <= MESSAGES_BYTES_MAX;
         let sent = if fits { self.to.try_send(body) } else { Err(mpsc::error::TrySendError::Full(body)) };
         if sent.is_err() {
             self.octets.fetch_sub(octets, Ordering::AcqRel);
@@ -116,7 +116,7 @@ mod tests {
             count += 1;
         }
         assert_eq!(count, MESSAGES_WAITING_MAX);
-        let large = Bytes::from(vec![0; MESSAGES_OCTETS_MAX / 2 + 1]);
+        let large = Bytes::from(vec![0; MESSAGES_BYTES_MAX / 2 + 1]);
         assert!(to.send(large.clone()) && to.send(large.clone()));
         assert!(messages.try_next().is_some(), "the first fits");
         assert!(messages.try_next().is_none(), "the second was lost");

@@ -112,10 +112,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_record_past_the_limit_is_refused() {
         let journal = Memory::new();
-        let body = Bytes::from(vec![0; crate::RECORD_OCTETS_MAX + 1]);
+        let body = Bytes::from(vec![0; crate::RECORD_BYTES_MAX + 1]);
         assert_eq!(
             settle(&journal, 0, &body, soon()).await,
-            PublicationOutcome::TooLarge(crate::RECORD_OCTETS_MAX + 1)
+            PublicationOutcome::TooLarge(crate::RECORD_BYTES_MAX + 1)
         );
     }
 }

@@ -1,7 +1,7 @@
 //! The limits that several rooms share, each with its effect.
 
 /// Maximum size of a request body in bytes; a larger body gets 413 (wire.md D.3).
-pub const BODY_OCTETS_MAX: usize = 1 << 20;
+pub const BODY_BYTES_MAX: usize = 1 << 20;
 /// Maximum depth of JSON; the outermost array or object is level 1. Deeper JSON gets 400 (wire.md D.9).
 pub const JSON_DEPTH_MAX: usize = 64;
 /// The largest integer that every JSON reader represents exactly (I-JSON).

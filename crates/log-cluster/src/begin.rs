@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The approximate size of a record in bytes: one entry of the journal's consensus.
-const PART_OCTETS: usize = 192 << 10;
+const PART_BYTES: usize = 192 << 10;
 /// Most parts that wait for the journal.
 const PARTS_WAITING_MAX: usize = 4;
 /// How long the journal may be unavailable meanwhile.
@@ -76,7 +76,7 @@ pub async fn begin(journal: &dyn Journal, directory: &Path) -> Result<BeginRepor
         if export.link().sequence > 0 {
             return Ok(None);
         }
-        export.each(PART_OCTETS, &mut |part| to.blocking_send(part).is_ok())?;
+        export.each(PART_BYTES, &mut |part| to.blocking_send(part).is_ok())?;
         Ok::<_, plenary_log_sqlite::OpenError>(Some(export))
     });
     let mut last = BEGINNING;

@@ -39,7 +39,7 @@ pub const SETTLE_MAX: Duration = Duration::from_secs(12);
 /// How long a node waits for a failed journal to answer again, before it refuses an append.
 const BACK_MAX: Duration = Duration::from_secs(1);
 /// Most bytes of one group, except a single larger batch: one entry of the journal's consensus.
-const GROUP_OCTETS_MAX: usize = 256 << 10;
+const GROUP_BYTES_MAX: usize = 256 << 10;
 /// Most records that are applied in one transaction.
 const APPLIED_AT_ONCE_MAX: usize = 64;
 /// How often a node that waits for the pen checks it.
@@ -218,7 +218,7 @@ impl Node {
         while jobs.peek().is_some() {
             let (mut batches, mut replies, mut octets) = (Vec::new(), Vec::new(), 0);
             while let Some(Job { batch, reply }) =
-                jobs.next_if(|job| batches.is_empty() || octets + job.batch.octets() <= GROUP_OCTETS_MAX)
+                jobs.next_if(|job| batches.is_empty() || octets + job.batch.octets() <= GROUP_BYTES_MAX)
             {
                 octets += batch.octets();
                 batches.push(batch);

@@ -134,10 +134,10 @@ fn a_journal_is_fenced_and_read_by_numbers() {
         for after in [0, 1, 3] {
             assert_eq!(journal.publish(after, "x".into()).await, Err(PublishError::Conflict));
         }
-        let too_large = Bytes::from(vec![0; plenary_journal::RECORD_OCTETS_MAX + 1]);
+        let too_large = Bytes::from(vec![0; plenary_journal::RECORD_BYTES_MAX + 1]);
         let size = too_large.len();
         assert_eq!(journal.publish(2, too_large).await, Err(PublishError::TooLarge(size)));
-        let largest = Bytes::from(vec![7; plenary_journal::RECORD_OCTETS_MAX]);
+        let largest = Bytes::from(vec![7; plenary_journal::RECORD_BYTES_MAX]);
         journal.publish(2, largest.clone()).await.expect("it is taken");
         let record =
             |sequence, body: &str| Record { sequence, body: Bytes::copy_from_slice(body.as_bytes()) };

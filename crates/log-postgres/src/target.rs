@@ -29,7 +29,7 @@ const PAUSE_MS_MAX: u64 = 5_000;
 /// Longest wait for an answer, whatever the server's own limits.
 pub(crate) const ANSWER_MS_MAX: u64 = 15_000;
 /// Longest schema name; with `plenary_` before it, it names a notification channel of at most 63 bytes.
-const SCHEMA_OCTETS_MAX: usize = 48;
+const SCHEMA_BYTES_MAX: usize = 48;
 
 /// Why the store can't be opened.
 #[derive(Debug, thiserror::Error)]
@@ -169,9 +169,9 @@ impl Target {
             .map_err(|error| OpenError::Options(format!("the database URL: {}", described(&error))))?;
         let schema = options.schema.clone();
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        if schema.is_empty() || schema.len() > SCHEMA_OCTETS_MAX || !schema.chars().all(plain) {
+        if schema.is_empty() || schema.len() > SCHEMA_BYTES_MAX || !schema.chars().all(plain) {
             return Err(OpenError::Options(format!(
-                "the schema name {schema:?}: 1 to {SCHEMA_OCTETS_MAX} of a-z, 0-9 and _"
+                "the schema name {schema:?}: 1 to {SCHEMA_BYTES_MAX} of a-z, 0-9 and _"
             )));
         }
         // A standby may show commits late or in another order: never read from one.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 /// Most bytes of one stored name or key (an index entry is at most about 2,700); beyond it the batch is refused.
-pub(crate) const TEXT_OCTETS_MAX: usize = 2_400;
+pub(crate) const TEXT_BYTES_MAX: usize = 2_400;
 
 /// The stored form: U+0000 becomes U+0001 U+0001, and U+0001 becomes U+0001 U+0002.
 #[must_use]

@@ -18,8 +18,8 @@ use plenary_log::{Batch, Condition, KeyClaim, Log, NewEvent, OpenedLog, Outcome,
 use plenary_log_sqlite::{Options, open};
 use tokio::sync::{mpsc, oneshot};
 
-const PAYLOAD_OCTETS: usize = 300;
-const ENVELOPE_OCTETS: usize = 120;
+const PAYLOAD_BYTES: usize = 300;
+const ENVELOPE_BYTES: usize = 120;
 const TURN: Duration = Duration::from_secs(3);
 const TURNS: usize = 3;
 const PAGE: usize = 1_000;
@@ -122,8 +122,8 @@ fn batch(name: StreamName, version: u64, keyed: bool) -> Batch {
     let event = NewEvent {
         kind: "MessageSent",
         form: 1,
-        envelope: Bytes::from_static(&[b'e'; ENVELOPE_OCTETS]),
-        payload: Bytes::from_static(&[b'p'; PAYLOAD_OCTETS]),
+        envelope: Bytes::from_static(&[b'e'; ENVELOPE_BYTES]),
+        payload: Bytes::from_static(&[b'p'; PAYLOAD_BYTES]),
     };
     Batch {
         conditions: vec![Condition::at(name.clone(), Version(version))],
@@ -164,7 +164,7 @@ async fn appends(log: &Log, directory: &Path) {
                 let sender = sender.clone();
                 async move {
                     let (reply, answer) = oneshot::channel();
-                    let body = Bytes::from_static(&[b'p'; PAYLOAD_OCTETS]);
+                    let body = Bytes::from_static(&[b'p'; PAYLOAD_BYTES]);
                     let _ = sender.send((client as i64, body, reply)).await;
                     let _ = answer.await;
                 }

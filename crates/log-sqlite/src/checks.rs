@@ -20,7 +20,7 @@ const DIRECTORY_MODE: u32 = 0o700;
 /// Files are private to their owner.
 pub(crate) const FILE_MODE: u32 = 0o600;
 /// Longest note in the lock file that is read.
-const HOLDER_OCTETS_MAX: u64 = 32;
+const HOLDER_BYTES_MAX: u64 = 32;
 
 /// Refuses an unsafe version of SQLite.
 pub(crate) fn library() -> Result<(), OpenError> {
@@ -68,7 +68,7 @@ fn sign(lock: &mut File) -> io::Result<()> {
 
 fn holder(lock: &mut File) -> String {
     let mut text = String::new();
-    match lock.take(HOLDER_OCTETS_MAX).read_to_string(&mut text) {
+    match lock.take(HOLDER_BYTES_MAX).read_to_string(&mut text) {
         Ok(_) if !text.trim().is_empty() => format!("process {}", text.trim()),
         _ => "unknown".to_owned(),
     }

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Most bytes of index rows in the memtable, plus those of one commit.
-const GATHERED_OCTETS_MAX: usize = 8 << 20;
+const GATHERED_BYTES_MAX: usize = 8 << 20;
 
 /// The last assigned numbers.
 #[derive(Debug, Clone, Copy)]
@@ -366,7 +366,7 @@ impl<'c> Committer<'c> {
     /// Whether enough rows or bytes wait to be moved to the file's indexes.
     pub(crate) fn is_due(&self, index_every: usize) -> bool {
         let unindexed = self.shared.unindexed.read();
-        unindexed.count() >= index_every || unindexed.gathered.octets() >= GATHERED_OCTETS_MAX
+        unindexed.count() >= index_every || unindexed.gathered.octets() >= GATHERED_BYTES_MAX
     }
 
     /// Moves the waiting rows to the file's indexes, in one transaction.

@@ -104,11 +104,9 @@ impl OpenError {
     /// The reason, if the file itself is damaged. A store of another program or release is not.
     #[must_use]
     pub fn damage(&self) -> Option<String> {
-        match self {
-            Self::Corrupt(_) | Self::NoDatabase { .. } => Some(self.to_string()),
-            Self::Database(error) if is_damage(error) => Some(self.to_string()),
-            _ => None,
-        }
+        let is_damaged = matches!(self, Self::Corrupt(_) | Self::NoDatabase { .. })
+            || matches!(self, Self::Database(error) if is_damage(error));
+        is_damaged.then(|| self.to_string())
     }
 }
 

@@ -7,9 +7,9 @@ use std::{collections::VecDeque, sync::Arc};
 use plenary_log::StoredEvent;
 
 /// Most bytes of events that are kept; one larger commit is kept whole.
-const OCTETS_MAX: usize = 2 << 20;
+const BYTES_MAX: usize = 2 << 20;
 /// The overhead of an event besides its bytes.
-const EVENT_OCTETS: usize = 256;
+const EVENT_BYTES: usize = 256;
 
 /// Recent commits, contiguous by position.
 #[derive(Debug, Default)]
@@ -26,10 +26,10 @@ impl Recent {
             return gone;
         }
         let octets =
-            events.iter().map(|event| EVENT_OCTETS + event.envelope.len() + event.payload.len()).sum();
+            events.iter().map(|event| EVENT_BYTES + event.envelope.len() + event.payload.len()).sum();
         self.commits.push_back((events.clone(), octets));
         self.octets += octets;
-        while self.octets > OCTETS_MAX
+        while self.octets > BYTES_MAX
             && self.commits.len() > 1
             && let Some((events, octets)) = self.commits.pop_front()
         {
@@ -90,12 +90,12 @@ mod tests {
     #[test]
     fn past_their_octets_the_oldest_commits_go() {
         let mut recent = Recent::default();
-        let quarter = OCTETS_MAX / 4;
+        let quarter = BYTES_MAX / 4;
         for at in 1..=9 {
             recent.push(&commit(at..at + 1, quarter));
         }
         assert_eq!(kept(&recent), [7, 8, 9]);
-        let gone = recent.push(&commit(10..12, OCTETS_MAX));
+        let gone = recent.push(&commit(10..12, BYTES_MAX));
         assert_eq!((gone.len(), kept(&recent)), (3, vec![10, 11]), "one commit is kept however large");
     }
 }

@@ -29,12 +29,12 @@ const APPLICATION_ID: i64 = 0x504c_4e59;
 const LOCK_WAIT: Duration = Duration::from_secs(5);
 /// The page size in bytes. A commit writes whole pages, each with two calls: 8 KiB take a tenth less
 /// time than 4 KiB at 64 messages per commit, and 16 KiB save nothing more.
-const PAGE_OCTETS: u32 = 8_192;
+const PAGE_BYTES: u32 = 8_192;
 /// Page cache of the writer and of a reader, in KiB.
 const WRITER_CACHE_KIB: i64 = 32 * 1_024;
 const READER_CACHE_KIB: i64 = 8 * 1_024;
 /// The size to which the write-ahead log is truncated when it restarts, in bytes.
-const WAL_KEPT_OCTETS: i64 = 32 << 20;
+const WAL_KEPT_BYTES: i64 = 32 << 20;
 /// Most statements that a connection keeps prepared.
 const STATEMENTS: usize = 32;
 
@@ -109,12 +109,12 @@ pub(crate) fn writer(file: &Path, options: Options) -> Result<Connection, OpenEr
     let mut connection = Connection::open_with_flags(file, flags)?;
     connection.busy_timeout(LOCK_WAIT)?;
     let found = format(&connection, file)?;
-    connection.pragma_update(None, "page_size", PAGE_OCTETS)?;
+    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
     set_permissions(file, Permissions::from_mode(checks::FILE_MODE)).map_err(OpenError::Io)?;
     settle(&connection, WRITER_CACHE_KIB)?;
     // Only the writer checkpoints, between commits; after a failed flush there must be no checkpoint.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
-    connection.pragma_update(None, "journal_size_limit", WAL_KEPT_OCTETS)?;
+    connection.pragma_update(None, "journal_size_limit", WAL_KEPT_BYTES)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     if let Some(pages) = options.pages_max {
         connection.pragma_update(None, "max_page_count", pages)?;

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Most bytes of one group, except a single larger batch; it bounds a commit's time and memory.
-const GROUP_OCTETS_MAX: usize = 8 << 20;
+const GROUP_BYTES_MAX: usize = 8 << 20;
 /// At this many pages the write-ahead log (16 MiB) is checkpointed.
 pub(crate) const CHECKPOINT_PAGES: u32 = 2_048;
 /// If readers blocked the checkpoint, it is repeated after this many more pages.
@@ -80,7 +80,7 @@ fn serve(
 
 /// The next jobs, as many as fit one group.
 fn group(waiting: &mut std::iter::Peekable<impl Iterator<Item = Job>>) -> Vec<Job> {
-    let mut left = GROUP_OCTETS_MAX;
+    let mut left = GROUP_BYTES_MAX;
     let mut group = Vec::new();
     while let Some(job) = waiting.next_if(|job| group.is_empty() || job.batch.octets() <= left) {
         left = left.saturating_sub(job.batch.octets());

@@ -90,7 +90,7 @@ async fn a_failed_write_ends_the_writer() {
 #[tokio::test]
 async fn the_write_ahead_log_stays_short() {
     const COUNT: usize = 96;
-    const WAL_OCTETS_MAX: u64 = 64 << 20;
+    const WAL_BYTES_MAX: u64 = 64 << 20;
     let directory = Directory::new();
     let Store { log, mut feed, closing } = directory.open(Options::default()).expect("the store opens");
     let fed = tokio::spawn(async move { while feed.next().await.is_some() {} });
@@ -119,7 +119,7 @@ async fn the_write_ahead_log_stays_short() {
     }
     reader.await.expect("the reader sees everything");
     let wal = std::fs::metadata(directory.file("plenary.db-wal")).expect("it is there").len();
-    assert!(wal < WAL_OCTETS_MAX, "{wal}");
+    assert!(wal < WAL_BYTES_MAX, "{wal}");
     drop(log);
     fed.await.expect("the feed ends");
     closing.wait().await;

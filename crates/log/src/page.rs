@@ -4,7 +4,7 @@
 use crate::StoredEvent;
 
 /// The target size of one read, in bytes.
-const OCTETS: usize = 512 << 10;
+const BYTES: usize = 512 << 10;
 /// The number of events of the first read.
 const FIRST: usize = 16;
 /// Most events of one read.
@@ -30,9 +30,9 @@ impl PageSize {
     /// Adapts to the events of a read.
     pub fn learn(&mut self, events: &[StoredEvent]) {
         let octets: usize = events.iter().map(|event| event.envelope.len() + event.payload.len()).sum();
-        if octets > OCTETS {
+        if octets > BYTES {
             self.0 = (self.0 / 4).max(1);
-        } else if events.len() >= self.0 && octets < OCTETS / 2 {
+        } else if events.len() >= self.0 && octets < BYTES / 2 {
             self.0 = (self.0 * 2).min(MOST);
         }
     }

@@ -4,10 +4,10 @@
 
 mod attempt;
 mod delivery;
-mod heard;
 mod hours;
 mod keys;
 mod mail;
+mod matching;
 mod message;
 mod notify;
 mod post;

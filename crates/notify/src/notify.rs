@@ -27,7 +27,7 @@ use crate::{
         decide::{DeliveryStep, Outcome, Patience},
         event::DeliveryEvent,
     },
-    heard::event_of,
+    matching::event_of,
     push::Vapid,
     rates::MailRates,
     sender::Sender,

@@ -3,7 +3,7 @@
 
 /// The default limit of one event in bytes: several times the largest frame. Beyond it the stream is
 /// abandoned.
-pub const EVENT_OCTETS_MAX: usize = 256 << 10;
+pub const EVENT_BYTES_MAX: usize = 256 << 10;
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub struct Parser {
 
 impl Default for Parser {
     fn default() -> Self {
-        Self::holding(EVENT_OCTETS_MAX)
+        Self::holding(EVENT_BYTES_MAX)
     }
 }
 
@@ -170,10 +170,10 @@ mod tests {
         let (mut parser, mut items) = (Parser::default(), Vec::new());
         let line = format!("data: {}\n", "x".repeat(1000));
         let fed = (0..1000).try_for_each(|_| parser.feed(line.as_bytes(), &mut items));
-        assert_eq!((fed, items.len()), (Err(TooLong(EVENT_OCTETS_MAX)), 0));
-        let long = vec![b'x'; EVENT_OCTETS_MAX + 1];
-        assert_eq!(Parser::default().feed(&long, &mut items), Err(TooLong(EVENT_OCTETS_MAX)));
-        assert_eq!(Parser::holding(EVENT_OCTETS_MAX + 1).feed(&long, &mut items), Ok(()));
+        assert_eq!((fed, items.len()), (Err(TooLong(EVENT_BYTES_MAX)), 0));
+        let long = vec![b'x'; EVENT_BYTES_MAX + 1];
+        assert_eq!(Parser::default().feed(&long, &mut items), Err(TooLong(EVENT_BYTES_MAX)));
+        assert_eq!(Parser::holding(EVENT_BYTES_MAX + 1).feed(&long, &mut items), Ok(()));
     }
 
     #[test]

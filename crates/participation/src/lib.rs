@@ -6,15 +6,15 @@
 mod again;
 mod cursor;
 mod decide;
-mod heard;
+mod incoming;
 mod joining;
 pub mod limits;
 mod message;
+mod outgoing;
 mod rates;
 mod reactor;
 mod room;
 mod served;
-mod told;
 
 pub use decide::Answers;
 pub use room::{Participation, Settings};

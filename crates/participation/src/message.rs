@@ -8,7 +8,7 @@ use plenary_runs::event::Artifact;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::limits::ANSWER_OCTETS_MAX;
+use crate::limits::ANSWER_BYTES_MAX;
 
 /// The end of a text that was cut.
 const CUT: &str = " … (cut)";
@@ -206,10 +206,10 @@ pub(crate) fn spoken(text: &str, result: &str) -> String {
 }
 
 fn cut(text: &str) -> String {
-    if text.len() <= ANSWER_OCTETS_MAX {
+    if text.len() <= ANSWER_BYTES_MAX {
         return text.to_owned();
     }
-    let end = text.floor_char_boundary(ANSWER_OCTETS_MAX - CUT.len());
+    let end = text.floor_char_boundary(ANSWER_BYTES_MAX - CUT.len());
     format!("{}{CUT}", &text[..end])
 }
 
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_text_that_is_too_long_is_cut_and_says_so() {
-        let Some(Value::String(text)) = answer(&"é".repeat(ANSWER_OCTETS_MAX), &[]) else { panic!("text") };
-        assert!(text.len() <= ANSWER_OCTETS_MAX && text.ends_with(CUT));
+        let Some(Value::String(text)) = answer(&"é".repeat(ANSWER_BYTES_MAX), &[]) else { panic!("text") };
+        assert!(text.len() <= ANSWER_BYTES_MAX && text.ends_with(CUT));
     }
 }

@@ -21,7 +21,7 @@ use tokio::sync::Notify;
 
 use crate::{
     decide::Answers,
-    limits::{HOPS_MAX, MESSAGES_PER_MINUTE_MAX, RECENT_OCTETS_MAX, SESSIONS_KNOWN_MAX},
+    limits::{HOPS_MAX, MESSAGES_PER_MINUTE_MAX, RECENT_BYTES_MAX, SESSIONS_KNOWN_MAX},
     rates::Rates,
 };
 
@@ -99,7 +99,7 @@ impl Participation {
             cursors,
             settings,
             others,
-            recent: Mutex::new(Recent::new(RECENT_OCTETS_MAX)),
+            recent: Mutex::new(Recent::new(RECENT_BYTES_MAX)),
             news: Notify::new(),
             rates: Rates::default(),
             seats: Cache::new(SESSIONS_KNOWN_MAX),

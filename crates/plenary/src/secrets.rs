@@ -22,7 +22,7 @@ use rustix::io::{FdFlags, fcntl_setfd};
 /// started by that process inherit the variable and ignore it, because the PID is not theirs.
 const HANDED_OVER: &str = "PLENARY_HANDED_OVER";
 /// Maximum size of all secrets together: what fits into a pipe before anybody reads it.
-const SECRETS_OCTETS_MAX: usize = 32 << 10;
+const SECRETS_BYTES_MAX: usize = 32 << 10;
 
 /// The source of secrets that arrive on standard input.
 const STDIN: &str = "stdin";
@@ -73,8 +73,8 @@ pub(crate) fn withdraw(flags: &[Flag<'_>], starts_programs: bool) -> anyhow::Res
     let given = flags.iter().filter_map(|flag| Some((flag.secret.0, flag.secret.1?)));
     secrets.extend(given.map(|(name, text)| (name.to_owned(), text.to_owned())));
     let text = serde_json::to_vec(&secrets)?;
-    if text.len() > SECRETS_OCTETS_MAX {
-        bail!("the secrets in variables and flags together exceed {SECRETS_OCTETS_MAX} bytes");
+    if text.len() > SECRETS_BYTES_MAX {
+        bail!("the secrets in variables and flags together exceed {SECRETS_BYTES_MAX} bytes");
     }
     let (reader, mut writer) = std::io::pipe().context("handing secrets over")?;
     writer.write_all(&text).context("handing secrets over")?;
@@ -134,7 +134,7 @@ fn handed_here(said: &str) -> Option<&str> {
 
 fn take(place: &str) -> anyhow::Result<()> {
     let mut text = Vec::new();
-    let most = u64::try_from(SECRETS_OCTETS_MAX).unwrap_or(u64::MAX);
+    let most = u64::try_from(SECRETS_BYTES_MAX).unwrap_or(u64::MAX);
     if place == STDIN {
         std::io::stdin().lock().take(most).read_to_end(&mut text).context("taking secrets over")?;
         rustix::stdio::dup2_stdin(File::open("/dev/null")?).context("closing standard input")?;

@@ -12,7 +12,7 @@ use crate::{
     logs::{self, LogFormat},
     out::Out,
     secrets,
-    server::{Keepers, Listen, OperatorToken, Server, Settings, Whereabouts},
+    server::{AddressFile, Keepers, Listen, OperatorToken, Server, Settings},
 };
 
 /// The variable with the URL of the database, which may contain a password.
@@ -133,7 +133,7 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
             Ok(server) => server,
             Err(error) => return Err(refusal::explained(error, data.as_deref()).await),
         };
-        let whereabouts = Whereabouts::tell(data.as_ref(), server.near());
+        let address_file = AddressFile::write(data.as_ref(), server.near());
         if let Some(file) = operator.token.file() {
             out.note(&format!("the operator's token is in {}", file.display()));
         }
@@ -147,8 +147,8 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
             interrupted = tokio::signal::ctrl_c() => interrupted?,
         }
         tracing::info!("stopping");
-        if let Some(whereabouts) = whereabouts {
-            whereabouts.remove_url_file();
+        if let Some(address_file) = address_file {
+            address_file.remove_url_file();
         }
         server.stop().await
     });

@@ -9,7 +9,7 @@ use pulp::Arch;
 use crate::lists::{Bm25, List};
 
 /// Size of the cache, in bytes.
-pub(crate) const LISTS_OCTETS_MAX: usize = 64 << 20;
+pub(crate) const LISTS_BYTES_MAX: usize = 64 << 20;
 /// Shorter lists are fast enough without.
 const COUNT_MIN: u32 = 16_384;
 /// A list has at least one of this many documents of its range.
@@ -102,7 +102,7 @@ impl DenseLists {
         if let Some((old, _)) = self.kept.insert(key, (list, self.clock)) {
             self.octets -= old.often.len();
         }
-        while self.octets > LISTS_OCTETS_MAX {
+        while self.octets > LISTS_BYTES_MAX {
             let oldest = self.kept.iter().min_by_key(|(_, (_, used))| *used).map(|(key, _)| key.clone());
             let Some((gone, _)) = oldest.and_then(|key| self.kept.remove(&key)) else { return };
             self.octets -= gone.often.len();
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn past_their_memory_the_lists_that_were_used_longest_ago_give_way() {
         let mut lists = DenseLists::default();
-        let third = || Arc::new(Dense { count: 1, first: 0, often: vec![1; LISTS_OCTETS_MAX / 3] });
+        let third = || Arc::new(Dense { count: 1, first: 0, often: vec![1; LISTS_BYTES_MAX / 3] });
         let key = |run| (run, 1, "word".to_owned());
         for run in 1..=3 {
             lists.keep(0, key(run), third());
@@ -169,9 +169,9 @@ mod tests {
         lists.get(&key(1));
         lists.keep(0, key(4), third());
         assert!(lists.get(&key(2)).is_none() && lists.get(&key(1)).is_some() && lists.get(&key(4)).is_some());
-        assert!(lists.octets <= LISTS_OCTETS_MAX);
+        assert!(lists.octets <= LISTS_BYTES_MAX);
         lists.forget(&[1, 3]);
-        assert!(lists.get(&key(1)).is_none() && lists.octets == LISTS_OCTETS_MAX / 3);
+        assert!(lists.get(&key(1)).is_none() && lists.octets == LISTS_BYTES_MAX / 3);
     }
 
     #[test]

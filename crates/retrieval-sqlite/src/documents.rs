@@ -10,11 +10,11 @@ use plenary_kernel::Position;
 use plenary_retrieval::{Extent, Scope};
 
 /// Size of the cached projects, in bytes. A larger project is cached alone.
-pub(crate) const PROJECTS_OCTETS_MAX: usize = 64 << 20;
+pub(crate) const PROJECTS_BYTES_MAX: usize = 64 << 20;
 /// Bytes of a project without its documents.
-const PROJECT_OCTETS: usize = 256;
+const PROJECT_BYTES: usize = 256;
 /// Bytes of a document.
-const ENTRY_OCTETS: usize = 13;
+const ENTRY_BYTES: usize = 13;
 
 /// The state of the whole index; the file has it too.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -140,7 +140,7 @@ impl Project {
     }
 
     fn octets(&self) -> usize {
-        PROJECT_OCTETS + ENTRY_OCTETS * self.lengths.capacity()
+        PROJECT_BYTES + ENTRY_BYTES * self.lengths.capacity()
     }
 }
 
@@ -185,7 +185,7 @@ impl Documents {
 
     /// Drops the least recently used projects until half of the cache is free.
     fn make_room(&mut self, but: &str) {
-        if self.octets <= PROJECTS_OCTETS_MAX {
+        if self.octets <= PROJECTS_BYTES_MAX {
             return;
         }
         let mut others: Vec<(u64, String)> = self
@@ -196,7 +196,7 @@ impl Documents {
             .collect();
         others.sort_unstable();
         for (_, name) in others {
-            if self.octets <= PROJECTS_OCTETS_MAX / 2 {
+            if self.octets <= PROJECTS_BYTES_MAX / 2 {
                 break;
             }
             self.octets -= self.held.remove(&name).map_or(0, |held| held.octets);
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn past_their_memory_the_projects_that_were_used_longest_ago_are_given_back() {
         let mut documents = Documents::default();
-        let count = u32::try_from(PROJECTS_OCTETS_MAX / ENTRY_OCTETS / 4).unwrap();
+        let count = u32::try_from(PROJECTS_BYTES_MAX / ENTRY_BYTES / 4).unwrap();
         for name in ["a", "b", "c"] {
             let mut project = Project::new(1);
             project.set(count - 1, Entry::new(0, 1, false));
@@ -263,7 +263,7 @@ mod tests {
         let mut project = Project::new(1);
         project.set(2 * count, Entry::new(0, 1, false));
         documents.keep("d", project, 0);
-        assert!(documents.octets <= PROJECTS_OCTETS_MAX);
+        assert!(documents.octets <= PROJECTS_BYTES_MAX);
         assert!(documents.held("b").is_none() && documents.held("d").is_some());
     }
 

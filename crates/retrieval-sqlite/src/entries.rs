@@ -13,7 +13,7 @@ use crate::{
 const BLOCK_ENTRIES: u32 = 512;
 /// The low bits of a row's number, which hold the number of the block in its project.
 const BLOCK_BITS: u32 = 24;
-const ENTRY_OCTETS: usize = 13;
+const ENTRY_BYTES: usize = 13;
 
 /// A block of a project's entries.
 #[derive(Debug, Default)]
@@ -38,14 +38,14 @@ impl Block {
     }
 
     pub(crate) fn get(&self, within: usize) -> Entry {
-        let bytes = self.0.get(within * ENTRY_OCTETS..).and_then(|rest| rest.first_chunk());
+        let bytes = self.0.get(within * ENTRY_BYTES..).and_then(|rest| rest.first_chunk());
         bytes.map_or_else(Entry::default, entry)
     }
 
     pub(crate) fn set(&mut self, within: usize, entry: Entry) {
-        let at = within * ENTRY_OCTETS;
-        if self.0.len() < at + ENTRY_OCTETS {
-            self.0.resize(at + ENTRY_OCTETS, 0);
+        let at = within * ENTRY_BYTES;
+        if self.0.len() < at + ENTRY_BYTES {
+            self.0.resize(at + ENTRY_BYTES, 0);
         }
         self.0[at..at + 8].copy_from_slice(&entry.created_at_ms.to_le_bytes());
         self.0[at + 8..at + 12].copy_from_slice(&entry.length.to_le_bytes());
@@ -53,7 +53,7 @@ impl Block {
     }
 }
 
-fn entry(bytes: &[u8; ENTRY_OCTETS]) -> Entry {
+fn entry(bytes: &[u8; ENTRY_BYTES]) -> Entry {
     let [a, b, c, d, e, f, g, h, i, j, k, l, is_draft] = *bytes;
     Entry {
         created_at_ms: i64::from_le_bytes([a, b, c, d, e, f, g, h]),

@@ -24,7 +24,7 @@ const FORM: i64 = 4;
 /// A file up to this size is checked when it is opened. Damage in a larger file is noticed when it is read, so
 /// that the time
 /// of a start does not depend on the size.
-const CHECKED_OCTETS_MAX: u64 = 4 << 20;
+const CHECKED_BYTES_MAX: u64 = 4 << 20;
 /// Size of a page, in bytes.
 const PAGE_BYTES: u32 = 8_192;
 /// Page cache of the connection that writes and of one that reads, in KiB.
@@ -136,7 +136,7 @@ fn existing(file: &Path) -> Result<(Connection, Head), String> {
         return Err(format!("it is of form {form}"));
     }
     settle(&connection, WRITER_CACHE_KIB).map_err(said)?;
-    if fs::metadata(file).is_ok_and(|file| file.len() <= CHECKED_OCTETS_MAX) {
+    if fs::metadata(file).is_ok_and(|file| file.len() <= CHECKED_BYTES_MAX) {
         let sound: String =
             connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(said)?;
         if sound != "ok" {

@@ -19,7 +19,7 @@ use pulp::Arch;
 use crate::codes::Code;
 
 /// Size of the cache, in bytes; beyond it the least recently used texts are dropped.
-pub const WORDS_OCTETS_MAX: usize = 128 << 20;
+pub const WORDS_BYTES_MAX: usize = 128 << 20;
 /// Number of recent queries whose token vectors are cached.
 const QUERIES_MAX: usize = 64;
 /// Most tokens of documents that are compared with one query; further documents are not compared.
@@ -31,7 +31,7 @@ pub const MISSED_MAX: usize = 256;
 /// Texts per call of the model.
 const MISSED_BATCH: usize = 8;
 /// Bytes of a cached text beside its codes.
-const TEXT_OCTETS: usize = 96;
+const TEXT_BYTES: usize = 96;
 
 /// The token vectors of a text, without stop words.
 #[derive(Debug, Default)]
@@ -75,7 +75,7 @@ struct Missed {
 
 impl Words {
     fn octets(&self) -> usize {
-        self.codes.len() + self.scales.len() * size_of::<f32>() + TEXT_OCTETS
+        self.codes.len() + self.scales.len() * size_of::<f32>() + TEXT_BYTES
     }
 }
 

@@ -16,18 +16,18 @@ use plenary_retrieval::{Answer, Fault, Mark};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    kept::{JournalEntry, number, read_number, take, text},
+    journal_entry::{JournalEntry, number, read_number, take, text},
     shelf::{Changes, News, Shelf},
 };
 
 /// The first bytes of the file, with the version of its format.
 const MAGIC: &[u8] = b"plenary vectors 1\n";
 /// Bytes of batches per read.
-const PAGE_OCTETS: u64 = 2 << 20;
+const PAGE_BYTES: u64 = 2 << 20;
 /// A batch with a larger length is damaged.
-const BATCH_OCTETS_MAX: usize = 1 << 30;
+const BATCH_BYTES_MAX: usize = 1 << 30;
 /// The file is crowded when obsolete bytes exceed the live ones by this.
-const SLACK_OCTETS: u64 = 16 << 20;
+const SLACK_BYTES: u64 = 16 << 20;
 /// Changes per batch when the file is rewritten.
 const REWRITE_CHANGES: usize = 256;
 /// Bytes before a batch: its length and its digest.
@@ -123,7 +123,7 @@ impl Open {
         let (mut size, digest) = (&frame[..4], &frame[4..]);
         let size = read_number(&mut size).unwrap_or(usize::MAX);
         let end = place + FRAME + size as u64;
-        if size > BATCH_OCTETS_MAX || length < end {
+        if size > BATCH_BYTES_MAX || length < end {
             return Ok(None);
         }
         let mut batch = vec![0; size];
@@ -158,7 +158,7 @@ impl Open {
             news.changes.extend(changes);
             news.mark.place = end;
             news.cursor = to;
-            news.more = end - from >= PAGE_OCTETS;
+            news.more = end - from >= PAGE_BYTES;
         }
         if !self.is_read {
             self.end.place = news.mark.place;
@@ -234,7 +234,7 @@ impl Shelf for FileShelf {
 
     fn is_crowded(&self, octets: usize) -> bool {
         let open = self.0.lock();
-        open.end.place > 2 * octets as u64 + SLACK_OCTETS
+        open.end.place > 2 * octets as u64 + SLACK_BYTES
     }
 
     fn rewrite(&self, all: Changes, cursor: Position) -> Answer<'_, Mark> {

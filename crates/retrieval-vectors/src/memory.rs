@@ -6,7 +6,7 @@ use plenary_kernel::Position;
 use plenary_retrieval::{Answer, Mark};
 
 use crate::{
-    kept::JournalEntry,
+    journal_entry::JournalEntry,
     shelf::{Changes, News, Shelf},
 };
 

@@ -13,24 +13,24 @@ use plenary_retrieval::{PartHit, Scope};
 use crate::{
     cells::{Cells, Compared, Owner, Place, Sizes, nearer},
     codes::Probe,
-    kept::{Entry, JournalEntry},
+    journal_entry::{Entry, JournalEntry},
 };
 
 /// Bytes of codes above which a search uses several threads.
-const PARALLEL_OCTETS_MIN: usize = 16 << 20;
+const PARALLEL_BYTES_MIN: usize = 16 << 20;
 /// Most threads of a search: memory bandwidth limits the use of more.
 const THREADS_MAX: usize = 4;
 /// Codes that are read for each wanted hit, because a document has several.
 const CODES_PER_HIT: usize = 8;
 
 /// Memory of a vector without its components, and of a document without its vectors and its id, in bytes.
-const VECTOR_OCTETS: usize = 24;
-const DOCUMENT_OCTETS: usize = 192;
+const VECTOR_BYTES: usize = 24;
+const DOCUMENT_BYTES: usize = 192;
 
 /// Memory of `count` vectors of a dimension, without their documents, in bytes.
 #[must_use]
 pub(crate) fn vectors_octets(count: usize, dimension: usize) -> usize {
-    count * (dimension + VECTOR_OCTETS)
+    count * (dimension + VECTOR_BYTES)
 }
 
 /// The documents of all projects.
@@ -263,7 +263,7 @@ impl Project {
     fn octets_of(&self, nr: u32) -> usize {
         let Some(held) = self.documents.get(nr) else { return 0 };
         let dimension = self.cells.as_ref().map_or(0, Cells::dimension);
-        vectors_octets(held.places.len(), dimension) + held.id.len() + DOCUMENT_OCTETS
+        vectors_octets(held.places.len(), dimension) + held.id.len() + DOCUMENT_BYTES
     }
 
     /// The documents of a scope with the best codes, unordered.
@@ -342,7 +342,7 @@ fn keep_best(found: &mut Vec<(Compared, &HeldDocument)>, limit: usize) {
 fn threads(octets: usize) -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     let cores = *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from));
-    if octets < PARALLEL_OCTETS_MIN { 1 } else { cores.min(THREADS_MAX) }
+    if octets < PARALLEL_BYTES_MIN { 1 } else { cores.min(THREADS_MAX) }
 }
 
 /// Compares the codes of some cells.

@@ -7,7 +7,7 @@ use plenary_kernel::Position;
 use plenary_retrieval::{Additions, Answer, Archive, ArchivedDocument, Mark};
 
 use crate::{
-    kept::JournalEntry,
+    journal_entry::JournalEntry,
     shelf::{Changes, News, Shelf},
 };
 
@@ -23,7 +23,7 @@ impl SharedShelf {
 }
 
 fn archived(kept: &JournalEntry) -> ArchivedDocument {
-    let (JournalEntry::Put(crate::kept::Entry { id, .. }) | JournalEntry::Delete(id)) = kept;
+    let (JournalEntry::Put(crate::journal_entry::Entry { id, .. }) | JournalEntry::Delete(id)) = kept;
     let mut octets = Vec::new();
     kept.write(&mut octets);
     ArchivedDocument { id: id.clone(), octets }

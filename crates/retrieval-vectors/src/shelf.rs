@@ -4,7 +4,7 @@
 use plenary_kernel::Position;
 use plenary_retrieval::{Answer, Mark};
 
-use crate::kept::JournalEntry;
+use crate::journal_entry::JournalEntry;
 
 /// The changes after a mark.
 #[derive(Debug)]

@@ -16,10 +16,10 @@ use sha2::{Digest as _, Sha256};
 use tokio::time::timeout;
 
 use crate::{
-    closeness::{Remembering, WORDS_OCTETS_MAX},
+    closeness::{Remembering, WORDS_BYTES_MAX},
     codes::{Code, DIMENSION_MAX, Probe},
     health::Health,
-    kept::{Entry, JournalEntry},
+    journal_entry::{Entry, JournalEntry},
     projects::Projects,
     shelf::{News, Shelf},
 };
@@ -28,7 +28,7 @@ use crate::{
 pub const QUERY_TIME_MAX: Duration = Duration::from_secs(1);
 /// Default memory limit for the vectors of a process, in bytes; documents beyond it are found by their words
 /// only.
-pub const VECTORS_OCTETS_MAX: usize = 4 << 30;
+pub const VECTORS_BYTES_MAX: usize = 4 << 30;
 /// Changes that are applied under one lock; searches may run in between.
 const APPLIED_AT_ONCE: usize = 32;
 /// Parts per call of the model.
@@ -72,17 +72,17 @@ impl ProjectVectors {
 }
 
 impl Vectors {
-    /// An index on a shelf, with the limit [`VECTORS_OCTETS_MAX`]; reads nothing yet.
+    /// An index on a shelf, with the limit [`VECTORS_BYTES_MAX`]; reads nothing yet.
     #[must_use]
     pub fn new(embedder: Arc<dyn Embedder>, shelf: Box<dyn Shelf>) -> Self {
-        Self::bounded(embedder, shelf, VECTORS_OCTETS_MAX)
+        Self::bounded(embedder, shelf, VECTORS_BYTES_MAX)
     }
 
     /// The same with another memory limit, in bytes.
     #[must_use]
     pub fn bounded(embedder: Arc<dyn Embedder>, shelf: Box<dyn Shelf>, octets_max: usize) -> Self {
         Self {
-            embedder: Remembering::new(embedder, WORDS_OCTETS_MAX),
+            embedder: Remembering::new(embedder, WORDS_BYTES_MAX),
             shelf,
             held: Arc::default(),
             health: Health::default(),

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    DOCUMENT_LEXEME_OCTETS_MAX, DOCUMENT_WORDS_MAX, Document,
+    DOCUMENT_LEXEME_BYTES_MAX, DOCUMENT_WORDS_MAX, Document,
     analysis::{Purpose, words},
 };
 
@@ -77,7 +77,7 @@ impl Lexemes {
                     }
                     let at = match nth.get(word) {
                         Some(at) => *at,
-                        None if octets + word.len() > DOCUMENT_LEXEME_OCTETS_MAX => return,
+                        None if octets + word.len() > DOCUMENT_LEXEME_BYTES_MAX => return,
                         None => {
                             octets += word.len();
                             nth.insert(word.to_owned(), found.len());
@@ -131,10 +131,10 @@ mod tests {
 
     #[test]
     fn past_its_limits_a_document_keeps_what_weighs_most() {
-        let many: Vec<String> = (0..DOCUMENT_LEXEME_OCTETS_MAX / 4).map(|nth| format!("w{nth}")).collect();
+        let many: Vec<String> = (0..DOCUMENT_LEXEME_BYTES_MAX / 4).map(|nth| format!("w{nth}")).collect();
         let lexemes = Lexemes::of(&document(&[(Kind::Body, &many.join(" ")), (Kind::Title, "login")]));
         let octets: usize = lexemes.words.iter().map(|word| word.text.len()).sum();
-        assert!(octets <= DOCUMENT_LEXEME_OCTETS_MAX && octets > DOCUMENT_LEXEME_OCTETS_MAX - 8, "{octets}");
+        assert!(octets <= DOCUMENT_LEXEME_BYTES_MAX && octets > DOCUMENT_LEXEME_BYTES_MAX - 8, "{octets}");
         assert_eq!(lexemes.words[0].text, "login");
         let lexemes = Lexemes::of(&document(&[(Kind::Body, &"word ".repeat(DOCUMENT_WORDS_MAX + 9))]));
         assert_eq!(lexemes.length(), DOCUMENT_WORDS_MAX as u64);

@@ -32,14 +32,14 @@ pub use relevance::{RERANKED_CHARACTERS_MAX, RERANKED_MAX, Relevance, telling_pa
 pub use semantic::{PartHit, Semantic};
 
 /// Longest query, in bytes; a longer one is [`QueryFault::TooLong`].
-pub const QUERY_OCTETS_MAX: usize = 4_096;
+pub const QUERY_BYTES_MAX: usize = 4_096;
 /// Most distinct words of a query; further ones are ignored.
 pub const QUERY_WORDS_MAX: usize = 64;
 /// Longest word, in bytes; a longer one is cut.
-pub const WORD_OCTETS_MAX: usize = 64;
+pub const WORD_BYTES_MAX: usize = 64;
 /// Most words of a document, repetitions included; further ones are not indexed.
 pub const DOCUMENT_WORDS_MAX: usize = 65_536;
 /// Total bytes of the distinct words of a document; beyond it no new words are indexed.
-pub const DOCUMENT_LEXEME_OCTETS_MAX: usize = 256 << 10;
+pub const DOCUMENT_LEXEME_BYTES_MAX: usize = 256 << 10;
 /// Most hits of one search, whatever limit it gives.
 pub const HITS_MAX: usize = 1_000;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::{
-    QUERY_OCTETS_MAX, QUERY_WORDS_MAX,
+    QUERY_BYTES_MAX, QUERY_WORDS_MAX,
     analysis::{Purpose, words},
 };
 
@@ -14,7 +14,7 @@ pub enum QueryFault {
     /// The text is empty.
     #[error("the query is empty")]
     Empty,
-    /// The text has more than [`QUERY_OCTETS_MAX`] bytes.
+    /// The text has more than [`QUERY_BYTES_MAX`] bytes.
     #[error("the query is too long")]
     TooLong,
 }
@@ -35,7 +35,7 @@ impl Query {
         if text.trim().is_empty() {
             return Err(QueryFault::Empty);
         }
-        if text.len() > QUERY_OCTETS_MAX {
+        if text.len() > QUERY_BYTES_MAX {
             return Err(QueryFault::TooLong);
         }
         let mut wanted = Vec::<String>::new();
@@ -137,7 +137,7 @@ mod tests {
         let query = Query::read("The logins, the LOGIN and a failing token").unwrap();
         assert_eq!(query.words(), ["login", "fail", "token"]);
         assert_eq!(Query::read(" \t\n"), Err(QueryFault::Empty));
-        assert_eq!(Query::read(&"x".repeat(QUERY_OCTETS_MAX + 1)), Err(QueryFault::TooLong));
+        assert_eq!(Query::read(&"x".repeat(QUERY_BYTES_MAX + 1)), Err(QueryFault::TooLong));
         assert_eq!(Query::read("the of ???").map(|query| query.words().len()), Ok(0));
         let many: Vec<String> = (0..QUERY_WORDS_MAX + 9).map(|nth| format!("w{nth}")).collect();
         assert_eq!(Query::read(&many.join(" ")).unwrap().words().len(), QUERY_WORDS_MAX);

@@ -23,7 +23,7 @@ const MARKS: [char; 13] = ['#', '>', '-', '*', '+', '_', '[', '(', '<', '`', ' '
 /// Characters that may stand between a speaker and the colon.
 const CLOSING: [char; 8] = ['*', '_', ']', ')', '>', '`', ' ', '\t'];
 /// Longest name of a speaker, in bytes.
-const NAME_OCTETS_MAX: usize = 40;
+const NAME_BYTES_MAX: usize = 40;
 /// Most words of a name.
 const NAME_WORDS_MAX: usize = 3;
 /// A name that is not a role is a speaker if it begins at least this many lines, and another name does too.
@@ -73,7 +73,7 @@ fn speaker(line: &str) -> Option<(&str, bool)> {
     let (name, _) = named.split_once(':')?;
     let name = name.trim_end_matches(CLOSING);
     let is_name = name.starts_with(char::is_uppercase)
-        && name.len() <= NAME_OCTETS_MAX
+        && name.len() <= NAME_BYTES_MAX
         && name.split_whitespace().count() <= NAME_WORDS_MAX
         && name.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '.' | '-' | '\'' | '_'));
     is_name.then_some((name, false))

@@ -7,10 +7,10 @@ mod glance;
 mod kind;
 mod live;
 mod news;
+mod onlookers;
 mod refused;
 mod served;
 pub mod sse;
-mod told;
 mod watching;
 
 pub use findable::{
@@ -20,10 +20,10 @@ pub use glance::{AttentionGlance, CodingGlance, Glance, Glancer, Glances};
 pub use kind::Kind;
 pub use live::{Catchup, LiveSource, live};
 pub use news::{Description, News, NewsSource, Reference, Senders, StreamOfNews};
-pub use refused::{ErrorReply, Form, House, fault_refusal, house_error};
-pub use served::{Example, Mount, RoomDescription, ServedRoom, Task, Turn};
-pub use sse::{BURST_OCTETS, KEEPALIVE_MS};
-pub use told::{
+pub use onlookers::{
     Audience, EXCERPT_CHARS_MAX, EphemeralEvent, EphemeralSource, Onlooker, OnlookerEvent, Teller, excerpt,
 };
+pub use refused::{ErrorReply, Form, House, fault_refusal, house_error};
+pub use served::{Example, Mount, RoomDescription, ServedRoom, Task, Turn};
+pub use sse::{BURST_BYTES, KEEPALIVE_MS};
 pub use watching::{CannotWatch, Watch, Watchers};

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{
     Watch,
-    sse::{BURST_OCTETS, KEEPALIVE, KEEPALIVE_MS, Pieces, RETRY_MS, pieces},
+    sse::{BURST_BYTES, KEEPALIVE, KEEPALIVE_MS, Pieces, RETRY_MS, pieces},
 };
 
 /// The result of one read from the log.
@@ -48,7 +48,7 @@ impl Catchup {
     /// Whether there is enough text for one chunk.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        self.text.len() >= BURST_OCTETS
+        self.text.len() >= BURST_BYTES
     }
 }
 

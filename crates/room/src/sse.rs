@@ -10,7 +10,7 @@ use http::{HeaderValue, header};
 use plenary_log::Fault;
 
 /// The chunk size in bytes: at this size, text is passed on to the connection.
-pub const BURST_OCTETS: usize = 64 << 10;
+pub const BURST_BYTES: usize = 64 << 10;
 /// The time without an event after which a live stream sends a keepalive.
 pub const KEEPALIVE_MS: u64 = 15_000;
 /// The reconnection delay that the client is asked for.

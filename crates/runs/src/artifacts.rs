@@ -11,7 +11,7 @@ use crate::{
     Runs,
     access::may_read,
     event::Artifact,
-    limits::ARTIFACT_OCTETS_MAX,
+    limits::ARTIFACT_BYTES_MAX,
     refusals::{self, RunRefusal},
     room::{ARTIFACTS, ArtifactPlace},
     runner::Event,
@@ -29,7 +29,7 @@ impl Runs {
         let id = BlobId::of(&content);
         let octets = content.len() as u64;
         let stream = futures_util::stream::once(async { Ok::<_, Infallible>(content) });
-        if let Err(error) = blobs.put(&id, stream, ARTIFACT_OCTETS_MAX as u64).await {
+        if let Err(error) = blobs.put(&id, stream, ARTIFACT_BYTES_MAX as u64).await {
             match error {
                 PutError::Fault(fault) => tracing::error!(%fault, "an artifact cannot be stored"),
                 PutError::Busy => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::{
-    limits::{RESULT_OCTETS_MAX, WHY_OCTETS_MAX},
+    limits::{RESULT_BYTES_MAX, WHY_BYTES_MAX},
     registry::RunLimits,
     runner::{Event, EventKind, FinishReason, RunEnd},
 };
@@ -62,11 +62,11 @@ impl Budget {
             self.left = self.left.saturating_sub(now - self.since);
             (self.since, self.waiting) = (now, true);
         }
-        if self.text.len() < RESULT_OCTETS_MAX
+        if self.text.len() < RESULT_BYTES_MAX
             && let Some(content) = event.content()
         {
             self.text.push_str(&content);
-            self.text.truncate(self.text.floor_char_boundary(RESULT_OCTETS_MAX));
+            self.text.truncate(self.text.floor_char_boundary(RESULT_BYTES_MAX));
         }
         Ok(())
     }
@@ -82,11 +82,11 @@ impl Budget {
         if finish_reason == FinishReason::Success && result.is_none() {
             result = Some(std::mem::take(&mut self.text));
         }
-        if result.as_ref().is_some_and(|result| result.len() > RESULT_OCTETS_MAX) {
-            return RunEnd::error(format!("The result exceeds the maximum size, {RESULT_OCTETS_MAX} bytes."));
+        if result.as_ref().is_some_and(|result| result.len() > RESULT_BYTES_MAX) {
+            return RunEnd::error(format!("The result exceeds the maximum size, {RESULT_BYTES_MAX} bytes."));
         }
         if let Some(why) = &mut why {
-            why.truncate(why.floor_char_boundary(WHY_OCTETS_MAX));
+            why.truncate(why.floor_char_boundary(WHY_BYTES_MAX));
         }
         RunEnd { finish_reason, result, why, rejected }
     }
@@ -147,9 +147,9 @@ mod tests {
         assert_eq!(budget.finish(RunEnd::success()).result.as_deref(), Some("ab"));
         assert_eq!(budget.finish(RunEnd::with("own")).result.as_deref(), Some("own"));
         assert_eq!(budget.finish(RunEnd::canceled()).result, None);
-        let long = budget.finish(RunEnd::with("x".repeat(RESULT_OCTETS_MAX + 1)));
+        let long = budget.finish(RunEnd::with("x".repeat(RESULT_BYTES_MAX + 1)));
         assert_eq!((long.finish_reason, long.result), (FinishReason::Error, None));
-        let why = budget.finish(RunEnd::error("é".repeat(WHY_OCTETS_MAX))).why.unwrap();
-        assert_eq!(why.len(), WHY_OCTETS_MAX);
+        let why = budget.finish(RunEnd::error("é".repeat(WHY_BYTES_MAX))).why.unwrap();
+        assert_eq!(why.len(), WHY_BYTES_MAX);
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     access::may_configure,
     command::Caller,
     id::{RunId, ThreadId},
-    limits::ARGS_OCTETS_MAX,
+    limits::ARGS_BYTES_MAX,
 };
 
 /// The agent was configured.
@@ -107,7 +107,7 @@ pub(crate) enum ConfigureRejection {
     Unauthenticated,
     /// Only its owner and the operator configure an agent.
     Forbidden,
-    /// All arguments together would have more than [`ARGS_OCTETS_MAX`] bytes.
+    /// All arguments together would have more than [`ARGS_BYTES_MAX`] bytes.
     TooLarge,
 }
 
@@ -126,7 +126,7 @@ fn decide(
         return Err(ConfigureRejection::Forbidden);
     }
     let octets = serde_json::to_vec(&state.with(&command.args)).map_or(usize::MAX, |json| json.len());
-    if octets > ARGS_OCTETS_MAX {
+    if octets > ARGS_BYTES_MAX {
         return Err(ConfigureRejection::TooLarge);
     }
     let (run, thread) = (RunId::mint(stamp, 0), ThreadId::mint(stamp, 1));

@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     id::{RunId, ThreadId},
-    limits::{DELTA_OCTETS_MAX, DELTAS_TO_TELL_MAX},
+    limits::{DELTA_BYTES_MAX, DELTAS_TO_TELL_MAX},
     making::PartialTexts,
     wire::TextDelta,
 };
@@ -166,7 +166,7 @@ impl DeltaState {
             };
             while let Ok(more) = waiting.try_recv() {
                 let joins = (more.run, more.after) == (shown.run, shown.after)
-                    && shown.text.len() + more.text.len() <= DELTA_OCTETS_MAX;
+                    && shown.text.len() + more.text.len() <= DELTA_BYTES_MAX;
                 if !joins {
                     next = Some(more);
                     break;

@@ -10,7 +10,7 @@ use crate::runner::{
 };
 
 /// Most bytes of text in one event.
-const PIECE_OCTETS: usize = 64 << 10;
+const PIECE_BYTES: usize = 64 << 10;
 
 /// An agent of kind `echo`.
 #[derive(Debug, Clone)]
@@ -67,7 +67,7 @@ fn steps(request: &RunRequest) -> Vec<Value> {
 async fn say(text: &str, run: &Run) -> Result<(), EmitError> {
     let mut rest = text;
     loop {
-        let (piece, more) = rest.split_at(rest.floor_char_boundary(PIECE_OCTETS));
+        let (piece, more) = rest.split_at(rest.floor_char_boundary(PIECE_BYTES));
         run.emit(Event::text(piece)).await?;
         if more.is_empty() {
             return Ok(());

@@ -2,21 +2,21 @@
 //! Must not know: where they are configured.
 
 /// Largest event of a runner, in bytes of its own members; a larger event is not accepted.
-pub const EVENT_OCTETS_MAX: usize = 1 << 20;
+pub const EVENT_BYTES_MAX: usize = 1 << 20;
 /// Largest artifact, in bytes; an event with a larger one is not accepted.
-pub const ARTIFACT_OCTETS_MAX: usize = 16 << 20;
+pub const ARTIFACT_BYTES_MAX: usize = 16 << 20;
 /// Most emitted events that are not written yet; beyond it the runner waits.
 pub const EVENTS_WAITING_MAX: usize = 64;
 /// Most answers that a runner has not read yet; beyond it the run ends with an error.
 pub const ANSWERS_WAITING_MAX: usize = 16;
 /// Longest piece of token-by-token output, in bytes; a longer one goes out in several.
-pub const DELTA_OCTETS_MAX: usize = 16 << 10;
+pub const DELTA_BYTES_MAX: usize = 16 << 10;
 /// Most waiting text deltas of a run; beyond it new deltas are lost.
 pub const DELTAS_WAITING_MAX: usize = 256;
 /// Most earlier runs of a thread that a runner gets: the newest ones.
 pub const TURNS_MAX: usize = 64;
 /// Most bytes of earlier requests and results that a runner gets: the newest ones.
-pub const TURNS_OCTETS_MAX: usize = 2 << 20;
+pub const TURNS_BYTES_MAX: usize = 2 << 20;
 /// Most agents of a server; beyond it a configuration is invalid, and enlisting gives 429 `too_many_agents`.
 pub const AGENTS_MAX: usize = 1_024;
 /// Most enlisted agents of one owner, so that no owner uses up all places; beyond it 429 `too_many_agents`.
@@ -40,24 +40,24 @@ pub const QUEUED_RUNS_TOTAL_MAX: usize = 65_536;
 /// Most queued runs of one owner and its agents, unless configured; past it 429 `too_many_queued_runs_of_owner`.
 pub const QUEUED_RUNS_PER_OWNER_MAX: usize = 8_192;
 /// Longest result of a run, in bytes; a longer one ends the run with an error. A result of joined text is cut.
-pub const RESULT_OCTETS_MAX: usize = 1 << 20;
+pub const RESULT_BYTES_MAX: usize = 1 << 20;
 /// Longest error text of a run, in bytes; a longer one is cut.
-pub const WHY_OCTETS_MAX: usize = 4 << 10;
+pub const WHY_BYTES_MAX: usize = 4 << 10;
 /// Deepest chain of callers; past it 422 `depth_exceeded`.
 pub const DEPTH_MAX: u32 = 32;
 /// Longest title of a thread, in characters; the first request is cut to it.
 pub const TITLE_CHARS_MAX: usize = 80;
 /// Most bytes of an agent's arguments together; past it 422 `args_too_large`.
-pub const ARGS_OCTETS_MAX: usize = 64 << 10;
+pub const ARGS_BYTES_MAX: usize = 64 << 10;
 /// Most live streams and waiting requests of one owner and its agents in one process, unless configured; past it 429
 /// `too_many_streams`.
 pub const STREAMS_PER_OWNER_MAX: usize = 1_024;
 /// Bytes of recent events that are kept for live followers of a thread.
-pub const TAIL_OCTETS_MAX: usize = 8 << 20;
+pub const TAIL_BYTES_MAX: usize = 8 << 20;
 /// Most deltas of this process that wait for other processes; beyond it deltas are lost.
 pub const DELTAS_TO_TELL_MAX: usize = 1_024;
 /// Most bytes of an unfinished text that are kept for new readers; a longer text is dropped as a whole.
-pub const MAKING_OCTETS_MAX: usize = 64 << 10;
+pub const MAKING_BYTES_MAX: usize = 64 << 10;
 /// Most threads whose unfinished text is kept; beyond it the oldest is dropped.
 pub const MAKING_THREADS_MAX: usize = 256;
 /// How long a canceled run may take to end; then its runner is dropped.
@@ -71,7 +71,7 @@ pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 /// Most events in one response to `get_events`; the rest is in the next one.
 pub const PAGE_EVENTS_MAX: usize = 1_000;
 /// Bytes of events after which a response to `get_events` ends; the rest is in the next one.
-pub const PAGE_OCTETS_MAX: usize = plenary_kernel::limits::PAGE_BYTES_MAX;
+pub const PAGE_BYTES_MAX: usize = plenary_kernel::limits::PAGE_BYTES_MAX;
 /// Most polling readers of a run; past it 429 `too_many_readers`.
 pub const READERS_PER_RUN_MAX: usize = 64;
 /// Longest name of a polling reader, in characters; past it 422.
@@ -86,4 +86,4 @@ pub const DELTAS_HELD_MAX: usize = 256;
 /// with a link to it.
 pub const TRACE_NEAR_MS: u64 = 60_000;
 /// Most bytes of sent text that a dashboard's stream remembers, so that it does not repeat the text as the result.
-pub const SAID_OCTETS_MAX: usize = 64 << 10;
+pub const SAID_BYTES_MAX: usize = 64 << 10;

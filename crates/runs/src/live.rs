@@ -11,7 +11,7 @@ use plenary_accounts::{Principal, Watch};
 use plenary_hub::Delivery;
 use plenary_kernel::Version;
 use plenary_log::{Fault, PageSize, StoredEvent};
-use plenary_room::sse::{BURST_OCTETS, KEEPALIVE, KEEPALIVE_MS, Pieces, RETRY_MS, pieces};
+use plenary_room::sse::{BURST_BYTES, KEEPALIVE, KEEPALIVE_MS, Pieces, RETRY_MS, pieces};
 use tokio::time::{Instant, sleep_until};
 
 use crate::{
@@ -185,7 +185,7 @@ impl LiveState {
                 if self.is_over {
                     break;
                 }
-                if out.len() >= BURST_OCTETS {
+                if out.len() >= BURST_BYTES {
                     more = true;
                     break;
                 }

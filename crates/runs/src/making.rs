@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use crate::{
     deltas::RunDelta,
     id::{RunId, ThreadId},
-    limits::{MAKING_OCTETS_MAX, MAKING_THREADS_MAX},
+    limits::{MAKING_BYTES_MAX, MAKING_THREADS_MAX},
 };
 
 /// The unfinished text of each thread.
@@ -24,7 +24,7 @@ impl PartialTexts {
         match self.threads.get_mut(&piece.thread) {
             Some((_, so_far)) if (so_far.run, so_far.after) == (piece.run, piece.after) => {
                 let octets = so_far.text.len() + piece.text.len();
-                match octets <= MAKING_OCTETS_MAX && !so_far.text.is_empty() {
+                match octets <= MAKING_BYTES_MAX && !so_far.text.is_empty() {
                     true => so_far.text.push_str(&piece.text),
                     // Without its beginning the text is of no use.
                     false => so_far.text = String::new(),
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn past_its_limits_text_is_kept_no_more() {
         let mut making = PartialTexts::default();
-        let long = shown(1, 1, &"x".repeat(MAKING_OCTETS_MAX));
+        let long = shown(1, 1, &"x".repeat(MAKING_BYTES_MAX));
         making.add(&long);
         assert!(so_far(&making, &long).is_some());
         making.add(&shown(1, 1, "y"));

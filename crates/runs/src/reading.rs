@@ -12,7 +12,7 @@ use crate::{
     event::ThreadEvent,
     finding::VisibleThread,
     id::{RunId, ThreadId},
-    limits::{PAGE_EVENTS_MAX, PAGE_OCTETS_MAX},
+    limits::{PAGE_BYTES_MAX, PAGE_EVENTS_MAX},
     refusals::{self, RunRefusal},
     registry::Agent,
     room::{OPENED, THREADS},
@@ -152,7 +152,7 @@ impl Runs {
                     continue;
                 }
                 for event in found.source.events(&event).into_iter().filter(|event| since.wants(event)) {
-                    if page.events.len() >= PAGE_EVENTS_MAX || octets >= PAGE_OCTETS_MAX {
+                    if page.events.len() >= PAGE_EVENTS_MAX || octets >= PAGE_BYTES_MAX {
                         page.more = true;
                         return Ok(page);
                     }
@@ -231,7 +231,7 @@ impl Runs {
             let id = id.ok_or_else(|| Fault::Corrupt(format!("{} in {index}", row.key)))?;
             let report = ThreadReport::of(id, &*self.fresh(id).await?);
             bytes += report.as_ref().map_or(0, |report| THREAD_BYTES + report.runs.len() * RUN_ID_BYTES);
-            if bytes > PAGE_OCTETS_MAX && !threads.is_empty() {
+            if bytes > PAGE_BYTES_MAX && !threads.is_empty() {
                 return Ok((threads, true));
             }
             threads.extend(report);

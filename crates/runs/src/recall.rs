@@ -11,7 +11,7 @@ use crate::{
     Runs,
     event::{RunQueued, ThreadEvent},
     id::{RunId, ThreadId},
-    limits::{TURNS_MAX, TURNS_OCTETS_MAX},
+    limits::{TURNS_BYTES_MAX, TURNS_MAX},
     members::Members,
     runner::{Recall, RunRequest, Turn},
     runs::stream,
@@ -62,7 +62,7 @@ impl Runs {
                 continue;
             };
             octets += queued.request.len() + ended.result.len();
-            if turns.len() == TURNS_MAX || octets > TURNS_OCTETS_MAX {
+            if turns.len() == TURNS_MAX || octets > TURNS_BYTES_MAX {
                 break;
             }
             let result = ended.has_result.then(|| String::from_utf8_lossy(&ended.result).into_owned());

@@ -12,7 +12,7 @@ use crate::{
     decide::Rejection,
     enlisted::EnlistRejection,
     limits::{
-        AGENT_TOOLS_MAX, AGENTS_MAX, ARGS_OCTETS_MAX, ENLISTED_PER_OWNER_MAX, PURPOSE_CHARS_MAX,
+        AGENT_TOOLS_MAX, AGENTS_MAX, ARGS_BYTES_MAX, ENLISTED_PER_OWNER_MAX, PURPOSE_CHARS_MAX,
         QUEUED_RUNS_MAX, RUNS_PER_THREAD_MAX, TOOL_CHARS_MAX,
     },
     switch::SwitchRejection,
@@ -198,7 +198,7 @@ impl From<ConfigureRejection> for RunRefusal {
                 Refusal::new(Class::Forbidden, "forbidden", text).into()
             }
             ConfigureRejection::TooLarge => {
-                let text = format!("The arguments together may have at most {ARGS_OCTETS_MAX} bytes.");
+                let text = format!("The arguments together may have at most {ARGS_BYTES_MAX} bytes.");
                 shape("args_too_large", text)
             }
         }

@@ -21,7 +21,7 @@ use crate::{
     deltas::RunDelta,
     event::{Artifact, RunQueued, ThreadEvent},
     id::{RunId, ThreadId},
-    limits::{CANCEL_GRACE_MS, EVENTS_WAITING_MAX, STOP_GRACE_MS, WHY_OCTETS_MAX, WRITE_PAUSE_MS_MAX},
+    limits::{CANCEL_GRACE_MS, EVENTS_WAITING_MAX, STOP_GRACE_MS, WHY_BYTES_MAX, WRITE_PAUSE_MS_MAX},
     members::Members,
     recall::request_of,
     registry::Agent,
@@ -384,6 +384,6 @@ fn failure(error: JoinError) -> String {
         text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
     });
     let mut text = format!("The agent failed: {}", text.as_deref().unwrap_or("it gave no reason"));
-    text.truncate(text.floor_char_boundary(WHY_OCTETS_MAX));
+    text.truncate(text.floor_char_boundary(WHY_BYTES_MAX));
     text
 }

@@ -56,7 +56,7 @@ pub const FOUND_DEFAULT: usize = 20;
 /// Most messages of a page that a search finds; past it 400 `invalid_limit`.
 pub const FOUND_MAX: usize = 100;
 /// Largest frame that a client may send on `/connect`, in bytes; past it the connection is closed (1009).
-pub const CLIENT_FRAME_OCTETS_MAX: usize = 256 << 10;
+pub const CLIENT_FRAME_BYTES_MAX: usize = 256 << 10;
 /// How long a client may leave a write waiting before its connection is closed with "resume".
 pub const STALLED_MS_MAX: u64 = 20_000;
 /// How long a client may leave a ping unanswered before its connection is closed.
@@ -64,6 +64,6 @@ pub const PONG_MS_MAX: u64 = 90_000;
 /// After how long without unconfirmed events the server pings, to notice a peer that is gone.
 pub const KEEPALIVE_MS: u64 = 30_000;
 /// Bytes that are read at once from a client on `/connect`; it sends little, and each connection holds so many.
-pub const READ_BUFFER_OCTETS: usize = 1 << 10;
+pub const READ_BUFFER_BYTES: usize = 1 << 10;
 /// How long after an event the ping that asks for its confirmation goes out.
 pub const CONFIRM_MS: u64 = 250;

@@ -27,7 +27,7 @@ const NEWS_DISTANCE_MAX: u64 = 131_072;
 /// Most events per read from the shared tail or an inbox.
 const TAIL_PAGE: usize = 128;
 /// Most bytes that are passed to the socket before a flush.
-const BURST_OCTETS: usize = 64 << 10;
+const BURST_BYTES: usize = 64 << 10;
 /// Most sessions whose read position is kept in memory; beyond it a session is read again from the version of its mark.
 const READINGS_MAX: usize = 16_384;
 
@@ -202,7 +202,7 @@ impl<'a, S: Socket> Pump<'a, S> {
             self.confirmation.uncovered = Some(Instant::now());
             self.sessions.0.presence.owe(self.connection);
         }
-        if self.buffered >= BURST_OCTETS { self.flush().await } else { Ok(()) }
+        if self.buffered >= BURST_BYTES { self.flush().await } else { Ok(()) }
     }
 
     async fn flush(&mut self) -> Result<(), End> {

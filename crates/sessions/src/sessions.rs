@@ -11,7 +11,7 @@ use std::{
 
 use plenary_accounts::Accounts;
 use plenary_engine::{Command, ExecuteError, Executed, KeyUse, Room as _, Streams};
-use plenary_hub::{Cursors, Presence, TAIL_OCTETS_MAX, Tail};
+use plenary_hub::{Cursors, Presence, TAIL_BYTES_MAX, Tail};
 use plenary_kernel::{
     AgentHandle, Clock, OwnerName, Position, SessionId, Shares, Stamp, TimestampMs, limits::READ_ROWS_MAX,
 };
@@ -118,7 +118,7 @@ impl Sessions {
             accounts,
             presence,
             cursors,
-            tail: Tail::new(TAIL_OCTETS_MAX),
+            tail: Tail::new(TAIL_BYTES_MAX),
             transport: Transport::default(),
             config,
             reads: Reads::default(),

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// A batch is sent as soon as its spans have this many bytes: collectors refuse larger requests.
-const BATCH_OCTETS_MAX: usize = 4 << 20;
+const BATCH_BYTES_MAX: usize = 4 << 20;
 
 /// The recorder of spans, and the task that exports them.
 #[derive(Debug, Default)]
@@ -193,7 +193,7 @@ impl Work {
     }
 
     fn has_room(&self, parcel: &SpanBatch) -> bool {
-        parcel.spans.len() < self.batch_spans_max && parcel.octets < BATCH_OCTETS_MAX
+        parcel.spans.len() < self.batch_spans_max && parcel.octets < BATCH_BYTES_MAX
     }
 
     async fn deliver(&mut self, spans: Vec<SpanData>) {

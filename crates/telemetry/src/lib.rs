@@ -5,10 +5,10 @@
 //! each finished span to [`Spans::record`], which never waits and never fails. Without a collector
 //! nothing is recorded and no task runs.
 
+mod collected;
 pub mod conventions;
 mod export;
 mod fault;
-mod kept;
 mod queue;
 mod sampling;
 mod scope;
@@ -18,9 +18,9 @@ mod spans;
 mod trace_parent;
 mod transport;
 
+pub use collected::{CollectedSpan, MemoryCollector};
 pub use export::Telemetry;
 pub use fault::Fault;
-pub use kept::{KeptSpan, MemoryCollector};
 pub use opentelemetry::Value;
 pub use queue::Counts;
 pub use scope::{EnteredScope, SpanScope, current, note, note_conversation};

@@ -11,11 +11,11 @@ use prometheus_client::metrics::counter::Counter;
 use tokio::sync::mpsc;
 
 /// Most bytes of spans that wait, whatever their number; beyond it spans are dropped and counted.
-pub(crate) const QUEUE_OCTETS_MAX: usize = 16 << 20;
+pub(crate) const QUEUE_BYTES_MAX: usize = 16 << 20;
 /// The approximate size of a span besides its texts.
-const SPAN_OCTETS: usize = 512;
+const SPAN_BYTES: usize = 512;
 /// The approximate size of an attribute besides its text.
-const ATTRIBUTE_OCTETS: usize = 64;
+const ATTRIBUTE_BYTES: usize = 64;
 
 /// The counters of spans. Cloning shares them.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +79,7 @@ impl Queue {
         let octets = weight(&span);
         let before = self.load.octets.fetch_add(octets, Ordering::Relaxed);
         self.load.spans.fetch_add(1, Ordering::Relaxed);
-        if before + octets <= QUEUE_OCTETS_MAX && self.sender.try_send(QueuedSpan { span, octets }).is_ok() {
+        if before + octets <= QUEUE_BYTES_MAX && self.sender.try_send(QueuedSpan { span, octets }).is_ok() {
             return;
         }
         self.load.octets.fetch_sub(octets, Ordering::Relaxed);
@@ -120,6 +120,6 @@ impl Outlet {
 
 fn weight(span: &SpanData) -> usize {
     let attributes: usize =
-        span.attributes.iter().map(|pair| ATTRIBUTE_OCTETS + pair.value.as_str().len()).sum();
-    SPAN_OCTETS + span.name.len() + attributes
+        span.attributes.iter().map(|pair| ATTRIBUTE_BYTES + pair.value.as_str().len()).sum();
+    SPAN_BYTES + span.name.len() + attributes
 }

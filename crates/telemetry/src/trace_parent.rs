@@ -9,7 +9,7 @@ use opentelemetry::trace::{SpanContext, SpanId, TraceFlags, TraceId, TraceState}
 /// Length of a `traceparent` of version 00, and of the known part of a later one.
 const KNOWN_LENGTH: usize = 55;
 /// Most bytes of a `tracestate` that is kept; a longer one is dropped as a whole, without the parent.
-const TRACE_STATE_OCTETS_MAX: usize = 2048;
+const TRACE_STATE_BYTES_MAX: usize = 2048;
 
 /// A possible parent of spans: its trace, its id, whether it is recorded, and the state of vendors.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl TraceParent {
         }
         let flags = TraceFlags::new(u8::from_str_radix(flags, 16).ok()?) & TraceFlags::SAMPLED;
         let (trace, span) = (TraceId::from_hex(trace).ok()?, SpanId::from_hex(span).ok()?);
-        let state = if tracestate.len() > TRACE_STATE_OCTETS_MAX { "" } else { tracestate };
+        let state = if tracestate.len() > TRACE_STATE_BYTES_MAX { "" } else { tracestate };
         let state = TraceState::from_str(state).unwrap_or_default();
         let context = SpanContext::new(trace, span, flags, true, state);
         context.is_valid().then_some(Self(context))
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_tracestate_that_is_none_or_too_long_leaves_the_parent() {
-        for state in ["no equals sign", &format!("vendor={}", "x".repeat(TRACE_STATE_OCTETS_MAX))] {
+        for state in ["no equals sign", &format!("vendor={}", "x".repeat(TRACE_STATE_BYTES_MAX))] {
             assert_eq!(TraceParent::parse(GOOD, state).unwrap().state(), "", "{state}");
         }
     }

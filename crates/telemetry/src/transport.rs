@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use crate::{Fault, Settings};
 
 /// Largest response of a collector that is read; beyond it the batch counts as lost.
-const ANSWER_OCTETS_MAX: usize = 64 << 10;
+const ANSWER_BYTES_MAX: usize = 64 << 10;
 /// Pause before the second attempt; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// Longest pause between two attempts that we choose.
@@ -83,7 +83,7 @@ impl Transport {
     async fn attempt(&self, request: Request<Full<Bytes>>, by: Instant) -> Attempt {
         let exchange = async {
             let (head, body) = self.pool.send(request).await?.into_parts();
-            let body = within(body, ANSWER_OCTETS_MAX).await?;
+            let body = within(body, ANSWER_BYTES_MAX).await?;
             Ok::<_, HttpError>(Response::from_parts(head, body))
         };
         let response = match timeout_at(by, exchange).await {

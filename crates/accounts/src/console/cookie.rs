@@ -5,7 +5,7 @@ use http::{HeaderMap, HeaderValue, header};
 use plenary_kernel::json::digest;
 
 use super::keyring::Keyring;
-use crate::{limits::TOKEN_OCTETS_MAX, token::random_hex};
+use crate::{limits::TOKEN_BYTES_MAX, token::random_hex};
 
 /// The name of the cookie.
 const CONSOLE_COOKIE: &str = "plenary_console";
@@ -19,7 +19,7 @@ fn made(prefix: &str, keyring: &Keyring) -> String {
 
 fn keyring(prefix: &str, secret: &str) -> Option<Keyring> {
     let (_, keyring) = secret.strip_prefix(prefix)?.split_once('.')?;
-    (secret.len() <= TOKEN_OCTETS_MAX).then(|| keyring.parse().ok())?
+    (secret.len() <= TOKEN_BYTES_MAX).then(|| keyring.parse().ok())?
 }
 
 /// A cookie in clear: kept by the browser alone.

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use super::{Answer, OpenChannel, Surface, json, of_channel, query, typed};
 use crate::{
-    RECENT_EVENTS_MAX, RECENT_OCTETS_MAX,
+    RECENT_BYTES_MAX, RECENT_EVENTS_MAX,
     caller::RequestCaller,
     reading::EventQuery,
     refusals::{self, ChannelRefusal},
@@ -127,7 +127,7 @@ impl Surface {
         let mut octets = 0;
         let fits = |event: &Event| {
             octets += event.payload.get().len();
-            octets <= RECENT_OCTETS_MAX
+            octets <= RECENT_BYTES_MAX
         };
         let shown = recent_events.iter().map(fits).take_while(|fits| *fits).count().max(1);
         recent_events.truncate(shown);

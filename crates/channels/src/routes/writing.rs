@@ -26,8 +26,8 @@ use crate::{
     lint::lint,
     refusals::{self, ChannelRefusal},
     request::{self, AppendRequest, CreateRequest, Fields},
+    spans::CommittedAppend,
     state::Creation,
-    told::CommittedAppend,
     wire::{Channel, Event, EventOrVerdict, Verdict},
 };
 

@@ -6,6 +6,6 @@ mod house;
 mod linting;
 mod onboarding;
 mod paging;
+mod spans;
 mod stored_forms;
 mod surface;
-mod told;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::house::{Answer, House};
-use crate::{PAGE_OCTETS_MAX, SCAN_OCTETS_MAX};
+use crate::{PAGE_BYTES_MAX, SCAN_BYTES_MAX};
 
 const ANN: &str = "@o.ann";
 const KINDS: [&str; 5] = ["log", "status", "a/b", "a%2Fb", "rare"];
@@ -133,12 +133,12 @@ async fn past_its_octets_a_page_ends_and_says_where_to_go_on() {
     let path = format!("/agent-channel/{channel}/events");
     let first = house.get(ANN, &path).await;
     let count = ids(&first).len();
-    assert_eq!(count, PAGE_OCTETS_MAX.div_ceil(1_000_008));
+    assert_eq!(count, PAGE_BYTES_MAX.div_ceil(1_000_008));
     assert!(next(&first).is_some());
     all.reverse();
     assert_eq!(walk(&house, path).await, all);
     // The rare event is among large ones of the same run.
-    const { assert!(SCAN_OCTETS_MAX > 12_000_000) };
+    const { assert!(SCAN_BYTES_MAX > 12_000_000) };
     let rare = house.get(ANN, &format!("/agent-channel/{channel}/events?kind=rare")).await;
     assert_eq!((ids(&rare).len(), next(&rare)), (1, None));
 }

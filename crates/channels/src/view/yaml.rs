@@ -141,7 +141,7 @@ fn line(out: &mut String, depth: usize, place: Place, text: &str) {
 /// command.
 fn is_block(text: &str) -> bool {
     let plain = |c: char| c == '\n' || c == '\t' || (!c.is_control() && !is_odd(c));
-    let is_command = text.len() > BLOCK_OCTETS_MIN && text.contains(['"', '\\']);
+    let is_command = text.len() > BLOCK_BYTES_MIN && text.contains(['"', '\\']);
     (text.contains('\n') || is_command)
         && text.chars().all(plain)
         && !text.starts_with([' ', '\t', '\n'])
@@ -189,7 +189,7 @@ fn scalar(text: &str) -> String {
 }
 
 /// A text on one line becomes a block only if it has more bytes than this.
-const BLOCK_OCTETS_MIN: usize = 40;
+const BLOCK_BYTES_MIN: usize = 40;
 
 /// Words with another meaning in YAML 1.1 or 1.2, in any case.
 const WORDS: &[&str] = &["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"];

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Largest frame accepted: a request as the server may forward it, with room for what the server adds.
-const FRAME_OCTETS_MAX: usize = 9 << 20;
+const FRAME_BYTES_MAX: usize = 9 << 20;
 /// How long the server, which pings every 20 s, may be silent.
 const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// How long a queued frame may take to be sent before the close.
@@ -59,7 +59,7 @@ pub(super) struct Socket {
 impl Socket {
     /// Connects and upgrades.
     pub(super) async fn open(client: &Client, path: &str) -> Result<Self> {
-        let (write, read) = websocket::open(client, path, FRAME_OCTETS_MAX).await?.split();
+        let (write, read) = websocket::open(client, path, FRAME_BYTES_MAX).await?.split();
         Ok(Self { read, write, heard: Instant::now(), put: None, is_behind: false })
     }
 

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Largest event in bytes: twice the largest body that a server accepts.
-const EVENT_OCTETS_MAX: usize = 2 << 20;
+const EVENT_BYTES_MAX: usize = 2 << 20;
 
 /// Selects the events to follow.
 #[derive(Debug, Clone)]
@@ -85,7 +85,7 @@ impl Client {
         let path = self.at(id, &format!("/events/stream{kind}"));
         let paths = Paths { first: path.clone(), resumed: path };
         let resumed = after.map(|id| id.to_string());
-        let feed = Feed::new(self.clone(), paths, resumed, EVENT_OCTETS_MAX, options);
+        let feed = Feed::new(self.clone(), paths, resumed, EVENT_BYTES_MAX, options);
         ChannelStream { feed, last: after.unwrap_or(0) }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Largest event in bytes: twice the largest body that a server accepts.
-const EVENT_OCTETS_MAX: usize = 2 << 20;
+const EVENT_BYTES_MAX: usize = 2 << 20;
 
 /// An event of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +80,6 @@ impl Client {
     ) -> ContextStream {
         let path = Query::default().text("types", types).of(&project(project_id, "/events"));
         let paths = Paths { first: path.clone(), resumed: path };
-        ContextStream(Feed::new(self.clone(), paths, after, EVENT_OCTETS_MAX, options))
+        ContextStream(Feed::new(self.clone(), paths, after, EVENT_BYTES_MAX, options))
     }
 }

@@ -14,7 +14,7 @@ mod word;
 
 pub use crate::{
     feed::StreamOptions,
-    sse::{EVENT_OCTETS_MAX, Item, Parser, SseEvent, TooLong},
+    sse::{EVENT_BYTES_MAX, Item, Parser, SseEvent, TooLong},
 };
 pub use calls::{FrameReceipt, Member, Retention, Roster, Seat};
 pub use clock::now;

@@ -14,7 +14,7 @@ use crate::{
     Client, Error, Result,
     client::segment,
     feed::{Feed, FeedItem, Paths, StreamOptions},
-    sse::{EVENT_OCTETS_MAX, SseEvent},
+    sse::{EVENT_BYTES_MAX, SseEvent},
 };
 
 /// Maximum number of remembered frame ids for dropping duplicates; several times the default retention.
@@ -142,7 +142,7 @@ impl Client {
     pub fn frames(&self, subscription: Subscription, options: StreamOptions) -> FrameStream {
         let paths =
             Paths { first: subscription.path(subscription.retained), resumed: subscription.path(false) };
-        let feed = Feed::new(self.clone(), paths, subscription.after, EVENT_OCTETS_MAX, options);
+        let feed = Feed::new(self.clone(), paths, subscription.after, EVENT_BYTES_MAX, options);
         FrameStream { feed, seen: SeenFrames::default() }
     }
 }

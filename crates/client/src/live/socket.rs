@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Largest frame accepted: an event with an inline message of the largest body, in its escaped form.
-const FRAME_OCTETS_MAX: usize = 16 << 20;
+const FRAME_BYTES_MAX: usize = 16 << 20;
 /// Silence after which the client pings the server.
 const SILENCE_MAX: Duration = Duration::from_secs(20);
 /// How long the server may take to answer the ping; after that the connection counts as lost.
@@ -29,7 +29,7 @@ pub(super) struct Socket {
 impl Socket {
     /// Connects and upgrades. Requests the envelope form: the flat members would only repeat it.
     pub(super) async fn open(client: &Client) -> Result<Self> {
-        let ws = websocket::open(client, "/connect?events=envelope", FRAME_OCTETS_MAX).await?;
+        let ws = websocket::open(client, "/connect?events=envelope", FRAME_BYTES_MAX).await?;
         Ok(Self { ws, heard: Instant::now(), asked: None })
     }
 

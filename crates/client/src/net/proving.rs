@@ -11,7 +11,7 @@ use super::ConnectFault;
 use crate::{BaseUrl, FaultKind, Token};
 
 /// Largest answer to a challenge, head and body.
-const ANSWER_OCTETS_MAX: usize = 16 << 10;
+const ANSWER_BYTES_MAX: usize = 16 << 10;
 /// The end of a head.
 const END: &[u8] = b"\r\n\r\n";
 
@@ -75,14 +75,14 @@ async fn answer<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Option<Vec<u
         if let Some(at) = octets.windows(END.len()).position(|window| window == END) {
             break at + END.len();
         }
-        if octets.len() > ANSWER_OCTETS_MAX {
+        if octets.len() > ANSWER_BYTES_MAX {
             return Ok(None);
         }
         if stream.read_buf(&mut octets).await? == 0 {
             return Ok(None);
         }
     };
-    let Some(length) = length(&octets[..head]).filter(|length| head + length <= ANSWER_OCTETS_MAX) else {
+    let Some(length) = length(&octets[..head]).filter(|length| head + length <= ANSWER_BYTES_MAX) else {
         return Ok(None);
     };
     while octets.len() < head + length {
@@ -168,7 +168,7 @@ mod tests {
             "HTTP/1.1 200 OK\r\n\r\n{}".to_owned(),
             "HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n".to_owned(),
             "nonsense".to_owned(),
-            "x".repeat(ANSWER_OCTETS_MAX + 1),
+            "x".repeat(ANSWER_BYTES_MAX + 1),
         ] {
             let fault = asked(|_| answer.clone()).await.unwrap_err();
             assert_eq!(fault.kind, FaultKind::Unproved, "{answer:.40} {fault}");

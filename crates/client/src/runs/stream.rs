@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Largest event in bytes: twice the largest members of one event and the common ones.
-const EVENT_OCTETS_MAX: usize = 4 << 20;
+const EVENT_BYTES_MAX: usize = 4 << 20;
 
 /// An item returned by [`RunStream::next`].
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl Client {
         let path = format!("{}?run_id={}&stream=true", at(agent, "get_events"), segment(run));
         let paths = Paths { first: path.clone(), resumed: path };
         let resumed = after.map(|id| id.to_string());
-        let feed = Feed::new(self.clone(), paths, resumed, EVENT_OCTETS_MAX, options);
+        let feed = Feed::new(self.clone(), paths, resumed, EVENT_BYTES_MAX, options);
         RunStream { feed, last: after.unwrap_or(0), over: false }
     }
 }

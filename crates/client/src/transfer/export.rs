@@ -22,7 +22,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 /// How often in a row an export may be interrupted without a new record.
 const CUTS_MAX: u32 = 5;
 /// Largest line of an export, in bytes: a package, its review log and their envelope.
-const LINE_OCTETS_MAX: usize = 8 << 20;
+const LINE_BYTES_MAX: usize = 8 << 20;
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
@@ -43,8 +43,8 @@ impl Lines {
                 return Ok(Some(line));
             }
             self.looked = self.held.len();
-            if self.looked > LINE_OCTETS_MAX {
-                return Err(format!("a line of the export is larger than {LINE_OCTETS_MAX} bytes"));
+            if self.looked > LINE_BYTES_MAX {
+                return Err(format!("a line of the export is larger than {LINE_BYTES_MAX} bytes"));
             }
             match timeout(SILENCE_MAX, self.body.frame()).await {
                 Err(_) => return Err("the server stopped sending".to_owned()),

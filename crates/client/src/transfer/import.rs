@@ -12,7 +12,7 @@ use crate::{Client, Error, FaultKind, NetworkFault, Reply, Result};
 /// Maximum number of pieces that wait to be sent.
 const PIECES_WAITING_MAX: usize = 4;
 /// Bytes per piece of a file.
-const PIECE_OCTETS: usize = 64 << 10;
+const PIECE_BYTES: usize = 64 << 10;
 /// How long the server may accept no data.
 const STALL_MAX: Duration = Duration::from_secs(120);
 /// How long the server may take to report the result after everything is sent.
@@ -30,7 +30,7 @@ impl Pieces for File {
     async fn next(&mut self) -> Result<Option<Bytes>> {
         let unread = |error: std::io::Error| Error::Invalid(format!("the import cannot be read: {error}"));
         let octets = self.0.fill_buf().map_err(unread)?;
-        let piece = Bytes::copy_from_slice(&octets[..octets.len().min(PIECE_OCTETS)]);
+        let piece = Bytes::copy_from_slice(&octets[..octets.len().min(PIECE_BYTES)]);
         self.0.consume(piece.len());
         Ok(Some(piece).filter(|piece| !piece.is_empty()))
     }

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::{
-    limits::{FACT_OCTETS_MAX, TERM_OCTETS_MAX, VALUE_OCTETS_MAX},
+    limits::{FACT_BYTES_MAX, TERM_BYTES_MAX, VALUE_BYTES_MAX},
     malformed::ContextFault,
     members::{Object, appended, quoted},
     moment::Moment,
@@ -49,16 +49,16 @@ impl Assertion {
         let value: Value =
             serde_json::from_str(text).map_err(|_| ContextFault::whole("The body must be a JSON object."))?;
         let shape = Shape::root(&value)?;
-        if text.len() > FACT_OCTETS_MAX {
+        if text.len() > FACT_BYTES_MAX {
             return Err(ContextFault::whole("The fact is larger than the maximum."));
         }
         if shape.any("project_id").is_some() && !is_project(shape.text("project_id")?) {
             return shape.wrong("project_id", "the project of the path");
         }
-        let subject = shape.bounded("subject", TERM_OCTETS_MAX)?.to_owned();
-        let predicate = shape.bounded("predicate", TERM_OCTETS_MAX)?.to_owned();
+        let subject = shape.bounded("subject", TERM_BYTES_MAX)?.to_owned();
+        let predicate = shape.bounded("predicate", TERM_BYTES_MAX)?.to_owned();
         let value = shape.text("value")?;
-        if value.len() > VALUE_OCTETS_MAX {
+        if value.len() > VALUE_BYTES_MAX {
             return shape.wrong("value", "a string of at most 65536 bytes");
         }
         if let Some(confidence) = shape.any("confidence")
@@ -201,8 +201,8 @@ mod tests {
             ("tags", json!({})),
             ("asserted_by", json!("nick")),
             ("project_id", json!("q")),
-            ("value", json!("x".repeat(VALUE_OCTETS_MAX + 1))),
-            ("subject", json!("x".repeat(TERM_OCTETS_MAX + 1))),
+            ("value", json!("x".repeat(VALUE_BYTES_MAX + 1))),
+            ("subject", json!("x".repeat(TERM_BYTES_MAX + 1))),
         ] {
             assert_eq!(refused(&with(name, value)), name);
         }

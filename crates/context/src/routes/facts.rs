@@ -149,7 +149,7 @@ async fn assert(
     let by = &authority.by;
     let place = context.place(by, &project_id, asserter(&text).as_deref()).await?;
     let fact = Assertion::read_open(&text, |named| place.is_named(named, &project_id))?;
-    if project_id.is_empty() || project_id.len() > crate::limits::ID_OCTETS_MAX {
+    if project_id.is_empty() || project_id.len() > crate::limits::ID_BYTES_MAX {
         return Err(ContextFault::field("project_id", "a string of 1 to 1024 bytes").into());
     }
     let config = context.config();

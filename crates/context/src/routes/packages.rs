@@ -14,7 +14,7 @@ use crate::{
     hash::ContentHash,
     key,
     lifecycle::{ReviewType, Status},
-    limits::{LATEST_DEFAULT, LIST_MAX, NOTE_OCTETS_MAX},
+    limits::{LATEST_DEFAULT, LIST_MAX, NOTE_BYTES_MAX},
     malformed::ContextFault,
     package::{
         command::{DepositPackage, MovePackage, Step},
@@ -256,7 +256,7 @@ async fn step(
 
 fn note(shape: &Shape<'_>) -> Result<Option<String>, ContextFault> {
     let note = shape.text_or_null("note")?;
-    if note.is_some_and(|note| note.len() > NOTE_OCTETS_MAX) {
+    if note.is_some_and(|note| note.len() > NOTE_BYTES_MAX) {
         return shape.wrong("note", "a string of at most 16384 bytes");
     }
     Ok(note.map(str::to_owned))

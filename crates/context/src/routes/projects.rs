@@ -12,7 +12,7 @@ use super::{Bearer, Path, doc, in_project, value, writing};
 use crate::{
     Context,
     access::Role,
-    limits::{ABOUT_OCTETS_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_BYTES_MAX, PROJECTS_LISTED_MAX},
+    limits::{ABOUT_BYTES_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_BYTES_MAX, PROJECTS_LISTED_MAX},
     malformed::ContextFault,
     naming::{Place, ambiguous},
     project::{
@@ -142,7 +142,7 @@ fn about(shape: &Shape<'_>) -> Result<ProjectDescription, ContextFault> {
     }
     one_line(shape, "name", name)?;
     let description = shape.text_if("description")?;
-    if description.is_some_and(|text| text.len() > ABOUT_OCTETS_MAX) {
+    if description.is_some_and(|text| text.len() > ABOUT_BYTES_MAX) {
         return shape.wrong("description", "a string of at most 16384 bytes");
     }
     let settings = match shape.any("settings") {
@@ -151,7 +151,7 @@ fn about(shape: &Shape<'_>) -> Result<ProjectDescription, ContextFault> {
         Some(_) => return shape.wrong("settings", "an object"),
     };
     if settings.as_ref().is_some_and(|settings| {
-        serde_json::to_vec(settings).map_or(usize::MAX, |json| json.len()) > ABOUT_OCTETS_MAX
+        serde_json::to_vec(settings).map_or(usize::MAX, |json| json.len()) > ABOUT_BYTES_MAX
     }) {
         return shape.wrong("settings", "an object of at most 16384 bytes");
     }

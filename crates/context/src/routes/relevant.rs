@@ -2,7 +2,7 @@
 //! Must not know: how they are found.
 
 use axum::response::Response;
-use plenary_retrieval::{QUERY_OCTETS_MAX, Query, QueryFault};
+use plenary_retrieval::{QUERY_BYTES_MAX, Query, QueryFault};
 
 use super::{Bearer, list, packages::wanted_status};
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 
 /// The fault for a query that is too long.
 pub(super) fn too_long(name: &str) -> ContextFault {
-    ContextFault::parameter(name, &format!("at most {QUERY_OCTETS_MAX} bytes"))
+    ContextFault::parameter(name, &format!("at most {QUERY_BYTES_MAX} bytes"))
 }
 
 /// Answers `mode=relevant` (AP-60).

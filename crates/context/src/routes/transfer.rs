@@ -16,7 +16,7 @@ use schemars::JsonSchema;
 use super::{Bearer, Path, doc, in_project};
 use crate::{
     Context,
-    limits::{EXPORT_PROJECTS_MAX, LINE_OCTETS_MAX},
+    limits::{EXPORT_PROJECTS_MAX, LINE_BYTES_MAX},
     malformed::ContextFault,
     parameters::Parameters,
     refusals::ContextRefusal,
@@ -154,7 +154,7 @@ async fn import(
     let import = Import { authority: &authority, mode, attribution };
     let mut importer = Importer::new(&context, import, dry_run);
     let (parts, body) = request.into_parts();
-    let mut lines = Lines::new(&parts.headers, body, LINE_OCTETS_MAX)?;
+    let mut lines = Lines::new(&parts.headers, body, LINE_BYTES_MAX)?;
     let mut nth = 0;
     while let Some(line) = lines.next().await? {
         nth += 1;

@@ -14,7 +14,7 @@ use crate::{
     Context, Failure,
     focus::{self, Snippet},
     lifecycle::Status,
-    limits::{FOCUS_PACKAGES_MAX, FOCUS_WAITING_MAX, LIST_OCTETS_MAX, READS_AT_ONCE},
+    limits::{FOCUS_PACKAGES_MAX, FOCUS_WAITING_MAX, LIST_BYTES_MAX, READS_AT_ONCE},
     moment::Moment,
     reading::{PackageQuery, StoredPackage},
     rounds::Rounds,
@@ -41,7 +41,7 @@ impl Context {
         let hits = self.hits((query, ranking), &scope, most).await?;
         let (mut found, mut octets, mut rounds) = (Vec::<Relevant>::new(), 0, Rounds::default());
         let mut rest = &hits[..];
-        while !rest.is_empty() && found.len() < limit && octets < LIST_OCTETS_MAX {
+        while !rest.is_empty() && found.len() < limit && octets < LIST_BYTES_MAX {
             let (chunk, behind) = rest.split_at(rest.len().min(rounds.reads()).min(limit - found.len()));
             rest = behind;
             let reads = chunk.iter().filter(|hit| is_of(&hit.id, project)).map(|hit| async move {
@@ -50,7 +50,7 @@ impl Context {
             let read = try_join_all(reads).await?;
             rounds.learn(read.iter().flatten().map(|(held, _)| held.text.len()).sum());
             for (held, score) in read.into_iter().flatten() {
-                if held.is_sound && listing.takes(&held) && octets < LIST_OCTETS_MAX {
+                if held.is_sound && listing.takes(&held) && octets < LIST_BYTES_MAX {
                     octets += held.text.len();
                     found.push((held, score));
                 }

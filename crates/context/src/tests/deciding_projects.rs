@@ -6,7 +6,7 @@ use serde_json::json;
 use super::samples::{archived, authority, project};
 use crate::{
     access::Role,
-    limits::{ABOUT_OCTETS_MAX, MEMBERS_MAX},
+    limits::{ABOUT_BYTES_MAX, MEMBERS_MAX},
     project::{
         command::{CreateProject, Edit, EditProject},
         decide::{create, edit},
@@ -97,7 +97,7 @@ fn ap_89_members_of_implementations_stay_until_they_are_set_again_and_are_bounde
     let first = changed(&project(), "@nick.a", described(json!({"x-a": {"b": null}, "x-b": 1}))).unwrap();
     let second = changed(&first, "@nick.a", described(json!({"x-b": [2]}))).unwrap();
     assert_eq!(json!(second.extensions), json!({"x-a": {"b": null}, "x-b": [2]}));
-    let large = json!({"x-c": "c".repeat(ABOUT_OCTETS_MAX - 20)});
+    let large = json!({"x-c": "c".repeat(ABOUT_BYTES_MAX - 20)});
     assert!(changed(&project(), "@nick.a", described(large.clone())).is_ok());
     assert!(matches!(changed(&second, "@nick.a", described(large)), Err(Rejection::Malformed(_))));
 }

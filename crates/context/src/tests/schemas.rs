@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::samples::package;
 use crate::{
     hash::ContentHash,
-    limits::ID_OCTETS_MAX,
+    limits::ID_BYTES_MAX,
     malformed::{Code, ContextFault},
     schema::{PACKAGE_TYPES, Package},
 };
@@ -60,7 +60,7 @@ fn ap_17_to_ap_34_values_outside_the_schema_are_named() {
     let wrong = [
         ("package_id", json!("")),
         ("package_id", json!(7)),
-        ("package_id", json!("x".repeat(ID_OCTETS_MAX + 1))),
+        ("package_id", json!("x".repeat(ID_BYTES_MAX + 1))),
         ("relay_version", json!("0.2")),
         ("relay_version", json!(0.1)),
         ("title", json!("")),

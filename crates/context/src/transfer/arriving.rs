@@ -14,7 +14,7 @@ use super::{
 use crate::{
     hash::ContentHash,
     lifecycle::ActorType,
-    limits::ABOUT_OCTETS_MAX,
+    limits::ABOUT_BYTES_MAX,
     malformed::{Code, ContextFault},
     members::{Object, quoted},
     moment::Moment,
@@ -163,7 +163,7 @@ fn project(data: &str) -> Result<ArrivingProject, ContextFault> {
     };
     let description = shape.text_or_null("description")?.unwrap_or_default().to_owned();
     let size = serde_json::to_vec(&settings).map_or(usize::MAX, |json| json.len());
-    if description.len() > ABOUT_OCTETS_MAX || size > ABOUT_OCTETS_MAX {
+    if description.len() > ABOUT_BYTES_MAX || size > ABOUT_BYTES_MAX {
         return shape.wrong("settings", "at most 16384 bytes, like the description");
     }
     let name = shape.text_or_null("name")?.filter(|name| *name != project_id && !name.is_empty());
@@ -208,7 +208,7 @@ fn session(data: &str, by: &Actor) -> Result<ArrivingSession, ContextFault> {
         return shape.wrong("ended_at", "not before the session's start");
     }
     let callsign = shape.text_or_null("callsign")?.unwrap_or_default();
-    if callsign.len() > crate::limits::ID_OCTETS_MAX {
+    if callsign.len() > crate::limits::ID_BYTES_MAX {
         return shape.wrong("callsign", "a string of at most 1024 bytes");
     }
     Ok(ArrivingSession {

@@ -19,7 +19,7 @@ use crate::{
     history::began,
     index::{FACT_TIMES, FACTS, PACKAGES, SESSIONS, ended, is_outranked},
     key,
-    limits::{EXPORT_PIECE_OCTETS, EXPORT_WINDOW, READS_AT_ONCE, REVIEWS_OCTETS_MAX},
+    limits::{EXPORT_PIECE_BYTES, EXPORT_WINDOW, READS_AT_ONCE, REVIEWS_BYTES_MAX},
     members::quoted,
     naming::reference,
     package::{event::PackageEvent, state::PackageState},
@@ -63,7 +63,7 @@ impl Exporter {
             }
         };
         let stage = ORDER.iter().position(|kind| *kind == place.kind).unwrap_or_default();
-        let piece = String::with_capacity(2 * EXPORT_PIECE_OCTETS);
+        let piece = String::with_capacity(2 * EXPORT_PIECE_BYTES);
         Ok(Self {
             context,
             projects,
@@ -78,7 +78,7 @@ impl Exporter {
 
     /// The next lines; `None` after the last.
     pub(crate) async fn next(&mut self) -> Result<Option<String>, Fault> {
-        while !self.is_over && self.piece.len() < EXPORT_PIECE_OCTETS {
+        while !self.is_over && self.piece.len() < EXPORT_PIECE_BYTES {
             match ORDER.get(self.stage) {
                 None => self.end().await?,
                 Some(kind) => {
@@ -284,7 +284,7 @@ pub(super) async fn whole(context: &Context, id: &str) -> Result<Option<WholePac
         }));
     }
     let mut reviews = (steps.len() > 1).then(|| json(&steps));
-    if reviews.as_ref().is_some_and(|reviews| reviews.len() > REVIEWS_OCTETS_MAX) {
+    if reviews.as_ref().is_some_and(|reviews| reviews.len() > REVIEWS_BYTES_MAX) {
         steps.iter_mut().for_each(|step| step.note = None);
         reviews = Some(json(&steps));
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     fact::{document::Assertion, event::FactEnd},
-    limits::FACT_OCTETS_MAX,
+    limits::FACT_BYTES_MAX,
     malformed::ContextFault,
     members::{Object, appended},
     moment::Moment,
@@ -40,7 +40,7 @@ impl ArrivingFact {
         let value: Value =
             serde_json::from_str(data).map_err(|_| ContextFault::whole("A fact must be an object."))?;
         let shape = Shape::root(&value)?;
-        if data.len() > FACT_OCTETS_MAX {
+        if data.len() > FACT_BYTES_MAX {
             return Err(ContextFault::whole("The fact is larger than a fact may be."));
         }
         for name in ["fact_id", "project_id", "subject", "predicate", "value", "valid_from", "created_at"] {

@@ -10,7 +10,7 @@ use crate::{
     document::Document,
     hash::ContentHash,
     lifecycle::{ReviewType, Status},
-    limits::{NOTE_OCTETS_MAX, STEPS_MAX},
+    limits::{NOTE_BYTES_MAX, STEPS_MAX},
     malformed::{Code, ContextFault},
     moment::Moment,
     package::event::{PackageDeposited, PackageEvent, PackageMoved},
@@ -214,7 +214,7 @@ fn may_bring(by: &Actor, of: &Actor) -> bool {
 
 fn step(shape: &Shape<'_>) -> Result<Step, ContextFault> {
     let note = shape.text_or_null("note")?;
-    if note.is_some_and(|note| note.len() > NOTE_OCTETS_MAX) {
+    if note.is_some_and(|note| note.len() > NOTE_BYTES_MAX) {
         return shape.wrong("note", "a string of at most 16384 bytes");
     }
     let statuses = "one of draft, complete, awaiting_review, revision_requested";

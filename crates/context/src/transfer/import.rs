@@ -19,7 +19,7 @@ use crate::{
     Context, Failure,
     fact::room::stream_id,
     key,
-    limits::{EXPORT_PROJECTS_MAX, IMPORT_OCTETS_WAITING_MAX, IMPORTS_AT_ONCE},
+    limits::{EXPORT_PROJECTS_MAX, IMPORT_BYTES_WAITING_MAX, IMPORTS_AT_ONCE},
     malformed::{Code, ContextFault},
     naming::{Home, Place, split},
     project::command::{Edit, EditProject},
@@ -160,7 +160,7 @@ impl<'a> Importer<'a> {
         let is_alone = self.import.mode == Mode::Rename && record.kind == Kind::Package;
         if is_alone
             || self.waiting.len() >= IMPORTS_AT_ONCE
-            || self.octets_waiting >= IMPORT_OCTETS_WAITING_MAX
+            || self.octets_waiting >= IMPORT_BYTES_WAITING_MAX
         {
             self.flush().await?;
         }
@@ -326,7 +326,7 @@ impl<'a> Importer<'a> {
 }
 
 fn too_long() -> ContextFault {
-    let octets_max = crate::limits::LINE_OCTETS_MAX;
+    let octets_max = crate::limits::LINE_BYTES_MAX;
     ContextFault {
         code: Code::LineTooLong,
         field: None,

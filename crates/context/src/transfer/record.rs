@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     hash::ContentHash,
     lifecycle::words,
-    limits::ID_OCTETS_MAX,
+    limits::ID_BYTES_MAX,
     malformed::{Code, ContextFault},
     members::{Object, quoted},
     naming::{Home, split},
@@ -217,7 +217,7 @@ fn bare(object: &Object<'_>) -> Result<ImportLine, ContextFault> {
 /// Reads the id of a package from a JSON string.
 fn origin(text: &str) -> Option<String> {
     let id: String = serde_json::from_str(text).ok()?;
-    (!id.is_empty() && id.len() <= ID_OCTETS_MAX).then_some(id)
+    (!id.is_empty() && id.len() <= ID_BYTES_MAX).then_some(id)
 }
 
 /// Reads a project `OWNER:ID` from a JSON string.

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use plenary_context::limits::{
-    DIGEST_PACKAGES_MAX, DIGEST_PROJECTS_MAX, FACT_OCTETS_MAX, LIST_MAX, LIST_OCTETS_MAX, NOTE_OCTETS_MAX,
+    DIGEST_PACKAGES_MAX, DIGEST_PROJECTS_MAX, FACT_BYTES_MAX, LIST_BYTES_MAX, LIST_MAX, NOTE_BYTES_MAX,
     QUESTIONS_MAX, SCAN_ROWS_MAX,
 };
 use plenary_kernel::{TimestampMs, rfc3339::Utc};
@@ -182,7 +182,7 @@ async fn ap_46_a_list_of_facts_looks_through_so_many_rows_and_goes_on_behind_the
 async fn ap_58_a_page_has_so_many_octets_and_the_list_goes_on() {
     let house = House::new().await;
     let body = "x".repeat(1_000_000);
-    let count = LIST_OCTETS_MAX / body.len() + 2;
+    let count = LIST_BYTES_MAX / body.len() + 2;
     for nth in 0..count {
         house.deposit(&recent(&format!("a{nth:02}"), nth, &json!({"content_md": body}))).await.ok(201);
     }
@@ -190,7 +190,7 @@ async fn ap_58_a_page_has_so_many_octets_and_the_list_goes_on() {
     let first = house.get(&house.nick, path).await.ok(200);
     let cursor = first["next_cursor"].as_str().expect("it goes on").replace('/', "%2F");
     let shown = first["packages"].as_array().unwrap().len();
-    assert!(shown < count && (shown + 1) * body.len() >= LIST_OCTETS_MAX, "{shown} of {count}");
+    assert!(shown < count && (shown + 1) * body.len() >= LIST_BYTES_MAX, "{shown} of {count}");
     let rest = house.ids(&house.nick, &format!("{path}&cursor={cursor}")).await;
     assert_eq!((shown + rest.len(), rest.last()), (count, Some(&format!("a{:02}", count - 1))));
     // AP-61: an orientation that has room for fewer than it shows otherwise says so.
@@ -202,8 +202,8 @@ async fn ap_58_a_page_has_so_many_octets_and_the_list_goes_on() {
 #[tokio::test]
 async fn ap_85_a_page_of_facts_has_so_many_octets_and_the_list_goes_on() {
     let house = House::new().await;
-    let text = "x".repeat(FACT_OCTETS_MAX - 1_000);
-    let count = LIST_OCTETS_MAX / text.len() + 3;
+    let text = "x".repeat(FACT_BYTES_MAX - 1_000);
+    let count = LIST_BYTES_MAX / text.len() + 3;
     for nth in 0..count {
         let fact = json!({"subject": format!("s{nth:03}"), "predicate": "p", "value": "v", "x-a": text});
         assert_fact(&house, &fact).await;
@@ -211,7 +211,7 @@ async fn ap_85_a_page_of_facts_has_so_many_octets_and_the_list_goes_on() {
     let path = "/v1/projects/p/facts";
     let first = house.get(&house.nick, path).await.ok(200);
     let shown = texts(&first["facts"], "subject").len();
-    assert!(shown < count && shown * FACT_OCTETS_MAX >= LIST_OCTETS_MAX, "{shown} of {count}");
+    assert!(shown < count && shown * FACT_BYTES_MAX >= LIST_BYTES_MAX, "{shown} of {count}");
     let cursor = first["next_cursor"].as_str().expect("it goes on");
     let rest = house.get(&house.nick, &format!("{path}?cursor={cursor}")).await.ok(200);
     assert_eq!((shown + texts(&rest["facts"], "subject").len(), rest.get("next_cursor")), (count, None));
@@ -225,8 +225,8 @@ async fn ap_41_a_fact_is_as_large_as_it_may_be_and_no_larger() {
     let with =
         |octets: usize| json!({"subject": "s", "predicate": "p", "value": "v", "x-a": "x".repeat(octets)});
     let rest = with(0).to_string().len();
-    assert_fact(&house, &with(FACT_OCTETS_MAX - rest)).await;
-    let over = with(FACT_OCTETS_MAX - rest + 1);
+    assert_fact(&house, &with(FACT_BYTES_MAX - rest)).await;
+    let over = with(FACT_BYTES_MAX - rest + 1);
     house.post(&house.nick, "/v1/projects/p/facts", &over).await.refused(400, "invalid_schema", "-");
     let kept = house.get(&house.nick, "/v1/projects/p/facts").await.ok(200);
     assert_eq!(kept["facts"].as_array().unwrap().len(), 1);
@@ -240,16 +240,16 @@ async fn ap_63_a_note_is_as_long_as_it_may_be_and_no_longer() {
     let flag = |octets: usize| json!({"review_type": "human", "note": note(octets)});
     let review = |octets: usize| json!({"status": "complete", "note": note(octets)});
     let (flags, reviews) = ("/v1/packages/a/flag", "/v1/packages/a/review");
-    house.post(&house.nick, flags, &flag(NOTE_OCTETS_MAX + 1)).await.refused(400, "invalid_schema", "note");
-    house.post(&house.nick, flags, &flag(NOTE_OCTETS_MAX)).await.ok(200);
-    house.post(&house.nick, reviews, &review(NOTE_OCTETS_MAX + 1)).await.refused(
+    house.post(&house.nick, flags, &flag(NOTE_BYTES_MAX + 1)).await.refused(400, "invalid_schema", "note");
+    house.post(&house.nick, flags, &flag(NOTE_BYTES_MAX)).await.ok(200);
+    house.post(&house.nick, reviews, &review(NOTE_BYTES_MAX + 1)).await.refused(
         400,
         "invalid_schema",
         "note",
     );
-    house.post(&house.nick, reviews, &review(NOTE_OCTETS_MAX)).await.ok(200);
+    house.post(&house.nick, reviews, &review(NOTE_BYTES_MAX)).await.ok(200);
     let log = house.get(OPERATOR, "/v1/packages/a/reviews").await.ok(200);
-    assert_eq!(log["reviews"][2]["note"], note(NOTE_OCTETS_MAX));
+    assert_eq!(log["reviews"][2]["note"], note(NOTE_BYTES_MAX));
 }
 
 #[tokio::test]

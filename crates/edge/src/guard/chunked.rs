@@ -2,7 +2,7 @@
 //! Must not know: the content of the chunks.
 
 use super::Fault;
-use crate::config::{CHUNK_LINE_OCTETS_MAX, TRAILER_OCTETS_MAX};
+use crate::config::{CHUNK_LINE_BYTES_MAX, TRAILER_BYTES_MAX};
 
 /// Hex digits of a chunk size; more are refused, so that the size can't overflow.
 const SIZE_DIGITS_MAX: usize = 15;
@@ -73,7 +73,7 @@ impl ChunkScan {
             }
             (State::Size { digits: 1.. }, b';') => State::Extension,
             (State::Size { digits: 1.. } | State::Extension, b'\r') => State::SizeEnd,
-            (State::Extension, b'\t' | 0x20..=0x7e) if self.line < CHUNK_LINE_OCTETS_MAX => State::Extension,
+            (State::Extension, b'\t' | 0x20..=0x7e) if self.line < CHUNK_LINE_BYTES_MAX => State::Extension,
             (State::SizeEnd, b'\n') => {
                 self.line = 0;
                 if self.left == 0 { State::Trailer { at: 0 } } else { State::Data }
@@ -83,7 +83,7 @@ impl ChunkScan {
                 self.line = 0;
                 State::Size { digits: 0 }
             }
-            (State::Trailer { .. }, _) if self.line > TRAILER_OCTETS_MAX => {
+            (State::Trailer { .. }, _) if self.line > TRAILER_BYTES_MAX => {
                 return Err(Fault::TrailersTooLarge);
             }
             (State::Trailer { at }, b'\r') => State::TrailerEnd { length: at },

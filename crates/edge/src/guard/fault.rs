@@ -5,7 +5,7 @@ use std::error::Error;
 
 use plenary_kernel::{Class, Refusal};
 
-use crate::config::{HEAD_OCTETS_MAX, HEADERS_MAX, TRAILER_OCTETS_MAX};
+use crate::config::{HEAD_BYTES_MAX, HEADERS_MAX, TRAILER_BYTES_MAX};
 
 /// Why a connection ends (RFC 9112). Faulty input is never passed on in part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -62,7 +62,7 @@ pub enum Fault {
     #[error("a WebSocket handshake has no body")]
     UpgradeBody,
     /// The head is too large.
-    #[error("the header section is larger than {HEAD_OCTETS_MAX} bytes")]
+    #[error("the header section is larger than {HEAD_BYTES_MAX} bytes")]
     HeadTooLarge,
     /// The head has too many lines.
     #[error("the header section has more than {HEADERS_MAX} headers")]
@@ -74,7 +74,7 @@ pub enum Fault {
     #[error("the chunked framing of the body is malformed")]
     Chunk,
     /// The trailer section is too large.
-    #[error("the trailer section is larger than {TRAILER_OCTETS_MAX} bytes")]
+    #[error("the trailer section is larger than {TRAILER_BYTES_MAX} bytes")]
     TrailersTooLarge,
     /// The body did not arrive in time.
     #[error("the body arrived too slowly")]

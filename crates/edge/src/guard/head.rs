@@ -4,7 +4,7 @@
 use memchr::memchr;
 
 use super::Fault;
-use crate::config::{HEAD_OCTETS_MAX, HEADERS_MAX};
+use crate::config::{HEAD_BYTES_MAX, HEADERS_MAX};
 
 /// An internal method, with which the guard reports a fault to the server side; refused from clients.
 pub(crate) const STAND_IN_METHOD: &str = "PLENARY-FAULT";
@@ -41,7 +41,7 @@ impl HeadScan {
             let Some(end) = memchr(b'\n', rest) else {
                 return self.incomplete(bytes).map(|()| None);
             };
-            if self.at + end >= HEAD_OCTETS_MAX {
+            if self.at + end >= HEAD_BYTES_MAX {
                 return Err(Fault::HeadTooLarge);
             }
             let Some((b'\r', line)) = rest[..end].split_last() else { return Err(Fault::BareLineFeed) };
@@ -67,7 +67,7 @@ impl HeadScan {
 
     /// The fault of a head whose last line is not complete, if it has one already.
     fn incomplete(&self, bytes: &[u8]) -> Result<(), Fault> {
-        if bytes.len() >= HEAD_OCTETS_MAX {
+        if bytes.len() >= HEAD_BYTES_MAX {
             return Err(Fault::HeadTooLarge);
         }
         match bytes.first() {

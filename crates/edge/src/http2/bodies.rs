@@ -17,7 +17,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::exchanges::OpenExchange;
 use crate::{
-    config::{CONNECTION_BUFFER_OCTETS_MAX, Config},
+    config::{CONNECTION_BUFFER_BYTES_MAX, Config},
     guard::Fault,
     serving::Reply,
 };
@@ -111,7 +111,7 @@ impl HttpBody for WatchedReply {
                 Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
             }
         }
-        let length = watched.rest.len().min(CONNECTION_BUFFER_OCTETS_MAX);
+        let length = watched.rest.len().min(CONNECTION_BUFFER_BYTES_MAX);
         let piece = watched.rest.split_to(length);
         watched.exchange.wrote(length, true);
         Poll::Ready(Some(Ok(Frame::data(piece))))

@@ -1,7 +1,7 @@
 //! Each limit on size and number, and what happens past it.
 
-use plenary_edge::{Config, config::HEAD_OCTETS_MAX};
-use plenary_kernel::limits::BODY_OCTETS_MAX;
+use plenary_edge::{Config, config::HEAD_BYTES_MAX};
+use plenary_kernel::limits::BODY_BYTES_MAX;
 
 use crate::harness::{request, start};
 
@@ -9,9 +9,9 @@ use crate::harness::{request, start};
 async fn a_head_over_its_size_is_431() {
     let server = start(Config::default());
     let headers = |octets: usize| format!("X: {}\r\n", "y".repeat(octets));
-    let fits = request("GET", "/ok", &headers(HEAD_OCTETS_MAX - 64), "");
+    let fits = request("GET", "/ok", &headers(HEAD_BYTES_MAX - 64), "");
     assert_eq!(server.once(&fits).await.status, 200);
-    for headers in [headers(HEAD_OCTETS_MAX), "X: y\r\n".repeat(100)] {
+    for headers in [headers(HEAD_BYTES_MAX), "X: y\r\n".repeat(100)] {
         let mut client = server.connect().await;
         client.send(&request("GET", "/ok", &headers, "")).await;
         let reply = client.reply().await;
@@ -23,9 +23,9 @@ async fn a_head_over_its_size_is_431() {
 #[tokio::test]
 async fn a_body_over_its_size_is_413_before_it_is_sent() {
     let server = start(Config::default());
-    let body = format!("\"{}\"", "x".repeat(BODY_OCTETS_MAX - 2));
+    let body = format!("\"{}\"", "x".repeat(BODY_BYTES_MAX - 2));
     assert_eq!(server.once(&request("POST", "/echo", "", &body)).await.status, 200);
-    let announced = format!("Content-Length: {}\r\n", BODY_OCTETS_MAX + 1);
+    let announced = format!("Content-Length: {}\r\n", BODY_BYTES_MAX + 1);
     let reply = server.once(&request("POST", "/echo", &announced, "")).await;
     assert_eq!((reply.status, reply.code().as_str()), (413, "body_too_large"));
 }
@@ -33,7 +33,7 @@ async fn a_body_over_its_size_is_413_before_it_is_sent() {
 #[tokio::test]
 async fn a_client_that_sends_a_body_over_its_size_still_reads_the_413() {
     let server = start(Config::default());
-    let body = "x".repeat(3 * BODY_OCTETS_MAX);
+    let body = "x".repeat(3 * BODY_BYTES_MAX);
     let mut client = server.connect().await;
     client.send(&request("POST", "/echo", "", &body)).await;
     assert_eq!(client.reply().await.status, 413);

@@ -1,6 +1,6 @@
 //! Answers that are given before the body has come: the connection goes on, or says that it does not.
 
-use plenary_kernel::limits::BODY_OCTETS_MAX;
+use plenary_kernel::limits::BODY_BYTES_MAX;
 
 use crate::harness::{Server, request, start};
 use plenary_edge::Config;
@@ -50,7 +50,7 @@ async fn a_body_that_is_refused_for_its_coding_costs_the_connection_nothing() {
 #[tokio::test]
 async fn where_the_rest_is_too_much_the_answer_says_that_the_connection_ends() {
     let server = start(Config::default());
-    let too_large = format!("Content-Length: {}\r\n", BODY_OCTETS_MAX + 1);
+    let too_large = format!("Content-Length: {}\r\n", BODY_BYTES_MAX + 1);
     for (line, headers, status) in [
         ("POST /echo", too_large.as_str(), 413),
         ("POST /nothing", too_large.as_str(), 404),

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use tokenizers::{Tokenizer, TruncationParams};
 
 use super::{
-    Lane, TOKEN_OCTETS_MAX,
+    Lane, TOKEN_BYTES_MAX,
     bert::{Bert, Config},
     directory,
     matrix::{PackedFactor, Rows},
@@ -94,7 +94,7 @@ fn head(file: &[u8], width: usize) -> Result<(PackedFactor, PackedFactor), Strin
 
 impl Parts {
     fn relevance(&self, query: &str, text: &str) -> Result<f64, Fault> {
-        let cut = |text: &str| text[..text.floor_char_boundary(TOKENS_MAX * TOKEN_OCTETS_MAX)].to_owned();
+        let cut = |text: &str| text[..text.floor_char_boundary(TOKENS_MAX * TOKEN_BYTES_MAX)].to_owned();
         let encoding = self.tokenizer.encode((cut(query), cut(text)), true);
         let encoding =
             encoding.map_err(|why| Fault::Unusable(format!("the tokenizer of the model failed: {why}")))?;

@@ -10,7 +10,7 @@ use super::bert::Config;
 use crate::{Fault, Purpose};
 
 /// Largest file that is read; the largest model of this kind has 2.3 GB.
-const FILE_OCTETS_MAX: u64 = 4 << 30;
+const FILE_BYTES_MAX: u64 = 4 << 30;
 /// Most tokens of a text, whatever the model allows, because attention is quadratic in them.
 const TOKENS_MAX: usize = 512;
 
@@ -159,7 +159,7 @@ fn pooling_of(directory: &Path, file: &PoolingFile) -> Result<PoolingMode, Fault
 pub(super) fn read(directory: &Path, name: &str) -> Result<Vec<u8>, Fault> {
     let path = directory.join(name);
     match std::fs::metadata(&path) {
-        Ok(found) if found.is_file() && found.len() <= FILE_OCTETS_MAX => {}
+        Ok(found) if found.is_file() && found.len() <= FILE_BYTES_MAX => {}
         Ok(_) => return Err(foreign(directory, &format!("{name} is no file, or larger than 4 GiB"))),
         Err(_) => return Err(foreign(directory, &format!("{name} is missing"))),
     }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use tokenizers::{Tokenizer, TruncationParams};
 
-use super::{TOKEN_OCTETS_MAX, directory, weights::Weights};
+use super::{TOKEN_BYTES_MAX, directory, weights::Weights};
 use crate::{Embedder, Fault, Purpose, normalise};
 
 /// Most tokens of a text; further ones are ignored.
@@ -75,7 +75,7 @@ impl Static {
 
 impl Table {
     fn embed(&self, text: &str) -> Result<Vec<f32>, Fault> {
-        let end = text.floor_char_boundary(TOKENS_MAX * TOKEN_OCTETS_MAX);
+        let end = text.floor_char_boundary(TOKENS_MAX * TOKEN_BYTES_MAX);
         let encoding = self.tokenizer.encode_fast(&text[..end], false);
         let encoding =
             encoding.map_err(|why| Fault::Unusable(format!("the tokenizer of the model failed: {why}")))?;

@@ -27,7 +27,7 @@ const DOCUMENT_THREADS: usize = 1;
 /// Threads that embed queries, so that a query never waits for documents.
 const QUERY_THREADS: usize = 1;
 /// Bytes of a text that are read per allowed token; no token of a language is as long.
-const TOKEN_OCTETS_MAX: usize = 64;
+const TOKEN_BYTES_MAX: usize = 64;
 
 /// The model of a directory.
 pub struct Local {
@@ -163,7 +163,7 @@ impl Model {
     }
 
     fn prompted(&self, purpose: Purpose, text: &str) -> String {
-        let end = text.floor_char_boundary(self.tokens_max * TOKEN_OCTETS_MAX);
+        let end = text.floor_char_boundary(self.tokens_max * TOKEN_BYTES_MAX);
         format!("{}{}", self.prompts.of(purpose), &text[..end])
     }
 

@@ -20,7 +20,7 @@ use crate::{Embedder, Fault, Purpose, normalise};
 /// Texts per request; the smallest limit among known servers is 96.
 const TEXTS_MAX: usize = 64;
 /// Largest response that is read: 64 vectors of 4,096 components, with room to spare.
-const ANSWER_OCTETS_MAX: usize = 16 << 20;
+const ANSWER_BYTES_MAX: usize = 16 << 20;
 /// Time limit of one attempt.
 const ATTEMPT_TIME: Duration = Duration::from_secs(20);
 /// Most attempts of a request.
@@ -121,7 +121,7 @@ impl OpenAi {
             let why = format!("answered {status}");
             return Err(if later { Attempt::Again(why, pause) } else { Attempt::Refused(why) });
         }
-        let body = within(response.into_body(), ANSWER_OCTETS_MAX).await;
+        let body = within(response.into_body(), ANSWER_BYTES_MAX).await;
         let body = body.map_err(|why| Attempt::Again(format!("broke its answer off: {why}"), None))?;
         wire::answer(&body, count).map_err(Attempt::Refused)
     }

@@ -14,7 +14,7 @@ use super::{RERANK_KEY_VARIABLE, Reranker};
 use crate::Fault;
 
 /// Largest response that is read; some servers repeat the texts in it.
-const ANSWER_OCTETS_MAX: usize = 1 << 20;
+const ANSWER_BYTES_MAX: usize = 1 << 20;
 
 /// A client of the server.
 pub struct Remote {
@@ -112,7 +112,7 @@ impl Reranker for Remote {
         if !response.status().is_success() {
             return Err(self.said(&format!("answered {}", response.status())));
         }
-        let body = within(response.into_body(), ANSWER_OCTETS_MAX).await;
+        let body = within(response.into_body(), ANSWER_BYTES_MAX).await;
         let body = body.map_err(|why| self.said(&format!("broke its answer off: {why}")))?;
         answer(&body, texts.len()).map_err(|why| self.said(why))
     }

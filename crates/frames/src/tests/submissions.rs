@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::samples::{advisory, frame, octets, payload, with};
 use crate::{
-    limits::FRAME_OCTETS_MAX,
+    limits::FRAME_BYTES_MAX,
     malformed::FrameFault,
     scope::{Scope, Sessions},
     submission::Submission,
@@ -97,9 +97,9 @@ fn fo_80_a_frame_of_32_kib_passes_and_one_octet_more_does_not() {
     let text = frame("agent_handover", with(handover, "pointer_refs", vec![octets(512); 40])).to_string();
     // White space between tokens counts as well.
     let sized = |size: usize| format!("{}{}}}", &text[..text.len() - 1], " ".repeat(size - text.len()));
-    assert!(read(&sized(FRAME_OCTETS_MAX), None).is_ok());
-    assert!(read(&format!("{{\"frame\":{}}}", sized(FRAME_OCTETS_MAX)), None).is_ok());
-    for body in [sized(FRAME_OCTETS_MAX + 1), format!("{{\"frame\":{}}}", sized(FRAME_OCTETS_MAX + 1))] {
+    assert!(read(&sized(FRAME_BYTES_MAX), None).is_ok());
+    assert!(read(&format!("{{\"frame\":{}}}", sized(FRAME_BYTES_MAX)), None).is_ok());
+    for body in [sized(FRAME_BYTES_MAX + 1), format!("{{\"frame\":{}}}", sized(FRAME_BYTES_MAX + 1))] {
         let fault = read(&body, None).unwrap_err();
         assert_eq!((fault.code, fault.field), (crate::malformed::Code::TooLarge, None));
         assert_eq!(fault.code.as_str(), "field-invalid");

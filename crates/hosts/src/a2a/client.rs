@@ -13,7 +13,7 @@ use plenary_outward::{
     sse::{Item, Parser},
     within,
 };
-use plenary_runs::limits::ARTIFACT_OCTETS_MAX;
+use plenary_runs::limits::ARTIFACT_BYTES_MAX;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use tonic::{Code, Status, Streaming};
@@ -36,9 +36,9 @@ const ANSWER_TIME: Duration = Duration::from_secs(60);
 /// The longest silence of a stream; servers send keepalives.
 const SILENCE_MAX: Duration = Duration::from_secs(300);
 /// Most bytes of a card or a refusal.
-const CARD_OCTETS_MAX: usize = 1 << 20;
+const CARD_BYTES_MAX: usize = 1 << 20;
 /// Most bytes of one response or event: an artifact in base64.
-pub(super) const ANSWER_OCTETS_MAX: usize = 2 * ARTIFACT_OCTETS_MAX;
+pub(super) const ANSWER_BYTES_MAX: usize = 2 * ARTIFACT_BYTES_MAX;
 
 /// Calls a foreign agent.
 #[derive(Debug)]
@@ -129,7 +129,7 @@ impl Client {
     pub(super) async fn endpoint(&self) -> Result<Endpoint, String> {
         let uri: Uri = format!("{}{CARD}", self.url).parse().map_err(|_| self.error("its URL is none"))?;
         let card = self.accepted(self.ask(Method::GET, uri.clone(), None).await).await?;
-        let card = timeout(ANSWER_TIME, within(card.into_body(), CARD_OCTETS_MAX)).await;
+        let card = timeout(ANSWER_TIME, within(card.into_body(), CARD_BYTES_MAX)).await;
         let card =
             card.map_err(|_| self.error("its card did not come in time"))?.map_err(|why| self.error(&why))?;
         let card: Value = serde_json::from_slice(&card).map_err(|_| self.error("its card is not JSON"))?;
@@ -190,12 +190,12 @@ impl Client {
         let answer = self.accepted(self.ask(verb, uri, body.as_ref()).await).await?;
         let kind = answer.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         if kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
-            let parser = Parser::holding(ANSWER_OCTETS_MAX);
+            let parser = Parser::holding(ANSWER_BYTES_MAX);
             let (body, binding) = (answer.into_body(), endpoint.binding);
             let results = HttpEvents { binding, body, parser, waiting: VecDeque::new() };
             return Ok(Answer::Stream(Box::new(EventStream::Http(Box::new(results)))));
         }
-        let body = timeout(ANSWER_TIME, within(answer.into_body(), ANSWER_OCTETS_MAX)).await;
+        let body = timeout(ANSWER_TIME, within(answer.into_body(), ANSWER_BYTES_MAX)).await;
         let body = body
             .map_err(|_| self.error("its answer did not come in time"))?
             .map_err(|why| self.error(&why))?;
@@ -260,7 +260,7 @@ impl Client {
         if status.is_success() {
             return Ok(answer);
         }
-        let body = timeout(ANSWER_TIME, within(answer.into_body(), CARD_OCTETS_MAX)).await;
+        let body = timeout(ANSWER_TIME, within(answer.into_body(), CARD_BYTES_MAX)).await;
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
         let words = serde_json::from_slice(&body)
             .map_or(String::new(), |error| format!(": {}", redacted_error(&error, self.token.as_ref())));

@@ -10,7 +10,7 @@ use tower::service_fn;
 
 use super::{
     Http2,
-    client::{ANSWER_OCTETS_MAX, VERSION},
+    client::{ANSWER_BYTES_MAX, VERSION},
 };
 
 /// Whether a method of the service returns a stream.
@@ -30,7 +30,7 @@ pub(super) async fn open(
     let found = SERVICE.methods().find(|known| known.name() == method).ok_or_else(unknown)?;
     let path: PathAndQuery = format!("/{}/{method}", SERVICE.full_name()).parse().map_err(|_| unknown())?;
     let send = service_fn(|request: Request<Body>| http2.send(request));
-    let mut grpc = Grpc::with_origin(send, interface.clone()).max_decoding_message_size(ANSWER_OCTETS_MAX);
+    let mut grpc = Grpc::with_origin(send, interface.clone()).max_decoding_message_size(ANSWER_BYTES_MAX);
     let mut request = tonic::Request::new(params);
     request.metadata_mut().insert("a2a-version", MetadataValue::from_static(VERSION));
     if let Some(token) = token {

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, HashSet};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
-use plenary_runs::{Event, EventKind, RunEnd, limits::EVENT_OCTETS_MAX};
+use plenary_runs::{Event, EventKind, RunEnd, limits::EVENT_BYTES_MAX};
 use serde_json::{Map, Value};
 
 /// Longest text of one artifact, in bytes, since an event holds no more; beyond it the run ends with an error.
-const TEXT_BYTES_MAX: usize = EVENT_OCTETS_MAX;
+const TEXT_BYTES_MAX: usize = EVENT_BYTES_MAX;
 /// Most bytes of unfinished texts together; beyond it the run ends with an error.
 const OPEN_BYTES_MAX: usize = 4 * TEXT_BYTES_MAX;
 /// Most artifacts of one task; beyond it the run ends with an error.

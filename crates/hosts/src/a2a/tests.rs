@@ -50,7 +50,7 @@ async fn an_agent_without_streams_is_asked_and_looked_at() {
 
 #[tokio::test]
 async fn a_run_that_fails_cancels_the_task() {
-    let long = "x".repeat(plenary_runs::limits::EVENT_OCTETS_MAX + 1);
+    let long = "x".repeat(plenary_runs::limits::EVENT_BYTES_MAX + 1);
     let script =
         vec![card(false), result(&json!({"task": task("WORKING", &long)})), result(&task("CANCELED", ""))];
     let (origin, serving) = scripted(script).await;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use plenary_runs::Event;
 use serde_json::{Map, Value};
 
-use super::turn::TEXT_OCTETS_MAX;
+use super::turn::TEXT_BYTES_MAX;
 
 /// Most active tool calls of a run; further ones are ignored.
 const CALLS_MAX: usize = 256;
@@ -60,6 +60,6 @@ fn text(update: &Value) -> String {
         raw if texts.is_empty() && !raw.is_null() => raw.to_string(),
         _ => texts.join("\n"),
     };
-    text.truncate(text.floor_char_boundary(TEXT_OCTETS_MAX));
+    text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
     text
 }

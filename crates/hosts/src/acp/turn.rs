@@ -14,7 +14,7 @@ use super::{
 };
 
 /// Longest text in one event, in bytes; a longer one is split.
-pub(super) const TEXT_OCTETS_MAX: usize = 128 << 10;
+pub(super) const TEXT_BYTES_MAX: usize = 128 << 10;
 /// Most pending questions of the agent; more are answered with `cancelled`.
 const QUESTIONS_MAX: usize = 16;
 
@@ -130,7 +130,7 @@ impl<'a> Turn<'a> {
                 let text = update["content"]["text"].as_str().unwrap_or_default();
                 self.output.emit_delta(text);
                 self.text.push_str(text);
-                if self.text.len() >= TEXT_OCTETS_MAX { self.flush_text().await } else { Ok(()) }
+                if self.text.len() >= TEXT_BYTES_MAX { self.flush_text().await } else { Ok(()) }
             }
             Some("tool_call" | "tool_call_update") => {
                 self.flush_text().await?;
@@ -149,7 +149,7 @@ impl<'a> Turn<'a> {
         let text = std::mem::take(&mut self.text);
         let mut rest = text.as_str();
         while !rest.is_empty() {
-            let (piece, more) = rest.split_at(rest.floor_char_boundary(TEXT_OCTETS_MAX));
+            let (piece, more) = rest.split_at(rest.floor_char_boundary(TEXT_BYTES_MAX));
             rest = more;
             self.say(Event::text(piece)).await?;
         }

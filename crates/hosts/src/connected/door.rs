@@ -32,13 +32,13 @@ use plenary_runs::{Introduction, RunRefusal, Runner, Runs, handle_of, refused_re
 use schemars::JsonSchema;
 
 use super::{
-    ConnectedRunner, FRAME_OCTETS_MAX, INSTANCES_MAX, INSTANCES_PER_OWNER_MAX, INSTANCES_TOTAL_MAX,
+    ConnectedRunner, FRAME_BYTES_MAX, INSTANCES_MAX, INSTANCES_PER_OWNER_MAX, INSTANCES_TOTAL_MAX,
     desk::Desk, elsewhere::OtherProcesses, pump,
 };
 
-/// How much longer than [`FRAME_OCTETS_MAX`] a frame may be to be answered with a close; a longer one breaks the
+/// How much longer than [`FRAME_BYTES_MAX`] a frame may be to be answered with a close; a longer one breaks the
 /// connection.
-const TOO_LONG_READ_OCTETS: usize = 1 << 20;
+const TOO_LONG_READ_BYTES: usize = 1 << 20;
 
 /// The attachable agents of a server and their attached instances. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -313,7 +313,7 @@ async fn attach(
         .watchers
         .watch(&stream, Follower::new(Some(&principal)), desk.handle.clone())
         .map_err(not_attached)?;
-    let octets_max = FRAME_OCTETS_MAX + TOO_LONG_READ_OCTETS;
+    let octets_max = FRAME_BYTES_MAX + TOO_LONG_READ_BYTES;
     Ok(upgrade.max_message_size(octets_max).max_frame_size(octets_max).on_upgrade(move |socket| async move {
         let _attached = share;
         pump::attached(&desk, &door.accounts, &principal, &watch, socket).await;

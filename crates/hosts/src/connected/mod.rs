@@ -21,7 +21,7 @@ use serde::Deserialize;
 pub use door::{AttachPoint, AttachState, operations, routes};
 
 use self::{conversation::ConversationEnd, desk::Desk};
-use crate::{ConfigFault, config, program::lines::LINE_OCTETS_MAX, until_canceled};
+use crate::{ConfigFault, config, program::lines::LINE_BYTES_MAX, until_canceled};
 
 /// Most attached instances of one agent per process; past it 429 `too_many_instances`.
 pub const INSTANCES_MAX: usize = 64;
@@ -32,7 +32,7 @@ pub const INSTANCES_PER_OWNER_MAX: usize = 256;
 pub const INSTANCES_TOTAL_MAX: usize = 4_096;
 /// Longest incoming frame, in bytes: an artifact in base64 and the rest of its event. A longer one closes the
 /// connection with 1009.
-pub const FRAME_OCTETS_MAX: usize = LINE_OCTETS_MAX;
+pub const FRAME_BYTES_MAX: usize = LINE_BYTES_MAX;
 /// Most frames that wait to be sent to an instance; beyond it its runs wait, and an instance that does not read for
 /// [`STALLED_TIME`] is closed with 1013.
 pub const FRAMES_WAITING_MAX: usize = 64;

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::{
-    FRAME_OCTETS_MAX, FRAMES_WAITING_MAX, KEEPALIVE_TIME, SILENCE_TIME, STALLED_TIME, desk::Desk,
+    FRAME_BYTES_MAX, FRAMES_WAITING_MAX, KEEPALIVE_TIME, SILENCE_TIME, STALLED_TIME, desk::Desk,
     instance::Instance,
 };
 use crate::spoken::InvalidLines;
@@ -80,7 +80,7 @@ pub(super) async fn hear(
     loop {
         let Ok(heard) = timeout(SILENCE_TIME, read.next()).await else { return SILENT };
         match heard {
-            Some(Ok(Message::Text(text))) if text.len() > FRAME_OCTETS_MAX => return TOO_LONG,
+            Some(Ok(Message::Text(text))) if text.len() > FRAME_BYTES_MAX => return TOO_LONG,
             Some(Ok(Message::Text(text))) => instance.hear(text.as_bytes(), &mut foreign).await,
             Some(Ok(Message::Binary(_))) => return BINARY,
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}

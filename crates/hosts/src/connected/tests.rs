@@ -198,7 +198,7 @@ async fn a_connection_that_is_silent_stuck_or_past_its_limits_is_closed() {
     let hear = async |message: Message| {
         pump::hear(stream::iter([Ok(message)]).chain(stream::pending()), &instance, "tool").await
     };
-    let too_long = hear(Message::Text("x".repeat(FRAME_OCTETS_MAX + 1).into())).await;
+    let too_long = hear(Message::Text("x".repeat(FRAME_BYTES_MAX + 1).into())).await;
     assert_eq!(too_long, End::Close(1009, "the frame is too long"));
     let binary = hear(Message::Binary(vec![1].into())).await;
     assert_eq!(binary, End::Close(1003, "send one JSON object in each text frame"));

@@ -15,7 +15,7 @@ use plenary_outward::{
 };
 use tokio::time::{sleep, timeout};
 
-use super::chat::{Answer, MESSAGE_OCTETS_MAX};
+use super::chat::{Answer, MESSAGE_BYTES_MAX};
 use crate::key::{redacted_error, without};
 
 /// The longest silence of a response.
@@ -27,9 +27,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// Longest pause, even if the server asks for more.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Most bytes of a refusal that are read.
-const REFUSAL_OCTETS_MAX: usize = 64 << 10;
+const REFUSAL_BYTES_MAX: usize = 64 << 10;
 /// Most bytes of one event: a whole message, escaped.
-const EVENT_OCTETS_MAX: usize = 8 * MESSAGE_OCTETS_MAX;
+const EVENT_BYTES_MAX: usize = 8 * MESSAGE_BYTES_MAX;
 
 /// The server of a model.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ impl Server {
 
     async fn refused(&self, response: Response<Incoming>) -> AttemptFailure {
         let (status, pause) = (response.status(), retry_after(response.headers()));
-        let body = timeout(SILENCE_MAX, within(response.into_body(), REFUSAL_OCTETS_MAX)).await;
+        let body = timeout(SILENCE_MAX, within(response.into_body(), REFUSAL_BYTES_MAX)).await;
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
         let words = serde_json::from_slice(&body)
             .map_or(String::new(), |error| format!(": {}", redacted_error(&error, self.key.as_ref())));
@@ -112,13 +112,13 @@ impl Server {
         let mut body = response.into_body();
         let mut answer = Answer::default();
         if !streams {
-            let whole = timeout(SILENCE_MAX, within(body, EVENT_OCTETS_MAX)).await;
+            let whole = timeout(SILENCE_MAX, within(body, EVENT_BYTES_MAX)).await;
             let whole = whole.map_err(|_| AttemptFailure::Refused(self.failure("it stopped sending")))?;
             let whole = whole.map_err(|why| AttemptFailure::Refused(self.failure(&why)))?;
             heard(&answer.take(&whole, self.key.as_ref()).map_err(AttemptFailure::Refused)?);
             return answer.ended().map_err(AttemptFailure::Refused);
         }
-        let (mut parser, mut items) = (Parser::holding(EVENT_OCTETS_MAX), Vec::new());
+        let (mut parser, mut items) = (Parser::holding(EVENT_BYTES_MAX), Vec::new());
         loop {
             let part = match timeout(SILENCE_MAX, body.frame()).await {
                 Err(_) => return Err(AttemptFailure::Refused(self.failure("it stopped sending"))),

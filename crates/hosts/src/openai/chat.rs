@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::{key::redacted_error, tools::Tool};
 
 /// Most bytes of one message of the model, with its tool calls; beyond it the response is abandoned.
-pub(super) const MESSAGE_OCTETS_MAX: usize = 1 << 20;
+pub(super) const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
 /// Most tool calls in one message; beyond it the response is abandoned.
 pub(super) const CALLS_MAX: usize = 64;
@@ -213,8 +213,8 @@ impl Answer {
 
     fn grow(&mut self, octets: usize) -> Result<(), String> {
         self.octets += octets;
-        if self.octets > MESSAGE_OCTETS_MAX {
-            return Err(format!("the model's answer is longer than {} KiB", MESSAGE_OCTETS_MAX >> 10));
+        if self.octets > MESSAGE_BYTES_MAX {
+            return Err(format!("the model's answer is longer than {} KiB", MESSAGE_BYTES_MAX >> 10));
         }
         Ok(())
     }
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn what_is_too_long_or_wrong_is_said() {
         let mut answer = Answer::default();
-        let long = json!({"choices": [{"delta": {"content": "x".repeat(MESSAGE_OCTETS_MAX)}}]}).to_string();
+        let long = json!({"choices": [{"delta": {"content": "x".repeat(MESSAGE_BYTES_MAX)}}]}).to_string();
         answer.take(long.as_bytes(), None).unwrap();
         assert!(
             answer.take(br#"{"choices":[{"delta":{"content":"x"}}]}"#, None).unwrap_err().contains("longer")

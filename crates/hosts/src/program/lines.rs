@@ -6,14 +6,14 @@ use std::convert::Infallible;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 /// Longest line, in bytes: an event, or an artifact of 5 MiB in base64. Larger artifacts are sent as a URL.
-pub(crate) const LINE_OCTETS_MAX: usize = 8 << 20;
+pub(crate) const LINE_BYTES_MAX: usize = 8 << 20;
 
 /// One line, without its end.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
     /// A complete line.
     Whole(Vec<u8>),
-    /// A line longer than [`LINE_OCTETS_MAX`], discarded.
+    /// A line longer than [`LINE_BYTES_MAX`], discarded.
     TooLong,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Lines<R> {
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(crate) fn new(from: R) -> Self {
-        Self::bounded(from, LINE_OCTETS_MAX)
+        Self::bounded(from, LINE_BYTES_MAX)
     }
 
     pub(crate) fn bounded(from: R, octets_max: usize) -> Self {

@@ -12,7 +12,7 @@ use super::lines::{Line, Lines};
 use crate::spoken::excerpt;
 
 /// Longest line that is kept, in bytes; a longer one is skipped.
-const LINE_OCTETS_MAX: usize = 8 << 10;
+const LINE_BYTES_MAX: usize = 8 << 10;
 
 /// Most lines of one run in the log.
 const LINES_LOGGED_MAX: u64 = 1_000;
@@ -32,7 +32,7 @@ pub(crate) fn drain(stream: impl AsyncRead + Unpin + Send + 'static, request: &R
     let line = Arc::new(Mutex::new(String::new()));
     let (kept, agent, run) = (line.clone(), request.agent.clone(), request.run_id.to_string());
     let draining = tokio::spawn(async move {
-        let mut lines = Lines::bounded(stream, LINE_OCTETS_MAX);
+        let mut lines = Lines::bounded(stream, LINE_BYTES_MAX);
         let mut logged = 0;
         while let Some(line) = lines.next().await {
             let Line::Whole(line) = line else { continue };

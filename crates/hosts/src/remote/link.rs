@@ -13,7 +13,7 @@ use plenary_outward::{
     sse::{Item, Parser, SseEvent},
     within,
 };
-use plenary_runs::limits::{ARTIFACT_OCTETS_MAX, EVENT_OCTETS_MAX};
+use plenary_runs::limits::{ARTIFACT_BYTES_MAX, EVENT_BYTES_MAX};
 use serde_json::{Map, Value};
 use tokio::time::{sleep, timeout};
 
@@ -29,7 +29,7 @@ const ATTEMPTS_MAX: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
 /// Most bytes of a refusal that are read.
-const REFUSAL_OCTETS_MAX: usize = 64 << 10;
+const REFUSAL_BYTES_MAX: usize = 64 << 10;
 
 /// The connection to an agent at another endpoint.
 #[derive(Debug)]
@@ -71,7 +71,7 @@ impl Link {
         if answer.status() != StatusCode::OK {
             return None;
         }
-        let fetched = timeout(ANSWER_TIME, within(answer.into_body(), ARTIFACT_OCTETS_MAX)).await;
+        let fetched = timeout(ANSWER_TIME, within(answer.into_body(), ARTIFACT_BYTES_MAX)).await;
         fetched.ok()?.ok()
     }
 
@@ -126,7 +126,7 @@ impl Link {
         if status.is_success() {
             return Ok(answer.into_body());
         }
-        let body = timeout(ANSWER_TIME, within(answer.into_body(), REFUSAL_OCTETS_MAX)).await;
+        let body = timeout(ANSWER_TIME, within(answer.into_body(), REFUSAL_BYTES_MAX)).await;
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
         let words = serde_json::from_slice(&body)
             .map_or(String::new(), |error| format!(": {}", redacted_error(&error, self.token.as_ref())));
@@ -150,7 +150,7 @@ pub(super) struct Events {
 
 impl Events {
     fn in_body(body: Incoming) -> Self {
-        let parser = Parser::holding(2 * EVENT_OCTETS_MAX);
+        let parser = Parser::holding(2 * EVENT_BYTES_MAX);
         Self { body: Some(body), parser, items: VecDeque::new(), run_id: None, after: None, failed: 0 }
     }
 
@@ -206,7 +206,7 @@ impl Events {
         let path = format!("/get_events/{run_id}?stream=true");
         let answer = link.send(Method::GET, &path, None, self.after.as_deref()).await;
         self.body = Some(link.accepted(answer).await?);
-        self.parser = Parser::holding(2 * EVENT_OCTETS_MAX);
+        self.parser = Parser::holding(2 * EVENT_BYTES_MAX);
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use plenary_runs::{Event, ReceivedOutput, RunEnd, id::RunId};
 use serde_json::json;
 
-use crate::program::lines::LINE_OCTETS_MAX;
+use crate::program::lines::LINE_BYTES_MAX;
 
 /// The frame of an event or a piece of unfinished text. `Err` if it cannot be sent: if the event were skipped, the
 /// output of the run would be incomplete.
@@ -17,9 +17,9 @@ pub(crate) fn heard(run: RunId, heard: &ReceivedOutput) -> Result<String, String
         }
         ReceivedOutput::Event(said) => event(run, said),
     };
-    if frame.len() > LINE_OCTETS_MAX {
+    if frame.len() > LINE_BYTES_MAX {
         return Err(format!(
-            "the agent said more at once than it may: {} bytes, and {LINE_OCTETS_MAX} are the most",
+            "the agent said more at once than it may: {} bytes, and {LINE_BYTES_MAX} are the most",
             frame.len()
         ));
     }
@@ -120,8 +120,8 @@ mod tests {
             let content = vec![b'x'; octets].into();
             heard(run(), &ReceivedOutput::Event(Event::artifact("a", "text/plain", content)))
         };
-        assert!(artifact(LINE_OCTETS_MAX - 1_000).unwrap().contains("\"content\":"));
-        assert!(artifact(LINE_OCTETS_MAX).unwrap_err().contains("more at once"));
+        assert!(artifact(LINE_BYTES_MAX - 1_000).unwrap().contains("\"content\":"));
+        assert!(artifact(LINE_BYTES_MAX).unwrap_err().contains("more at once"));
         let control =
             heard(run(), &ReceivedOutput::Event(Event::artifact("a", "x/y", vec![1; 9].into()))).unwrap();
         assert!(control.contains("\"content_base64\":\"AQEBAQEBAQEB\""), "the shorter form: {control}");

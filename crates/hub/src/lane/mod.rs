@@ -22,7 +22,7 @@ use parking_lot::{Mutex, RwLock, RwLockReadGuard};
 use tokio::time::Instant;
 
 pub use self::limits::LaneLimits;
-pub use self::ring::ENTRY_OCTETS;
+pub use self::ring::ENTRY_BYTES;
 pub use self::subscription::{Delivery, EndReason, Subscription};
 use self::{
     member::Member,

@@ -22,7 +22,7 @@ use super::{
 /// How long a message with `forget_at` stays for subscriptions that existed when it was emitted.
 const LIVE_FOR: Duration = Duration::from_secs(1);
 /// The approximate overhead of an entry besides its message, in bytes.
-pub const ENTRY_OCTETS: usize = 128;
+pub const ENTRY_BYTES: usize = 128;
 
 /// One key. Its members are locked before its entries.
 pub(super) struct Ring<F, M> {
@@ -116,7 +116,7 @@ impl<F, M> Entry<F, M> {
     /// Drops the message but keeps its place; returns the freed bytes, own and shared.
     fn forget(&mut self) -> (usize, usize) {
         (self.kept, self.charge) = (None, None);
-        let own = std::mem::replace(&mut self.octets, ENTRY_OCTETS) - ENTRY_OCTETS;
+        let own = std::mem::replace(&mut self.octets, ENTRY_BYTES) - ENTRY_BYTES;
         (own, std::mem::take(&mut self.shared))
     }
     /// When it must be dropped, if `forget_at` is set.
@@ -212,7 +212,7 @@ impl<F, M> Entries<F, M> {
         }
         self.last = Some(number);
         let (own, shared) = if charge.is_some() { (0, octets) } else { (octets, 0) };
-        let octets = own + ENTRY_OCTETS;
+        let octets = own + ENTRY_BYTES;
         let kept = Some((message, matches));
         let entry = Entry { number, order, at: now, octets, shared, forget_at, charge, kept };
         self.forget_next = entry.forget_at().into_iter().chain(self.forget_next).min();

@@ -15,7 +15,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::{
     Inner,
-    ring::{ENTRY_OCTETS, Ring},
+    ring::{ENTRY_BYTES, Ring},
 };
 
 /// The senders that have messages in rings of others.
@@ -95,7 +95,7 @@ impl<F, M> Senders<F, M> {
         (octets, keys): (usize, usize),
         lane: &Inner<F, M>,
     ) -> Arc<Charge> {
-        let with_entries = octets + keys * ENTRY_OCTETS;
+        let with_entries = octets + keys * ENTRY_BYTES;
         let held = || sender.octets.load(Ordering::Relaxed) + with_entries;
         let limits = &lane.limits;
         while held() > limits.sender_octets_max

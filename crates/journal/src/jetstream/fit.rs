@@ -5,7 +5,7 @@
 use async_nats::jetstream::stream::{Config, RetentionPolicy, StorageType};
 
 use super::{REPLICAS, Retention};
-use crate::PAYLOAD_OCTETS_MIN;
+use crate::PAYLOAD_BYTES_MIN;
 
 /// The oldest NATS whose flush of each write is a group commit, and whose sequence check holds.
 pub const VERSION_MIN: (u32, u32) = (2, 15);
@@ -20,7 +20,7 @@ pub enum UnsuitableServers {
     #[error("the NATS server runs without JetStream; `plenary cluster nats-conf` prints a configuration")]
     NoJetStream,
     /// The server's message limit is too low.
-    #[error("the NATS server takes messages of {0} bytes; set max_payload to at least {PAYLOAD_OCTETS_MIN}")]
+    #[error("the NATS server takes messages of {0} bytes; set max_payload to at least {PAYLOAD_BYTES_MIN}")]
     Payload(usize),
     /// The stream has too few replicas.
     #[error(
@@ -47,7 +47,7 @@ pub(super) fn server(
         (Some(major), Some(minor)) if (major, minor) >= VERSION_MIN => {}
         _ => return Err(UnsuitableServers::Version(version.to_owned())),
     }
-    if max_payload < PAYLOAD_OCTETS_MIN {
+    if max_payload < PAYLOAD_BYTES_MIN {
         return Err(UnsuitableServers::Payload(max_payload));
     }
     Ok(())
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn old_and_narrow_servers_are_refused() {
-        let enough = PAYLOAD_OCTETS_MIN;
+        let enough = PAYLOAD_BYTES_MIN;
         for good in ["2.15.0", "2.15.1", "2.16.0-dev", "3.0.0"] {
             assert_eq!(server(good, enough, true), Ok(()), "{good}");
         }

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use plenary_journal::{RECORD_OCTETS_MAX, peers::Address};
+use plenary_journal::{RECORD_BYTES_MAX, peers::Address};
 use plenary_log::{Fault, PlanResult};
 use tokio::time::{Instant, timeout};
 
@@ -72,7 +72,7 @@ impl Node {
         self.waiting.serial += 1;
         let serial = self.waiting.serial;
         let body = messages::request(self.me, serial, pen.epoch, &unit.batches);
-        if body.len() > RECORD_OCTETS_MAX {
+        if body.len() > RECORD_BYTES_MAX {
             let size = body.len();
             let full = Fault::Full(format!("an append of {size} bytes is too large for the journal"));
             unit.end(Err(full));

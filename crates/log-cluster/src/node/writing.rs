@@ -7,7 +7,7 @@ use plenary_log::{Batch, Fault, Outcome, PlanResult, Writes};
 use plenary_log_sqlite::Link;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::{BACK_MAX, GROUP_OCTETS_MAX, Node, NodeFault, Owner, SETTLE_MAX, Trouble, Unit};
+use super::{BACK_MAX, GROUP_BYTES_MAX, Node, NodeFault, Owner, SETTLE_MAX, Trouble, Unit};
 use crate::{
     forms::StoredOutcomes,
     keepers::NODES_MAX,
@@ -167,7 +167,7 @@ impl Node {
 
     /// The waiting units up to a group's size; at least one.
     fn next_group(&mut self) -> Vec<Unit> {
-        let (mut units, mut left) = (Vec::new(), GROUP_OCTETS_MAX);
+        let (mut units, mut left) = (Vec::new(), GROUP_BYTES_MAX);
         while let Some(unit) = self.waiting.units.pop_front_if(|unit| units.is_empty() || unit.octets <= left)
         {
             left = left.saturating_sub(unit.octets);

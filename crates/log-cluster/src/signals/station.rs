@@ -36,7 +36,7 @@ const BEAT_EVERY: Duration = Duration::from_secs(1);
 const ALIVE: Duration = Duration::from_secs(4);
 /// Most signals and answers of one record, and about most bytes.
 const GROUP_MAX: usize = 256;
-const GROUP_OCTETS_MAX: usize = 1 << 20;
+const GROUP_BYTES_MAX: usize = 1 << 20;
 /// The number of past records that are read at the start, for their numbers.
 const LOOK_BACK: u64 = 2_048;
 /// The time limit for the farewell message.
@@ -404,7 +404,7 @@ fn gathered(first: Item, items: &mut mpsc::Receiver<Item>) -> Vec<Item> {
     let mut sum = octets(&first);
     let mut group = vec![first];
     while group.len() < GROUP_MAX
-        && sum < GROUP_OCTETS_MAX
+        && sum < GROUP_BYTES_MAX
         && let Ok(item) = items.try_recv()
     {
         sum += octets(&item);

@@ -7,11 +7,11 @@ use bytes::Bytes;
 use plenary_log::signals::{OutgoingSignal, ProcessId, Publication};
 
 /// Most bytes of one notification; PostgreSQL accepts fewer than 8,000.
-const PART_OCTETS_MAX: usize = 7_900;
+const PART_BYTES_MAX: usize = 7_900;
 /// The space for the fields before the numbers: four integers with their spaces.
-const HEAD_OCTETS_MAX: usize = 4 * 21;
+const HEAD_BYTES_MAX: usize = 4 * 21;
 /// The space for one number and its separator.
-const NUMBER_OCTETS_MAX: usize = 20;
+const NUMBER_BYTES_MAX: usize = 20;
 /// Most numbers in one part.
 const NUMBERS_PER_PART_MAX: usize = 256;
 /// Most parts of one message; longer ones are not joined. Answers have the most parts.
@@ -86,7 +86,7 @@ fn cut(ProcessId(from): ProcessId, serial: u64, counters: usize, mut text: &str)
     let mut counted = 0;
     loop {
         let numbers = counted..counters.min(counted + NUMBERS_PER_PART_MAX);
-        let room = PART_OCTETS_MAX - HEAD_OCTETS_MAX - numbers.len() * NUMBER_OCTETS_MAX - 1;
+        let room = PART_BYTES_MAX - HEAD_BYTES_MAX - numbers.len() * NUMBER_BYTES_MAX - 1;
         let (slice, rest) = text.split_at(text.floor_char_boundary(room));
         counted = numbers.end;
         parts.push(Part { head: String::new(), counters: numbers, tail: format!(" {slice}") });
@@ -165,7 +165,7 @@ fn read(text: &str, numbers: Vec<u64>) -> Option<Message> {
 mod tests {
     use plenary_kernel::TimestampMs;
     use plenary_log::signals::{
-        COUNTER_OCTETS_MAX, SIGNAL_ANSWER_OCTETS_MAX, SIGNAL_COUNTERS_MAX, SIGNAL_OCTETS_MAX,
+        COUNTER_BYTES_MAX, SIGNAL_ANSWER_BYTES_MAX, SIGNAL_BYTES_MAX, SIGNAL_COUNTERS_MAX,
     };
 
     use super::*;
@@ -199,12 +199,12 @@ mod tests {
 
     #[test]
     fn a_signal_comes_back_whatever_its_octets() {
-        let long = "é€😀".repeat(SIGNAL_OCTETS_MAX / 9);
-        let mut raw = vec![0xff; SIGNAL_OCTETS_MAX];
+        let long = "é€😀".repeat(SIGNAL_BYTES_MAX / 9);
+        let mut raw = vec![0xff; SIGNAL_BYTES_MAX];
         raw[0] = 0;
         for body in [&b""[..], b"{}", b"a\0b", b" \n \n", long.as_bytes(), &raw] {
             for counters in [0, 1, 2, 256, 257, SIGNAL_COUNTERS_MAX] {
-                let name = |n: usize| format!("{n:0>COUNTER_OCTETS_MAX$}");
+                let name = |n: usize| format!("{n:0>COUNTER_BYTES_MAX$}");
                 let counters: Vec<Arc<str>> = (0..counters).map(|n| name(n).into()).collect();
                 let parts = signal(ProcessId(u64::MAX), u64::MAX, &outgoing(&counters, body));
                 let first = u64::MAX / 2;
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn an_answer_comes_back_up_to_its_limit() {
-        for given in [None, Some(Bytes::new()), Some(Bytes::from(vec![0xff; SIGNAL_ANSWER_OCTETS_MAX]))] {
+        for given in [None, Some(Bytes::new()), Some(Bytes::from(vec![0xff; SIGNAL_ANSWER_BYTES_MAX]))] {
             let parts = answer(ProcessId(u64::MAX), 3, 9, given.as_ref());
             assert!(parts.len() <= PARTS_MAX);
             let told = Some(Message::Answer { question: 9, answer: given });
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_message_that_lost_a_part_is_nothing_and_harms_no_other() {
-        let body = vec![b'x'; SIGNAL_OCTETS_MAX];
+        let body = vec![b'x'; SIGNAL_BYTES_MAX];
         let whole = notifications(&signal(ProcessId(1), 1, &outgoing(&[], &body)), 0);
         let small = notifications(&signal(ProcessId(1), 2, &outgoing(&[], b"small")), 0);
         for missing in 0..whole.len() {

@@ -29,7 +29,7 @@ const STEP_MS_MAX: u64 = 3_000;
 /// Most signals and answers of one transaction.
 const GROUP_MAX: usize = 64;
 /// About how many bytes one transaction sends: it ends with the signal that reaches them.
-const GROUP_OCTETS_MAX: usize = 1 << 20;
+const GROUP_BYTES_MAX: usize = 1 << 20;
 
 /// Sends and receives until no handle is left or the signals are closed. `ready` is notified when this
 /// process listens for the first time.
@@ -133,7 +133,7 @@ fn group(first: Item, items: &mut mpsc::Receiver<Item>) -> Vec<Item> {
     let mut sum = octets(&first);
     let mut group = vec![first];
     while group.len() < GROUP_MAX
-        && sum < GROUP_OCTETS_MAX
+        && sum < GROUP_BYTES_MAX
         && let Ok(item) = items.try_recv()
     {
         sum += octets(&item);

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use futures_util::FutureExt;
 use plenary_log::{Batch, Fault, IndexOp, JOBS_PER_COMMIT_MAX, Job, Jobs};
 
-use crate::text::{TEXT_OCTETS_MAX, stored};
+use crate::text::{TEXT_BYTES_MAX, stored};
 
 /// Most bytes of content in one transaction, except the last batch; the rest waits for the next.
-const GROUP_OCTETS_MAX: usize = 8 << 20;
+const GROUP_BYTES_MAX: usize = 8 << 20;
 
 /// The jobs that were taken and are not yet in a group.
 pub(crate) struct Queue {
@@ -40,7 +40,7 @@ impl Queue {
             self.gather();
         }
         let (mut group, mut octets) = (Vec::with_capacity(self.waiting.len()), 0);
-        while octets < GROUP_OCTETS_MAX
+        while octets < GROUP_BYTES_MAX
             && group.len() < JOBS_PER_COMMIT_MAX
             && let Some(job) = self.waiting.pop_front()
         {
@@ -86,7 +86,7 @@ fn fits(batch: &Batch) -> bool {
     let index = batch.index.iter().map(|op| match op {
         IndexOp::Put { name, key, .. } | IndexOp::Delete { name, key } => name.len() + octets(key),
     });
-    streams.chain(rows).chain(keys).chain(index).all(|octets| octets <= TEXT_OCTETS_MAX)
+    streams.chain(rows).chain(keys).chain(index).all(|octets| octets <= TEXT_BYTES_MAX)
 }
 
 fn content_octets(batch: &Batch) -> usize {

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Log, Signals,
-    signals::{SIGNAL_ANSWER_OCTETS_MAX, SIGNAL_OCTETS_MAX, Signal, Subscription},
+    signals::{SIGNAL_ANSWER_BYTES_MAX, SIGNAL_BYTES_MAX, Signal, Subscription},
 };
 
 /// Long enough for an answer to arrive, short enough to wait for one that does not.
@@ -49,7 +49,7 @@ async fn asked(signals: &Signals, wait: Duration) -> (Vec<Bytes>, bool) {
 /// A signal of either handle reaches both, with the same numbers and bytes.
 pub async fn a_signal_reaches_both_handles<S: Store>() {
     let (_store, [(first, mut one), (second, mut two)], _tails) = two::<S>().await;
-    let bodies = [Bytes::from_static(b"{}"), vec![0xff; SIGNAL_OCTETS_MAX].into(), "é".repeat(9_000).into()];
+    let bodies = [Bytes::from_static(b"{}"), vec![0xff; SIGNAL_BYTES_MAX].into(), "é".repeat(9_000).into()];
     for (nth, body) in bodies.into_iter().enumerate() {
         for (log, by_first) in [(&first, true), (&second, false)] {
             let numbers = published(log.signals(), says(&["a", "b"], body.clone())).await;
@@ -105,7 +105,7 @@ pub async fn a_question_is_answered_by_both<S: Store>() {
 pub async fn an_answer_comes_whole_or_not_at_all<S: Store>() {
     let (_store, [(first, one), (_second, mut two)], _tails) = two::<S>().await;
     drop(one);
-    for (octets, comes) in [(SIGNAL_ANSWER_OCTETS_MAX, true), (SIGNAL_ANSWER_OCTETS_MAX + 1, false)] {
+    for (octets, comes) in [(SIGNAL_ANSWER_BYTES_MAX, true), (SIGNAL_ANSWER_BYTES_MAX + 1, false)] {
         let answer = async {
             let responder = heard(&mut two).await.responder.expect("an answer is awaited");
             responder.answer(vec![b'x'; octets].into());

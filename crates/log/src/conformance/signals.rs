@@ -12,8 +12,8 @@ use super::{
 use crate::{
     Fault, Signals,
     signals::{
-        COUNTER_OCTETS_MAX, Publication, PublishError, SIGNAL_ANSWER_OCTETS_MAX, SIGNAL_COUNTERS_MAX,
-        SIGNAL_OCTETS_MAX, SIGNALS_WAITING_MAX, SIGNALS_WAITING_OCTETS_MAX, Signal, Subscription,
+        COUNTER_BYTES_MAX, Publication, PublishError, SIGNAL_ANSWER_BYTES_MAX, SIGNAL_BYTES_MAX,
+        SIGNAL_COUNTERS_MAX, SIGNALS_WAITING_BYTES_MAX, SIGNALS_WAITING_MAX, Signal, Subscription,
     },
 };
 
@@ -61,11 +61,11 @@ pub async fn a_signal_comes_back_as_it_was<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let signals = log.signals();
     let mut subscription = signals.subscribe(TOPIC);
-    let long = "\"é€😀\n".repeat(SIGNAL_OCTETS_MAX / 11);
-    let mut raw = vec![0xff; SIGNAL_OCTETS_MAX];
+    let long = "\"é€😀\n".repeat(SIGNAL_BYTES_MAX / 11);
+    let mut raw = vec![0xff; SIGNAL_BYTES_MAX];
     raw[7] = 0;
     let bodies = [Bytes::new(), "{\"a\":1}".into(), "a\0b".into(), long.into(), raw.into()];
-    let widest = "~".repeat(COUNTER_OCTETS_MAX);
+    let widest = "~".repeat(COUNTER_BYTES_MAX);
     let many: Vec<String> = (0..SIGNAL_COUNTERS_MAX).map(|n| format!("~handle-{n}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     for body in bodies {
@@ -121,14 +121,14 @@ pub(super) fn assert_next(last: &mut HashMap<String, u64>, signal: &Signal) {
 pub async fn past_its_limits_a_signal_is_refused<S: Store>() {
     let (_store, log, _tail) = fresh::<S>().await;
     let signals = log.signals();
-    let size = SIGNAL_OCTETS_MAX + 1;
+    let size = SIGNAL_BYTES_MAX + 1;
     let refused = signals.publish(says(&["a"], vec![b'x'; size])).await;
     assert_eq!(refused, Err(PublishError::BodyTooLarge(size)));
     let many: Vec<String> = (0..=SIGNAL_COUNTERS_MAX).map(|n| n.to_string()).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let refused = signals.publish(says(&many, "")).await;
     assert_eq!(refused, Err(PublishError::TooManyCounters(many.len())));
-    let long = "a".repeat(COUNTER_OCTETS_MAX + 1);
+    let long = "a".repeat(COUNTER_BYTES_MAX + 1);
     for counters in [&[""][..], &["a b"], &["a\n"], &["a\0"], &[&long], &["a", "b", "a"]] {
         let refused = signals.publish(says(counters, "")).await;
         assert!(matches!(refused, Err(PublishError::BadCounter(_))), "{counters:?}: {refused:?}");
@@ -148,7 +148,7 @@ pub async fn a_question_is_answered_by_a_process_alone<S: Store>() {
             let Some(responder) = signal.responder else { continue };
             match &signal.body[..] {
                 b"nothing" => drop(responder),
-                b"too much" => responder.answer(vec![0; SIGNAL_ANSWER_OCTETS_MAX + 1].into()),
+                b"too much" => responder.answer(vec![0; SIGNAL_ANSWER_BYTES_MAX + 1].into()),
                 _ => responder.answer([&signal.body[..], b"!\0"].concat().into()),
             }
         }
@@ -189,11 +189,11 @@ pub async fn a_subscriber_that_lags_loses_signals_and_blocks_nobody<S: Store>() 
 
 /// A queue is bounded in bytes as well as in signals.
 pub async fn a_subscriber_that_lags_holds_few_octets<S: Store>() {
-    const ROOM: usize = SIGNALS_WAITING_OCTETS_MAX / SIGNAL_OCTETS_MAX;
+    const ROOM: usize = SIGNALS_WAITING_BYTES_MAX / SIGNAL_BYTES_MAX;
     let (_store, log, _tail) = fresh::<S>().await;
     let signals = log.signals();
     let mut subscription = signals.subscribe(TOPIC);
-    let body = Bytes::from(vec![b'x'; SIGNAL_OCTETS_MAX]);
+    let body = Bytes::from(vec![b'x'; SIGNAL_BYTES_MAX]);
     for _ in 0..=ROOM {
         published(signals, says(&["a"], body.clone())).await;
     }

@@ -13,8 +13,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::mpsc;
 
 use super::{
-    ProcessId, SIGNAL_ANSWER_OCTETS_MAX, SIGNALS_WAITING_MAX, SIGNALS_WAITING_OCTETS_MAX,
-    questions::Questions,
+    ProcessId, SIGNAL_ANSWER_BYTES_MAX, SIGNALS_WAITING_BYTES_MAX, SIGNALS_WAITING_MAX, questions::Questions,
 };
 
 /// A signal as one process receives it.
@@ -40,10 +39,10 @@ impl Responder {
     pub fn new(answering: impl FnOnce(Option<Bytes>) + Send + 'static) -> Self {
         Self(Some(Box::new(answering)))
     }
-    /// Answers. An answer of more than [`SIGNAL_ANSWER_OCTETS_MAX`] bytes is replaced by none.
+    /// Answers. An answer of more than [`SIGNAL_ANSWER_BYTES_MAX`] bytes is replaced by none.
     pub fn answer(mut self, answer: Bytes) {
         let size = answer.len();
-        let answer = (size <= SIGNAL_ANSWER_OCTETS_MAX).then_some(answer);
+        let answer = (size <= SIGNAL_ANSWER_BYTES_MAX).then_some(answer);
         if answer.is_none() {
             tracing::warn!(size, "an answer to another process is too large and is dropped");
         }
@@ -105,7 +104,7 @@ impl Subscriber {
     /// False if the signal is lost because the queue is full; a dropped receiver counts as accepted.
     fn try_hand(&self, signal: Signal) -> bool {
         let octets = signal.body.len();
-        if self.octets.fetch_add(octets, Ordering::Relaxed) + octets > SIGNALS_WAITING_OCTETS_MAX {
+        if self.octets.fetch_add(octets, Ordering::Relaxed) + octets > SIGNALS_WAITING_BYTES_MAX {
             self.octets.fetch_sub(octets, Ordering::Relaxed);
             return false;
         }

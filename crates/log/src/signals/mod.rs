@@ -22,17 +22,17 @@ pub use self::local::Network;
 use crate::{Fault, reads::Read};
 
 /// Largest body of a signal, in bytes; beyond it [`PublishError::BodyTooLarge`].
-pub const SIGNAL_OCTETS_MAX: usize = 256 << 10;
+pub const SIGNAL_BYTES_MAX: usize = 256 << 10;
 /// Largest answer to a question, in bytes; beyond it the process declines instead.
-pub const SIGNAL_ANSWER_OCTETS_MAX: usize = 1 << 20;
+pub const SIGNAL_ANSWER_BYTES_MAX: usize = 1 << 20;
 /// Most counters of one signal; beyond it [`PublishError::TooManyCounters`].
 pub const SIGNAL_COUNTERS_MAX: usize = 1_024;
 /// Longest name of a counter, in bytes; beyond it [`PublishError::BadCounter`].
-pub const COUNTER_OCTETS_MAX: usize = 128;
+pub const COUNTER_BYTES_MAX: usize = 128;
 /// Most signals of one topic that wait for this process's subscriber; beyond it signals are lost here.
 pub const SIGNALS_WAITING_MAX: usize = 1_024;
 /// Most bytes of the bodies that wait for it; beyond it signals are lost here.
-pub const SIGNALS_WAITING_OCTETS_MAX: usize = 32 << 20;
+pub const SIGNALS_WAITING_BYTES_MAX: usize = 32 << 20;
 /// Most questions of this process that are open at once; beyond it `Fault::Overloaded`.
 pub const QUESTIONS_MAX: usize = 4_096;
 /// How long a question usually waits for the other processes' answers.
@@ -43,19 +43,19 @@ pub const ANSWERS_WAIT: Duration = Duration::from_millis(250);
 pub struct Publication {
     /// The name under which each process subscribed, ASCII letters and `-`.
     pub topic: &'static str,
-    /// The counters that give this signal its numbers, each once: 1 to [`COUNTER_OCTETS_MAX`] bytes without
+    /// The counters that give this signal its numbers, each once: 1 to [`COUNTER_BYTES_MAX`] bytes without
     /// white space or control characters. None is fine: then the signal has no number and no order.
     pub counters: Vec<Arc<str>>,
     /// The current time. A new counter begins at this, in microseconds.
     pub at: TimestampMs,
-    /// Any bytes, at most [`SIGNAL_OCTETS_MAX`].
+    /// Any bytes, at most [`SIGNAL_BYTES_MAX`].
     pub body: Bytes,
 }
 
 /// Why a signal was not published.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PublishError {
-    /// The body has more than [`SIGNAL_OCTETS_MAX`] bytes.
+    /// The body has more than [`SIGNAL_BYTES_MAX`] bytes.
     #[error("the body of a signal has {0} bytes")]
     BodyTooLarge(usize),
     /// More than [`SIGNAL_COUNTERS_MAX`].
@@ -186,7 +186,7 @@ impl Signals {
 
 fn checked(publication: &Publication) -> Result<(), PublishError> {
     let Publication { counters, body, .. } = publication;
-    if body.len() > SIGNAL_OCTETS_MAX {
+    if body.len() > SIGNAL_BYTES_MAX {
         return Err(PublishError::BodyTooLarge(body.len()));
     }
     if counters.len() > SIGNAL_COUNTERS_MAX {
@@ -196,7 +196,7 @@ fn checked(publication: &Publication) -> Result<(), PublishError> {
     names.sort_unstable();
     let twice = names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0]);
     let plain = |name: &str| !name.chars().any(|c| c.is_whitespace() || c.is_control());
-    let bad = |name: &&&Arc<str>| name.is_empty() || name.len() > COUNTER_OCTETS_MAX || !plain(name);
+    let bad = |name: &&&Arc<str>| name.is_empty() || name.len() > COUNTER_BYTES_MAX || !plain(name);
     match twice.or_else(|| names.iter().find(bad).copied()) {
         Some(name) => Err(PublishError::BadCounter(name.clone())),
         None => Ok(()),

@@ -4,7 +4,7 @@
 use rmcp::model::{CallToolResult, ContentBlock, Tool as Described, ToolAnnotations};
 use serde_json::{Map, Value, json};
 
-use super::TEXT_OCTETS_MAX;
+use super::TEXT_BYTES_MAX;
 use crate::tool::{CallOutcome, Hints, Tool};
 
 /// The member by which Claude Code loads a tool at once; it loads other tools only when they are searched for.
@@ -50,10 +50,10 @@ pub(super) fn result(called: CallOutcome) -> CallToolResult {
 /// The structured result as text, for clients that read only text.
 fn text(value: &Value) -> String {
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    if text.len() <= TEXT_OCTETS_MAX {
+    if text.len() <= TEXT_BYTES_MAX {
         return text;
     }
-    let kept = cut(&text, TEXT_OCTETS_MAX);
+    let kept = cut(&text, TEXT_BYTES_MAX);
     format!("{kept} … cut after {} of {} bytes; structuredContent has all of it", kept.len(), text.len())
 }
 
@@ -80,10 +80,10 @@ mod tests {
 
     #[test]
     fn past_its_octets_the_text_is_cut_and_the_structure_is_not() {
-        let long = json!({"text": "ä".repeat(TEXT_OCTETS_MAX)});
+        let long = json!({"text": "ä".repeat(TEXT_BYTES_MAX)});
         let done = result(CallOutcome::Done(long.clone()));
         assert_eq!(done.structured_content, Some(long));
-        assert!(texts(&done)[0].len() < TEXT_OCTETS_MAX + 100 && texts(&done)[0].contains(" … cut after "));
+        assert!(texts(&done)[0].len() < TEXT_BYTES_MAX + 100 && texts(&done)[0].contains(" … cut after "));
     }
 
     #[test]

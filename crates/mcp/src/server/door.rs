@@ -20,7 +20,7 @@ use serde_json::Value;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::{
-    MESSAGE_OCTETS_MAX, Mcp, ROOM_TRIES_MAX,
+    MESSAGE_BYTES_MAX, Mcp, ROOM_TRIES_MAX,
     changes::{Follower, Mark},
     envelope::{Envelope, INVALID_PARAMS, REFUSED, refusal, worded},
     handler::known_method,
@@ -70,7 +70,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let lease = mcp.0.registry.begin(&who, session.as_deref()).ok_or_else(|| boxed(too_many()))?;
     let answering = (parts.method == Method::POST).then(|| mcp.0.answers.token());
     let octets = match parts.method {
-        Method::POST => read_bytes(&parts.headers, body, MESSAGE_OCTETS_MAX).await.map_err(of_body)?,
+        Method::POST => read_bytes(&parts.headers, body, MESSAGE_BYTES_MAX).await.map_err(of_body)?,
         _ => bytes::Bytes::new(),
     };
     let envelope = (parts.method == Method::POST).then(|| Envelope::read(&octets)).transpose()?;

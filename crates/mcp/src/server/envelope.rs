@@ -176,7 +176,7 @@ fn plainly(error: &serde_json::Error) -> String {
 }
 
 /// Largest refusal in bytes that is converted to JSON-RPC.
-const REFUSAL_OCTETS_MAX: usize = 4 << 10;
+const REFUSAL_BYTES_MAX: usize = 4 << 10;
 
 /// A plain text refusal in the form of JSON-RPC; any other answer unchanged.
 pub(super) async fn worded(answer: Response, id: Option<&RawValue>) -> Response {
@@ -186,7 +186,7 @@ pub(super) async fn worded(answer: Response, id: Option<&RawValue>) -> Response 
         return answer;
     }
     let (parts, body) = answer.into_parts();
-    let limited = http_body_util::Limited::new(body, REFUSAL_OCTETS_MAX);
+    let limited = http_body_util::Limited::new(body, REFUSAL_BYTES_MAX);
     let said = limited.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
     let code = if status == StatusCode::BAD_REQUEST { INVALID_REQUEST } else { REFUSED };

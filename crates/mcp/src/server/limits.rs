@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Largest message of a client, in bytes, beyond it 413: the largest body of an operation, with its envelope.
-pub const MESSAGE_OCTETS_MAX: usize = plenary_kernel::limits::BODY_OCTETS_MAX + (64 << 10);
+pub const MESSAGE_BYTES_MAX: usize = plenary_kernel::limits::BODY_BYTES_MAX + (64 << 10);
 /// Maximum number of open sessions in all (`initialize` generation); beyond it the least recently used session of the
 /// owner with the most sessions is closed.
 pub const SESSIONS_MAX: usize = 4_096;
@@ -24,7 +24,7 @@ pub const SWEEP_EVERY: Duration = Duration::from_secs(2);
 /// How long a stopping server waits for pending answers; after that they are aborted.
 pub const ANSWERS_WITHIN: Duration = Duration::from_secs(1);
 /// Largest answer in which a list of tools replaces its mark, in bytes; a larger one is refused.
-pub const MARKED_OCTETS_MAX: usize = MESSAGE_OCTETS_MAX + (64 << 10);
+pub const MARKED_BYTES_MAX: usize = MESSAGE_BYTES_MAX + (64 << 10);
 /// The polling interval of a followed resource that has no wake-up.
 pub const LOOK_EVERY: Duration = Duration::from_secs(3);
 /// Maximum number of inbox pages that are read to find its end; after that each further page counts as news.
@@ -38,6 +38,6 @@ pub const KEEPALIVE: Duration = Duration::from_secs(15);
 /// How long a client may cache the lists of tools, prompts and resources, in milliseconds.
 pub const LIST_TTL_MS: u64 = 60_000;
 /// Largest text beside a structured result, in bytes; a longer one is cut, the structured result never is.
-pub const TEXT_OCTETS_MAX: usize = 20_000;
+pub const TEXT_BYTES_MAX: usize = 20_000;
 /// Largest text of one part of a prompt, in bytes; a longer one is cut.
-pub const PROMPT_PART_OCTETS_MAX: usize = 8_000;
+pub const PROMPT_PART_BYTES_MAX: usize = 8_000;

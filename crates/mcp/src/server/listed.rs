@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use rmcp::model::{JsonObject, Tool as Described};
 
 use super::{
-    MARKED_OCTETS_MAX, calls,
+    MARKED_BYTES_MAX, calls,
     envelope::{REFUSED, refusal},
     fixture::Fixture,
 };
@@ -45,7 +45,7 @@ impl Lists {
     /// The answer, with the list of these toolsets in place of the mark.
     pub(super) async fn put(&self, answer: Response, sets: &[Toolset]) -> Response {
         let (mut parts, body) = answer.into_parts();
-        let Ok(body) = Limited::new(body, MARKED_OCTETS_MAX).collect().await else {
+        let Ok(body) = Limited::new(body, MARKED_BYTES_MAX).collect().await else {
             let text = "The list was interrupted; try again.";
             return refusal(StatusCode::INTERNAL_SERVER_ERROR, None, REFUSED, text);
         };

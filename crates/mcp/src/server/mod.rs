@@ -185,7 +185,7 @@ fn config(end: &CancellationToken) -> StreamableHttpServerConfig {
         .disable_allowed_origins()
         .with_sse_keep_alive(Some(KEEPALIVE))
         .with_json_response(true)
-        .with_max_request_body_bytes(MESSAGE_OCTETS_MAX)
+        .with_max_request_body_bytes(MESSAGE_BYTES_MAX)
         .with_cancellation_token(end.clone())
 }
 

@@ -11,7 +11,7 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use super::{PROMPT_PART_OCTETS_MAX, calls::cut};
+use super::{PROMPT_PART_BYTES_MAX, calls::cut};
 use crate::operations::{Caller, Operations};
 
 const ORIENT: &str = "orient";
@@ -114,7 +114,7 @@ async fn answer(operations: &Operations, caller: &Caller, path: &str) -> Option<
 /// A part of a prompt. Quoted content cannot end its fence: JSON text contains no line breaks.
 fn part(title: &str, value: &Value) -> String {
     let text = value.to_string();
-    let kept = cut(&text, PROMPT_PART_OCTETS_MAX);
+    let kept = cut(&text, PROMPT_PART_BYTES_MAX);
     let rest = if kept.len() < text.len() { " … (cut; read the rest with a tool)" } else { "" };
     format!("\n\n## {title}\n```json\n{kept}{rest}\n```")
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 /// Maximum size of a stream that one reading keeps, in bytes.
-const OCTETS_MAX: usize = 1 << 20;
+const BYTES_MAX: usize = 1 << 20;
 
 /// An event of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Event {
 
 impl Stream {
     pub(crate) fn new(body: Body, wait: Duration) -> Self {
-        let parser = Parser::holding(OCTETS_MAX);
+        let parser = Parser::holding(BYTES_MAX);
         let until = Instant::now() + wait;
         Self { body, parser, read: Vec::new().into_iter(), last_id: None, octets: 0, until }
     }
@@ -76,7 +76,7 @@ impl Stream {
             let frame = timeout_at(self.until, self.body.frame()).await.ok()??.ok()?;
             let Ok(piece) = frame.into_data() else { continue };
             self.octets += piece.len();
-            if self.octets > OCTETS_MAX {
+            if self.octets > BYTES_MAX {
                 return None;
             }
             let mut items = Vec::new();

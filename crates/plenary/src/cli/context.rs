@@ -11,10 +11,10 @@ use plenary_kernel::AgentHandle;
 
 use super::{
     Global, connect,
+    environment::Environment,
     failure::Failure,
     identity::{self, Credential, Holder, Identity, Realm, Source, TokensFile},
-    surroundings::Surroundings,
-    whereabouts::{self, UrlSource, Whereabouts},
+    server_address::{self, ServerAddress, UrlSource},
 };
 use crate::{
     out::{Out, Table},
@@ -26,7 +26,7 @@ pub(crate) struct Context {
     /// The output.
     pub out: Out,
     /// The process's environment.
-    pub around: Surroundings,
+    pub environment: Environment,
     global: Global,
     elsewhere: RefCell<Option<BaseUrl>>,
     used: RefCell<Option<(Option<Identity>, Credential)>>,
@@ -34,20 +34,20 @@ pub(crate) struct Context {
 
 impl Context {
     /// A context; everything is resolved when it is first needed.
-    pub(crate) fn new(global: Global, out: Out, around: Surroundings) -> Self {
-        Self { out, around, global, elsewhere: RefCell::new(None), used: RefCell::new(None) }
+    pub(crate) fn new(global: Global, out: Out, environment: Environment) -> Self {
+        Self { out, environment, global, elsewhere: RefCell::new(None), used: RefCell::new(None) }
     }
 
     /// The server.
     pub(crate) fn server(&self) -> Result<BaseUrl, Failure> {
-        Ok(self.whereabouts()?.url)
+        Ok(self.server_address()?.url)
     }
 
     /// The server's URL, and its source.
-    pub(crate) fn whereabouts(&self) -> Result<Whereabouts, Failure> {
+    pub(crate) fn server_address(&self) -> Result<ServerAddress, Failure> {
         match &*self.elsewhere.borrow() {
-            Some(url) => Ok(Whereabouts { url: url.clone(), source: UrlSource::Argument }),
-            None => whereabouts::resolve(self.global.url.as_ref(), &self.around),
+            Some(url) => Ok(ServerAddress { url: url.clone(), source: UrlSource::Argument }),
+            None => server_address::resolve(self.global.url.as_ref(), &self.environment),
         }
     }
 
@@ -58,7 +58,7 @@ impl Context {
 
     /// The agent that this command acts as, if any setting names one.
     pub(crate) fn identity(&self) -> Result<Option<Identity>, Failure> {
-        identity::resolve(self.global.speak_as.as_ref(), &self.around)
+        identity::resolve(self.global.speak_as.as_ref(), &self.environment)
     }
 
     /// Whether this very command names an agent to act as.
@@ -68,23 +68,23 @@ impl Context {
 
     /// The identity of a coding agent in a directory, if there is one.
     pub(crate) fn identity_of(&self, client: &str, directory: &Path) -> Result<Option<Identity>, Failure> {
-        identity::resolve_client(self.global.speak_as.as_ref(), &self.around, client, directory)
+        identity::resolve_client(self.global.speak_as.as_ref(), &self.environment, client, directory)
     }
 
     /// The same context for another agent, in another directory.
     pub(crate) fn speaking_as(&self, handle: &AgentHandle, directory: &Path) -> Self {
         let global = Global { speak_as: Some(handle.clone()), ..self.global.clone() };
-        Self::new(global, self.out, self.around.moved(directory.to_owned()))
+        Self::new(global, self.out, self.environment.moved(directory.to_owned()))
     }
 
     /// The same context in another directory, without notes.
     pub(crate) fn silent_in(&self, directory: &Path) -> Self {
-        Self::new(self.global.clone(), self.out.silent(), self.around.moved(directory.to_owned()))
+        Self::new(self.global.clone(), self.out.silent(), self.environment.moved(directory.to_owned()))
     }
 
     /// The tokens file; `None` if the user has no home.
     pub(crate) fn tokens_file(&self) -> Option<TokensFile> {
-        paths::config_dir(&|name| self.around.var(name)).map(|directory| TokensFile::in_dir(&directory))
+        paths::config_dir(&|name| self.environment.var(name)).map(|directory| TokensFile::in_dir(&directory))
     }
 
     /// The tokens file; an error if the user has no home.
@@ -101,7 +101,7 @@ impl Context {
 
     /// `--token`, else `PLENARY_TOKEN`.
     pub(crate) fn given_token(&self) -> Result<Option<Credential>, Failure> {
-        identity::given_token(self.global.token.as_deref(), &self.around)
+        identity::given_token(self.global.token.as_deref(), &self.environment)
     }
 
     /// A client without a token.
@@ -132,7 +132,7 @@ impl Context {
 
     fn builder(&self, server: BaseUrl) -> Builder {
         let file =
-            self.global.cacert.clone().or_else(|| self.around.var("PLENARY_CACERT").map(PathBuf::from));
+            self.global.cacert.clone().or_else(|| self.environment.var("PLENARY_CACERT").map(PathBuf::from));
         let roots = file.map_or(Roots::System, Roots::File);
         Client::builder(server).roots(roots)
     }
@@ -173,14 +173,14 @@ impl Context {
         };
         let owner = person.handle.owner_name();
         let (given, realm) = (self.given_token()?, Realm::Owner(&owner));
-        let lent = identity::configuring_credential(given, realm, &server, file.as_ref(), &self.around);
+        let lent = identity::configuring_credential(given, realm, &server, file.as_ref(), &self.environment);
         lent.map_err(|_| failure)
     }
 
     /// The failure if several coding agents are connected and nothing selects one.
     fn undecided(&self, identity: Option<&Identity>) -> Option<Failure> {
-        let directory = self.around.directory().filter(|_| identity.is_none())?;
-        let agents = identity::candidates(&self.around, directory);
+        let directory = self.environment.directory().filter(|_| identity.is_none())?;
+        let agents = identity::candidates(&self.environment, directory);
         let agents: Vec<&str> = agents.iter().map(AgentHandle::as_str).collect();
         (agents.len() > 1).then(|| {
             let names = agents.join(", ");
@@ -223,7 +223,7 @@ impl Context {
 
     /// The directory for copies of settings that a command changes; `None` without a home.
     pub(crate) fn copies(&self) -> Option<PathBuf> {
-        Some(paths::state_dir(&|name| self.around.var(name))?.join("copies"))
+        Some(paths::state_dir(&|name| self.environment.var(name))?.join("copies"))
     }
 
     /// A client with the rights to configure.
@@ -235,7 +235,7 @@ impl Context {
             realm,
             &server,
             file.as_ref(),
-            &self.around,
+            &self.environment,
         )?;
         self.client_with(found)
     }

@@ -8,7 +8,7 @@ use super::{
     context::Context,
     failure::{Exit, Failure},
     identity::TokenSource,
-    whereabouts::UrlSource,
+    server_address::UrlSource,
 };
 
 /// Reports a failure on standard error and returns the exit code.
@@ -58,7 +58,7 @@ pub(crate) fn words(context: &Context, failure: &Failure) -> (String, Option<Str
 }
 
 fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
-    let source = context.whereabouts().ok().map(|found| found.source);
+    let source = context.server_address().ok().map(|found| found.source);
     let next = match fault.kind {
         // A server that stops in order removes the file.
         FaultKind::Refused | FaultKind::Unreachable if let Some(UrlSource::DataDir(file)) = source => {

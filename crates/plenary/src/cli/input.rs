@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use plenary_kernel::limits::BODY_OCTETS_MAX;
+use plenary_kernel::limits::BODY_BYTES_MAX;
 
 use super::failure::Failure;
 
@@ -43,12 +43,12 @@ fn from_file(path: &Path, instead: &'static str) -> Result<String, Failure> {
 
 fn bounded(source: impl Read, name: &str, instead: &'static str) -> Result<String, Failure> {
     let mut bytes = Vec::new();
-    let most = BODY_OCTETS_MAX as u64;
+    let most = BODY_BYTES_MAX as u64;
     source
         .take(most + 1)
         .read_to_end(&mut bytes)
         .map_err(|e| Failure::local(format!("{name} cannot be read: {e}")))?;
-    if bytes.len() > BODY_OCTETS_MAX {
+    if bytes.len() > BODY_BYTES_MAX {
         return Err(Failure::usage(format!("{name} is larger than 1 MiB"), instead));
     }
     let mut text = String::from_utf8(bytes)

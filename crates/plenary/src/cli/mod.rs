@@ -16,6 +16,7 @@ mod console;
 mod contact;
 mod context;
 mod doctor;
+mod environment;
 mod everyday;
 mod explain;
 mod failure;
@@ -44,11 +45,11 @@ mod scoped;
 #[cfg(test)]
 mod scratch;
 mod search;
+mod server_address;
 mod session;
 mod settings;
 mod shell;
 mod status;
-mod surroundings;
 mod teach;
 mod terminal;
 mod token;
@@ -56,7 +57,6 @@ mod trust;
 mod tui;
 mod use_agent;
 mod watch;
-mod whereabouts;
 
 use std::{
     path::{Path, PathBuf},
@@ -73,13 +73,13 @@ use crate::{
 };
 use connect::CodingAgent;
 use context::Context;
+use environment::Environment;
 use failure::{Exit, Failure};
 #[cfg(test)]
 pub(crate) use groups::GROUPS;
 pub(crate) use groups::grouped;
 #[cfg(test)]
 use scratch::Scratch;
-use surroundings::Surroundings;
 
 /// Shown under `--help`.
 pub(crate) const EXIT_CODES_HELP: &str = "\
@@ -296,7 +296,7 @@ pub(crate) fn run_hook() -> ExitCode {
 /// Runs a client command, and reports its failure.
 pub(crate) fn run(mut global: Global, command: Command, out: Out) -> ExitCode {
     let settled = global.resolve_token(command.is_host());
-    let context = Context::new(global, out, Surroundings::of_process());
+    let context = Context::new(global, out, Environment::of_process());
     let done = match (settled, command) {
         // A hook does not block the coding agent, even if its token is wrong.
         (Err(failure), Command::Hook(args)) => {

@@ -90,7 +90,7 @@ pub(crate) async fn create(context: &Context, args: Create) -> Result<(), Failur
 pub(crate) async fn exchange(context: &Context, args: Exchange) -> Result<(), Failure> {
     let Exchange { file, env, scope } = args;
     let token = match env {
-        Some(name) => context.around.var(&name).ok_or_else(|| {
+        Some(name) => context.environment.var(&name).ok_or_else(|| {
             Failure::usage(format!("the variable {name} is not set"), "name the variable that has the JWT")
         })?,
         None => input::token(file.as_deref().unwrap_or(Path::new("-")))?,

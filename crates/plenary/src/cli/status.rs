@@ -4,11 +4,11 @@
 use plenary_client::{Client, Error, Reply, me::Usage};
 use serde_json::{Value, json};
 
-use super::{context::Context, failure::Failure, whereabouts::Whereabouts};
+use super::{context::Context, failure::Failure, server_address::ServerAddress};
 use crate::out::{Style, clean, grouped, size, span};
 
 pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
-    let Whereabouts { url: server, source: named_by } = context.whereabouts()?;
+    let ServerAddress { url: server, source: named_by } = context.server_address()?;
     let health = context.client()?.health().await;
     let identity = context.identity()?;
     let speaker = context.agent_client();

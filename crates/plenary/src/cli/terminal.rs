@@ -1,7 +1,7 @@
 //! A name that stays the same in one terminal or coding session, and differs in another.
 //! Must not know: the use of the name.
 
-use super::surroundings::Surroundings;
+use super::environment::Environment;
 
 /// Longest name made here; leaves room for a question's suffix within the 128 bytes of a frame's session.
 const SESSION_CHARS_MAX: usize = 100;
@@ -10,19 +10,20 @@ const SESSION_CHARS_MAX: usize = 100;
 const TERMINAL_VARS: [&str; 2] = ["TERM_SESSION_ID", "WT_SESSION"];
 
 /// Host and terminal; without a terminal, the first process of the login session.
-pub(crate) fn session_id(around: &Surroundings) -> String {
+pub(crate) fn session_id(environment: &Environment) -> String {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let host = host.split('.').next().unwrap_or_default();
-    let terminal = TERMINAL_VARS.iter().find_map(|name| around.var(name)).or_else(|| tmux_pane(around));
+    let terminal =
+        TERMINAL_VARS.iter().find_map(|name| environment.var(name)).or_else(|| tmux_pane(environment));
     let session = terminal.unwrap_or_else(|| login_session().to_string());
     plain(&format!("{host}.{session}"))
 }
 
 /// A pane of tmux with the process of its server: each server counts its panes from zero. `TMUX` is
 /// `SOCKET,PID,SESSION`.
-fn tmux_pane(around: &Surroundings) -> Option<String> {
-    let pane = around.var("TMUX_PANE")?;
-    let tmux = around.var("TMUX").unwrap_or_default();
+fn tmux_pane(environment: &Environment) -> Option<String> {
+    let pane = environment.var("TMUX_PANE")?;
+    let tmux = environment.var("TMUX").unwrap_or_default();
     let server = tmux.rsplit(',').nth(1).unwrap_or_default();
     Some(format!("tmux{server}.{pane}"))
 }
@@ -53,16 +54,16 @@ mod tests {
 
     #[test]
     fn a_session_is_the_same_in_one_terminal_and_fits_a_scope() {
-        let around = |vars: &[(&str, &str)]| Surroundings::of_test(std::path::Path::new("/"), vars);
-        let tab = around(&[("TERM_SESSION_ID", "w0t1/p0*@")]);
+        let environment = |vars: &[(&str, &str)]| Environment::of_test(std::path::Path::new("/"), vars);
+        let tab = environment(&[("TERM_SESSION_ID", "w0t1/p0*@")]);
         assert_eq!(session_id(&tab), session_id(&tab));
         assert!(session_id(&tab).ends_with(".w0t1-p0--"), "{}", session_id(&tab));
-        assert_ne!(session_id(&tab), session_id(&around(&[("TMUX_PANE", "%3")])));
-        let pane = |tmux| session_id(&around(&[("TMUX_PANE", "%3"), ("TMUX", tmux)]));
+        assert_ne!(session_id(&tab), session_id(&environment(&[("TMUX_PANE", "%3")])));
+        let pane = |tmux| session_id(&environment(&[("TMUX_PANE", "%3"), ("TMUX", tmux)]));
         assert_eq!(pane("/tmp/tmux-0/default,311,0"), pane("/tmp/tmux-0/default,311,1"));
         assert_ne!(pane("/tmp/tmux-0/default,311,0"), pane("/tmp/tmux-0/other,977,0"));
-        let bare = session_id(&around(&[]));
-        assert_eq!(bare, session_id(&around(&[])));
+        let bare = session_id(&environment(&[]));
+        assert_eq!(bare, session_id(&environment(&[])));
         assert!(!bare.contains(['/', '*', '@']) && !bare.is_empty());
         assert!(plain(&"ü".repeat(500)).len() <= SESSION_CHARS_MAX);
     }

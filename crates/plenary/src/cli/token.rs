@@ -12,7 +12,7 @@ use super::{context::Context, failure::Failure, identity::Holder, scoped};
 use crate::out::Table;
 
 /// Maximum length of a token.
-const TOKEN_OCTETS_MAX: u64 = 4096;
+const TOKEN_BYTES_MAX: u64 = 4096;
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -99,12 +99,12 @@ fn read_token(context: &Context, holder: &Holder) -> Result<Token, Failure> {
     let read = if stdin.is_terminal() {
         context.out.ask(&format!("The token of {holder}: "));
         let hidden = HiddenInput::begin();
-        let read = stdin.lock().take(TOKEN_OCTETS_MAX).read_line(&mut line);
+        let read = stdin.lock().take(TOKEN_BYTES_MAX).read_line(&mut line);
         drop(hidden);
         context.out.note("");
         read
     } else {
-        stdin.lock().take(TOKEN_OCTETS_MAX).read_line(&mut line)
+        stdin.lock().take(TOKEN_BYTES_MAX).read_line(&mut line)
     };
     read.map_err(|e| Failure::local(format!("standard input cannot be read: {e}")))?;
     Token::new(line.trim()).map_err(|e| {

@@ -21,7 +21,8 @@ pub(crate) struct Trust {
 }
 
 pub(crate) fn run(context: &Context, args: Trust) -> Result<(), Failure> {
-    let here = context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
+    let here =
+        context.environment.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
     let directory = args.directory.map_or_else(|| here.clone(), |named| here.join(named));
     let files = identity::files_of(&directory);
     let there: Vec<&PathBuf> = files.iter().filter(|file| file.is_file()).collect();
@@ -31,7 +32,7 @@ pub(crate) fn run(context: &Context, args: Trust) -> Result<(), Failure> {
             "there is nothing to trust; set the agent of a directory with `plenary use @owner.name`",
         ));
     }
-    TrustList::of(&context.around)?.take(&files)?;
+    TrustList::of(&context.environment)?.take(&files)?;
     if context.out.is_json() {
         return Ok(context.out.line(&json!({ "trusted": there }).to_string())?);
     }

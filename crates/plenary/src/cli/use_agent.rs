@@ -20,9 +20,9 @@ pub(crate) struct Use {
 
 pub(crate) fn run(context: &Context, args: &Use) -> Result<(), Failure> {
     let directory =
-        context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
+        context.environment.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
     let path =
-        identity::write_project_file(&context.around, directory, Setting::Agent, args.handle.as_str())?;
+        identity::write_project_file(&context.environment, directory, Setting::Agent, args.handle.as_str())?;
     if context.out.is_json() {
         let answer = serde_json::json!({"agent": args.handle, "file": path});
         return Ok(context.out.line(&answer.to_string())?);

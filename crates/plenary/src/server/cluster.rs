@@ -22,7 +22,7 @@ pub(crate) const SIGNALS: &str = "signals";
 /// The default name of a cluster's network.
 pub(crate) const NETWORK: &str = "main";
 /// Maximum length of a node's name in bytes.
-const NODE_OCTETS_MAX: usize = 64;
+const NODE_BYTES_MAX: usize = 64;
 /// How long the start waits for NATS servers that are still starting.
 const START_WAIT: Duration = Duration::from_secs(60);
 
@@ -112,9 +112,9 @@ pub(crate) fn resolve(
     }
     let network = args.cluster_network.clone().or(table.network).unwrap_or_else(|| NETWORK.to_owned());
     let node = args.cluster_node.clone().or(table.node).unwrap_or_else(|| listen.to_string());
-    if node.len() > NODE_OCTETS_MAX || node.chars().any(char::is_control) {
+    if node.len() > NODE_BYTES_MAX || node.chars().any(char::is_control) {
         bail!(
-            "the name of a node of a cluster has at most {NODE_OCTETS_MAX} bytes, and no control characters"
+            "the name of a node of a cluster has at most {NODE_BYTES_MAX} bytes, and no control characters"
         );
     }
     let keep = args.cluster_keepers.or(table.keepers).unwrap_or_default().keep();

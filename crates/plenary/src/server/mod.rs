@@ -1,6 +1,7 @@
 //! The server: opens a store, builds the rooms on it, serves them with a listener, and runs background work. Only
 //! this part names concrete backends.
 
+mod address_file;
 mod agents;
 mod background;
 mod clock;
@@ -17,7 +18,6 @@ mod store;
 mod surface;
 mod toolbox;
 mod usage;
-mod whereabouts;
 
 use std::{io::ErrorKind, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -30,6 +30,7 @@ use plenary_log::{AppendMetrics, Fault};
 use plenary_telemetry::Telemetry;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub(crate) use address_file::AddressFile;
 pub(crate) use cluster::{Keepers, LOG, NETWORK, SIGNALS};
 pub(crate) use operator::OperatorToken;
 pub(crate) use recount::{Miscount, Recount};
@@ -37,7 +38,6 @@ use rooms::{RoomInputs, Rooms};
 pub(crate) use settings::{Listen, ListenSource, MEMORY, Settings};
 pub(crate) use surface::{descriptions, local_answers};
 pub(crate) use toolbox::OwnTools;
-pub(crate) use whereabouts::Whereabouts;
 
 /// How long the last spans may take, while the store closes.
 const LAST_SPANS: Duration = Duration::from_secs(2);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use plenary_accounts::{
     Token, TokenKind,
-    limits::{TOKEN_OCTETS_MAX, TOKEN_OCTETS_MIN},
+    limits::{TOKEN_BYTES_MAX, TOKEN_BYTES_MIN},
 };
 
 use super::{privacy, private_file};
@@ -23,7 +23,7 @@ impl OperatorToken {
     pub(crate) fn given(secret: String) -> anyhow::Result<Self> {
         if Token::chosen(&secret).is_none() {
             bail!(
-                "PLENARY_OPERATOR_TOKEN must have {TOKEN_OCTETS_MIN} to {TOKEN_OCTETS_MAX} printable ASCII characters \
+                "PLENARY_OPERATOR_TOKEN must have {TOKEN_BYTES_MIN} to {TOKEN_BYTES_MAX} printable ASCII characters \
                  without spaces; leave it out, and one is made"
             );
         }
@@ -57,7 +57,7 @@ fn read(file: &Path, text: &str) -> anyhow::Result<String> {
     let secret = text.trim();
     if Token::chosen(secret).is_none() {
         bail!(
-            "{} does not contain a token of {TOKEN_OCTETS_MIN} to {TOKEN_OCTETS_MAX} printable ASCII characters; remove it, and \
+            "{} does not contain a token of {TOKEN_BYTES_MIN} to {TOKEN_BYTES_MAX} printable ASCII characters; remove it, and \
              the next start creates a new one",
             file.display()
         );

@@ -171,7 +171,7 @@ struct SearchTable {
 
 impl Default for SearchTable {
     fn default() -> Self {
-        Self { everything: true, vectors_bytes_max: plenary_retrieval_vectors::VECTORS_OCTETS_MAX }
+        Self { everything: true, vectors_bytes_max: plenary_retrieval_vectors::VECTORS_BYTES_MAX }
     }
 }
 
@@ -308,7 +308,7 @@ impl Settings {
             a2a: plenary_a2a::Settings::default(),
             context: plenary_context::Config::default(),
             embeddings: None,
-            vectors_octets_max: plenary_retrieval_vectors::VECTORS_OCTETS_MAX,
+            vectors_octets_max: plenary_retrieval_vectors::VECTORS_BYTES_MAX,
             rerank: None,
             agents: agents(&RunsTable::default(), &BTreeMap::new(), &around).unwrap_or_default(),
             attaching: around.attaching,

@@ -46,7 +46,7 @@ const HANDED_ON: [&str; 6] =
 /// How long the first health check waits for the server's id.
 const ID_WITHIN: Duration = Duration::from_millis(250);
 /// Length of the id in bytes.
-const ID_OCTETS: usize = 16;
+const ID_BYTES: usize = 16;
 
 #[derive(Clone)]
 struct Surface(Arc<Inner>);
@@ -294,7 +294,7 @@ async fn id(inner: &Inner) -> Option<String> {
     let first = timeout(ID_WITHIN, inner.log.read_log(Position(0), 1)).await.ok()?.ok()?.pop()?;
     let (stream, at) = (first.stream.to_string(), first.at.0.to_be_bytes());
     let octets = [stream.as_bytes(), &at[..], &first.envelope[..]].concat();
-    let id = hex::encode(&digest(&octets)[..ID_OCTETS]);
+    let id = hex::encode(&digest(&octets)[..ID_BYTES]);
     Some(inner.id.get_or_init(|| id).clone())
 }
 

@@ -59,7 +59,7 @@ async fn asked(model: &Remembering, query: &str, documents: &[&[&str]]) -> Vec<O
 
 #[tokio::test]
 async fn the_words_of_a_query_are_compared_with_the_nearest_of_one_part() {
-    let model = Remembering::new(Arc::new(Tokens), WORDS_OCTETS_MAX);
+    let model = Remembering::new(Arc::new(Tokens), WORDS_BYTES_MAX);
     let parts = ["a red gate", "the door", "a red door", ""];
     model.embed(Purpose::Document, texts(&parts)).await.unwrap();
     assert_eq!(asked(&model, "red door", &[&parts[..1]]).await, [None], "the query is not known");
@@ -74,7 +74,7 @@ async fn the_words_of_a_query_are_compared_with_the_nearest_of_one_part() {
 
 #[tokio::test]
 async fn what_a_query_misses_is_embedded_after_it() {
-    let model = Remembering::new(Arc::new(Tokens), WORDS_OCTETS_MAX);
+    let model = Remembering::new(Arc::new(Tokens), WORDS_BYTES_MAX);
     model.embed(Purpose::Query, texts(&["red"])).await.unwrap();
     let many: Vec<String> = (0..MISSED_MAX + 9).map(|nth| format!("red {nth}")).collect();
     let documents = || many.iter().map(|text| vec![text.clone()]).collect();
@@ -98,7 +98,7 @@ async fn memory_and_work_have_a_limit() {
     }
     assert!(model.known.has("door 0"), "what is asked for stays");
     assert!(!model.known.has("door 1") && model.known.has("door 99"));
-    let model = Remembering::new(Arc::new(Tokens), WORDS_OCTETS_MAX);
+    let model = Remembering::new(Arc::new(Tokens), WORDS_BYTES_MAX);
     let (long, short) = (of(COMPARED_TOKENS_MAX), of(1));
     model.embed(Purpose::Document, vec![long.clone(), short.clone()]).await.unwrap();
     model.embed(Purpose::Query, texts(&["red"])).await.unwrap();

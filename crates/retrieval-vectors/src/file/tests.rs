@@ -4,7 +4,7 @@
 use std::io::Write as _;
 
 use super::*;
-use crate::{codes::Code, kept::Entry};
+use crate::{codes::Code, journal_entry::Entry};
 
 fn put(id: &str) -> JournalEntry {
     let codes = vec![Code { parts: vec![1, 2], scale: 1.0 }];

@@ -57,7 +57,7 @@ fn threads_find_what_one_finds() {
     for threads in [2, 3, 7, 100] {
         assert_eq!(sorted(threads), sorted(1), "{threads}");
     }
-    assert_eq!(threads(PARALLEL_OCTETS_MIN - 1), 1);
+    assert_eq!(threads(PARALLEL_BYTES_MIN - 1), 1);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::{borrow::Cow, cell::RefCell, collections::HashMap};
 use frostem::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::WORD_OCTETS_MAX;
+use crate::WORD_BYTES_MAX;
 
 /// The use that a text is split into words for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Purpose {
 /// Combining marks of Latin, Greek and Cyrillic; those of other scripts belong to their letters.
 const ACCENTS: std::ops::RangeInclusive<char> = '\u{300}'..='\u{36f}';
 /// Shorter words are not stemmed.
-const STEMMED_OCTETS_MIN: usize = 3;
+const STEMMED_BYTES_MIN: usize = 3;
 
 /// Most words whose forms a thread remembers; then it forgets them all.
 const FORMS_MAX: usize = 8_192;
@@ -43,7 +43,7 @@ thread_local! {
 pub fn words(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
     let mut forms = FORMS.take();
     split::runs(&folded(text), purpose, &mut |word| {
-        if word.len() > WORD_OCTETS_MAX {
+        if word.len() > WORD_BYTES_MAX {
             if let Some(form) = form(word) {
                 give(&form);
             }
@@ -72,7 +72,7 @@ fn form(word: &str) -> Option<Box<str>> {
     if stop::says_nothing(word) {
         return None;
     }
-    let has_forms = word.len() >= STEMMED_OCTETS_MIN && word.bytes().all(|octet| octet.is_ascii_lowercase());
+    let has_forms = word.len() >= STEMMED_BYTES_MIN && word.bytes().all(|octet| octet.is_ascii_lowercase());
     Some(if has_forms { Stemmer::new(Algorithm::English).stem(word).into() } else { word.into() })
 }
 
@@ -93,7 +93,7 @@ fn lower(word: &str) -> Cow<'_, str> {
 }
 
 fn cut(word: &str) -> &str {
-    let mut end = word.len().min(WORD_OCTETS_MAX);
+    let mut end = word.len().min(WORD_BYTES_MAX);
     while !word.is_char_boundary(end) {
         end -= 1;
     }
@@ -164,10 +164,10 @@ mod tests {
 
     #[test]
     fn a_long_word_counts_by_its_beginning() {
-        let long = "x1".repeat(WORD_OCTETS_MAX);
-        assert_eq!(document(&long), [long[..WORD_OCTETS_MAX].to_owned()]);
-        assert_eq!(document(&"é1".repeat(WORD_OCTETS_MAX))[0].len(), WORD_OCTETS_MAX);
-        assert_eq!(document(&"ж".repeat(WORD_OCTETS_MAX))[0].len(), WORD_OCTETS_MAX);
+        let long = "x1".repeat(WORD_BYTES_MAX);
+        assert_eq!(document(&long), [long[..WORD_BYTES_MAX].to_owned()]);
+        assert_eq!(document(&"é1".repeat(WORD_BYTES_MAX))[0].len(), WORD_BYTES_MAX);
+        assert_eq!(document(&"ж".repeat(WORD_BYTES_MAX))[0].len(), WORD_BYTES_MAX);
     }
 
     #[test]
@@ -185,7 +185,7 @@ mod tests {
         fn words_have_letters_and_digits_alone(text in "\\PC{0,200}") {
             for purpose in [Purpose::Document, Purpose::Query] {
                 for word in of(&text, purpose) {
-                    prop_assert!(!word.is_empty() && word.len() <= WORD_OCTETS_MAX);
+                    prop_assert!(!word.is_empty() && word.len() <= WORD_BYTES_MAX);
                     prop_assert!(!word.contains(|c: char| c.is_whitespace() || "'\"\\:&|!*()<>-".contains(c)), "{word:?}");
                 }
             }

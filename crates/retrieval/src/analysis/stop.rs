@@ -16,11 +16,11 @@ const STOP: [&str; 121] = [
 ];
 
 /// Length of the longest stop word, in bytes.
-const OCTETS_MAX: usize = 8;
+const BYTES_MAX: usize = 8;
 
 /// Whether a word in lower case is a stop word.
 pub(super) fn says_nothing(word: &str) -> bool {
-    word.len() <= OCTETS_MAX && STOP.binary_search(&word).is_ok()
+    word.len() <= BYTES_MAX && STOP.binary_search(&word).is_ok()
 }
 
 #[cfg(test)]
@@ -30,7 +30,7 @@ mod tests {
     #[test]
     fn the_list_is_in_byte_order() {
         assert!(STOP.is_sorted());
-        assert!(STOP.iter().all(|word| word.len() <= OCTETS_MAX && says_nothing(word)));
+        assert!(STOP.iter().all(|word| word.len() <= BYTES_MAX && says_nothing(word)));
         assert!(!says_nothing("login"));
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::limits::SAID_OCTETS_MAX;
+use crate::limits::SAID_BYTES_MAX;
 
 /// An event in the form of the dashboards.
 #[derive(Debug, Clone, PartialEq)]
@@ -135,7 +135,7 @@ impl Dialect {
         if text.is_empty() {
             return Vec::new();
         }
-        if self.said.len() + text.len() <= SAID_OCTETS_MAX {
+        if self.said.len() + text.len() <= SAID_BYTES_MAX {
             self.said.push_str(text);
         }
         vec![DashboardEvent::new("chat_output", depth, json!({"content": text, "role": "assistant"}))]
@@ -164,7 +164,7 @@ impl Dialect {
     fn has_said(&self, result: &str) -> bool {
         result.is_empty()
             || !self.said.is_empty() && (self.said.contains(result) || result.ends_with(&*self.said))
-            || result.len() > SAID_OCTETS_MAX
+            || result.len() > SAID_BYTES_MAX
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(failed[0], ("chat_output", "Error: why".into()));
         assert_eq!(failed[1].0, "turn_end");
         assert_eq!(kinds(&[("RunCompleted", json!({"finish_reason": "canceled"}))])[0].0, "turn_cancelled");
-        let long = "x".repeat(SAID_OCTETS_MAX + 1);
+        let long = "x".repeat(SAID_BYTES_MAX + 1);
         let events = kinds(&[
             ("TextOutput", json!({"content": long})),
             ("RunCompleted", json!({"finish_reason": "success", "result": long})),

@@ -13,7 +13,7 @@ use crate::{
     Runs,
     event::ThreadEvent,
     finding::VisibleThread,
-    limits::{PAGE_EVENTS_MAX, PAGE_OCTETS_MAX},
+    limits::{PAGE_BYTES_MAX, PAGE_EVENTS_MAX},
     runs::stream,
     state::RunState,
 };
@@ -39,7 +39,7 @@ impl Runs {
                 break;
             }
             for stored in stored {
-                if page.logs.len() >= PAGE_EVENTS_MAX || octets >= PAGE_OCTETS_MAX {
+                if page.logs.len() >= PAGE_EVENTS_MAX || octets >= PAGE_BYTES_MAX {
                     page.rest = Some(cursor);
                     return Ok(page);
                 }

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::{Event, Recall, RunRequest, Turn};
 use crate::limits::{
-    ANSWERS_WAITING_MAX, ARTIFACT_OCTETS_MAX, DELTA_OCTETS_MAX, DELTAS_WAITING_MAX, EVENT_OCTETS_MAX,
+    ANSWERS_WAITING_MAX, ARTIFACT_BYTES_MAX, DELTA_BYTES_MAX, DELTAS_WAITING_MAX, EVENT_BYTES_MAX,
     EVENTS_WAITING_MAX,
 };
 
@@ -22,7 +22,7 @@ pub enum EmitError {
     /// The run is over: canceled, past a limit, or the server stops. Further output is ignored.
     #[error("the run is over")]
     Over,
-    /// It has more than [`EVENT_OCTETS_MAX`] bytes, or its artifact more than [`ARTIFACT_OCTETS_MAX`].
+    /// It has more than [`EVENT_BYTES_MAX`] bytes, or its artifact more than [`ARTIFACT_BYTES_MAX`].
     #[error("the event is too large")]
     TooLarge,
 }
@@ -107,7 +107,7 @@ impl Output {
     /// If the event was not accepted.
     pub async fn emit(&self, event: Event) -> Result<(), EmitError> {
         let artifact = event.artifact.as_ref().map_or(0, bytes::Bytes::len);
-        if event.members.len() > EVENT_OCTETS_MAX || artifact > ARTIFACT_OCTETS_MAX {
+        if event.members.len() > EVENT_BYTES_MAX || artifact > ARTIFACT_BYTES_MAX {
             return Err(EmitError::TooLarge);
         }
         let place = self.events.reserve().await.map_err(|_| EmitError::Over)?;
@@ -122,7 +122,7 @@ impl Output {
     pub fn emit_delta(&self, text: &str) {
         let mut rest = text;
         while !rest.is_empty() {
-            let (piece, more) = rest.split_at(rest.floor_char_boundary(DELTA_OCTETS_MAX));
+            let (piece, more) = rest.split_at(rest.floor_char_boundary(DELTA_BYTES_MAX));
             rest = more;
             // Dropped if too many wait; deltas may be lost.
             let after = self.said.load(Ordering::Acquire);

@@ -151,7 +151,7 @@ pub struct Turn {
 /// Access to the history of a run's thread.
 pub trait Recall: Send + Sync + 'static {
     /// The ended runs of a thread before this one, oldest first: the newest of them within [`crate::limits::TURNS_MAX`]
-    /// and [`crate::limits::TURNS_OCTETS_MAX`].
+    /// and [`crate::limits::TURNS_BYTES_MAX`].
     fn turns(
         &self,
         thread: ThreadId,

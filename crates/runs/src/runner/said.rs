@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{FinishReason, RunEnd};
 use crate::{
-    limits::EVENT_OCTETS_MAX,
+    limits::EVENT_BYTES_MAX,
     members::{Members, quoted},
 };
 
@@ -133,8 +133,8 @@ pub enum InvalidEvent {
     /// A member is missing or of the wrong type.
     #[error("`{0}` is missing or of the wrong type")]
     Member(&'static str),
-    /// It has more than [`EVENT_OCTETS_MAX`] bytes.
-    #[error("an event of {0} bytes; the maximum is {EVENT_OCTETS_MAX}")]
+    /// It has more than [`EVENT_BYTES_MAX`] bytes.
+    #[error("an event of {0} bytes; the maximum is {EVENT_BYTES_MAX}")]
     TooLarge(usize),
 }
 
@@ -172,7 +172,7 @@ impl Event {
             }
         }
         let members = members.line(&artifact_id(kind, members), BASE);
-        if members.len() > EVENT_OCTETS_MAX {
+        if members.len() > EVENT_BYTES_MAX {
             return Err(InvalidEvent::TooLarge(members.len()));
         }
         Ok(Self { kind, role: kind.role(), deeper: 0, members, artifact: None })
@@ -378,7 +378,7 @@ impl ProgramMessage {
             }
         };
         let octets = result.as_ref().map_or(0, String::len) + why.as_ref().map_or(0, String::len);
-        if octets > EVENT_OCTETS_MAX {
+        if octets > EVENT_BYTES_MAX {
             return Err(InvalidEvent::TooLarge(octets));
         }
         Ok(Self::Ended(RunEnd { finish_reason, result, why, rejected }))

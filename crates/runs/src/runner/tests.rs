@@ -13,7 +13,7 @@ use super::{
 use crate::{
     id::{RunId, ThreadId},
     limits::{
-        ANSWERS_WAITING_MAX, ARTIFACT_OCTETS_MAX, DELTA_OCTETS_MAX, DELTAS_WAITING_MAX, EVENT_OCTETS_MAX,
+        ANSWERS_WAITING_MAX, ARTIFACT_BYTES_MAX, DELTA_BYTES_MAX, DELTAS_WAITING_MAX, EVENT_BYTES_MAX,
         EVENTS_WAITING_MAX,
     },
 };
@@ -114,7 +114,7 @@ fn sc_24_events_have_the_members_of_their_type_and_keep_further_ones() {
 
 #[test]
 fn an_event_past_its_limit_is_none() {
-    let long = "x".repeat(EVENT_OCTETS_MAX);
+    let long = "x".repeat(EVENT_BYTES_MAX);
     let members = object(&json!({"content": long}));
     assert!(matches!(Event::new(EventKind::TextOutput, &members), Err(InvalidEvent::TooLarge(_))));
 }
@@ -137,8 +137,8 @@ async fn events_arrive_in_order_and_past_the_limit_the_runner_waits() {
 async fn sc_47_an_artifact_past_its_limit_is_not_taken() {
     let (run, mut ears) = both();
     let artifact = |octets| Event::artifact("a.pdf", "application/pdf", vec![0; octets].into());
-    run.emit(artifact(ARTIFACT_OCTETS_MAX)).await.unwrap();
-    assert_eq!(run.emit(artifact(ARTIFACT_OCTETS_MAX + 1)).await, Err(EmitError::TooLarge));
+    run.emit(artifact(ARTIFACT_BYTES_MAX)).await.unwrap();
+    assert_eq!(run.emit(artifact(ARTIFACT_BYTES_MAX + 1)).await, Err(EmitError::TooLarge));
     let heard = ears.event().await.unwrap();
     assert_eq!(heard.members(), object(&json!({"name": "a.pdf", "mime_type": "application/pdf"})));
 }
@@ -153,13 +153,13 @@ async fn deltas_are_lost_past_their_limit_and_never_wait() {
     let (run, mut ears) = both();
     run.emit_delta("a");
     run.emit(Event::text("a")).await.unwrap();
-    run.emit_delta(&"é".repeat(DELTA_OCTETS_MAX));
+    run.emit_delta(&"é".repeat(DELTA_BYTES_MAX));
     for _ in 0..2 * DELTAS_WAITING_MAX {
         run.emit_delta("x");
     }
     assert_eq!(ears.delta().await.map(|delta| delta.after), Some(0));
     let delta = ears.delta().await.unwrap();
-    assert_eq!((delta.after, delta.text.len()), (1, DELTA_OCTETS_MAX));
+    assert_eq!((delta.after, delta.text.len()), (1, DELTA_BYTES_MAX));
     drop(run);
     let mut left = 0;
     while ears.delta().await.is_some() {

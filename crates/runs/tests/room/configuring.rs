@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plenary_runs::{Card, Run, RunEnd, RunFuture, RunLimits, RunRequest, Runner, limits::ARGS_OCTETS_MAX};
+use plenary_runs::{Card, Run, RunEnd, RunFuture, RunLimits, RunRequest, Runner, limits::ARGS_BYTES_MAX};
 use serde_json::{Value, json};
 
 use crate::house::{House, OPERATOR, agent};
@@ -50,7 +50,7 @@ async fn sc_10_sc_43_the_owner_and_the_operator_configure_and_runs_see_it() {
         .post(&house.owner, "/agent/mirror/configure", &json!({"args": []}))
         .await
         .refused(422, "invalid_args");
-    let long = json!({"args": {"x": "x".repeat(ARGS_OCTETS_MAX)}});
+    let long = json!({"args": {"x": "x".repeat(ARGS_BYTES_MAX)}});
     house.post(&house.owner, "/agent/mirror/configure", &long).await.refused(422, "args_too_large");
 }
 

@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use super::{Answer, of_session, session};
 use crate::{
-    CLIENT_FRAME_OCTETS_MAX, LIST_MAX, READ_BUFFER_OCTETS, Sessions,
+    CLIENT_FRAME_BYTES_MAX, LIST_MAX, READ_BUFFER_BYTES, Sessions,
     refusals::SessionRefusal,
     views::{EventPage, SessionList, SessionView},
     wire::Form,
@@ -213,9 +213,9 @@ async fn connect(
         Refusal::malformed("websocket_required", "This path speaks WebSocket; send an upgrade request.")
     })?;
     Ok(upgrade
-        .max_message_size(CLIENT_FRAME_OCTETS_MAX)
-        .max_frame_size(CLIENT_FRAME_OCTETS_MAX)
-        .read_buffer_size(READ_BUFFER_OCTETS)
+        .max_message_size(CLIENT_FRAME_BYTES_MAX)
+        .max_frame_size(CLIENT_FRAME_BYTES_MAX)
+        .read_buffer_size(READ_BUFFER_BYTES)
         .on_upgrade(move |socket| sessions.connect(agent, form, socket)))
 }
 

@@ -1,11 +1,11 @@
 //! The effect of each limit.
 
-use super::super::{LaneSize, ring::ENTRY_OCTETS};
+use super::super::{LaneSize, ring::ENTRY_BYTES};
 use super::*;
 
 #[tokio::test(start_paused = true)]
 async fn past_its_bound_a_turn_ends_and_the_rest_waits() {
-    let limits = LaneLimits { turn_count_max: 4, turn_octets_max: 3 * ENTRY_OCTETS, ..LaneLimits::default() };
+    let limits = LaneLimits { turn_count_max: 4, turn_octets_max: 3 * ENTRY_BYTES, ..LaneLimits::default() };
     let lane = lane(limits);
     let mut reader = subscribed(&lane, "a");
     for number in 1..=5 {
@@ -56,7 +56,7 @@ async fn past_its_bound_a_key_without_subscriptions_gives_way() {
 
 #[tokio::test(start_paused = true)]
 async fn past_its_own_octets_a_key_loses_its_oldest_and_no_other_key_does() {
-    const EACH: usize = ENTRY_OCTETS + 1;
+    const EACH: usize = ENTRY_BYTES + 1;
     let limits = LaneLimits { key_octets_max: 4 * EACH, octets_max: 100 * EACH, ..LaneLimits::default() };
     let lane = lane(limits);
     let mut stalled = lane.subscribe("loud", "a", None).unwrap();
@@ -75,7 +75,7 @@ async fn past_its_own_octets_a_key_loses_its_oldest_and_no_other_key_does() {
 
 #[tokio::test(start_paused = true)]
 async fn past_the_octets_of_all_the_keys_that_hold_the_most_lose_their_oldest() {
-    const EACH: usize = ENTRY_OCTETS + 1;
+    const EACH: usize = ENTRY_BYTES + 1;
     let limits = LaneLimits { octets_max: 16 * EACH, entries_max: 100, ..LaneLimits::default() };
     let lane = lane(limits);
     for number in 1..=2 {
@@ -98,12 +98,12 @@ async fn past_the_octets_of_all_the_keys_that_hold_the_most_lose_their_oldest() 
 
 #[tokio::test(start_paused = true)]
 async fn past_its_share_a_sender_loses_its_own_oldest_in_the_rings_of_others() {
-    const OCTETS: usize = 10_000;
-    const EACH: usize = ENTRY_OCTETS + OCTETS;
+    const BYTES: usize = 10_000;
+    const EACH: usize = ENTRY_BYTES + BYTES;
     const KEYS: [&str; 8] = ["k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"];
     let limits = LaneLimits { octets_max: 40 * EACH, sender_octets_max: 10 * EACH, ..LaneLimits::default() };
     let lane = lane(limits);
-    let large = |number| Emission { octets: OCTETS, ..message(number, "*") };
+    let large = |number| Emission { octets: BYTES, ..message(number, "*") };
     for number in 1..=20 {
         lane.emit("calm", large(number));
     }
@@ -111,7 +111,7 @@ async fn past_its_share_a_sender_loses_its_own_oldest_in_the_rings_of_others() {
     lane.emit("k0", large(1));
     let mut reader = lane.subscribe("k1", "a", None).unwrap();
     // A dropped message after one of the key's own still uses its entry.
-    let gone = limits.entries_max * ENTRY_OCTETS;
+    let gone = limits.entries_max * ENTRY_BYTES;
     // Fewer than a ring keeps, so that only the share causes drops.
     for number in 2..200 {
         for key in KEYS {
@@ -136,18 +136,18 @@ async fn past_its_share_a_sender_loses_its_own_oldest_in_the_rings_of_others() {
 #[tokio::test(start_paused = true)]
 async fn one_message_to_more_keys_than_the_share_holds_reaches_every_reader() {
     const KEYS: usize = 1_000;
-    const OCTETS: usize = 30 << 10;
+    const BYTES: usize = 30 << 10;
     let lane = lane(LaneLimits::default());
     let keys: Vec<_> = (0..KEYS).map(|key| key.to_string()).collect();
     let mut readers: Vec<_> = keys.iter().map(|key| lane.subscribe(key, "a", None).unwrap()).collect();
     let emitted = |number| {
-        let to = keys.iter().map(|key| (key, Emission { octets: OCTETS, ..message(number, "*") }));
+        let to = keys.iter().map(|key| (key, Emission { octets: BYTES, ..message(number, "*") }));
         lane.emit_from("eve", to.collect())
     };
     for number in 1..=20 {
         assert_eq!(emitted(number), KEYS);
     }
-    assert_eq!(lane.size().octets, 20 * (OCTETS + KEYS * ENTRY_OCTETS), "its octets are there once");
+    assert_eq!(lane.size().octets, 20 * (BYTES + KEYS * ENTRY_BYTES), "its octets are there once");
     for reader in &mut readers {
         assert_eq!(numbers(reader), (1..=20).collect::<Vec<_>>());
     }
@@ -160,8 +160,8 @@ async fn one_message_to_more_keys_than_the_share_holds_reaches_every_reader() {
 
 #[tokio::test(start_paused = true)]
 async fn past_its_share_a_sender_keeps_what_waits_and_past_its_backlog_the_reader_is_told() {
-    const OCTETS: usize = 10_000;
-    const EACH: usize = ENTRY_OCTETS + OCTETS;
+    const BYTES: usize = 10_000;
+    const EACH: usize = ENTRY_BYTES + BYTES;
     let limits = LaneLimits {
         sender_octets_max: 4 * EACH,
         sender_backlog_octets_max: 8 * EACH,
@@ -169,7 +169,7 @@ async fn past_its_share_a_sender_keeps_what_waits_and_past_its_backlog_the_reade
     };
     let lane = lane(limits);
     let sent = |number, text| {
-        lane.emit_from("eve", vec![("~k", Emission { octets: OCTETS, ..message(number, text) })])
+        lane.emit_from("eve", vec![("~k", Emission { octets: BYTES, ..message(number, text) })])
     };
     let (mut slow, mut other) = (subscribed(&lane, "a"), subscribed(&lane, "b"));
     lane.emit("~k", message(1, "*"));
@@ -181,7 +181,7 @@ async fn past_its_share_a_sender_keeps_what_waits_and_past_its_backlog_the_reade
     for number in 10..=20 {
         sent(number, "*");
         assert_eq!(numbers(&mut other), [number]);
-        assert!(lane.size().octets <= 8 * EACH + ENTRY_OCTETS + 12 * ENTRY_OCTETS);
+        assert!(lane.size().octets <= 8 * EACH + ENTRY_BYTES + 12 * ENTRY_BYTES);
     }
     assert_eq!(slow.try_next(&mut Vec::new()), Err(EndReason::Stalled), "10 is lost, and it is told");
     assert_eq!(resumed(&lane, 12), (13..=20).collect::<Vec<_>>());
@@ -191,12 +191,12 @@ async fn past_its_share_a_sender_keeps_what_waits_and_past_its_backlog_the_reade
 
 #[tokio::test(start_paused = true)]
 async fn what_many_senders_have_in_the_rings_of_others_leaves_half_of_the_room() {
-    const OCTETS: usize = 10_000;
-    const EACH: usize = ENTRY_OCTETS + OCTETS;
+    const BYTES: usize = 10_000;
+    const EACH: usize = ENTRY_BYTES + BYTES;
     const SENDERS: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
     let limits = LaneLimits { octets_max: 64 * EACH, sender_octets_max: 16 * EACH, ..LaneLimits::default() };
     let lane = lane(limits);
-    let large = |number| Emission { octets: OCTETS, ..message(number, "*") };
+    let large = |number| Emission { octets: BYTES, ..message(number, "*") };
     (1..=20).for_each(|number| _ = lane.emit("calm", large(number)));
     for number in 1..=100 {
         for sender in SENDERS {

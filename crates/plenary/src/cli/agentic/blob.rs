@@ -45,7 +45,7 @@ pub(super) async fn run(context: &Context, place: &Place, command: Command) -> R
     match command {
         Command::Put(PutArguments { files }) => {
             let gone = || Failure::local("the working directory is gone");
-            let directory = context.around.directory().ok_or_else(gone)?;
+            let directory = context.environment.directory().ok_or_else(gone)?;
             for file in files {
                 let delivered = super::deliverable::read(directory, directory, &file)?;
                 let content = delivered.content.ok_or_else(|| {

@@ -12,7 +12,7 @@ use plenary_client::context::{BlobId, Deliverable};
 use crate::cli::failure::Failure;
 
 /// Largest file that is read, in bytes.
-const OCTETS_MAX: u64 = 256 << 20;
+const BYTES_MAX: u64 = 256 << 20;
 
 /// A deliverable, and its content if it is a local file.
 pub(super) struct DeliverableFile {
@@ -42,8 +42,8 @@ pub(super) fn read(directory: &Path, root: &Path, named: &str) -> Result<Deliver
         return Err(failed("it is not a file"));
     }
     let mut content = Vec::new();
-    opened.take(OCTETS_MAX + 1).read_to_end(&mut content).map_err(|error| failed(&error.to_string()))?;
-    if content.len() as u64 > OCTETS_MAX {
+    opened.take(BYTES_MAX + 1).read_to_end(&mut content).map_err(|error| failed(&error.to_string()))?;
+    if content.len() as u64 > BYTES_MAX {
         return Err(failed("it is larger than 256 MiB; upload it elsewhere and name its URL"));
     }
     let content = Bytes::from(content);

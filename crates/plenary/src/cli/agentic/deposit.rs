@@ -177,7 +177,7 @@ async fn compose(
     deposit: &Deposit,
 ) -> Result<Option<(NewPackage, Vec<DeliverableFile>)>, Failure> {
     let directory =
-        context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
+        context.environment.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
     let mut package = said(place, deposit)?;
     let mut named = deposit.deliverables.clone();
     if let Some(path) = &deposit.file {
@@ -260,7 +260,7 @@ async fn from_git(
     package: &mut NewPackage,
 ) -> Result<bool, Failure> {
     let directory =
-        context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
+        context.environment.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
     let repository = Repository::of(directory)?;
     if deposit.auto && repository.is_rebasing()? {
         return Ok(false);

@@ -19,7 +19,7 @@ pub(super) const COMMITS_AT_FIRST: usize = 20;
 /// Maximum number of files that are listed.
 pub(super) const FILES_MAX: usize = 200;
 /// Largest file that is hashed, in bytes; a larger one is listed without its hash.
-const HASHED_OCTETS_MAX: u64 = 32 << 20;
+const HASHED_BYTES_MAX: u64 = 32 << 20;
 
 /// Overrides of settings by which a repository may name programs: for file changes, signatures and differences, and in
 /// a bare repository within another repository's files. Git runs none of them, and fetches nothing.
@@ -260,7 +260,7 @@ impl Repository {
         let mut changed = Vec::with_capacity(files.len());
         for (path, object, size_bytes) in files {
             let content = match size_bytes {
-                ..=HASHED_OCTETS_MAX => self.run(&["cat-file", "blob", &object])?,
+                ..=HASHED_BYTES_MAX => self.run(&["cat-file", "blob", &object])?,
                 _ => None,
             };
             let hash = content.map(|content| format!("sha256:{}", hex::encode(digest(&content))));

@@ -14,9 +14,9 @@ use super::place::{Place, PlaceArgs};
 use crate::{
     cli::{
         context::Context,
+        environment::Environment,
         failure::Failure,
         identity::{self, Setting},
-        surroundings::Surroundings,
     },
     out::clean,
 };
@@ -36,8 +36,11 @@ pub(crate) struct Init {
 }
 
 pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Result<(), Failure> {
-    let directory =
-        context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?.clone();
+    let directory = context
+        .environment
+        .directory()
+        .ok_or_else(|| Failure::local("the working directory is gone"))?
+        .clone();
     let place = Place::of(context, args)?;
     let is_said = init.id.is_some() || args.project_flag().is_some();
     let own_name = || directory.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -63,7 +66,7 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
             ),
         ));
     }
-    let (made, file) = bind(&place.client, &context.around, &directory, project).await?;
+    let (made, file) = bind(&place.client, &context.environment, &directory, project).await?;
     if context.out.is_json() {
         let answer = json!({"project": id, "created": made, "file": file, "foreign_owner": foreign});
         return Ok(context.out.line(&answer.to_string())?);
@@ -98,7 +101,7 @@ fn owner_of(actor: &str) -> &str {
 /// Binds a directory to a project, and creates a missing project; returns whether it did, and the file with the binding.
 pub(crate) async fn bind(
     client: &Client,
-    around: &Surroundings,
+    environment: &Environment,
     directory: &Path,
     project: NewProject,
 ) -> Result<(bool, PathBuf), Failure> {
@@ -107,7 +110,7 @@ pub(crate) async fn bind(
         Err(Error::Refused(refused)) if refused.status == 404 => make(client, &project).await?,
         Err(error) => return Err(error.into()),
     };
-    Ok((made, identity::write_project_file(around, directory, Setting::Project, &project.project_id)?))
+    Ok((made, identity::write_project_file(environment, directory, Setting::Project, &project.project_id)?))
 }
 
 async fn make(client: &Client, project: &NewProject) -> Result<bool, Failure> {

@@ -109,11 +109,11 @@ pub(super) fn project_of(
     if let Some(project) = &args.project {
         return Ok(Some((project.clone(), ProjectSource::Flag)));
     }
-    if let Some(project) = context.around.var("PLENARY_PROJECT") {
+    if let Some(project) = context.environment.var("PLENARY_PROJECT") {
         return Ok(Some((project, ProjectSource::Environment)));
     }
-    let Some(directory) = context.around.directory() else { return Ok(None) };
-    let found = identity::find_in_project_file(&context.around, directory, Setting::Project)?;
+    let Some(directory) = context.environment.directory() else { return Ok(None) };
+    let found = identity::find_in_project_file(&context.environment, directory, Setting::Project)?;
     Ok(found.map(|(project, path)| (project, ProjectSource::File(path))))
 }
 

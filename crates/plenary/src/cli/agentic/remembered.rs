@@ -15,7 +15,7 @@ const REMEMBERED_MAX: usize = 200;
 /// How long a session may stay unused before it counts as over, in milliseconds: half a day.
 const IDLE_MS_MAX: u64 = 12 * 3_600_000;
 /// Largest file that is read; a larger one is not ours.
-const OCTETS_MAX: usize = 1 << 20;
+const BYTES_MAX: usize = 1 << 20;
 
 /// The key of a remembered session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,7 +84,7 @@ impl Memory {
     /// An unreadable file counts as empty: a new session does no harm.
     fn load(&self) -> Sessions {
         let text = std::fs::read(&self.path).unwrap_or_default();
-        if text.len() > OCTETS_MAX {
+        if text.len() > BYTES_MAX {
             return Sessions::default();
         }
         serde_json::from_slice(&text).unwrap_or_default()

@@ -117,7 +117,7 @@ fn said(session: &Session) -> String {
 }
 
 fn memory(context: &Context) -> Option<Memory> {
-    paths::state_dir(&|name| context.around.var(name)).map(|directory| Memory::in_dir(&directory))
+    paths::state_dir(&|name| context.environment.var(name)).map(|directory| Memory::in_dir(&directory))
 }
 
 fn unwritable(error: &std::io::Error) -> Failure {
@@ -125,8 +125,10 @@ fn unwritable(error: &std::io::Error) -> Failure {
 }
 
 fn key(context: &Context, place: &Place) -> Result<Key, Failure> {
-    let terminal =
-        context.around.var("PLENARY_SESSION").unwrap_or_else(|| terminal::session_id(&context.around));
+    let terminal = context
+        .environment
+        .var("PLENARY_SESSION")
+        .unwrap_or_else(|| terminal::session_id(&context.environment));
     Ok(Key {
         server: place.server.to_string(),
         project: place.project()?.to_owned(),

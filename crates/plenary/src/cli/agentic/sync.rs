@@ -93,7 +93,7 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, sync: Sync) -> Resu
 fn other(context: &Context, remote: &BaseUrl) -> Result<Client, Failure> {
     let owner = context.identity()?.map(|identity| identity.handle.owner_name());
     let file = context.tokens_file();
-    let found = identity::remote_credential(remote, owner.as_ref(), file.as_ref(), &context.around)?;
+    let found = identity::remote_credential(remote, owner.as_ref(), file.as_ref(), &context.environment)?;
     context.client_speaking(remote.clone(), &found)
 }
 
@@ -120,7 +120,7 @@ async fn one_way(
 
 /// The file with the state of one direction between two servers.
 fn state_file(context: &Context, from: &BaseUrl, to: &BaseUrl) -> Option<PathBuf> {
-    let directory = paths::state_dir(&|name| context.around.var(name))?.join("sync");
+    let directory = paths::state_dir(&|name| context.environment.var(name))?.join("sync");
     let name = hex::encode(&digest(format!("{from}\n{to}").as_bytes())[..16]);
     Some(directory.join(format!("{name}.json")))
 }

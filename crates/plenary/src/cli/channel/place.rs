@@ -4,7 +4,7 @@
 
 use plenary_client::{Client, Error, channels::ChannelAddress};
 
-use crate::cli::{context::Context, failure::Failure, whereabouts::UrlSource};
+use crate::cli::{context::Context, failure::Failure, server_address::UrlSource};
 
 /// The server, channel and caller of a command.
 pub(super) struct Place {
@@ -55,7 +55,7 @@ impl Place {
 
 fn go(context: &Context, channel: &ChannelAddress) -> Result<(), Failure> {
     let Some(server) = &channel.server else { return Ok(()) };
-    let here = context.whereabouts()?;
+    let here = context.server_address()?;
     if here.url == *server || here.source == UrlSource::Flag {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use crate::cli::{
         coding::{Places, Scope},
         plan::{ProgramCommand, plan},
     },
-    surroundings::Surroundings,
+    environment::Environment,
 };
 
 fn program() -> ProgramCommand {
@@ -25,8 +25,8 @@ fn program() -> ProgramCommand {
 }
 
 fn forms(agent: CodingAgent, scope: Scope, told: &ProgramCommand) -> Vec<(String, Form)> {
-    let around = Surroundings::of_test(std::path::Path::new("/w"), &[("HOME", "/h")]);
-    let places = Places { directory: std::path::Path::new("/w"), around: &around };
+    let environment = Environment::of_test(std::path::Path::new("/w"), &[("HOME", "/h")]);
+    let places = Places { directory: std::path::Path::new("/w"), environment: &environment };
     let planned = plan(agent, scope, &places, told).unwrap();
     planned.into_iter().map(|file| (file.path.display().to_string(), file.form)).collect()
 }

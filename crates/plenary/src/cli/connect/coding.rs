@@ -9,7 +9,7 @@ use super::{
     tool::{Place, Reach, Tool},
     tools::TOOLS,
 };
-use crate::cli::surroundings::Surroundings;
+use crate::cli::environment::Environment;
 
 /// A program in which a model works on files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub(crate) struct Places<'a> {
     /// Its working directory.
     pub(crate) directory: &'a Path,
     /// Its environment.
-    pub(crate) around: &'a Surroundings,
+    pub(crate) environment: &'a Environment,
 }
 
 impl CodingAgent {
@@ -145,7 +145,7 @@ impl Places<'_> {
             Scope::User => {
                 let moved = place.moved.and_then(|(variable, file)| {
                     Some(
-                        PathBuf::from(self.around.var(variable).filter(|named| !named.is_empty())?)
+                        PathBuf::from(self.environment.var(variable).filter(|named| !named.is_empty())?)
                             .join(file),
                     )
                 });
@@ -156,6 +156,6 @@ impl Places<'_> {
 
     /// The user's home.
     pub(crate) fn home(&self) -> Option<PathBuf> {
-        self.around.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
+        self.environment.var("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
     }
 }

@@ -195,7 +195,7 @@ fn absent(coding: CodingAgent, why: &str) -> Failure {
 }
 
 pub(super) fn is_on_path(context: &Context, program: &str) -> bool {
-    let path = context.around.var("PATH").unwrap_or_default();
+    let path = context.environment.var("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
@@ -206,7 +206,7 @@ async fn connected(
     directory: &Path,
 ) -> Result<Option<AgentHandle>, Failure> {
     let reads_above = matches!(coding, CodingAgent::Codex | CodingAgent::Opencode | CodingAgent::Kilo);
-    let found = nearest(&context.around, directory, coding.as_str())?;
+    let found = nearest(&context.environment, directory, coding.as_str())?;
     let holds = |place: &Path| place == directory || (reads_above && directory.starts_with(place));
     match found.filter(|(_, place)| holds(place)) {
         Some((connected, _)) => Ok(Some(connected.agent)),
@@ -218,8 +218,8 @@ async fn connected(
 /// of one, it is the agent of that directory.
 async fn agent(context: &Context, coding: CodingAgent, directory: &Path) -> Result<AgentHandle, Failure> {
     let name = coding.as_str();
-    let remembered = RememberedIdentities::of(&context.around)?;
-    let above = nearest(&context.around, directory, name)?.map(|(connected, _)| connected);
+    let remembered = RememberedIdentities::of(&context.environment)?;
+    let above = nearest(&context.environment, directory, name)?.map(|(connected, _)| connected);
     let is_own = above.is_none() && !context.speaks_as_agent();
     let known = match above {
         Some(above) => Some(above),
@@ -235,7 +235,7 @@ async fn agent(context: &Context, coding: CodingAgent, directory: &Path) -> Resu
 
 /// The directory for this program's own files.
 pub(super) fn state(context: &Context) -> Result<PathBuf, Failure> {
-    let directory = paths::state_dir(&|name| context.around.var(name));
+    let directory = paths::state_dir(&|name| context.environment.var(name));
     let directory = directory.ok_or_else(|| {
         Failure::local_with("there is no place for its settings: no home directory", "set HOME")
     })?;
@@ -274,7 +274,7 @@ fn start(
         How::Defaults { variable, system } => {
             let path = own_file(context, coding, handle, "json")?;
             // A value set by an administrator stays.
-            let set = context.around.var(variable).filter(|set| Path::new(set) != path);
+            let set = context.environment.var(variable).filter(|set| Path::new(set) != path);
             let set = set.unwrap_or_else(|| system.to_owned());
             let mut settings: Value = fs::read_to_string(&set)
                 .ok()
@@ -323,7 +323,7 @@ fn content(
     (variable, handle): (&str, &str),
     planned: &[PlannedFile],
 ) -> Result<Value, Failure> {
-    let set = context.around.var(variable).and_then(|text| serde_json::from_str(&text).ok());
+    let set = context.environment.var(variable).and_then(|text| serde_json::from_str(&text).ok());
     let mut settings: Value = set.unwrap_or_else(|| json!({}));
     for file in planned {
         match &file.form {
@@ -361,10 +361,10 @@ fn linked_home(
     let own = own_file(context, coding, handle, "home")?;
     // The variable is set already if a session of this kind started this one.
     let is_ours = |named: &PathBuf| own.parent().is_some_and(|state| named.starts_with(state));
-    let named = context.around.var(variable).map(PathBuf::from);
+    let named = context.environment.var(variable).map(PathBuf::from);
     let users = named.filter(|named| named.is_absolute() && !is_ours(named));
     let users = users
-        .or_else(|| Places { directory: &own, around: &context.around }.home())
+        .or_else(|| Places { directory: &own, environment: &context.environment }.home())
         .ok_or_else(|| Failure::local_with("there is no home directory for its settings", "set HOME"))?;
     linked_home::set_up_home(&own, &users, &json_of(planned)).map_err(|error| {
         Failure::local_with(

@@ -6,6 +6,7 @@ mod change;
 mod codex_trust;
 mod coding;
 mod edits;
+mod entries;
 mod ignored;
 pub(crate) mod launch;
 mod linked_home;
@@ -14,7 +15,6 @@ mod plan;
 pub(crate) mod serve;
 mod tool;
 mod tools;
-mod written;
 
 use std::path::{Path, PathBuf};
 
@@ -30,18 +30,18 @@ use super::{
     identity::{
         ClientEntry, Clients, Holder, Realm, RememberedIdentities, Source, main_tree, nearest, project_root,
     },
+    server_address::UrlSource,
     settings::File,
-    whereabouts::UrlSource,
 };
 use crate::server::Listen;
 pub(crate) use coding::{CodingAgent, Places, Scope};
 use edits::{carry_out, put_in, remove_directories, take_out};
+pub(crate) use entries::{ProgramEntries, read_entries};
 use naming::ChosenAgent;
 pub(crate) use naming::{default_owner, first_use, hold, speaks};
 pub(crate) use plan::SERVER;
 use plan::{PlannedFile, ProgramCommand, plan};
 pub(crate) use tool::{Off, Reach, Switch};
-pub(crate) use written::{ProgramEntries, written};
 
 /// The arguments of `plenary connect`.
 #[derive(Debug, Args)]
@@ -153,7 +153,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     if !args.dry_run {
         let server = context.client()?.health().await?.value.server_id;
         let entry = ClientEntry::of(agent.handle.clone(), server);
-        RememberedIdentities::of(&context.around)?.put(&place, args.coding.as_str(), entry.clone())?;
+        RememberedIdentities::of(&context.environment)?.put(&place, args.coding.as_str(), entry.clone())?;
         // Record the change before writing foreign settings: an unrecorded change could not be removed again.
         let (scope_name, plugin) = (scope.as_str().to_owned(), args.identity_only && made.is_empty());
         let excluded = match scope {
@@ -192,7 +192,7 @@ async fn trust(
     if coding == CodingAgent::Qwen {
         return Ok(scope == Scope::User || approving::approve(program, directory).await);
     }
-    let places = Places { directory, around: &context.around };
+    let places = Places { directory, environment: &context.environment };
     let file = coding.hooks_file(scope, &places).filter(|_| coding == CodingAgent::Codex);
     let Some(file) = file else { return Ok(false) };
     let text = File::at(&file).read()?.unwrap_or_default();
@@ -203,8 +203,8 @@ async fn trust(
         Some(trusted) if !trusted.is_empty() => {
             let name = coding.as_str();
             let of_scope = match scope {
-                Scope::Project => Clients::load(&context.around, directory)?,
-                Scope::User => Clients::of_user(&context.around)?,
+                Scope::Project => Clients::load(&context.environment, directory)?,
+                Scope::User => Clients::of_user(&context.environment)?,
             };
             if let Some(connected) = of_scope.0.get(name).filter(|connected| connected.trusted != trusted) {
                 let connected = ClientEntry { trusted, ..connected.clone() };
@@ -224,8 +224,8 @@ fn known(
     directory: &Path,
 ) -> Result<Option<ClientEntry>, Failure> {
     let name = coding.as_str();
-    let here = Clients::load(&context.around, directory)?.0.remove(name);
-    let of_user = Clients::of_user(&context.around)?.0.remove(name);
+    let here = Clients::load(&context.environment, directory)?.0.remove(name);
+    let of_user = Clients::of_user(&context.environment)?.0.remove(name);
     let other = here.iter().chain(&of_user).find(|known| known.scope != scope.as_str());
     if let Some(other) = other {
         return Err(Failure::usage(
@@ -248,9 +248,9 @@ fn before(
         return Ok(Some(known.clone()));
     }
     let name = coding.as_str();
-    let remembered = RememberedIdentities::of(&context.around)?.known(&place(scope, directory), name)?;
+    let remembered = RememberedIdentities::of(&context.environment)?.known(&place(scope, directory), name)?;
     match main_tree(directory).filter(|_| remembered.is_none()) {
-        Some(main) => Ok(nearest(&context.around, &main, name)?.map(|(connected, _)| connected)),
+        Some(main) => Ok(nearest(&context.environment, &main, name)?.map(|(connected, _)| connected)),
         None => Ok(remembered),
     }
 }
@@ -272,17 +272,17 @@ fn note_connected(
     directory: &Path,
     connected: ClientEntry,
 ) -> Result<(), Failure> {
-    let (around, name) = (&context.around, coding.as_str().to_owned());
+    let (environment, name) = (&context.environment, coding.as_str().to_owned());
     match scope {
         Scope::Project => {
-            let mut clients = Clients::load(around, directory)?;
+            let mut clients = Clients::load(environment, directory)?;
             clients.0.insert(name, connected);
-            clients.save(around, directory)
+            clients.save(environment, directory)
         }
         Scope::User => {
-            let mut clients = Clients::of_user(around)?;
+            let mut clients = Clients::of_user(environment)?;
             clients.0.insert(name, connected);
-            clients.save_of_user(around)
+            clients.save_of_user(environment)
         }
     }
 }
@@ -307,7 +307,7 @@ fn likely(
 pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<(), Failure> {
     let directory = working_directory(context)?;
     let (mut clients, mut of_user) =
-        (Clients::load(&context.around, &directory)?, Clients::of_user(&context.around)?);
+        (Clients::load(&context.environment, &directory)?, Clients::of_user(&context.environment)?);
     let name = args.coding.as_str();
     let here = clients.0.remove(name);
     let (scope, known) = match here.map(|here| (Scope::Project, here)) {
@@ -342,10 +342,10 @@ pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<()
         remove_directories(base(scope, &directory), &known.made);
         match scope {
             Scope::Project => {
-                clients.save(&context.around, &directory)?;
+                clients.save(&context.environment, &directory)?;
                 ignored::include(&directory, &known.excluded)?;
             }
-            Scope::User => of_user.save_of_user(&context.around)?,
+            Scope::User => of_user.save_of_user(&context.environment)?,
         }
         if !known.trusted.is_empty() {
             // Without Codex, nothing runs the hooks that it trusts.
@@ -380,25 +380,25 @@ async fn delete_agent(context: &Context, agent: &AgentHandle) -> Result<(), Fail
     let (file, server) = (context.tokens_file_needed()?, context.server()?);
     let holder = Holder::Agent(agent.clone());
     file.change(|tokens| tokens.remove(&server, &holder))?;
-    RememberedIdentities::of(&context.around)?.forget(agent)?;
+    RememberedIdentities::of(&context.environment)?.forget(agent)?;
     Ok(())
 }
 
 fn working_directory(context: &Context) -> Result<PathBuf, Failure> {
-    context.around.directory().cloned().ok_or_else(|| Failure::local("the working directory is gone"))
+    context.environment.directory().cloned().ok_or_else(|| Failure::local("the working directory is gone"))
 }
 
 /// The arguments and variables with which a program started elsewhere finds the same server and agent as this command.
 fn program_command(context: &Context, agent: &str, http: bool) -> Result<ProgramCommand, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;
-    let found = context.whereabouts()?;
+    let found = context.server_address()?;
     let mut arguments = Vec::new();
     if matches!(found.source, UrlSource::Flag | UrlSource::Environment) {
         arguments.extend(["--url".to_owned(), found.url.to_string()]);
     }
     let kept = ["PLENARY_DATA", "PLENARY_CACERT"];
-    let variables = kept.iter().filter_map(|name| Some(((*name).to_owned(), context.around.var(name)?)));
+    let variables = kept.iter().filter_map(|name| Some(((*name).to_owned(), context.environment.var(name)?)));
     Ok(ProgramCommand {
         program: program.to_string_lossy().into_owned(),
         variables: variables.collect(),
@@ -418,7 +418,7 @@ fn planned(
     directory: &Path,
     told: &ProgramCommand,
 ) -> Result<Vec<PlannedFile>, Failure> {
-    let places = Places { directory, around: &context.around };
+    let places = Places { directory, environment: &context.environment };
     plan(coding, scope, &places, told)
         .ok_or_else(|| Failure::local_with("there is no home directory for your settings", "set HOME"))
 }
@@ -448,7 +448,7 @@ async fn bind(
     let client = context.saved_client(&agent.handle)?.ok_or_else(missing)?;
     let about = AboutProject { name: None, description: None, settings: None };
     let project = NewProject { project_id: project.to_owned(), owner_id: None, about };
-    agentic::bind(&client, &context.around, directory, project).await?;
+    agentic::bind(&client, &context.environment, directory, project).await?;
     Ok(())
 }
 

@@ -89,9 +89,9 @@ pub(crate) async fn first_use(
     directory: &Path,
 ) -> Result<Option<AgentHandle>, Failure> {
     let name = coding.as_str();
-    let Some(user) = Clients::of_user(&context.around)?.0.remove(name) else { return Ok(None) };
+    let Some(user) = Clients::of_user(&context.environment)?.0.remove(name) else { return Ok(None) };
     let context = context.silent_in(directory);
-    let (remembered, place) = (RememberedIdentities::of(&context.around)?, project_root(directory));
+    let (remembered, place) = (RememberedIdentities::of(&context.environment)?, project_root(directory));
     // The hook and the MCP server start at the same time.
     let _turn = remembered.turn().await?;
     let known = remembered.known(&place, name)?;
@@ -132,8 +132,9 @@ pub(crate) fn default_owner(context: &Context) -> Result<OwnerName, Failure> {
     if let Some((owner, _)) = identity::only_owner_credential(&context.server()?, file.as_ref())? {
         return Ok(owner);
     }
-    let login = ["USER", "LOGNAME"].iter().find_map(|name| context.around.var(name));
-    let home = || Some(Path::new(&context.around.var("HOME")?).file_name()?.to_string_lossy().into_owned());
+    let login = ["USER", "LOGNAME"].iter().find_map(|name| context.environment.var(name));
+    let home =
+        || Some(Path::new(&context.environment.var("HOME")?).file_name()?.to_string_lossy().into_owned());
     let name = fit(&login.or_else(home).unwrap_or_default(), "me");
     name.parse().map_err(|error| {
         Failure::usage(

@@ -20,7 +20,7 @@ use crate::{
         failure::Failure,
         hook::Program,
         identity::Realm,
-        whereabouts::{UrlSource, Whereabouts},
+        server_address::{ServerAddress, UrlSource},
     },
     paths,
     serve::without_arguments,
@@ -38,7 +38,7 @@ const PATHS: [&str; 5] =
 
 /// Ensures that a server answers; if none does and `start` is set, starts one, at `listen` if given.
 pub(super) async fn answering(context: &Context, start: bool, listen: Option<Listen>) -> Result<(), Failure> {
-    let found = context.whereabouts()?;
+    let found = context.server_address()?;
     let (mut listen, mut foreign) = (listen, None);
     match context.client()?.health().await {
         Ok(_) if !is_foreign(context, &found).await? => return Ok(()),
@@ -91,7 +91,7 @@ const FREE: Listen = Listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0))
 
 /// Whether an unnamed server belongs to another user of this machine: no token for it is saved here, and it does not
 /// know the operator's token of this user's data directory.
-async fn is_foreign(context: &Context, found: &Whereabouts) -> Result<bool, Failure> {
+async fn is_foreign(context: &Context, found: &ServerAddress) -> Result<bool, Failure> {
     if matches!(found.source, UrlSource::Flag | UrlSource::Environment | UrlSource::Argument)
         || context.given_token()?.is_some()
     {
@@ -169,7 +169,7 @@ fn log(context: &Context) -> Result<PathBuf, Failure> {
 }
 
 fn state(context: &Context) -> Result<PathBuf, Failure> {
-    paths::state_dir(&|name| context.around.var(name))
+    paths::state_dir(&|name| context.environment.var(name))
         .ok_or_else(|| Failure::local_with("there is no home directory", "set HOME"))
 }
 
@@ -216,7 +216,7 @@ impl ServerStart {
         let err = out.try_clone().map_err(failed)?;
         let mut command = Command::new(std::env::current_exe().map_err(failed)?);
         for name in PATHS {
-            if let Some(path) = context.around.var(name).filter(|path| path != MEMORY) {
+            if let Some(path) = context.environment.var(name).filter(|path| path != MEMORY) {
                 command.env(name, std::path::absolute(path).map_err(failed)?);
             }
         }

@@ -45,12 +45,14 @@ pub(super) fn look(
     directory: &Path,
 ) -> Result<Verdict, Failure> {
     let read = |paths: Vec<PathBuf>| paths.into_iter().filter_map(read).collect::<Vec<_>>();
-    let home = context.around.var("HOME").map(PathBuf::from).unwrap_or_default();
+    let home = context.environment.var("HOME").map(PathBuf::from).unwrap_or_default();
     match coding {
         CodingAgent::Claude => {
-            let own =
-                context.around.var("CLAUDE_CONFIG_DIR").map_or_else(|| home.join(".claude"), PathBuf::from);
-            let state = match context.around.var("CLAUDE_CONFIG_DIR") {
+            let own = context
+                .environment
+                .var("CLAUDE_CONFIG_DIR")
+                .map_or_else(|| home.join(".claude"), PathBuf::from);
+            let state = match context.environment.var("CLAUDE_CONFIG_DIR") {
                 Some(own) => PathBuf::from(own).join(".claude.json"),
                 None => home.join(".claude.json"),
             };
@@ -63,7 +65,8 @@ pub(super) fn look(
             claude(&read(files), self::read(state).as_ref(), directory)
         }
         CodingAgent::Codex => {
-            let own = context.around.var("CODEX_HOME").map_or_else(|| home.join(".codex"), PathBuf::from);
+            let own =
+                context.environment.var("CODEX_HOME").map_or_else(|| home.join(".codex"), PathBuf::from);
             let path = own.join("config.toml");
             let mut settings = read(vec![path.clone(), directory.join(".codex/config.toml")]);
             if settings.first().is_none_or(|first| first.path != path) {
@@ -114,7 +117,7 @@ fn by_table(
             format!("whether {} lets its settings hold cannot be read from its files", coding.title());
         return Ok(Verdict::Unknown(unread));
     }
-    let places = Places { directory, around: &context.around };
+    let places = Places { directory, environment: &context.environment };
     let all = |paths: Vec<PathBuf>| paths.into_iter().filter_map(read).collect::<Vec<_>>();
     for one in switches {
         let mut files: Vec<PathBuf> = one.machine.map(PathBuf::from).into_iter().collect();

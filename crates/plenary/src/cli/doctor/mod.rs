@@ -94,18 +94,21 @@ impl Report<'_> {
 
 pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> {
     let mut report = Report { context, findings: Vec::new(), failed: false };
-    let begun =
-        context.around.directory().cloned().ok_or_else(|| Failure::local("the working directory is gone"))?;
+    let begun = context
+        .environment
+        .directory()
+        .cloned()
+        .ok_or_else(|| Failure::local("the working directory is gone"))?;
     // Below a connected directory, the same agents apply.
     let mut directory = begun.clone();
     for above in begun.ancestors() {
-        if !Clients::load(&context.around, above)?.0.is_empty() {
+        if !Clients::load(&context.environment, above)?.0.is_empty() {
             directory = above.to_owned();
             break;
         }
     }
-    let mut clients = Clients::load(&context.around, &directory)?.0;
-    let mut of_user = Clients::of_user(&context.around)?.0;
+    let mut clients = Clients::load(&context.environment, &directory)?.0;
+    let mut of_user = Clients::of_user(&context.environment)?.0;
     of_user.retain(|name, _| !clients.contains_key(name));
     for clients in [&mut clients, &mut of_user] {
         clients.retain(|name, _| args.client.is_none_or(|wanted| wanted.as_str() == name));
@@ -137,7 +140,7 @@ pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> 
         let answer = json!({"ok": !report.failed, "checks": report.findings});
         context.out.line(&answer.to_string())?;
     } else if report.failed
-        && let Some(file) = hook::journal_file(&context.around).filter(|file| file.exists())
+        && let Some(file) = hook::journal_file(&context.environment).filter(|file| file.exists())
     {
         context.out.note(&format!("errors of hooks are in {}", file.display()));
     }
@@ -148,7 +151,7 @@ pub(crate) async fn run(context: &Context, args: Doctor) -> Result<(), Failure> 
 fn none_connected(context: &Context, args: &Doctor, directory: &Path) -> Failure {
     let wanted = args.client.map_or("claude", CodingAgent::as_str);
     let main = main_tree(directory)
-        .filter(|main| Clients::load(&context.around, main).is_ok_and(|clients| !clients.0.is_empty()));
+        .filter(|main| Clients::load(&context.environment, main).is_ok_and(|clients| !clients.0.is_empty()));
     match main {
         Some(main) => Failure::local_with(
             format!("this worktree has no settings of its own; those of {} hold there alone", main.display()),
@@ -177,7 +180,7 @@ async fn examine(
         return Ok(());
     }
     let written =
-        match connect::written(context, coding, connected.agent.as_str(), &connected.scope, directory) {
+        match connect::read_entries(context, coding, connected.agent.as_str(), &connected.scope, directory) {
             Ok(written) => written,
             Err(failure) => return report.found("settings", about, Err(failure)).map(drop),
         };

@@ -26,7 +26,7 @@ const REVISION: &str = "2025-06-18";
 
 /// Checks that the server is up, and has this program's version.
 pub(super) async fn answers(context: &Context) -> Result<String, Failure> {
-    let found = context.whereabouts()?;
+    let found = context.server_address()?;
     let health = context.client()?.health().await?;
     let own = env!("CARGO_PKG_VERSION");
     if health.version != own {
@@ -70,7 +70,7 @@ pub(super) async fn offers_tools(
     let program = &line[0];
     let mut command = Command::new(program);
     command.args(&line[1..]).envs(variables).kill_on_drop(true);
-    if let Some(directory) = context.around.directory() {
+    if let Some(directory) = context.environment.directory() {
         command.current_dir(directory);
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

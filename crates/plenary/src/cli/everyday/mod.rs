@@ -2,7 +2,7 @@
 //! Must not know: how content is read, or how news is printed.
 
 mod last;
-mod meant;
+mod suggestions;
 mod talk;
 mod who;
 

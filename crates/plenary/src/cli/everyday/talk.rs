@@ -11,7 +11,7 @@ use plenary_client::{
 use plenary_kernel::{AgentHandle, SessionId, inbox::CODING_SESSION_TOPIC};
 use serde_json::{Map, Value};
 
-use super::{Recipient, meant};
+use super::{Recipient, suggestions};
 use crate::{cli::failure::Failure, out::clean};
 
 /// The page size of the session search, and the maximum number of pages; beyond them a new session is created.
@@ -87,7 +87,7 @@ pub(super) async fn send(client: &Client, to: &Recipient, said: MessageArgs) -> 
             Ok(SentMessage { from: me, session: made.value.session_id, sequence, to: to.clone() })
         }
         Err(Error::Refused(refused)) if refused.code == "not_found" => {
-            Err(meant::unreached(client, Error::Refused(refused), to).await)
+            Err(suggestions::unreached(client, Error::Refused(refused), to).await)
         }
         Err(error) => Err(error.into()),
     }

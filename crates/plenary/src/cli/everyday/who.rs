@@ -6,7 +6,7 @@ use clap::Args;
 use plenary_client::{frames::now, me::WhoPage};
 use plenary_kernel::{AgentHandle, TimestampMs};
 
-use super::meant::similar_handles;
+use super::suggestions::similar_handles;
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Table, clean, span, utc},

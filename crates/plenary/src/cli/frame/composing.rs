@@ -77,7 +77,7 @@ impl FrameArgs {
 
     /// The tool that composed the frame.
     pub(super) fn drafted_with(&self, context: &Context, speaker: &Speaker) -> String {
-        let given = self.drafted_with.clone().or_else(|| context.around.var("PLENARY_DRAFTED_WITH"));
+        let given = self.drafted_with.clone().or_else(|| context.environment.var("PLENARY_DRAFTED_WITH"));
         given.unwrap_or_else(|| format!("~{}", speaker.agent.name()))
     }
 

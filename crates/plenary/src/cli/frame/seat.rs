@@ -47,11 +47,11 @@ impl Speaker {
             None => client.me().await?.value.handle,
         };
         let handle = sovereign(&agent);
-        let or = |given: &Option<String>, name| given.clone().or_else(|| context.around.var(name));
+        let or = |given: &Option<String>, name| given.clone().or_else(|| context.environment.var(name));
         let instrument =
             or(&args.instrument, "PLENARY_INSTRUMENT").unwrap_or_else(|| agent.name().to_owned());
-        let session =
-            or(&args.session, "PLENARY_SESSION").unwrap_or_else(|| terminal::session_id(&context.around));
+        let session = or(&args.session, "PLENARY_SESSION")
+            .unwrap_or_else(|| terminal::session_id(&context.environment));
         let tool = or(&args.tool, "PLENARY_TOOL");
         let seat = Seat { instrument: Some(instrument), session_id: Some(session), tool };
         Ok(Self { client, agent, handle, seat })

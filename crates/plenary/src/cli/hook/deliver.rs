@@ -20,9 +20,9 @@ use super::{
     event::{Event, Moment, STOPS_MAX},
     inbox::{self, FittedText, ITEMS_MAX, fitted},
     invitations::{self, Invitation},
-    journal,
-    kept::Turn,
-    queue, watch,
+    journal, queue,
+    shared_state::Turn,
+    watch,
 };
 use crate::cli::{
     agentic,
@@ -49,7 +49,7 @@ pub(super) async fn run(
     let (answered, ended) = (Instant::from_std(answered), Instant::from_std(ended));
     // A late briefing must not cost a message.
     let briefed = Instant::now() + answered.saturating_duration_since(Instant::now()).mul_f64(BRIEFING_SHARE);
-    let turn = Turn::take(&context.around, handle, answered).await?;
+    let turn = Turn::take(&context.environment, handle, answered).await?;
     let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
     if !peek {
         if let Err(untold) = tell(event, &client, answered).await {
@@ -242,12 +242,12 @@ async fn opening(context: &Context, handle: &AgentHandle, client: &Client, brief
          not by a tool of your own such as SendMessage.\n",
         client.base()
     );
-    let bound = context.around.var("PLENARY_PROJECT").or_else(|| {
-        let directory = context.around.directory()?;
-        Some(find_in_project_file(&context.around, directory, Setting::Project).ok()??.0)
+    let bound = context.environment.var("PLENARY_PROJECT").or_else(|| {
+        let directory = context.environment.directory()?;
+        Some(find_in_project_file(&context.environment, directory, Setting::Project).ok()??.0)
     });
     let Some(project) = bound else { return text };
-    let note = |why: &str| journal::note(&context.around, "orientation", why);
+    let note = |why: &str| journal::note(&context.environment, "orientation", why);
     match timeout_at(briefed, client.orient(&project, None)).await {
         Ok(Ok(bundle)) => {
             text.push_str(

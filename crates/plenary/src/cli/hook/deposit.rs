@@ -13,26 +13,26 @@ use super::journal;
 use crate::cli::{
     context::Context,
     identity::{Setting, find_in_project_file},
-    whereabouts::UrlSource,
+    server_address::UrlSource,
 };
 
 /// Starts the deposit, if the directory belongs to a project.
 pub(super) fn spawn(context: &Context, handle: &AgentHandle, directory: &Path) -> Result<(), String> {
-    let told = context.around.var("PLENARY_PROJECT").is_some();
-    let bound = find_in_project_file(&context.around, directory, Setting::Project)
+    let told = context.environment.var("PLENARY_PROJECT").is_some();
+    let bound = find_in_project_file(&context.environment, directory, Setting::Project)
         .map_err(|failure| journal::words(&failure))?;
     if !told && bound.is_none() {
         return Ok(());
     }
     let program = std::env::current_exe().map_err(|error| format!("where this program is: {error}"))?;
     let mut command = Command::new(program);
-    let found = context.whereabouts().map_err(|failure| journal::words(&failure))?;
+    let found = context.server_address().map_err(|failure| journal::words(&failure))?;
     if found.source == UrlSource::Flag {
         command.args(["--url", &found.url.to_string()]);
     }
     command.args(["--as", handle.as_str(), "context", "deposit", "--git", "--auto"]);
     command.current_dir(directory).stdin(Stdio::null()).stdout(Stdio::null());
-    command.stderr(journal::open(&context.around).map_or_else(Stdio::null, Stdio::from));
+    command.stderr(journal::open(&context.environment).map_or_else(Stdio::null, Stdio::from));
     // A process group of its own: it survives the end of this hook.
     command.process_group(0);
     command.spawn().map_err(|error| format!("the deposit cannot start: {error}"))?;

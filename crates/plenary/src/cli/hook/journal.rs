@@ -14,34 +14,34 @@ use plenary_client::{
 };
 
 use crate::{
-    cli::{failure::Failure, surroundings::Surroundings},
+    cli::{environment::Environment, failure::Failure},
     paths,
 };
 
 /// Maximum size of the file; beyond it the file is renamed, and replaces the previous one.
-const OCTETS_MAX: u64 = 64 << 10;
+const BYTES_MAX: u64 = 64 << 10;
 const FILE: &str = "hook.log";
 
 /// The path of the file; `None` without a home.
-pub(crate) fn file(around: &Surroundings) -> Option<PathBuf> {
-    Some(paths::state_dir(&|name| around.var(name))?.join(FILE))
+pub(crate) fn file(environment: &Environment) -> Option<PathBuf> {
+    Some(paths::state_dir(&|name| environment.var(name))?.join(FILE))
 }
 
 /// Opens the file for appending.
-pub(super) fn open(around: &Surroundings) -> Option<fs::File> {
-    let path = file(around)?;
+pub(super) fn open(environment: &Environment) -> Option<fs::File> {
+    let path = file(environment)?;
     DirBuilder::new().recursive(true).mode(0o700).create(path.parent()?).ok()?;
-    if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > OCTETS_MAX) {
+    if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > BYTES_MAX) {
         let _stays = fs::rename(&path, path.with_extension("log.old"));
     }
     OpenOptions::new().append(true).create(true).mode(0o600).open(path).ok()
 }
 
 /// Appends one line. An error is ignored: there is nowhere to report it.
-pub(super) fn note(around: &Surroundings, event: &str, what: &str) {
+pub(super) fn note(environment: &Environment, event: &str, what: &str) {
     let event: String = crate::out::clean(event).chars().take(64).collect();
     let line = format!("{} {event}: {}\n", Frame::time(now()), crate::out::clean(what));
-    let _unwritable = open(around).map(|mut file| file.write_all(line.as_bytes()));
+    let _unwritable = open(environment).map(|mut file| file.write_all(line.as_bytes()));
 }
 
 /// A failure in one line, without private data.
@@ -67,19 +67,17 @@ mod tests {
     #[test]
     fn the_file_is_bounded_and_no_line_is_forged() {
         let root = Scratch::new("hook-journal");
-        let around = Surroundings::of_test(&root, &[("HOME", root.to_str().unwrap())]);
-        let path = file(&around).unwrap();
-        note(&around, "Stop\n", "a\nb");
+        let environment = Environment::of_test(&root, &[("HOME", root.to_str().unwrap())]);
+        let path = file(&environment).unwrap();
+        note(&environment, "Stop\n", "a\nb");
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.ends_with("Stop\\n: a\\nb\n") && text.lines().count() == 1, "{text}");
         let long = "x".repeat(1000);
         for _ in 0..200 {
-            note(&around, "Stop", &long);
+            note(&environment, "Stop", &long);
         }
         let size = |path: &PathBuf| fs::metadata(path).unwrap().len();
-        assert!(
-            size(&path) <= OCTETS_MAX + 1100 && size(&path.with_extension("log.old")) <= OCTETS_MAX + 1100
-        );
+        assert!(size(&path) <= BYTES_MAX + 1100 && size(&path.with_extension("log.old")) <= BYTES_MAX + 1100);
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 2);
     }
 }

@@ -4,17 +4,17 @@
 mod answer;
 mod deliver;
 mod deposit;
-mod ear;
 mod elicitation;
 mod event;
 mod inbox;
 mod invitations;
 mod journal;
-mod kept;
 mod permission;
 mod person;
 mod program;
 mod queue;
+mod shared_state;
+mod stderr_reader;
 mod waiting;
 mod watch;
 
@@ -39,13 +39,13 @@ pub(crate) use event::STOPS_MAX;
 pub(crate) use event::{ELICITATION, PERMISSION, WAIT};
 use event::{Event, Moment};
 pub(crate) use journal::{file as journal_file, words};
-pub(crate) use kept::{session_in, state_file_of};
-pub(crate) use program::{Program, around as program_around};
+pub(crate) use program::{Program, environment as program_around};
 pub(crate) use queue::WAKE_VAR;
+pub(crate) use shared_state::{session_in, state_file_of};
 pub(crate) use waiting::{WAIT_SECONDS, WOKEN};
 
 /// Largest input of a hook; a larger one is not read.
-const INPUT_OCTETS_MAX: u64 = 16 << 20;
+const INPUT_BYTES_MAX: u64 = 16 << 20;
 /// The default deadline of a hook.
 const DEADLINE_MS: u64 = 250;
 /// How long a session may wait for its agent to be created, once in each directory.
@@ -80,17 +80,17 @@ pub(crate) struct Hook {
 /// session is to be woken.
 pub(crate) fn run(context: &Context, args: &Hook) -> bool {
     let begun = Instant::now();
-    let told = || context.around.var("PLENARY_HOOK_DEADLINE_MS")?.parse().ok();
+    let told = || context.environment.var("PLENARY_HOOK_DEADLINE_MS")?.parse().ok();
     let all = Duration::from_millis(args.deadline_ms.or_else(told).unwrap_or(DEADLINE_MS));
     let event = match listen(context, args, all) {
         Ok(event) => event,
         Err(why) => {
-            journal::note(&context.around, args.event.as_deref().unwrap_or("-"), &why);
+            journal::note(&context.environment, args.event.as_deref().unwrap_or("-"), &why);
             return false;
         }
     };
     respond(context, args, &event, begun, all).unwrap_or_else(|why| {
-        journal::note(&context.around, &event.name, &why);
+        journal::note(&context.environment, &event.name, &why);
         false
     })
 }
@@ -103,7 +103,7 @@ pub(crate) fn speaks_at(coding: CodingAgent, event: &str) -> bool {
 
 /// Records why a hook could not start.
 pub(crate) fn failed(context: &Context, args: &Hook, why: &Failure) {
-    journal::note(&context.around, args.event.as_deref().unwrap_or("-"), &words(why));
+    journal::note(&context.environment, args.event.as_deref().unwrap_or("-"), &words(why));
 }
 
 /// Reads the event within the hook's deadline.
@@ -111,18 +111,18 @@ fn listen(context: &Context, args: &Hook, within: Duration) -> Result<Event, Str
     let (sender, receiver) = mpsc::sync_channel(1);
     std::thread::spawn(move || {
         let mut octets = Vec::new();
-        let read = std::io::stdin().lock().take(INPUT_OCTETS_MAX + 1).read_to_end(&mut octets);
+        let read = std::io::stdin().lock().take(INPUT_BYTES_MAX + 1).read_to_end(&mut octets);
         // Fails if the receiver timed out.
         let _late = sender.send(read.map(|_| octets));
     });
     let octets = receiver.recv_timeout(within).map_err(|_| "standard input does not end".to_owned())?;
     let octets = octets.map_err(|error| format!("standard input cannot be read: {error}"))?;
-    if octets.len() as u64 > INPUT_OCTETS_MAX {
+    if octets.len() as u64 > INPUT_BYTES_MAX {
         return Err("standard input is too large".to_owned());
     }
-    let named = args.client.clone().or_else(|| context.around.var(identity::CLIENT_VAR));
+    let named = args.client.clone().or_else(|| context.environment.var(identity::CLIENT_VAR));
     let mut event = event::read(&octets, args.event.as_deref(), named.as_deref())?;
-    event.takes_context = event::takes_context(context.around.var(PROGRAM_VAR).as_deref());
+    event.takes_context = event::takes_context(context.environment.var(PROGRAM_VAR).as_deref());
     Ok(event)
 }
 
@@ -152,7 +152,7 @@ fn respond(
                     deliver::tell(event, &client, (begun + all).into()).await.map_err(|untold| untold.why)
                 };
                 if let Err(why) = wait_for(told) {
-                    journal::note(&context.around, &event.name, &why);
+                    journal::note(&context.environment, &event.name, &why);
                 }
             }
             deposit::spawn(&context, &handle, &directory).map(|()| false)
@@ -187,8 +187,8 @@ fn wait_for<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, Strin
 
 /// The directory in which the session started; the coding agent may have changed its directory since.
 fn directory(context: &Context, event: &Event) -> Option<PathBuf> {
-    let told = identity::begun_in(&context.around, event.coding.as_str());
-    told.or_else(|| event.directory.clone()).or_else(|| context.around.directory().cloned())
+    let told = identity::begun_in(&context.environment, event.coding.as_str());
+    told.or_else(|| event.directory.clone()).or_else(|| context.environment.directory().cloned())
 }
 
 /// The agent. `None` is valid: user settings run the hook in any directory.

@@ -3,7 +3,7 @@
 
 use rustix::process::{Pid, Signal, getppid, kill_process, test_kill_process};
 
-use crate::cli::surroundings::Surroundings;
+use crate::cli::environment::Environment;
 
 /// The variable with the process whose end is the end of the session, if no ancestor is.
 const PID_VAR: &str = "PLENARY_AGENT_PID";
@@ -52,8 +52,8 @@ pub(super) fn is_there(pid: u32) -> bool {
 }
 
 /// The coding agent that runs this hook.
-pub(crate) fn around(around: &Surroundings) -> Option<Program> {
-    if let Some(pid) = around.var(PID_VAR).and_then(|text| text.parse().ok()) {
+pub(crate) fn environment(environment: &Environment) -> Option<Program> {
+    if let Some(pid) = environment.var(PID_VAR).and_then(|text| text.parse().ok()) {
         return look(pid).map(|looked| Program { pid, since: looked.since });
     }
     let mut pid = u32::try_from(getppid()?.as_raw_nonzero().get()).ok()?;

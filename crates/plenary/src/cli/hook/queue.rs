@@ -17,11 +17,11 @@ use tokio::time::{Instant, timeout};
 use super::{
     event::{Event, Moment, QUEUED, WAIT},
     journal,
-    kept::Turn,
     program::{self, Program},
+    shared_state::Turn,
     waiting::{WAIT_SECONDS, WAKINGS_MAX, has_news},
 };
-use crate::cli::{connect::CodingAgent, context::Context, identity, whereabouts::UrlSource};
+use crate::cli::{connect::CodingAgent, context::Context, identity, server_address::UrlSource};
 
 /// The variable set for a session of `plenary codex`: it is woken on news.
 pub(crate) const WAKE_VAR: &str = "PLENARY_WAKE";
@@ -58,26 +58,26 @@ pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn
         | Moment::Elicitation => Ok(()),
     };
     if let Err(why) = done {
-        journal::note(&context.around, &event.name, &format!("{handle}: {why}"));
+        journal::note(&context.environment, &event.name, &format!("{handle}: {why}"));
     }
 }
 
 /// Whether `connect --wake` or `plenary codex` asked for it.
 fn is_wanted(context: &Context) -> bool {
-    if context.around.var(WAKE_VAR).is_some() {
+    if context.environment.var(WAKE_VAR).is_some() {
         return true;
     }
-    let directory = context.around.directory();
+    let directory = context.environment.directory();
     directory.is_some_and(|directory| {
-        identity::wakes(&context.around, directory, CodingAgent::Codex.as_str()).unwrap_or_default()
+        identity::wakes(&context.environment, directory, CodingAgent::Codex.as_str()).unwrap_or_default()
     })
 }
 
 fn spawn(context: &Context, event: &Event) -> Result<Option<u32>, String> {
     let failed = |error: std::io::Error| format!("the session cannot be woken: {error}");
-    let Some(of) = program::around(&context.around) else { return Ok(None) };
+    let Some(of) = program::environment(&context.environment) else { return Ok(None) };
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-    let found = context.whereabouts().map_err(|failure| journal::words(&failure))?;
+    let found = context.server_address().map_err(|failure| journal::words(&failure))?;
     if found.source == UrlSource::Flag {
         command.args(["--url", &found.url.to_string()]);
     }
@@ -86,7 +86,7 @@ fn spawn(context: &Context, event: &Event) -> Result<Option<u32>, String> {
     // A process group of its own: it survives the end of this hook.
     command.current_dir("/").process_group(0);
     let mut child = command.spawn().map_err(failed)?;
-    let told = json!({"hook_event_name": WAIT, "session_id": event.session, "cwd": context.around.directory(),
+    let told = json!({"hook_event_name": WAIT, "session_id": event.session, "cwd": context.environment.directory(),
         "program": of.pid, "since": of.since});
     let mut input = child.stdin.take().ok_or("it has no standard input")?;
     input.write_all(told.to_string().as_bytes()).map_err(failed)?;
@@ -108,7 +108,7 @@ pub(super) async fn run(
         if !program.is_there() {
             return Ok(());
         }
-        let turn = Turn::take(&context.around, handle, Instant::now() + TURN_WITHIN).await?;
+        let turn = Turn::take(&context.environment, handle, Instant::now() + TURN_WITHIN).await?;
         if turn.waits(session) != me {
             return Ok(());
         }

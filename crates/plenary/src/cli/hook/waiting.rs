@@ -11,7 +11,9 @@ use plenary_client::{Client, Error};
 use plenary_kernel::AgentHandle;
 use tokio::time::{Instant, sleep};
 
-use super::{deliver::compose, ear::StderrReader, event::Event, inbox, journal, kept::Turn, queue};
+use super::{
+    deliver::compose, event::Event, inbox, journal, queue, shared_state::Turn, stderr_reader::StderrReader,
+};
 use crate::cli::context::Context;
 
 /// The exit code at which Claude Code wakes a session.
@@ -33,18 +35,18 @@ pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) 
         return queue::run(context, event, handle, program).await.map(|()| false);
     }
     let ear = StderrReader::of_stderr();
-    if event.within || !ear.hears().await {
+    if event.within || !ear.is_open().await {
         return Ok(false);
     }
     let (me, session) = (std::process::id(), event.session.as_str());
-    let take = || Turn::take(&context.around, handle, Instant::now() + TURN_WITHIN);
+    let take = || Turn::take(&context.environment, handle, Instant::now() + TURN_WITHIN);
     take().await?.set_waits(session, me)?;
     sleep(BEGIN_AFTER).await;
     let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
     let until = Instant::now() + Duration::from_secs(WAIT_SECONDS);
     while Instant::now() < until {
         let is_new = has_news(&client, event).await?;
-        if !ear.hears().await {
+        if !ear.is_open().await {
             return Ok(false);
         }
         let turn = take().await?;
@@ -99,7 +101,7 @@ async fn wake(
     printed.map_err(|error| format!("the news cannot be printed: {error}"))?;
     // The session is woken anyway; unmarked items are shown again.
     if let Err(error) = composed.shown(client, event).await {
-        journal::note(&context.around, &event.name, &journal::words(&error.into()));
+        journal::note(&context.environment, &event.name, &journal::words(&error.into()));
     }
     Ok(true)
 }

@@ -16,10 +16,10 @@ use tokio::time::{Instant, sleep};
 use super::{
     event::{Event, WATCH},
     journal,
-    kept::{self, Turn},
     program::{self, Program},
+    shared_state::{self, Turn},
 };
-use crate::cli::{context::Context, whereabouts::UrlSource};
+use crate::cli::{context::Context, server_address::UrlSource};
 
 /// How often to check whether the program runs.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -34,7 +34,7 @@ pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn
     if session.is_empty() {
         return;
     }
-    let Some(program) = program::around(&context.around) else { return };
+    let Some(program) = program::environment(&context.environment) else { return };
     let (process, watched) = turn.watches(session);
     // A session that resumed in another program needs a new watcher.
     if watched == program.pid && program::is_there(process) {
@@ -43,14 +43,14 @@ pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn
     let begun = spawn(context, event, &program);
     let begun = begun.and_then(|process| turn.set_watches(session, process, program.pid));
     if let Err(why) = begun {
-        journal::note(&context.around, &event.name, &format!("{handle}: {why}"));
+        journal::note(&context.environment, &event.name, &format!("{handle}: {why}"));
     }
 }
 
 fn spawn(context: &Context, event: &Event, of: &Program) -> Result<u32, String> {
     let failed = |error: std::io::Error| format!("the session cannot be watched: {error}");
     let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-    let found = context.whereabouts().map_err(|failure| journal::words(&failure))?;
+    let found = context.server_address().map_err(|failure| journal::words(&failure))?;
     if found.source == UrlSource::Flag {
         command.args(["--url", &found.url.to_string()]);
     }
@@ -60,7 +60,7 @@ fn spawn(context: &Context, event: &Event, of: &Program) -> Result<u32, String> 
     // A process group of its own: it survives the end of this hook.
     command.process_group(0);
     let mut child = command.spawn().map_err(failed)?;
-    let told = json!({"hook_event_name": WATCH, "session_id": event.session, "cwd": context.around.directory(),
+    let told = json!({"hook_event_name": WATCH, "session_id": event.session, "cwd": context.environment.directory(),
         "program": of.pid, "since": of.since});
     let mut input = child.stdin.take().ok_or("it has no standard input")?;
     input.write_all(told.to_string().as_bytes()).map_err(failed)?;
@@ -74,7 +74,7 @@ pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) 
     let (mut heard, mut tell_at) = (Instant::now(), Instant::now() + TELL_EVERY);
     loop {
         sleep(LOOK_EVERY).await;
-        if !kept::is_watched_by(&context.around, handle, &event.session, std::process::id()) {
+        if !shared_state::is_watched_by(&context.environment, handle, &event.session, std::process::id()) {
             return Ok(());
         }
         let is_there = program.is_there();

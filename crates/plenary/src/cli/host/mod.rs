@@ -1,8 +1,8 @@
 //! `plenary agent host`: an agent on this machine, attached to the server while the command runs.
 //! Must not know: how a run is executed, or the transport of frames.
 
-mod says;
 mod serving;
+mod standard_error;
 mod standing;
 mod telling;
 
@@ -99,7 +99,7 @@ pub(crate) async fn run(context: &Context, args: Host) -> Result<(), Failure> {
     let runner = runner(&args)?;
     let teller = HostReporter::new(context.out, args.handle.clone());
     let client = standing::client(context, &args.handle, &teller).await?;
-    says::on_standard_error(context.out);
+    standard_error::on_standard_error(context.out);
     let options = AttachOptions { purpose: args.purpose, tools: args.tools, wait_for_server: args.wait };
     let attachment = client.attach(&args.handle, &options);
     let hosting = AgentHost::new(runner, args.handle.as_str(), usize::from(args.runs_max));

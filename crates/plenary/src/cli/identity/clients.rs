@@ -19,7 +19,7 @@ use super::{
     trusted::{self, TrustList},
 };
 use crate::{
-    cli::{atomic, failure::Failure, settings::File, surroundings::Surroundings},
+    cli::{atomic, environment::Environment, failure::Failure, settings::File},
     paths,
 };
 
@@ -89,27 +89,27 @@ pub(crate) fn file_in(directory: &Path) -> PathBuf {
 }
 
 /// The path of the file for the user's own settings; `None` without a home.
-fn user_file(around: &Surroundings) -> Option<PathBuf> {
-    Some(paths::config_dir(&|name| around.var(name))?.join(FILE))
+fn user_file(environment: &Environment) -> Option<PathBuf> {
+    Some(paths::config_dir(&|name| environment.var(name))?.join(FILE))
 }
 
 impl Clients {
     /// Reads a directory's entries; empty if there is no file. Rejects a file that came with the directory: it names an agent,
     /// and files that `disconnect` removes.
-    pub(crate) fn load(around: &Surroundings, directory: &Path) -> Result<Self, Failure> {
-        Ok(read(around, &file_in(directory))?.unwrap_or_default())
+    pub(crate) fn load(environment: &Environment, directory: &Path) -> Result<Self, Failure> {
+        Ok(read(environment, &file_in(directory))?.unwrap_or_default())
     }
 
     /// Reads the entries of the user's own settings, which apply in every directory.
-    pub(crate) fn of_user(around: &Surroundings) -> Result<Self, Failure> {
-        let Some(path) = user_file(around) else { return Ok(Self::default()) };
+    pub(crate) fn of_user(environment: &Environment) -> Result<Self, Failure> {
+        let Some(path) = user_file(environment) else { return Ok(Self::default()) };
         let text = File::at(&path).read()?.unwrap_or_default();
         toml::from_str(&text).map_err(|error| unusable(&path, error.message()))
     }
 
     /// Writes the user's entries; removes the file if there are none.
-    pub(crate) fn save_of_user(&self, around: &Surroundings) -> Result<(), Failure> {
-        let path = user_file(around).ok_or_else(|| {
+    pub(crate) fn save_of_user(&self, environment: &Environment) -> Result<(), Failure> {
+        let path = user_file(environment).ok_or_else(|| {
             Failure::local_with("there is no home directory", "set HOME or XDG_CONFIG_HOME")
         })?;
         let file = File::at(&path);
@@ -125,8 +125,8 @@ impl Clients {
     }
 
     /// Writes the entries; if there are none, removes the file and its directory.
-    pub(crate) fn save(&self, around: &Surroundings, directory: &Path) -> Result<(), Failure> {
-        let (trusted, path) = (TrustList::of(around)?, file_in(directory));
+    pub(crate) fn save(&self, environment: &Environment, directory: &Path) -> Result<(), Failure> {
+        let (trusted, path) = (TrustList::of(environment)?, file_in(directory));
         let own = directory.join(DIRECTORY);
         if fs::symlink_metadata(&own).is_ok_and(|metadata| metadata.is_symlink()) {
             return Err(unusable(&own, "it is a symbolic link, which is not followed"));
@@ -160,24 +160,24 @@ impl Clients {
 
 /// The agent of a coding agent, from the nearest file with an entry at or above a directory.
 pub(crate) fn find(
-    around: &Surroundings,
+    environment: &Environment,
     directory: &Path,
     client: &str,
 ) -> Result<Option<(AgentHandle, PathBuf)>, Failure> {
-    match nearest(around, directory, client)? {
+    match nearest(environment, directory, client)? {
         Some((connected, place)) => Ok(Some((connected.agent, file_in(&place)))),
-        None => of_user(around, directory, client),
+        None => of_user(environment, directory, client),
     }
 }
 
 /// A coding agent's entry in the nearest file that has one, and the directory of that file.
 pub(crate) fn nearest(
-    around: &Surroundings,
+    environment: &Environment,
     directory: &Path,
     client: &str,
 ) -> Result<Option<(ClientEntry, PathBuf)>, Failure> {
     for place in places(directory) {
-        if let Some(mut clients) = read(around, &file_in(&place))?
+        if let Some(mut clients) = read(environment, &file_in(&place))?
             && let Some(connected) = clients.0.remove(client)
         {
             return Ok(Some((connected, place)));
@@ -188,14 +188,14 @@ pub(crate) fn nearest(
 
 /// The agent recorded here for a coding agent with user settings, and the file that records it.
 fn of_user(
-    around: &Surroundings,
+    environment: &Environment,
     directory: &Path,
     client: &str,
 ) -> Result<Option<(AgentHandle, PathBuf)>, Failure> {
-    if !Clients::of_user(around)?.0.contains_key(client) {
+    if !Clients::of_user(environment)?.0.contains_key(client) {
         return Ok(None);
     }
-    let remembered = RememberedIdentities::of(around)?;
+    let remembered = RememberedIdentities::of(environment)?;
     let known = remembered.known(&project(directory), client)?;
     Ok(known.map(|known| (known.agent, remembered.path().to_owned())))
 }
@@ -203,40 +203,40 @@ fn of_user(
 /// The agent of the nearest connected directory at or above this one: of the coding agent that runs this command, or
 /// of the only one; `None` if there are several.
 pub(crate) fn only(
-    around: &Surroundings,
+    environment: &Environment,
     directory: &Path,
 ) -> Result<Option<(AgentHandle, PathBuf)>, Failure> {
-    let runs = RUNS.iter().find(|(_, variable)| around.var(variable).is_some());
+    let runs = RUNS.iter().find(|(_, variable)| environment.var(variable).is_some());
     let choose = |clients: &Clients| match runs {
         Some((client, _)) => Some((*client).to_owned()),
         None => clients.0.keys().next().filter(|_| clients.0.len() == 1).cloned(),
     };
     for place in places(directory) {
         let path = file_in(&place);
-        let Some(mut clients) = read(around, &path)?.filter(|clients| !clients.0.is_empty()) else {
+        let Some(mut clients) = read(environment, &path)?.filter(|clients| !clients.0.is_empty()) else {
             continue;
         };
         let client = choose(&clients);
         return Ok(client.and_then(|client| Some((clients.0.remove(&client)?.agent, path))));
     }
-    match choose(&Clients::of_user(around)?) {
-        Some(client) => of_user(around, directory, &client),
+    match choose(&Clients::of_user(environment)?) {
+        Some(client) => of_user(environment, directory, &client),
         None => Ok(None),
     }
 }
 
 /// The agents of this directory's coding agents, when a command may be meant for any of them.
-pub(crate) fn candidates(around: &Surroundings, directory: &Path) -> Vec<AgentHandle> {
-    let read = |place: PathBuf| read(around, &file_in(&place)).ok().flatten();
+pub(crate) fn candidates(environment: &Environment, directory: &Path) -> Vec<AgentHandle> {
+    let read = |place: PathBuf| read(environment, &file_in(&place)).ok().flatten();
     let here = places(directory).into_iter().filter_map(read).find(|clients| !clients.0.is_empty());
     here.map(|clients| clients.0.into_values().map(|entry| entry.agent).collect()).unwrap_or_default()
 }
 
 /// Whether a coding agent's sessions are woken, from the same file.
-pub(crate) fn wakes(around: &Surroundings, directory: &Path, client: &str) -> Result<bool, Failure> {
-    let entry = match nearest(around, directory, client)? {
+pub(crate) fn wakes(environment: &Environment, directory: &Path, client: &str) -> Result<bool, Failure> {
+    let entry = match nearest(environment, directory, client)? {
         Some((connected, _)) => Some(connected),
-        None => Clients::of_user(around)?.0.remove(client),
+        None => Clients::of_user(environment)?.0.remove(client),
     };
     Ok(entry.is_some_and(|entry| entry.wake))
 }
@@ -249,10 +249,10 @@ fn unusable(path: &Path, why: &str) -> Failure {
     )
 }
 
-fn read(around: &Surroundings, path: &Path) -> Result<Option<Clients>, Failure> {
+fn read(environment: &Environment, path: &Path) -> Result<Option<Clients>, Failure> {
     let text = trusted::read(path).map_err(|error| unusable(path, &error.to_string()))?;
     let Some(text) = text else { return Ok(None) };
-    TrustList::of(around)?.check(path, &text)?;
+    TrustList::of(environment)?.check(path, &text)?;
     toml::from_str(&text).map(Some).map_err(|error| unusable(path, error.message()))
 }
 
@@ -260,8 +260,8 @@ fn read(around: &Surroundings, path: &Path) -> Result<Option<Clients>, Failure> 
 mod tests {
     use super::*;
 
-    fn around(root: &Path) -> Surroundings {
-        Surroundings::of_test(root, &[("HOME", &root.join("home").display().to_string())])
+    fn environment(root: &Path) -> Environment {
+        Environment::of_test(root, &[("HOME", &root.join("home").display().to_string())])
     }
 
     fn connected(agent: &str) -> ClientEntry {
@@ -282,22 +282,22 @@ mod tests {
     #[test]
     fn two_coding_agents_of_a_directory_are_two_agents_there_and_below() {
         let root = crate::cli::Scratch::new("clients");
-        let (inner, around) = (root.join("a/b"), around(&root));
+        let (inner, environment) = (root.join("a/b"), environment(&root));
         fs::create_dir_all(&inner).unwrap();
-        let mut clients = Clients::load(&around, &root).unwrap();
+        let mut clients = Clients::load(&environment, &root).unwrap();
         clients.0.insert("claude".into(), connected("@nick.claude-x"));
         clients.0.insert("codex".into(), connected("@nick.codex-x"));
-        clients.save(&around, &root).unwrap();
-        assert_eq!(Clients::load(&around, &root).unwrap(), clients);
-        assert_eq!(find(&around, &inner, "codex").unwrap().unwrap().0.as_str(), "@nick.codex-x");
-        assert_eq!(find(&around, &inner, "gemini").unwrap(), None);
+        clients.save(&environment, &root).unwrap();
+        assert_eq!(Clients::load(&environment, &root).unwrap(), clients);
+        assert_eq!(find(&environment, &inner, "codex").unwrap().unwrap().0.as_str(), "@nick.codex-x");
+        assert_eq!(find(&environment, &inner, "gemini").unwrap(), None);
         assert_eq!(fs::read_to_string(root.join(".plenary/.gitignore")).unwrap(), "*\n");
         let mut nearer = Clients::default();
         nearer.0.insert("codex".into(), connected("@nick.nearer"));
-        nearer.save(&around, &inner).unwrap();
-        assert_eq!(find(&around, &inner, "codex").unwrap().unwrap().0.as_str(), "@nick.nearer");
-        assert_eq!(find(&around, &inner, "claude").unwrap().unwrap().0.as_str(), "@nick.claude-x");
-        Clients::default().save(&around, &root).unwrap();
+        nearer.save(&environment, &inner).unwrap();
+        assert_eq!(find(&environment, &inner, "codex").unwrap().unwrap().0.as_str(), "@nick.nearer");
+        assert_eq!(find(&environment, &inner, "claude").unwrap().unwrap().0.as_str(), "@nick.claude-x");
+        Clients::default().save(&environment, &root).unwrap();
         assert!(!root.join(".plenary").exists());
     }
 
@@ -307,11 +307,11 @@ mod tests {
         fs::create_dir_all(root.join(".plenary")).unwrap();
         fs::write(file_in(&root), "claude = 1").unwrap();
         assert!(
-            matches!(find(&around(&root), &root, "claude"), Err(Failure::Auth { .. })),
+            matches!(find(&environment(&root), &root, "claude"), Err(Failure::Auth { .. })),
             "it came with the directory"
         );
-        TrustList::of(&around(&root)).unwrap().take(&[file_in(&root)]).unwrap();
-        let Err(Failure::Usage { what, .. }) = find(&around(&root), &root, "claude") else { panic!() };
+        TrustList::of(&environment(&root)).unwrap().take(&[file_in(&root)]).unwrap();
+        let Err(Failure::Usage { what, .. }) = find(&environment(&root), &root, "claude") else { panic!() };
         assert!(what.contains("clients.toml"), "{what}");
     }
 }

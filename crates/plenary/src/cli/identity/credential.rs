@@ -8,7 +8,7 @@ use plenary_kernel::OwnerName;
 
 use super::{Holder, Identity, Source, TokensFile};
 use crate::{
-    cli::{failure::Failure, surroundings::Surroundings, whereabouts},
+    cli::{environment::Environment, failure::Failure, server_address},
     paths,
 };
 
@@ -61,10 +61,13 @@ pub(crate) struct Credential {
 }
 
 /// The token of `--token`, else of `PLENARY_TOKEN`.
-pub(crate) fn given_token(flag: Option<&str>, around: &Surroundings) -> Result<Option<Credential>, Failure> {
+pub(crate) fn given_token(
+    flag: Option<&str>,
+    environment: &Environment,
+) -> Result<Option<Credential>, Failure> {
     let (text, source) = match flag {
         Some(text) => (text.to_owned(), TokenSource::Flag),
-        None => match around.var("PLENARY_TOKEN") {
+        None => match environment.var("PLENARY_TOKEN") {
             Some(text) => (text, TokenSource::Environment("PLENARY_TOKEN")),
             None => return Ok(None),
         },
@@ -149,7 +152,7 @@ pub(crate) fn configuring_credential(
     realm: Realm<'_>,
     server: &BaseUrl,
     file: Option<&TokensFile>,
-    around: &Surroundings,
+    environment: &Environment,
 ) -> Result<Credential, Failure> {
     // A token of no known kind may be an operator's own choice, but in PLENARY_TOKEN it is an agent's.
     let configures = |given: &Credential| match given.token.kind() {
@@ -160,7 +163,7 @@ pub(crate) fn configuring_credential(
     if let Some(given) = given.filter(configures) {
         return Ok(given);
     }
-    if let Some(text) = around.var(OPERATOR_VARIABLE) {
+    if let Some(text) = environment.var(OPERATOR_VARIABLE) {
         return credential(&text, TokenSource::Environment(OPERATOR_VARIABLE));
     }
     if let Some(found) = saved(file, server, &Holder::Operator)? {
@@ -171,8 +174,8 @@ pub(crate) fn configuring_credential(
     {
         return Ok(found);
     }
-    if is_here(server, around)
-        && let Some(found) = from_data_dir(around)?
+    if is_here(server, environment)
+        && let Some(found) = from_data_dir(environment)?
     {
         return Ok(found);
     }
@@ -211,9 +214,9 @@ pub(crate) fn remote_credential(
     server: &BaseUrl,
     owner: Option<&OwnerName>,
     file: Option<&TokensFile>,
-    around: &Surroundings,
+    environment: &Environment,
 ) -> Result<Credential, Failure> {
-    if let Some(text) = around.var("PLENARY_REMOTE_TOKEN") {
+    if let Some(text) = environment.var("PLENARY_REMOTE_TOKEN") {
         return credential(&text, TokenSource::Environment("PLENARY_REMOTE_TOKEN"));
     }
     let holders = [Some(Holder::Operator), owner.map(|owner| Holder::Owner(owner.clone()))];
@@ -232,14 +235,14 @@ pub(crate) fn remote_credential(
 }
 
 /// Whether the server runs on this machine: by its address, or by the URL file in the data directory.
-fn is_here(server: &BaseUrl, around: &Surroundings) -> bool {
-    let said = || whereabouts::of_data_dir(around).ok().flatten();
+fn is_here(server: &BaseUrl, environment: &Environment) -> bool {
+    let said = || server_address::of_data_dir(environment).ok().flatten();
     server.is_loopback() || said().is_some_and(|said| said.url == *server)
 }
 
 /// A missing file and an unreadable one are the same here: another user's server is not a default.
-fn from_data_dir(around: &Surroundings) -> Result<Option<Credential>, Failure> {
-    let directory = paths::data_dir(&|name| around.var(name));
+fn from_data_dir(environment: &Environment) -> Result<Option<Credential>, Failure> {
+    let directory = paths::data_dir(&|name| environment.var(name));
     let Some(path) = directory.map(|directory| directory.join(paths::OPERATOR_TOKEN_FILE)) else {
         return Ok(None);
     };

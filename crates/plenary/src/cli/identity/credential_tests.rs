@@ -64,8 +64,8 @@ fn configuring_prefers_what_was_given_then_the_operator_then_the_owner_then_this
     let data = root.to_str().unwrap().to_owned();
     let nick: OwnerName = "nick".parse().unwrap();
     let chosen = |given, file: &TokensFile, vars: &[(&str, &str)]| {
-        let around = Surroundings::of_test(&root, vars);
-        configuring_credential(given, Realm::Owner(&nick), &server(), Some(file), &around)
+        let environment = Environment::of_test(&root, vars);
+        configuring_credential(given, Realm::Owner(&nick), &server(), Some(file), &environment)
             .unwrap()
             .token
             .reveal()
@@ -91,26 +91,26 @@ fn configuring_prefers_what_was_given_then_the_operator_then_the_owner_then_this
 fn the_data_directory_counts_for_this_machine_only() {
     let root = crate::cli::Scratch::new("credential-remote");
     std::fs::write(root.join("operator-token"), "plo_data\n").unwrap();
-    let around = Surroundings::of_test(&root, &[("PLENARY_DATA", root.to_str().unwrap())]);
+    let environment = Environment::of_test(&root, &[("PLENARY_DATA", root.to_str().unwrap())]);
     let remote: BaseUrl = "https://a.example".parse().unwrap();
-    assert!(configuring_credential(None, Realm::Server, &server(), None, &around).is_ok());
-    let failure = configuring_credential(None, Realm::Server, &remote, None, &around).unwrap_err();
+    assert!(configuring_credential(None, Realm::Server, &server(), None, &environment).is_ok());
+    let failure = configuring_credential(None, Realm::Server, &remote, None, &environment).unwrap_err();
     assert_eq!(failure.exit(), Exit::Auth);
 }
 
 #[test]
 fn one_saved_owner_is_enough_to_list_two_are_ambiguous_and_none_is_the_operator() {
     let root = crate::cli::Scratch::new("credential-only");
-    let around = Surroundings::of_test(&root, &[]);
+    let environment = Environment::of_test(&root, &[]);
     let file = file_with(&root, &[("nick", "plw_nick")]);
-    let chosen = |realm, file| configuring_credential(None, realm, &server(), Some(file), &around);
+    let chosen = |realm, file| configuring_credential(None, realm, &server(), Some(file), &environment);
     assert_eq!(chosen(Realm::Everything, &file).unwrap().token.reveal(), "plw_nick");
     assert!(chosen(Realm::Server, &file).is_err());
-    let operator = Surroundings::of_test(&root, &[("PLENARY_DATA", root.to_str().unwrap())]);
+    let operator = Environment::of_test(&root, &[("PLENARY_DATA", root.to_str().unwrap())]);
     std::fs::write(root.join("operator-token"), "plo_data\n").unwrap();
     let found = configuring_credential(None, Realm::Everything, &server(), Some(&file), &operator).unwrap();
     assert_eq!(found.token.reveal(), "plo_data", "who operates the server sees everybody's");
     let file = file_with(&root, &[("other", "plw_other")]);
     assert!(chosen(Realm::Everything, &file).is_err());
-    assert_eq!(resolve(None, &around).unwrap(), None);
+    assert_eq!(resolve(None, &environment).unwrap(), None);
 }

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 
 use plenary_kernel::AgentHandle;
 
-use super::{failure::Failure, surroundings::Surroundings};
+use super::{environment::Environment, failure::Failure};
 
 /// The source of an identity, strongest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,34 +82,34 @@ impl Identity {
 pub(crate) const CLIENT_VAR: &str = "PLENARY_CLIENT";
 /// The directory in which the session of this coding agent started, from its own variable. The variable of another
 /// coding agent does not count: one may have started the other elsewhere.
-pub(crate) fn begun_in(around: &Surroundings, client: &str) -> Option<PathBuf> {
+pub(crate) fn begun_in(environment: &Environment, client: &str) -> Option<PathBuf> {
     let name = match client {
         "claude" => "CLAUDE_PROJECT_DIR",
         "gemini" => "GEMINI_PROJECT_DIR",
         "cursor" => "CURSOR_PROJECT_DIR",
         _ => return None,
     };
-    around.var(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    environment.var(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 /// The identity: `--as`, else `PLENARY_AS`, else the entry in `.plenary/clients.toml` of the coding agent in
 /// `PLENARY_CLIENT`, else the nearest `.plenary.toml`, else the only connected coding agent, else none.
 pub(crate) fn resolve(
     flag: Option<&AgentHandle>,
-    around: &Surroundings,
+    environment: &Environment,
 ) -> Result<Option<Identity>, Failure> {
-    let client = around.var(CLIENT_VAR);
-    let told = client.as_ref().and_then(|client| begun_in(around, client));
-    match (client, told.as_deref().or(around.directory().map(PathBuf::as_path))) {
-        (Some(client), Some(directory)) => resolve_client(flag, around, &client, directory),
+    let client = environment.var(CLIENT_VAR);
+    let told = client.as_ref().and_then(|client| begun_in(environment, client));
+    match (client, told.as_deref().or(environment.directory().map(PathBuf::as_path))) {
+        (Some(client), Some(directory)) => resolve_client(flag, environment, &client, directory),
         (Some(_) | None, _) => {
-            let directory = around.directory().map(PathBuf::as_path);
-            let named = match named(flag, around)? {
+            let directory = environment.directory().map(PathBuf::as_path);
+            let named = match named(flag, environment)? {
                 Some(named) => Some(named),
-                None => of(around, directory)?,
+                None => of(environment, directory)?,
             };
             let Some(directory) = directory.filter(|_| named.is_none()) else { return Ok(named) };
-            let found = clients::only(around, directory)?;
+            let found = clients::only(environment, directory)?;
             Ok(found.map(|(handle, path)| Identity { handle, source: Source::Client(path) }))
         }
     }
@@ -118,25 +118,25 @@ pub(crate) fn resolve(
 /// The same for a coding agent whose session started in this directory.
 pub(crate) fn resolve_client(
     flag: Option<&AgentHandle>,
-    around: &Surroundings,
+    environment: &Environment,
     client: &str,
     directory: &Path,
 ) -> Result<Option<Identity>, Failure> {
-    if let Some(named) = named(flag, around)? {
+    if let Some(named) = named(flag, environment)? {
         return Ok(Some(named));
     }
-    match clients::find(around, directory, client)? {
+    match clients::find(environment, directory, client)? {
         Some((handle, path)) => Ok(Some(Identity { handle, source: Source::Client(path) })),
-        None => of(around, Some(directory)),
+        None => of(environment, Some(directory)),
     }
 }
 
 /// The agent named for this one command.
-fn named(flag: Option<&AgentHandle>, around: &Surroundings) -> Result<Option<Identity>, Failure> {
+fn named(flag: Option<&AgentHandle>, environment: &Environment) -> Result<Option<Identity>, Failure> {
     if let Some(handle) = flag {
         return Ok(Some(Identity { handle: handle.clone(), source: Source::Flag }));
     }
-    let Some(text) = around.var("PLENARY_AS") else { return Ok(None) };
+    let Some(text) = environment.var("PLENARY_AS") else { return Ok(None) };
     let handle = AgentHandle::of_recipient(&text).map_err(|e| {
         Failure::usage(format!("PLENARY_AS is `{text}`: {e}"), "set it to e.g. @nick.assistant")
     })?;
@@ -144,8 +144,8 @@ fn named(flag: Option<&AgentHandle>, around: &Surroundings) -> Result<Option<Ide
 }
 
 /// The agent of a directory.
-fn of(around: &Surroundings, directory: Option<&Path>) -> Result<Option<Identity>, Failure> {
-    let found = directory.map(|directory| project::find(around, directory, Setting::Agent));
+fn of(environment: &Environment, directory: Option<&Path>) -> Result<Option<Identity>, Failure> {
+    let found = directory.map(|directory| project::find(environment, directory, Setting::Agent));
     let found = found.transpose()?.flatten();
     let Some((text, path)) = found else { return Ok(None) };
     let handle = text.parse().map_err(|error| project::unusable(&path, &format!("its agent: {error}")))?;
@@ -164,15 +164,15 @@ mod tests {
         std::fs::create_dir_all(&inner).unwrap();
         let home = root.join("home").display().to_string();
         let written = |directory: &Path, agent: &str| {
-            let around = Surroundings::of_test(directory, &[("HOME", &home)]);
-            write_project_file(&around, directory, Setting::Agent, agent).unwrap();
+            let environment = Environment::of_test(directory, &[("HOME", &home)]);
+            write_project_file(&environment, directory, Setting::Agent, agent).unwrap();
         };
         written(&outer, "@nick.file");
         let handle = |text: &str| text.parse::<AgentHandle>().unwrap();
         let resolved = |flag: Option<&str>, vars: &[(&str, &str)]| {
             let flag = flag.map(handle);
             let vars = [vars, &[("HOME", home.as_str())]].concat();
-            resolve(flag.as_ref(), &Surroundings::of_test(&inner, &vars)).unwrap().unwrap()
+            resolve(flag.as_ref(), &Environment::of_test(&inner, &vars)).unwrap().unwrap()
         };
 
         assert_eq!(resolved(Some("@nick.flag"), &[("PLENARY_AS", "@nick.env")]).source, Source::Flag);
@@ -191,8 +191,8 @@ mod tests {
     #[test]
     fn nobody_is_an_answer_and_nonsense_is_not() {
         let root = crate::cli::Scratch::new("nobody");
-        assert_eq!(resolve(None, &Surroundings::of_test(&root, &[])).unwrap(), None);
-        let failure = resolve(None, &Surroundings::of_test(&root, &[("PLENARY_AS", "nick")])).unwrap_err();
+        assert_eq!(resolve(None, &Environment::of_test(&root, &[])).unwrap(), None);
+        let failure = resolve(None, &Environment::of_test(&root, &[("PLENARY_AS", "nick")])).unwrap_err();
         assert_eq!(failure.exit(), Exit::Usage);
     }
 }

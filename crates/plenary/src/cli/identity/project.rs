@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::trusted::{self, TrustList};
-use crate::cli::{atomic, failure::Failure, surroundings::Surroundings};
+use crate::cli::{atomic, environment::Environment, failure::Failure};
 
 /// The file's name.
 pub(crate) const FILE: &str = ".plenary.toml";
@@ -33,7 +33,7 @@ impl Setting {
 /// The setting's value in the nearest file at or above a directory that has it, and the path of that file. A file that the
 /// user has neither written nor trusted is rejected with an error that names it.
 pub(crate) fn find(
-    around: &Surroundings,
+    environment: &Environment,
     directory: &Path,
     setting: Setting,
 ) -> Result<Option<(String, PathBuf)>, Failure> {
@@ -42,7 +42,7 @@ pub(crate) fn find(
         let Some(text) = trusted::read(&path).map_err(|error| unusable(&path, &error.to_string()))? else {
             continue;
         };
-        TrustList::of(around)?.check(&path, &text)?;
+        TrustList::of(environment)?.check(&path, &text)?;
         let table: toml::Table = toml::from_str(&text).map_err(|error| unusable(&path, error.message()))?;
         match table.get(setting.key()) {
             Some(toml::Value::String(text)) => return Ok(Some((text.clone(), path))),
@@ -65,12 +65,12 @@ pub(super) fn unusable(path: &Path, why: &str) -> Failure {
 
 /// Writes a setting of this directory; the rest of the file stays.
 pub(crate) fn write(
-    around: &Surroundings,
+    environment: &Environment,
     directory: &Path,
     setting: Setting,
     value: &str,
 ) -> Result<PathBuf, Failure> {
-    let (trusted, path) = (TrustList::of(around)?, directory.join(FILE));
+    let (trusted, path) = (TrustList::of(environment)?, directory.join(FILE));
     trusted.check_writable(&path)?;
     let failed = |why: String| Failure::local(format!("{} cannot be written: {why}", path.display()));
     let mut table: toml::Table = match std::fs::read_to_string(&path) {
@@ -91,22 +91,22 @@ pub(crate) fn write(
 mod tests {
     use super::*;
 
-    fn around(root: &Path) -> Surroundings {
-        Surroundings::of_test(root, &[("HOME", &root.join("home").display().to_string())])
+    fn environment(root: &Path) -> Environment {
+        Environment::of_test(root, &[("HOME", &root.join("home").display().to_string())])
     }
 
     /// A file that the user wrote by hand, and trusts.
     fn by_hand(root: &Path, text: &str) {
         std::fs::write(root.join(FILE), text).unwrap();
-        TrustList::of(&around(root)).unwrap().take(&[root.join(FILE)]).unwrap();
+        TrustList::of(&environment(root)).unwrap().take(&[root.join(FILE)]).unwrap();
     }
 
     #[test]
     fn what_is_written_is_found_and_the_rest_of_the_file_stays() {
         let root = crate::cli::Scratch::new("project");
         by_hand(&root, "colour = \"blue\"\nagent = \"@old.one\"\n");
-        let path = write(&around(&root), &root, Setting::Agent, "@nick.assistant").unwrap();
-        let found = find(&around(&root), &root, Setting::Agent).unwrap();
+        let path = write(&environment(&root), &root, Setting::Agent, "@nick.assistant").unwrap();
+        let found = find(&environment(&root), &root, Setting::Agent).unwrap();
         assert_eq!(found, Some(("@nick.assistant".into(), path.clone())));
         assert!(std::fs::read_to_string(path).unwrap().contains("colour = \"blue\""));
     }
@@ -114,11 +114,11 @@ mod tests {
     #[test]
     fn each_setting_is_found_in_the_nearest_file_that_has_it() {
         let root = crate::cli::Scratch::new("project-nearest");
-        let (inner, around) = (root.join("a/b"), around(&root));
+        let (inner, environment) = (root.join("a/b"), environment(&root));
         std::fs::create_dir_all(&inner).unwrap();
-        let outer = write(&around, &root, Setting::Agent, "@nick.assistant").unwrap();
-        let nearer = write(&around, &inner, Setting::Project, "parser").unwrap();
-        let found = |directory: &Path, setting| find(&around, directory, setting).unwrap();
+        let outer = write(&environment, &root, Setting::Agent, "@nick.assistant").unwrap();
+        let nearer = write(&environment, &inner, Setting::Project, "parser").unwrap();
+        let found = |directory: &Path, setting| find(&environment, directory, setting).unwrap();
         assert_eq!(found(&inner, Setting::Agent), Some(("@nick.assistant".into(), outer)));
         assert_eq!(found(&inner, Setting::Project), Some(("parser".into(), nearer)));
         assert_eq!(found(&root, Setting::Project), None);
@@ -129,11 +129,11 @@ mod tests {
         let root = crate::cli::Scratch::new("project-foreign");
         std::fs::write(root.join(FILE), "project = \"theirs\"\n").unwrap();
         for setting in [Setting::Agent, Setting::Project] {
-            let Err(Failure::Auth { next, .. }) = find(&around(&root), &root, setting) else { panic!() };
+            let Err(Failure::Auth { next, .. }) = find(&environment(&root), &root, setting) else { panic!() };
             assert!(next.contains("plenary trust"), "{next}");
         }
         // What is written into it would be trusted together with what was there.
-        assert!(write(&around(&root), &root, Setting::Agent, "@nick.a").is_err());
+        assert!(write(&environment(&root), &root, Setting::Agent, "@nick.a").is_err());
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
         let root = crate::cli::Scratch::new("broken");
         for text in ["agent", "", "agent = 7"] {
             by_hand(&root, text);
-            let Err(Failure::Usage { what, .. }) = find(&around(&root), &root, Setting::Agent) else {
+            let Err(Failure::Usage { what, .. }) = find(&environment(&root), &root, Setting::Agent) else {
                 panic!("{text}")
             };
             assert!(what.contains(FILE), "{what}");

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 
 use super::clients::{ClientEntry, Clients};
 use crate::{
-    cli::{failure::Failure, settings::File, surroundings::Surroundings},
+    cli::{environment::Environment, failure::Failure, settings::File},
     paths,
 };
 
@@ -31,8 +31,8 @@ pub(crate) struct RememberedIdentities {
 
 impl RememberedIdentities {
     /// The user's own file.
-    pub(crate) fn of(around: &Surroundings) -> Result<Self, Failure> {
-        let directory = paths::state_dir(&|name| around.var(name)).ok_or_else(|| {
+    pub(crate) fn of(environment: &Environment) -> Result<Self, Failure> {
+        let directory = paths::state_dir(&|name| environment.var(name)).ok_or_else(|| {
             Failure::local_with("there is no place to remember the agent: no home directory", "set HOME")
         })?;
         Ok(Self { path: directory.join(FILE) })
@@ -118,7 +118,7 @@ mod tests {
     fn a_directory_keeps_its_agents_until_they_are_deleted() {
         let root = crate::cli::Scratch::new("remembered");
         let home = root.join("home").display().to_string();
-        let remembered = RememberedIdentities::of(&Surroundings::of_test(&root, &[("HOME", &home)])).unwrap();
+        let remembered = RememberedIdentities::of(&Environment::of_test(&root, &[("HOME", &home)])).unwrap();
         let entry = |agent: &str| ClientEntry::of(agent.parse().unwrap(), Some("5e".to_owned()));
         let (a, b) = (Path::new("/w/a"), Path::new("/w/a/b"));
         remembered.put(a, "claude", entry("@nick.claude-a")).unwrap();

@@ -16,7 +16,7 @@ const FOR_OTHERS: u32 = 0o077;
 /// Permission bits that let others replace a directory's files.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// Largest tokens file that is read; a larger one is not ours.
-const OCTETS_MAX: u64 = 1 << 20;
+const BYTES_MAX: u64 = 1 << 20;
 
 /// The file, which may not exist.
 #[derive(Debug, Clone)]
@@ -55,7 +55,7 @@ impl TokensFile {
                 ),
             ));
         }
-        if metadata.len() > OCTETS_MAX {
+        if metadata.len() > BYTES_MAX {
             return Err(self.unusable("it is too large", None));
         }
         let mut text = String::new();

@@ -15,7 +15,7 @@ use plenary_kernel::json::digest;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cli::{atomic, failure::Failure, surroundings::Surroundings},
+    cli::{atomic, environment::Environment, failure::Failure},
     paths,
 };
 
@@ -39,8 +39,8 @@ struct List {
 
 impl TrustList {
     /// The user's own list.
-    pub(crate) fn of(around: &Surroundings) -> Result<Self, Failure> {
-        let directory = paths::config_dir(&|name| around.var(name)).ok_or_else(|| {
+    pub(crate) fn of(environment: &Environment) -> Result<Self, Failure> {
+        let directory = paths::config_dir(&|name| environment.var(name)).ok_or_else(|| {
             Failure::local_with(
                 "the list of trusted files cannot be saved: there is no home directory",
                 "set HOME or XDG_CONFIG_HOME",
@@ -157,7 +157,7 @@ mod tests {
 
     fn of(root: &Path) -> TrustList {
         let home = root.join("home").display().to_string();
-        TrustList::of(&Surroundings::of_test(root, &[("HOME", &home)])).unwrap()
+        TrustList::of(&Environment::of_test(root, &[("HOME", &home)])).unwrap()
     }
 
     #[test]

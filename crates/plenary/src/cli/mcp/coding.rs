@@ -17,10 +17,10 @@ pub(super) struct CodingSession {
 
 impl CodingSession {
     /// The session of the parent program, if that program has a known agent.
-    pub(super) fn around(context: &Context) -> Option<Self> {
+    pub(super) fn of_context(context: &Context) -> Option<Self> {
         let handle = context.used()?.0?.handle;
-        let kept = state_file_of(&context.around, &handle)?;
-        Some(Self { kept, program: program_around(&context.around)? })
+        let kept = state_file_of(&context.environment, &handle)?;
+        Some(Self { kept, program: program_around(&context.environment)? })
     }
 
     /// Its current session; a coding agent may start another at any time.

@@ -51,10 +51,10 @@ pub(crate) struct Mcp {
 
 /// Creates the agent of a directory in which user settings take effect for the first time.
 async fn first_use(context: &Context) -> Result<(), Failure> {
-    let named = context.around.var(CLIENT_VAR);
+    let named = context.environment.var(CLIENT_VAR);
     let Some(coding) = named.and_then(|name| CodingAgent::named(&name)) else { return Ok(()) };
-    let begun = begun_in(&context.around, coding.as_str());
-    let Some(directory) = begun.or_else(|| context.around.directory().cloned()) else { return Ok(()) };
+    let begun = begun_in(&context.environment, coding.as_str());
+    let Some(directory) = begun.or_else(|| context.environment.directory().cloned()) else { return Ok(()) };
     if context.identity()?.is_none() {
         connect::first_use(context, coding, &directory).await?;
     }
@@ -94,7 +94,7 @@ fn speaker(context: &Context) -> Result<Speaker, Failure> {
     let (client, missing) = context.any_client()?;
     match missing {
         Some(missing) => Err(missing),
-        None => Ok(Speaker { client, coding: CodingSession::around(context) }),
+        None => Ok(Speaker { client, coding: CodingSession::of_context(context) }),
     }
 }
 

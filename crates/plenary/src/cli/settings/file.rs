@@ -13,7 +13,7 @@ use plenary_client::frames::{Frame, now};
 use crate::cli::{atomic, failure::Failure};
 
 /// Largest settings file that is read; a larger one is not settings.
-const OCTETS_MAX: u64 = 16 << 20;
+const BYTES_MAX: u64 = 16 << 20;
 /// Characters of a path in the name of its copy.
 const NAME_CHARS_MAX: usize = 100;
 
@@ -37,7 +37,7 @@ impl File {
     /// Its content; `None` if it does not exist.
     pub(crate) fn read(&self) -> Result<Option<String>, Failure> {
         match fs::metadata(&self.path) {
-            Ok(metadata) if metadata.len() > OCTETS_MAX => {
+            Ok(metadata) if metadata.len() > BYTES_MAX => {
                 return Err(self.unusable("it is too large for a settings file"));
             }
             Ok(_) => {}
@@ -156,7 +156,7 @@ mod tests {
         file.remove().unwrap();
         assert_eq!(file.read().unwrap(), None);
         let large = File::at(root.join("large"));
-        fs::File::create(large.path()).unwrap().set_len(OCTETS_MAX + 1).unwrap();
+        fs::File::create(large.path()).unwrap().set_len(BYTES_MAX + 1).unwrap();
         assert!(large.read().is_err());
     }
 }

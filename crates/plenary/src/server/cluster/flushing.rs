@@ -17,7 +17,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(5);
 const START_MAX: Duration = Duration::from_secs(20);
 const AGAIN: Duration = Duration::from_millis(250);
 /// Largest answer, in bytes.
-const OCTETS_MAX: usize = 1 << 20;
+const BYTES_MAX: usize = 1 << 20;
 
 /// Rejects servers that do not flush. Skips a server that does not answer: it may be the one that is down.
 pub(crate) async fn check(monitors: &[String]) -> anyhow::Result<()> {
@@ -50,7 +50,7 @@ async fn asked(monitor: &str) -> anyhow::Result<Value> {
     let asking = async {
         let answer =
             pool.send(request).await.map_err(|error| anyhow::anyhow!(plenary_outward::deepest(&error)))?;
-        within(answer.into_body(), OCTETS_MAX).await.map_err(anyhow::Error::msg)
+        within(answer.into_body(), BYTES_MAX).await.map_err(anyhow::Error::msg)
     };
     let body = timeout(ANSWER_MAX, asking).await.context("it does not answer")??;
     serde_json::from_slice(&body).context("its answer is not JSON")

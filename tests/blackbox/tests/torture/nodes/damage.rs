@@ -67,7 +67,7 @@ impl Part {
             Self::Marks => is_of_node && !is_index && !path.starts_with("data/plenary.db"),
             Self::Blocks => !is_of_node && path.contains("/streams/") && is_block,
             Self::Consensus => !is_of_node && is_consensus,
-            Self::State => !is_of_node && !is_consensus && !(path.contains("/streams/") && is_block),
+            Self::State => !(is_of_node || is_consensus || path.contains("/streams/") && is_block),
             Self::Machine => true,
         }
     }

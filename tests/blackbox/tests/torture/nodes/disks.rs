@@ -10,7 +10,7 @@ use std::{
 use rustix::fs::statvfs;
 
 /// The size of a disk.
-const OCTETS: u64 = 1 << 30;
+const BYTES: u64 = 1 << 30;
 /// `EXT4_IOC_SHUTDOWN` without a flush of the journal, for the interpreter that is there anyway.
 const POWER_CUT: &str = "import fcntl,os,struct,sys\n\
     fd = os.open(sys.argv[1], os.O_RDONLY)\n\
@@ -33,7 +33,7 @@ impl Disk {
     pub(super) fn make(dir: &Path, nth: usize) -> Self {
         let (image, at) = (dir.join(format!("disk-{nth}.img")), dir.join(format!("machine-{nth}")));
         fs::create_dir_all(&at).expect("a directory can be made");
-        File::create(&image).and_then(|file| file.set_len(OCTETS)).expect("an image can be made");
+        File::create(&image).and_then(|file| file.set_len(BYTES)).expect("an image can be made");
         let is_made = ran(Command::new("mkfs.ext4").arg("-q").arg("-F").arg(&image));
         let mut disk = Self { image, at, is_mounted: false };
         disk.is_mounted = is_made && disk.mounted();

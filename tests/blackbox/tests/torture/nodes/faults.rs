@@ -164,11 +164,12 @@ impl Fault {
                 strike_after(CUT).await;
             }
             Self::CutPair(way) => hit.push(cut_pair(machines, way, chance).await),
-            Self::Lossy | Self::Slow => {
-                match self {
-                    Self::Lossy => machines.place.lossy(LOSSY_KILOBYTES),
-                    _ => machines.place.slow(SLOW_KILOBITS),
-                }
+            Self::Lossy => {
+                machines.place.lossy(LOSSY_KILOBYTES);
+                strike_after(CUT).await;
+            }
+            Self::Slow => {
+                machines.place.slow(SLOW_KILOBITS);
                 strike_after(CUT).await;
             }
             Self::Power(who) => power_cut(machines, who).await,

@@ -37,9 +37,9 @@ const ONLY: &str = "PLENARY_TORTURE_ONLY";
 /// The seed of chance: what is hit, and which fault comes after the last one in turn.
 const SEED: &str = "PLENARY_TEST_SEED";
 
-/// Rounds of the short form, which the test command runs: a kill and a cut of the node that writes, the power of its
-/// machine, damage, and an upgrade.
-const SHORT: usize = 5;
+/// Rounds of the short form, which the test command runs: a kill of the node that writes, a cut of its machine's network and
+/// of its power, and damage to a replica.
+const SHORT: usize = 4;
 
 fn number(name: &str) -> Option<usize> {
     env::var(name).ok()?.parse().ok()

@@ -12,7 +12,7 @@ use super::{
     git::Repository,
     place::{Place, PlaceArgs, ProjectSource, project_of},
 };
-use crate::cli::{context::Context, failure::Failure, identity::Source, whereabouts::UrlSource};
+use crate::cli::{context::Context, failure::Failure, identity::Source, server_address::UrlSource};
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -53,7 +53,7 @@ pub(crate) struct Remove {
 
 pub(super) fn run(context: &Context, place: &PlaceArgs, command: &Command) -> Result<(), Failure> {
     let directory =
-        context.around.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
+        context.environment.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
     match command {
         Command::Install(Install { which: HookKind::Git, .. }) => {
             let top = Repository::top(directory)?;
@@ -78,7 +78,7 @@ fn deposit_command(context: &Context, args: &PlaceArgs, from: &Path) -> Result<S
     let executable = std::env::current_exe()
         .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;
     let mut words = vec![executable.to_string_lossy().into_owned()];
-    let found = context.whereabouts()?;
+    let found = context.server_address()?;
     if matches!(found.source, UrlSource::Flag | UrlSource::Environment) {
         words.extend(["--url".to_owned(), found.url.to_string()]);
     }

@@ -8,7 +8,7 @@ use crate::cli::context::Context;
 /// The name of a resource. A path is made absolute, with links resolved, if it or its directory exists on this machine;
 /// any other name stays unchanged.
 pub(super) fn named(context: &Context, text: &str) -> String {
-    context.around.directory().map_or_else(|| text.to_owned(), |directory| within(directory, text))
+    context.environment.directory().map_or_else(|| text.to_owned(), |directory| within(directory, text))
 }
 
 fn within(directory: &Path, text: &str) -> String {

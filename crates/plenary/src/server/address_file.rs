@@ -8,14 +8,14 @@ use super::private_file;
 use crate::paths::SERVER_URL_FILE as FILE;
 
 /// The file, removed when the server stops in order.
-pub(crate) struct Whereabouts {
+pub(crate) struct AddressFile {
     file: PathBuf,
     text: String,
 }
 
-impl Whereabouts {
+impl AddressFile {
     /// Writes the file, if there is a data directory.
-    pub(crate) fn tell(directory: Option<&PathBuf>, url: &str) -> Option<Self> {
+    pub(crate) fn write(directory: Option<&PathBuf>, url: &str) -> Option<Self> {
         let directory = directory.filter(|directory| directory.is_dir())?;
         match private_file::write(directory, FILE, url) {
             Ok(()) => Some(Self { file: directory.join(FILE), text: format!("{url}\n") }),

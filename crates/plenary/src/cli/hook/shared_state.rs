@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::{
-    cli::{atomic, surroundings::Surroundings},
+    cli::{atomic, environment::Environment},
     paths,
 };
 
@@ -36,11 +36,11 @@ struct Counts(Vec<(String, u32)>);
 impl Turn {
     /// Waits for the other hooks of the agent, up to a deadline.
     pub(super) async fn take(
-        around: &Surroundings,
+        environment: &Environment,
         handle: &AgentHandle,
         until: Instant,
     ) -> Result<Self, String> {
-        let state = paths::state_dir(&|name| around.var(name)).ok_or("there is no home directory")?;
+        let state = paths::state_dir(&|name| environment.var(name)).ok_or("there is no home directory")?;
         let directory = state.join("hooks");
         let failed = |error: std::io::Error| format!("{}: {error}", directory.display());
         DirBuilder::new().recursive(true).mode(0o700).create(&directory).map_err(failed)?;
@@ -170,20 +170,20 @@ pub(crate) fn session_in(kept: &Path, program: u32) -> Option<String> {
 }
 
 /// The file of an agent's state.
-pub(crate) fn state_file_of(around: &Surroundings, handle: &AgentHandle) -> Option<PathBuf> {
-    let state = paths::state_dir(&|name| around.var(name))?;
+pub(crate) fn state_file_of(environment: &Environment, handle: &AgentHandle) -> Option<PathBuf> {
+    let state = paths::state_dir(&|name| environment.var(name))?;
     Some(state.join("hooks").join(format!("{}.json", handle.as_str().trim_start_matches('@'))))
 }
 
 /// Whether a process is still the session's watcher, read without the lock. Yes if the entry is missing or being
 /// written; no if the state itself is gone.
 pub(super) fn is_watched_by(
-    around: &Surroundings,
+    environment: &Environment,
     handle: &AgentHandle,
     session: &str,
     process: u32,
 ) -> bool {
-    let Some(Ok(text)) = state_file_of(around, handle).map(fs::read) else { return false };
+    let Some(Ok(text)) = state_file_of(environment, handle).map(fs::read) else { return false };
     let counts: Counts = serde_json::from_slice(&text).unwrap_or_default();
     let wanted = format!("watches {session}");
     counts.0.iter().find(|(name, _)| *name == wanted).is_none_or(|(_, known)| *known == process)
@@ -197,21 +197,21 @@ mod tests {
     #[tokio::test]
     async fn hooks_of_one_agent_take_turns_and_count_together() {
         let root = Scratch::new("hook-turn");
-        let around = Surroundings::of_test(&root, &[("HOME", root.to_str().unwrap())]);
+        let environment = Environment::of_test(&root, &[("HOME", root.to_str().unwrap())]);
         let (a, b): (AgentHandle, AgentHandle) = ("@n.a".parse().unwrap(), "@n.b".parse().unwrap());
         let soon = || Instant::now() + Duration::from_millis(20);
-        let turn = Turn::take(&around, &a, soon()).await.unwrap();
-        assert!(Turn::take(&around, &a, soon()).await.is_err(), "it is taken");
-        Turn::take(&around, &b, soon()).await.unwrap();
+        let turn = Turn::take(&environment, &a, soon()).await.unwrap();
+        assert!(Turn::take(&environment, &a, soon()).await.is_err(), "it is taken");
+        Turn::take(&environment, &b, soon()).await.unwrap();
         turn.set_stops("s", 2).unwrap();
         drop(turn);
-        let turn = Turn::take(&around, &a, soon()).await.unwrap();
+        let turn = Turn::take(&environment, &a, soon()).await.unwrap();
         assert_eq!((turn.stops("s"), turn.stops("t")), (2, 0));
         turn.set_stops("s", 0).unwrap();
         assert_eq!(turn.load(), Counts::default());
         turn.set_watches("s", 8, 70).unwrap();
         turn.set_watches("after a restart", 9, 70).unwrap();
-        let session_in = |agent, program| session_in(&state_file_of(&around, agent).unwrap(), program);
+        let session_in = |agent, program| session_in(&state_file_of(&environment, agent).unwrap(), program);
         assert_eq!(session_in(&a, 70).as_deref(), Some("after a restart"));
         assert_eq!((session_in(&a, 71), session_in(&b, 70)), (None, None));
         turn.set_waits("s", 7).unwrap();

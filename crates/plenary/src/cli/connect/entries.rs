@@ -110,7 +110,7 @@ impl ProgramEntries {
 }
 
 /// Reads the entries from the settings.
-pub(crate) fn written(
+pub(crate) fn read_entries(
     context: &Context,
     coding: CodingAgent,
     agent: &str,
@@ -119,7 +119,7 @@ pub(crate) fn written(
 ) -> Result<ProgramEntries, Failure> {
     let tool = coding.tool();
     let scope = if scope == Scope::User.as_str() { Scope::User } else { Scope::Project };
-    let places = Places { directory, around: &context.around };
+    let places = Places { directory, environment: &context.environment };
     let servers = coding.servers_file(scope, &places);
     let hooks = coding.hooks_file(scope, &places);
     let mut files: Vec<String> = Vec::new();

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use crate::{
     Participation,
     again::is_unheard,
-    limits::{ANSWER_OCTETS_MAX, ARTIFACT_OCTETS_MAX, ARTIFACTS_MAX},
+    limits::{ANSWER_BYTES_MAX, ARTIFACT_BYTES_MAX, ARTIFACTS_MAX},
     message::{Context, answer, question, spoken},
     room::thread_of,
 };
@@ -129,10 +129,10 @@ impl Participation {
 
     async fn answers(&self, told: &SessionRun, event: &RunCompleted) -> Result<(), Fault> {
         let mut made = Vec::new();
-        let output = self.0.runs.output(told.thread, &told.run, ARTIFACTS_MAX, ANSWER_OCTETS_MAX).await?;
+        let output = self.0.runs.output(told.thread, &told.run, ARTIFACTS_MAX, ANSWER_BYTES_MAX).await?;
         let text = spoken(&output.text, &String::from_utf8_lossy(&event.result));
         for artifact in output.artifacts {
-            let octets = self.0.runs.octets(&artifact, ARTIFACT_OCTETS_MAX).await;
+            let octets = self.0.runs.octets(&artifact, ARTIFACT_BYTES_MAX).await;
             made.push((artifact, octets));
         }
         let Some(content) = answer(&text, &made) else { return Ok(()) };

@@ -5,7 +5,7 @@ use std::{fmt, path::PathBuf};
 
 use plenary_client::BaseUrl;
 
-use super::{failure::Failure, surroundings::Surroundings};
+use super::{environment::Environment, failure::Failure};
 use crate::paths;
 
 /// The default URL of the server (wire.md D.1).
@@ -13,7 +13,7 @@ const DEFAULT_URL: &str = "http://127.0.0.1:7420";
 
 /// A server's URL and its source.
 #[derive(Debug, Clone)]
-pub(crate) struct Whereabouts {
+pub(crate) struct ServerAddress {
     /// Its URL.
     pub url: BaseUrl,
     /// The source.
@@ -48,27 +48,27 @@ impl fmt::Display for UrlSource {
 }
 
 /// `--url`, else `PLENARY_URL`, else the server of this machine's data directory, else the default address.
-pub(crate) fn resolve(flag: Option<&BaseUrl>, around: &Surroundings) -> Result<Whereabouts, Failure> {
+pub(crate) fn resolve(flag: Option<&BaseUrl>, environment: &Environment) -> Result<ServerAddress, Failure> {
     if let Some(url) = flag {
-        return Ok(Whereabouts { url: url.clone(), source: UrlSource::Flag });
+        return Ok(ServerAddress { url: url.clone(), source: UrlSource::Flag });
     }
-    if let Some(text) = around.var("PLENARY_URL") {
+    if let Some(text) = environment.var("PLENARY_URL") {
         let url = text
             .parse()
             .map_err(|e| Failure::usage(format!("PLENARY_URL: {e}"), "correct it, or use --url"))?;
-        return Ok(Whereabouts { url, source: UrlSource::Environment });
+        return Ok(ServerAddress { url, source: UrlSource::Environment });
     }
-    if let Some(found) = of_data_dir(around)? {
+    if let Some(found) = of_data_dir(environment)? {
         return Ok(found);
     }
     let url = DEFAULT_URL.parse().map_err(|e| Failure::local(format!("the default URL: {e}")))?;
-    Ok(Whereabouts { url, source: UrlSource::Default })
+    Ok(ServerAddress { url, source: UrlSource::Default })
 }
 
 /// The URL in this machine's data directory. A missing file and an unreadable one are the same here: another user's
 /// server is not a default.
-pub(crate) fn of_data_dir(around: &Surroundings) -> Result<Option<Whereabouts>, Failure> {
-    let Some(directory) = paths::data_dir(&|name| around.var(name)) else { return Ok(None) };
+pub(crate) fn of_data_dir(environment: &Environment) -> Result<Option<ServerAddress>, Failure> {
+    let Some(directory) = paths::data_dir(&|name| environment.var(name)) else { return Ok(None) };
     let file = directory.join(paths::SERVER_URL_FILE);
     let Ok(text) = std::fs::read_to_string(&file) else { return Ok(None) };
     let url = text.trim().parse().map_err(|e| {
@@ -77,5 +77,5 @@ pub(crate) fn of_data_dir(around: &Surroundings) -> Result<Option<Whereabouts>, 
             "remove it, and use --url until the server writes it again at its next start",
         )
     })?;
-    Ok(Some(Whereabouts { url, source: UrlSource::DataDir(file) }))
+    Ok(Some(ServerAddress { url, source: UrlSource::DataDir(file) }))
 }

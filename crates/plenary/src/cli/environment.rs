@@ -8,12 +8,12 @@ use crate::secrets;
 type Variables = dyn Fn(&str) -> Option<String>;
 
 /// The environment of the process, or of a test.
-pub(crate) struct Surroundings {
+pub(crate) struct Environment {
     var: Rc<Variables>,
     directory: Option<PathBuf>,
 }
 
-impl Surroundings {
+impl Environment {
     /// The environment of this process. Only the working directory is read at once.
     pub(crate) fn of_process() -> Self {
         Self { var: Rc::new(secrets::variable), directory: std::env::current_dir().ok() }

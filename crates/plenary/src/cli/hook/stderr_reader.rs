@@ -46,7 +46,7 @@ impl StderrReader {
     }
 
     /// Whether the reader still exists.
-    pub(super) async fn hears(&self) -> bool {
+    pub(super) async fn is_open(&self) -> bool {
         let gone = match self {
             Self::Pipe(pipe) => {
                 let ready = timeout(AT_ONCE, pipe.ready(Interest::WRITABLE)).await;

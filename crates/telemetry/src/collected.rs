@@ -21,7 +21,7 @@ pub struct MemoryCollector {
 
 /// A recorded span.
 #[derive(Debug, Clone, PartialEq)]
-pub struct KeptSpan {
+pub struct CollectedSpan {
     /// Its name.
     pub name: String,
     /// Its side of the exchange.
@@ -50,12 +50,12 @@ impl Spans {
 
 impl MemoryCollector {
     /// Takes the spans since the last call, in order.
-    pub fn take(&mut self) -> Vec<KeptSpan> {
+    pub fn take(&mut self) -> Vec<CollectedSpan> {
         let mut spans = Vec::new();
         while let Some(queued) = self.outlet.next_now() {
             let span = queued.span;
             let parent = (span.parent_span_id != SpanId::INVALID).then(|| span.parent_span_id.to_string());
-            spans.push(KeptSpan {
+            spans.push(CollectedSpan {
                 name: span.name.into_owned(),
                 kind: span.span_kind.into(),
                 own: TraceParent(span.span_context),
@@ -86,7 +86,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use super::*;
-    use crate::{FinishedSpan, Status, queue::QUEUE_OCTETS_MAX};
+    use crate::{FinishedSpan, Status, queue::QUEUE_BYTES_MAX};
 
     const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
@@ -173,7 +173,7 @@ mod tests {
                 .record(FinishedSpan { attributes: vec![("a", mebibyte.clone().into())], ..span("x", None) });
         }
         let held = kept.take().len();
-        assert_eq!((held, kept.dropped()), (QUEUE_OCTETS_MAX / (1 << 20) - 1, 20 - held as u64));
+        assert_eq!((held, kept.dropped()), (QUEUE_BYTES_MAX / (1 << 20) - 1, 20 - held as u64));
         spans.record(span("x", None));
         assert_eq!(kept.take().len(), 1, "what was taken out makes room");
     }
