@@ -9,9 +9,12 @@ use plenary_kernel::{TimestampMs, Version};
 use plenary_log::{Batch, Fault, KeyClaim, Log, NewEvent, OpenedLog, StreamName};
 use plenary_log_cluster::{Journals, OpenError, Options, StoreClose, open};
 use plenary_log_sqlite::{DATABASE_FILE, audit};
+use tokio::time::sleep;
 
 /// Events that the file holds, each in a stream of its own.
 const EVENTS: u64 = 60;
+/// The size of a page of the file.
+const PAGE_BYTES: usize = 8_192;
 /// So often a supervisor starts a node that ends.
 const STARTS_MAX: usize = 4;
 
@@ -106,6 +109,8 @@ impl Scene {
                 Ok(node) => node,
                 Err(error) => {
                     trouble.push(error.to_string());
+                    // A node that ended lets go of the directory when its last task has ended.
+                    sleep(Duration::from_millis(100)).await;
                     continue;
                 }
             };
@@ -138,9 +143,12 @@ async fn a_flipped_bit_anywhere_in_a_replica_is_survived() {
     // The format and the owner of a file are in its head: a node does not touch a file of another program or release.
     let is_owner = |at: &usize| (60..64).contains(at) || (68..72).contains(at);
     let head = (0..100).step_by(3).filter(|at| !is_owner(at));
-    for at in head.chain((100..file.len()).step_by(file.len() / 150)) {
+    // The names and types of tables and columns are in the first page.
+    let schema = (100..PAGE_BYTES).step_by(61);
+    for at in head.chain(schema).chain((PAGE_BYTES..file.len()).step_by(file.len() / 100)) {
         let mut damaged = file.clone();
-        damaged[at] ^= 0x10;
+        // The high bit makes text invalid, and a lower one makes it another text.
+        damaged[at] ^= if at % 2 == 0 { 0x80 } else { 0x10 };
         scene.comes_back(&damaged, &format!("bit of byte {at}")).await;
     }
 }

@@ -124,8 +124,22 @@ pub fn damage(fault: &Fault) -> Option<&str> {
     }
 }
 
+/// Whether an error says that the file is not what was written. A missing table or column and a value of another type say it
+/// too: nothing but damage of the schema or of a record causes them.
 fn is_damage(error: &Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+    if matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)) {
+        return true;
+    }
+    if let Error::SqliteFailure(_, Some(text)) = error {
+        return text.starts_with("no such table") || text.contains("has no column named");
+    }
+    matches!(
+        error,
+        Error::SqlInputError { .. }
+            | Error::FromSqlConversionFailure(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::InvalidColumnType(..)
+    )
 }
 
 /// The text of a failed write.

@@ -271,7 +271,8 @@ impl Sessions {
             return Ok(true);
         }
         let key = format!("{me}/{id}");
-        for index in [BY_AGENT, OFFERED] {
+        // In this order: an offer that is answered between the two reads moves to the second index.
+        for index in [OFFERED, BY_AGENT] {
             let rows = self.log().read_index(index, &key, None, 1, Order::Ascending).await?;
             if rows.first().is_some_and(|row| row.key == key) {
                 self.0.parts.insert(part, ());
@@ -326,13 +327,13 @@ impl Sessions {
         order: Order,
         max: usize,
     ) -> Result<Vec<String>, Fault> {
-        let mut ids = self.ids(BY_AGENT, handle, after, order, max).await?;
-        ids.extend(self.ids(OFFERED, handle, after, order, max).await?);
+        // In this order: an offer that is answered between the two reads appears in both, not in neither.
+        let mut ids = self.ids(OFFERED, handle, after, order, max).await?;
+        ids.extend(self.ids(BY_AGENT, handle, after, order, max).await?);
         ids.sort_unstable();
         if order == Order::Descending {
             ids.reverse();
         }
-        // An offer answered between the two reads appears in both.
         ids.dedup();
         ids.truncate(max);
         Ok(ids)

@@ -73,8 +73,9 @@ impl Sessions {
             [] => vec![nowhere.as_str()],
             named => named.iter().map(|(id, _)| id.as_str()).collect(),
         };
-        let mut own = self.own_of(BY_AGENT, me, &ids).await?;
-        own.extend(self.own_of(OFFERED, me, &ids).await?);
+        // In this order: an offer that is answered between the two reads moves to the second index.
+        let mut own = self.own_of(OFFERED, me, &ids).await?;
+        own.extend(self.own_of(BY_AGENT, me, &ids).await?);
         for (session, version) in named.iter().filter(|(id, _)| own.contains(id.as_str())) {
             let (state, _) = self.0.streams.fresh(session.as_str()).await?;
             let Some(participant) = state.participant(me) else { continue };

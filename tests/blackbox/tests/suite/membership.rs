@@ -1,7 +1,8 @@
 //! Inviting, joining, leaving: who may, when, and what it answers
 //! (ASP-52, ASP-58, ASP-65 to ASP-68, ASP-73, ASP-74, ASP-76).
 
-use blackbox::{Server, content_of, enter, kinds, pair, room};
+use blackbox::{Server, content_of, enter, kinds, pair, room, rounds};
+use futures_util::future::join_all;
 use serde_json::json;
 
 /// ASP-58, ASP-68: a join is told to everyone present, and once.
@@ -226,4 +227,26 @@ async fn asp_39_one_stream_carries_all_sessions() {
         }
     }
     assert_eq!(heard.into_values().collect::<Vec<_>>(), ids);
+}
+
+/// ASP-18: an invited agent has its session at any time, also while it joins, whoever invited it.
+#[tokio::test]
+async fn a_session_does_not_disappear_while_an_agent_joins_it() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@alice.cc").await, server.agent("@bob.cc").await);
+    for _ in 0..rounds(40, 10) {
+        let opened = alice.open(json!({ "invite": [bob.handle] })).await;
+        let id = opened["session_id"].as_str().expect("an id").to_owned();
+        let joining = tokio::spawn({
+            let (bob, id) = (bob.clone(), id.clone());
+            async move { bob.join(&id).await }
+        });
+        while !joining.is_finished() {
+            let listed = join_all((0..8).map(|_| bob.get("/sessions"))).await;
+            for page in listed {
+                assert!(page.ok(200).to_string().contains(&id), "{id} is listed");
+            }
+        }
+        joining.await.expect("joined");
+    }
 }
