@@ -304,7 +304,9 @@ impl Inbox {
         let Some(until) = shelf.cut_at() else { return Ok(false) };
         let mut settled = Vec::new();
         for (place, stub) in shelf.behind(Place::default()) {
-            if !open.is_unread(shelf, marks, place, stub).await? {
+            // What a coding session was shown may come back.
+            let is_shown = marks.shown.was_shown(Spot::of(stub.kind, place));
+            if !is_shown && !open.is_unread(shelf, marks, place, stub).await? {
                 settled.push(place);
             }
         }

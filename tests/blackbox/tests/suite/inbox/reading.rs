@@ -48,16 +48,35 @@ async fn an_invitation_then_what_is_said_and_an_own_message_is_no_news() {
 async fn what_comes_after_very_many_read_items_is_shown() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
-    for _ in 0..330 {
+    let first = alice.say(&id, "shown to a coding session").await;
+    let page = inbox(&bob, "").await;
+    let shown = json!({"session": "s-1", "client": "claude", "event": "prompt", "cursor": page["cursor"],
+        "items": [page["items"][0]["id"]]});
+    bob.post("/inbox/shown", shown).await.ok(200);
+    let reports = |event: &'static str| {
+        let bob = bob.clone();
+        async move {
+            let event = json!({"session": "s-1", "client": "claude", "event": event});
+            bob.post("/inbox/session", event).await.ok(200);
+        }
+    };
+    for nth in 0..330 {
         join_all((0..50).map(|_| alice.say(&id, "read elsewhere"))).await;
+        if nth % 20 == 0 {
+            reports("alive").await;
+        }
     }
     let last = alice.say(&id, "the last of them").await;
     assert_eq!(inbox(&bob, "?limit=1").await["unread_at_least"], true);
-    let read = json!({"session_id": id, "after_sequence": 0, "sequence": last});
+    let read = json!({"session_id": id, "after_sequence": first, "sequence": last});
     bob.post("/inbox/ack", read).await.ok(200);
     alice.say(&id, "behind them").await;
     let page = inbox(&bob, "").await;
     assert_eq!((texts(&page), &page["unread"]), (vec!["behind them".to_owned()], &json!(1)));
+    // The session ends before its model has seen what it was shown.
+    reports("gone").await;
+    let page = inbox(&bob, "").await;
+    assert_eq!(texts(&page), ["shown to a coding session", "behind them"]);
     assert_eq!(ack(&bob, &page).await["unread"], 0);
     let again = inbox(&bob, &format!("?limit=2&after={}", cursor(&inbox(&bob, "?limit=1").await))).await;
     assert_eq!(again["items"], json!([]));

@@ -133,7 +133,8 @@ async fn a_receiver_that_says_it_is_gone_gets_nothing_more() {
     house.owner.patch(&path, json!({"enabled": true})).await.ok(200);
     house.ask("three").await;
     let taken = house.taken(3).await;
-    let mut titles: Vec<_> = taken.iter().map(|one| json_of(one)["data"]["request"]["title"].clone()).collect();
+    let mut titles: Vec<_> =
+        taken.iter().map(|one| json_of(one)["data"]["request"]["title"].clone()).collect();
     titles.sort_by_key(Value::to_string);
     assert_eq!(titles, ["three", "three", "two"]);
 }
