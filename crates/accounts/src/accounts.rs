@@ -25,6 +25,7 @@ use crate::{
     console::ConsoleRoom,
     contact::ContactRoom,
     foreign::ForeignTokens,
+    guest::Guests,
     index::{AGENTS, BLOCKED_BY, TOKENS},
     limits::AGENTS_PER_OWNER_MAX,
     org::OrgRoom,
@@ -81,6 +82,7 @@ struct Inner {
     described: OnceLock<Demands>,
     uses: Uses,
     foreign: OnceLock<Arc<dyn ForeignTokens>>,
+    guests: Guests,
     issuer_proofs: OnceLock<HashSet<TokenDigest>>,
 }
 
@@ -105,6 +107,7 @@ impl Accounts {
             described: OnceLock::new(),
             uses: Uses::default(),
             foreign: OnceLock::new(),
+            guests: Guests::default(),
             issuer_proofs: OnceLock::new(),
         }))
     }
@@ -135,6 +138,9 @@ impl Accounts {
     }
     pub(crate) fn foreign(&self) -> &OnceLock<Arc<dyn ForeignTokens>> {
         &self.0.foreign
+    }
+    pub(crate) fn guests(&self) -> &Guests {
+        &self.0.guests
     }
     pub(crate) fn issuer_proofs(&self) -> &OnceLock<HashSet<TokenDigest>> {
         &self.0.issuer_proofs
@@ -352,6 +358,7 @@ impl Accounts {
                     conditions.push(owner.condition());
                     Ok(owner.state.accepts_token(token))
                 }
+                Actor::Agent(agent) if token.is_guest() => self.guest_holds(agent, conditions).await,
                 Actor::Agent(agent) => {
                     let agent = self.agent(agent).await?;
                     conditions.push(agent.condition());

@@ -59,6 +59,9 @@ impl Accounts {
             }
             match &principal.who {
                 TokenOwner::Operator => Ok(self.operator().matches(&principal.token)),
+                TokenOwner::Agent(agent) if principal.token.is_guest() => {
+                    Ok(self.guest_standing(agent).await?.is_some())
+                }
                 TokenOwner::Owner(_) | TokenOwner::Agent(_) => {
                     self.accepts(&principal.who, &principal.token).await
                 }
@@ -72,6 +75,9 @@ impl Accounts {
             // Console sessions and lent tokens were read with the request.
             if principal.token.lender().is_some() {
                 return self.person_is_there(principal).await;
+            }
+            if principal.token.is_guest() {
+                return self.is_valid(principal).await;
             }
             if !self.log().shared() || principal.who == TokenOwner::Operator || principal.token.is_person() {
                 return Ok(true);

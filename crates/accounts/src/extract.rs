@@ -17,8 +17,8 @@ use plenary_telemetry::{
 use serde::Deserialize;
 
 use crate::{
-    Accounts, Actor, AgentKind, Authority, Failure, HostedIdentity, KnownAgent, Principal, TokenDigest,
-    TokenOwner,
+    Accounts, Actor, AgentKind, Authority, Failure, GuestIdentity, HostedIdentity, KnownAgent, Principal,
+    TokenDigest, TokenOwner,
     answer::{csrf, foreign_agent, invalid_authorization, missing_authorization, read_only, token_required},
     console::{ConsoleRole, OpenSession, cookie::cookie_of, csrf_of},
     person::person_of,
@@ -208,9 +208,12 @@ async fn presented(
     parts: &Parts,
     credentials: Credentials,
 ) -> Result<Principal, Refusal> {
-    // Only this process puts it there: it has no form in bytes.
+    // Only this process adds these two: they have no form in bytes.
     if let Some(acting) = parts.extensions.get::<HostedIdentity>() {
         return Ok(acting.principal());
+    }
+    if let Some(guest) = parts.extensions.get::<GuestIdentity>() {
+        return Ok(guest.principal());
     }
     if let Some(token) = bearer(&parts.headers)? {
         let principal = by_token(accounts, token).await?;

@@ -17,6 +17,7 @@ mod following;
 mod foreign;
 #[cfg(test)]
 mod golden;
+mod guest;
 mod hearing;
 mod hosted;
 mod inbox;
@@ -69,6 +70,7 @@ pub use extract::{
 pub use fields::searched_text;
 pub use following::{Follower, Watch, Watchers, recheck};
 pub use foreign::{Admission, ForeignTokens};
+pub use guest::{GuestIdentity, PeerStanding, PeerStandings};
 pub use hosted::{HostedAgent, HostedIdentity, NotHosted};
 pub use inbox::{INBOX, inbox_of, notice};
 pub use known::{KnownAgent, KnownOrg, KnownOwner};

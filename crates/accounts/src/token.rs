@@ -31,9 +31,14 @@ enum Proof {
     /// Not a token: a client's grant, by its id, for effects that outlast the client's tokens. It cannot be made from a
     /// peer's bytes.
     Grant([u8; 26]),
+    /// Not a token: a peer has signed the request of its agent. It cannot be made from a peer's bytes.
+    Guest,
 }
 
 impl TokenDigest {
+    /// The digest of an agent of another network, whose network has signed the request: it is valid while the accord is.
+    pub(crate) const GUEST: Self = Self(Proof::Guest);
+
     /// The digest with which this process acts for the agents that it runs: every existing agent accepts it, and no token has
     /// it.
     pub(crate) const INSIDE: Self = Self(Proof::Inside);
@@ -64,7 +69,9 @@ impl TokenDigest {
     pub(crate) fn grant(&self) -> Option<&str> {
         match &self.0 {
             Proof::Grant(id) => std::str::from_utf8(id).ok(),
-            Proof::Digest(_) | Proof::Inside | Proof::Console { .. } | Proof::Lent { .. } => None,
+            Proof::Digest(_) | Proof::Inside | Proof::Console { .. } | Proof::Lent { .. } | Proof::Guest => {
+                None
+            }
         }
     }
     /// The same for a known digest.
@@ -75,6 +82,11 @@ impl TokenDigest {
     pub(crate) fn is_inside(&self) -> bool {
         self.0 == Proof::Inside
     }
+    /// Whether an agent of another network acts.
+    #[must_use]
+    pub fn is_guest(&self) -> bool {
+        self.0 == Proof::Guest
+    }
     /// Whether a person acts, through the console or with the token of its owner.
     #[must_use]
     pub fn is_person(&self) -> bool {
@@ -84,21 +96,23 @@ impl TokenDigest {
     pub(crate) fn lender(&self) -> Option<(Self, bool)> {
         match self.0 {
             Proof::Lent { token, of_operator } => Some((Self::of_octets(token), of_operator)),
-            Proof::Digest(_) | Proof::Inside | Proof::Console { .. } | Proof::Grant(_) => None,
+            Proof::Digest(_) | Proof::Inside | Proof::Console { .. } | Proof::Grant(_) | Proof::Guest => None,
         }
     }
     /// The digest of the cookie of a console session, and whether it is the operator's.
     pub(crate) fn console(&self) -> Option<(&[u8; 32], bool)> {
         match &self.0 {
             Proof::Console { cookie, of_operator } => Some((cookie, *of_operator)),
-            Proof::Digest(_) | Proof::Inside | Proof::Lent { .. } | Proof::Grant(_) => None,
+            Proof::Digest(_) | Proof::Inside | Proof::Lent { .. } | Proof::Grant(_) | Proof::Guest => None,
         }
     }
     /// The digest, if it is that of a token.
     pub(crate) fn octets(&self) -> Option<&[u8; 32]> {
         match &self.0 {
             Proof::Digest(octets) => Some(octets),
-            Proof::Inside | Proof::Console { .. } | Proof::Lent { .. } | Proof::Grant(_) => None,
+            Proof::Inside | Proof::Console { .. } | Proof::Lent { .. } | Proof::Grant(_) | Proof::Guest => {
+                None
+            }
         }
     }
     /// The same from 64 hex digits.
@@ -116,6 +130,7 @@ impl TokenDigest {
             Proof::Console { cookie, .. } => format!("console:{}", hex::encode(cookie)),
             Proof::Lent { token, .. } => format!("lent:{}", hex::encode(token)),
             Proof::Grant(id) => format!("grant:{}", String::from_utf8_lossy(id)),
+            Proof::Guest => "guest".into(),
         }
     }
     /// Compares in constant time.
@@ -125,8 +140,7 @@ impl TokenDigest {
             (Proof::Digest(a), Proof::Digest(b)) => {
                 a.iter().zip(b).fold(0, |differing, (a, b)| differing | (a ^ b)) == 0
             }
-            (Proof::Inside | Proof::Console { .. } | Proof::Lent { .. } | Proof::Grant(_), _)
-            | (_, Proof::Inside | Proof::Console { .. } | Proof::Lent { .. } | Proof::Grant(_)) => false,
+            _ => false,
         }
     }
 }
@@ -139,6 +153,7 @@ impl fmt::Debug for TokenDigest {
             Proof::Console { cookie, .. } => write!(f, "console:{}…", hex::encode(&cookie[..4])),
             Proof::Lent { token, .. } => write!(f, "lent:{}…", hex::encode(&token[..4])),
             Proof::Grant(id) => write!(f, "grant:{}", String::from_utf8_lossy(id)),
+            Proof::Guest => f.write_str("guest"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Access to a channel: reading, appending and closing (wire.md D.6). Pure.
 //! Must not know: HTTP, the source of the agents' states.
 
-use plenary_accounts::{Actor, KnownAgent, blocked_between, may_contact};
+use plenary_accounts::{Actor, KnownAgent, PeerStanding, blocked_between, may_contact};
 
 use crate::{
     command::Caller,
@@ -17,6 +17,8 @@ pub struct People {
     pub agent: Option<KnownAgent>,
     /// The agent that created the channel, if it is another agent than the caller.
     pub creator: Option<KnownAgent>,
+    /// The accord under which the caller acts, if it is an agent of another network.
+    pub standing: Option<PeerStanding>,
 }
 
 /// The reason why a caller may use a channel.
@@ -34,7 +36,8 @@ pub enum Access {
     Trusted,
 }
 
-/// Whether and why the caller may use a channel. A block between the caller and the creator overrides every reason.
+/// Whether and why the caller may use a channel. A block between the caller and the creator overrides every reason. An agent
+/// of another network needs the key or an entry in the creator's allowlist, and the creator's owner takes part in the accord.
 #[must_use]
 pub fn access(state: &ChannelState, caller: &Caller, people: &People) -> Option<Access> {
     let created = state.created.as_ref()?;
@@ -42,8 +45,13 @@ pub fn access(state: &ChannelState, caller: &Caller, people: &People) -> Option<
     if pair.is_some_and(|(agent, creator)| blocked_between(agent, creator)) {
         return None;
     }
-    let owner = owner_of(caller.via());
-    let is_owner = owner.is_some() && owner == owner_of(created.via.as_ref());
+    let (owner, creating) = (owner_of(caller.via()), owner_of(created.via.as_ref()));
+    let is_outside =
+        |standing: &PeerStanding| !creating.as_ref().is_some_and(|one| standing.owners.contains(one));
+    if people.standing.as_ref().is_some_and(is_outside) {
+        return None;
+    }
+    let is_owner = owner.is_some() && owner == creating;
     let shows_key =
         || state.key.as_ref().zip(caller.key.as_ref()).is_some_and(|(key, shown)| key.matches(shown));
     if is_owner || caller.via() == Some(&Actor::Operator) {
@@ -55,6 +63,10 @@ pub fn access(state: &ChannelState, caller: &Caller, people: &People) -> Option<
     } else if caller.open && created.via.is_none() {
         Some(Access::Open)
     } else {
-        pair.is_some_and(|(agent, creator)| may_contact(agent, creator)).then_some(Access::Trusted)
+        let is_trusted = |(agent, creator): (&KnownAgent, &KnownAgent)| match &people.standing {
+            Some(standing) => standing.admits(creator, &agent.handle),
+            None => may_contact(agent, creator),
+        };
+        pair.is_some_and(is_trusted).then_some(Access::Trusted)
     }
 }

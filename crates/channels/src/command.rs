@@ -3,7 +3,7 @@
 //! Must not know: HTTP.
 
 use bytes::Bytes;
-use plenary_accounts::{Actor, Authority};
+use plenary_accounts::{Actor, Authority, TokenDigest};
 use plenary_kernel::{Refusal, TimestampMs, Version};
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,13 @@ impl Caller {
     #[must_use]
     pub fn via(&self) -> Option<&Actor> {
         self.authority.as_ref().map(|authority| &authority.by)
+    }
+
+    /// Whether it is an agent of another network.
+    #[must_use]
+    pub fn is_guest(&self) -> bool {
+        let token = self.authority.as_ref().and_then(|authority| authority.token.as_ref());
+        token.is_some_and(TokenDigest::is_guest)
     }
 
     /// The author of its events unless it names one: its handle, or empty without a token.

@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use plenary_accounts::{Accounts, Actor, Authority, KnownAgent};
+use plenary_accounts::{Accounts, Actor, Authority, KnownAgent, PeerStanding};
 use plenary_engine::{ExecuteError, LookedUp};
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Condition, Fault, StreamName};
@@ -66,8 +66,11 @@ pub(crate) async fn people(
         return Ok((People { holds, ..People::default() }, conditions));
     };
     let agent = accounts.agent(agent).await?;
-    conditions.push(agent.condition());
+    let standing = standing(accounts, caller).await?;
+    let held = standing.as_ref().map_or_else(|| agent.condition(), |standing| standing.condition.clone());
+    conditions.push(held);
     let holds = match token {
+        Some(token) if token.is_guest() => standing.is_some(),
         Some(token) if token.is_person() => {
             agent.state.is_live() && accounts.person_holds(&authority.by, token, &mut conditions).await?
         }
@@ -79,7 +82,17 @@ pub(crate) async fn people(
         None => None,
     };
     conditions.extend(creator.as_ref().map(KnownAgent::condition));
-    Ok((People { holds, agent: Some(agent), creator }, conditions))
+    Ok((People { holds, agent: Some(agent), creator, standing }, conditions))
+}
+
+/// The accord under which a caller of another network acts.
+async fn standing(accounts: &Accounts, caller: &Caller) -> Result<Option<PeerStanding>, Fault> {
+    match &caller.authority {
+        Some(Authority { by: Actor::Agent(guest), token: Some(token) }) if token.is_guest() => {
+            accounts.guest_standing(guest).await
+        }
+        _ => Ok(None),
+    }
 }
 
 impl Channels {
@@ -116,7 +129,11 @@ impl Channels {
         seen: &mut AgentCache,
     ) -> Result<Option<Access>, Fault> {
         let shared = self.log().shared();
-        let mut people = People { holds: true, ..People::default() };
+        let standing = standing(self.accounts(), caller).await?;
+        if caller.is_guest() && standing.is_none() {
+            return Ok(None);
+        }
+        let mut people = People { holds: true, standing, ..People::default() };
         if let Some(creator) = other_creator(state, caller)
             && let Some(Actor::Agent(agent)) = caller.via()
         {

@@ -44,10 +44,22 @@ impl Channels {
     }
 }
 
+/// The operations for agents of other networks: all on a channel but its key.
+const GUESTS: &[&str] = &[
+    "channel.show",
+    "channel.events",
+    "channel.watch",
+    "channel.presence",
+    "channel.spec",
+    "channel.state",
+    "channel.append",
+    "channel.close",
+];
+
 impl ServedRoom for Channels {
     fn about() -> RoomDescription {
         let purpose = "Append-only channels, each at a URL (Agent Channel Protocol v2).";
-        RoomDescription::new("channels", purpose, &operations(), EXAMPLES)
+        RoomDescription::new("channels", purpose, &operations(), EXAMPLES).for_guests(GUESTS)
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {

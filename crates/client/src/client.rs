@@ -5,11 +5,11 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, Request, Response, header};
+use http::{HeaderName, HeaderValue, Method, Request, Response, Uri, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use plenary_kernel::AgentHandle;
+use plenary_kernel::{AgentHandle, OwnerName};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -91,7 +91,7 @@ impl Builder {
         let connector = Connector::new(tls, self.connect_timeout, proving);
         let http = Http::new(connector.clone(), self.request_timeout, self.reply_octets_max);
         let shared = ClientInner { base: self.base, http, connector, retry: self.retry };
-        Ok(Client { shared: Arc::new(shared), token: None, agent: None, channel_key: None })
+        Ok(Client { shared: Arc::new(shared), token: None, agent: None, channel_key: None, peer: None })
     }
 }
 
@@ -109,6 +109,7 @@ pub struct Client {
     token: Option<Token>,
     agent: Option<AgentHandle>,
     channel_key: Option<Arc<str>>,
+    peer: Option<OwnerName>,
 }
 
 impl Client {
@@ -144,6 +145,21 @@ impl Client {
     #[must_use]
     pub fn with_channel_key(&self, key: &str) -> Self {
         Self { channel_key: Some(key.into()), ..self.clone() }
+    }
+
+    /// The same client for channels, projects and runs of a linked network, by its local name: the server forwards the
+    /// requests.
+    #[must_use]
+    pub fn at_peer(&self, peer: OwnerName) -> Self {
+        Self { peer: Some(peer), ..self.clone() }
+    }
+
+    /// The URL of a path at the server, or at the peer.
+    pub(crate) fn target(&self, path: &str) -> Result<Uri> {
+        match &self.peer {
+            Some(peer) => self.base().http(&format!("/peers/{peer}{path}")),
+            None => self.base().http(path),
+        }
     }
 
     pub(crate) fn channel_key(&self) -> Option<&str> {
@@ -222,7 +238,7 @@ impl Client {
         headers: &[(HeaderName, HeaderValue)],
         body: Option<(&str, Bytes)>,
     ) -> Result<RawReply> {
-        let mut request = Request::builder().method(method).uri(self.base().http(path)?);
+        let mut request = Request::builder().method(method).uri(self.target(path)?);
         for (name, value) in self.credentials()?.iter().chain(headers) {
             request = request.header(name, value);
         }
@@ -255,7 +271,7 @@ impl Client {
         headers: &[(HeaderName, HeaderValue)],
         pieces: Pieces,
     ) -> Result<RawReply> {
-        let mut request = Request::builder().method(Method::POST).uri(self.base().http(path)?);
+        let mut request = Request::builder().method(Method::POST).uri(self.target(path)?);
         for (name, value) in self.credentials()?.iter().chain(headers) {
             request = request.header(name, value);
         }

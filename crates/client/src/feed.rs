@@ -148,7 +148,7 @@ impl Feed {
         let path = if self.after.is_some() { &self.paths.resumed } else { &self.paths.first };
         let mut request = Request::builder()
             .method(Method::GET)
-            .uri(self.client.base().http(path)?)
+            .uri(self.client.target(path)?)
             .header(header::ACCEPT, "text/event-stream")
             .header(header::CACHE_CONTROL, "no-store");
         for (name, value) in self.client.credentials()? {

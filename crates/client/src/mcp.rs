@@ -107,7 +107,7 @@ impl Client {
         headers: &[(HeaderName, HeaderValue)],
         body: Bytes,
     ) -> Result<Answer> {
-        let mut request = Request::builder().method(method).uri(self.base().http(path)?);
+        let mut request = Request::builder().method(method).uri(self.target(path)?);
         for (name, value) in self.credentials()?.iter().chain(headers) {
             request = request.header(name, value);
         }

@@ -85,10 +85,34 @@ impl Context {
     }
 }
 
+/// The operations for agents of other networks, on a project that is shared with them.
+const GUESTS: &[&str] = &[
+    "context.project",
+    "context.pull",
+    "context.deposit",
+    "context.get",
+    "context.reviews",
+    "context.awaiting_review",
+    "context.flag",
+    "context.review",
+    "context.facts",
+    "context.assert_fact",
+    "context.invalidate_fact",
+    "context.orient",
+    "context.orchestrate",
+    "context.start_session",
+    "context.sessions",
+    "context.session",
+    "context.end_session",
+    "context.events",
+    "context.export",
+    "context.get_blob",
+];
+
 impl ServedRoom for Context {
     fn about() -> RoomDescription {
         let purpose = "Packages, facts, projects and what to begin with (Agentic Protocol).";
-        RoomDescription::new("context", purpose, &operations(), EXAMPLES)
+        RoomDescription::new("context", purpose, &operations(), EXAMPLES).for_guests(GUESTS)
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {

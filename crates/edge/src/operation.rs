@@ -108,6 +108,8 @@ pub struct OperationDoc {
     pub(crate) acts: bool,
     /// Whether a page of any site may call it.
     pub(crate) for_pages: bool,
+    /// Whether agents of other networks may call it.
+    pub(crate) for_guests: bool,
 }
 
 impl OperationDoc {
@@ -144,6 +146,7 @@ impl OperationDoc {
             reserves: 0,
             acts: false,
             for_pages: false,
+            for_guests: false,
         }
     }
 
@@ -302,6 +305,13 @@ impl OperationDoc {
         self
     }
 
+    /// Agents of other networks may call it too, within an accord.
+    #[must_use]
+    pub fn for_guests(mut self) -> Self {
+        self.for_guests = true;
+        self
+    }
+
     /// The form of this room's refusals; the common form by default.
     #[must_use]
     pub fn error_body<T: JsonSchema>(mut self) -> Self {
@@ -320,6 +330,12 @@ impl OperationDoc {
     #[must_use]
     pub fn only_reads(&self) -> bool {
         self.method.is_safe() && !self.acts
+    }
+
+    /// Whether agents of other networks may call it.
+    #[must_use]
+    pub const fn is_for_guests(&self) -> bool {
+        self.for_guests
     }
 
     /// The room it belongs to.

@@ -114,20 +114,27 @@ impl Operations {
         path: &str,
         body: Option<&Value>,
     ) -> Response<Body> {
-        let octets = body.map(|value| Body::from(value.to_string()));
-        let mut request = Request::new(octets.unwrap_or_default());
+        let sent = body.map(|value| Body::from(value.to_string()));
+        let mut request = Request::new(sent.unwrap_or_default());
         *request.method_mut() = method;
         *request.uri_mut() = path.parse().unwrap_or_default();
-        *request.headers_mut() = caller.headers.clone();
+        if body.is_some() {
+            let json = HeaderValue::from_static("application/json");
+            request.headers_mut().insert(header::CONTENT_TYPE, json);
+        }
+        self.carry(caller, request).await
+    }
+
+    /// Calls one with this method, path and body, and returns the response when it begins. The caller's headers join those of
+    /// the request, which has precedence.
+    pub async fn carry(&self, caller: &Caller, mut request: Request<Body>) -> Response<Body> {
+        let own = std::mem::replace(request.headers_mut(), caller.headers.clone());
+        request.headers_mut().extend(own);
         *request.extensions_mut() = caller.extensions.clone();
         // Its response is not the caller's, and has an allowance of its own.
         let allowance = caller.extensions.get::<Allowance>().map(Allowance::within);
         if let Some(allowance) = &allowance {
             request.extensions_mut().insert(allowance.clone());
-        }
-        if body.is_some() {
-            let json = HeaderValue::from_static("application/json");
-            request.headers_mut().insert(header::CONTENT_TYPE, json);
         }
         let answered: Result<_, Infallible> = self.router.clone().oneshot(request).await;
         drop(allowance);
@@ -163,6 +170,13 @@ impl Caller {
     #[must_use]
     pub fn with(mut self, name: http::HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
+        self
+    }
+
+    /// The same caller without its headers, so without its credentials.
+    #[must_use]
+    pub fn without_headers(mut self) -> Self {
+        self.headers.clear();
         self
     }
 

@@ -6,6 +6,7 @@ mod accord;
 mod ceremony;
 mod frames;
 mod grant;
+mod guests;
 mod identity;
 mod key;
 pub mod limits;

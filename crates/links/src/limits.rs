@@ -82,3 +82,23 @@ pub const PULL_PAUSE_MAX: Duration = Duration::from_secs(5);
 pub const STATES_ASKED_MAX: usize = 256;
 /// Maximum number of invitations of one peer that this network takes for its agents; beyond it the oldest is dropped.
 pub const OFFERS_KEPT_MAX: usize = 1_000;
+/// Maximum number of requests of one peer's agents per minute; beyond it 429 `too_many_requests`.
+pub const GUEST_REQUESTS_PER_MINUTE_MAX: u32 = 3_000;
+/// Maximum number of concurrent requests of all peers' agents, open streams included; beyond it 429 `too_many_requests`.
+pub const GUEST_REQUESTS_AT_ONCE_MAX: usize = 512;
+/// The same for the agents of one peer.
+pub const GUEST_REQUESTS_PER_PEER_MAX: usize = 64;
+/// Maximum size of the body of such a request, in bytes; the home answers a larger one with 413 `body_too_large`.
+pub const GUEST_BODY_BYTES_MAX: usize = 1 << 20;
+/// Bytes of bodies of one peer's agents per minute; beyond it 429 `too_many_requests`.
+pub const GUEST_BYTES_PER_MINUTE_MAX: usize = 64 << 20;
+/// Maximum number of concurrent requests of this network's agents to peers, open streams included; beyond it 429
+/// `too_many_requests`.
+pub const GUESTS_OUT_MAX: usize = 512;
+/// The same for the agents of one owner.
+pub const GUESTS_OUT_PER_OWNER_MAX: usize = 32;
+/// The same for one peer.
+pub const GUESTS_OUT_PER_PEER_MAX: usize = 64;
+/// How long a peer may take until its response to an agent begins; beyond it 503 `peer_unreachable`. A request may wait for the
+/// result of a run.
+pub const GUEST_ANSWER_WITHIN: Duration = Duration::from_mins(5);

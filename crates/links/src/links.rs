@@ -7,7 +7,9 @@ use std::{
     sync::Arc,
 };
 
+use parking_lot::RwLock;
 use plenary_accounts::{Accounts, Authority};
+use plenary_edge::operations::Operations;
 use plenary_engine::{ExecuteError, Streams};
 use plenary_frames::Frames;
 use plenary_hub::Observer;
@@ -29,7 +31,9 @@ use crate::{
     },
     key::NetworkKey,
     limits::{
-        LEAVING_MAX, LEAVING_PER_OWNER_MAX, LEAVING_PER_PEER_MAX, NEWS_PER_PEER_MAX, REDEEMED_AT_ONCE_MAX,
+        GUEST_REQUESTS_AT_ONCE_MAX, GUEST_REQUESTS_PER_MINUTE_MAX, GUEST_REQUESTS_PER_PEER_MAX,
+        GUESTS_OUT_MAX, GUESTS_OUT_PER_OWNER_MAX, GUESTS_OUT_PER_PEER_MAX, LEAVING_MAX,
+        LEAVING_PER_OWNER_MAX, LEAVING_PER_PEER_MAX, NEWS_PER_PEER_MAX, REDEEMED_AT_ONCE_MAX,
         REQUESTS_AT_ONCE_MAX, REQUESTS_PER_PEER_MAX, SESSION_REQUESTS_AT_ONCE_MAX,
         SESSION_REQUESTS_PER_MINUTE_MAX, SESSION_REQUESTS_PER_PEER_MAX,
     },
@@ -63,6 +67,14 @@ pub(crate) struct Inner {
     pub(crate) sessions_at_once: Shares<AccordId>,
     pub(crate) news_at_once: Shares<AccordId>,
     pub(crate) copied_bytes: PeerUsage,
+    /// The operations that guests call, while the server runs.
+    pub(crate) operations: RwLock<Option<Operations>>,
+    pub(crate) guest_quotas: Quotas,
+    pub(crate) guests_at_once: Shares<AccordId>,
+    pub(crate) guest_bytes: PeerUsage,
+    /// Forwarded requests, counted by the owner of their agent and by the peer.
+    pub(crate) guests_out: Shares<OwnerName>,
+    pub(crate) guests_out_to: Shares<AccordId>,
     /// Notified when this network takes an invitation of a peer for its agents.
     pub(crate) expecting: watch::Sender<()>,
     /// Whether the server is shutting down.
@@ -108,6 +120,12 @@ impl Links {
             sessions_at_once: Shares::new(SESSION_REQUESTS_AT_ONCE_MAX, SESSION_REQUESTS_PER_PEER_MAX),
             news_at_once: Shares::new(SESSION_REQUESTS_AT_ONCE_MAX, NEWS_PER_PEER_MAX),
             copied_bytes: PeerUsage::default(),
+            operations: RwLock::default(),
+            guest_quotas: Quotas::new(GUEST_REQUESTS_PER_MINUTE_MAX),
+            guests_at_once: Shares::new(GUEST_REQUESTS_AT_ONCE_MAX, GUEST_REQUESTS_PER_PEER_MAX),
+            guest_bytes: PeerUsage::default(),
+            guests_out: Shares::new(GUESTS_OUT_MAX, GUESTS_OUT_PER_OWNER_MAX),
+            guests_out_to: Shares::new(GUESTS_OUT_MAX, GUESTS_OUT_PER_PEER_MAX),
             expecting: watch::Sender::new(()),
             closed: watch::Sender::new(false),
         })))

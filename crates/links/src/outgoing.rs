@@ -5,8 +5,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::Full;
+use hyper::body::Incoming;
 use plenary_outward::within;
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::timeout;
@@ -65,16 +66,25 @@ impl Links {
         pool.guard().url(network.as_str()).map(drop).map_err(str::to_owned)
     }
 
+    /// Sends a request; the body of the response is still to be read. No time limit of its own.
+    pub(crate) async fn send(
+        &self,
+        network: &NetworkUrl,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, CallFailure> {
+        self.may_ask(network).map_err(unreachable)?;
+        let pool = self.0.pool.as_ref().ok_or_else(|| unreachable("there are no certificate authorities"))?;
+        pool.send(request).await.map_err(unreachable)
+    }
+
     async fn asked(
         &self,
         network: &NetworkUrl,
         request: Request<Full<Bytes>>,
         limits: AnswerLimits,
     ) -> Result<Bytes, CallFailure> {
-        self.may_ask(network).map_err(unreachable)?;
-        let pool = self.0.pool.as_ref().ok_or_else(|| unreachable("there are no certificate authorities"))?;
         let asked = async {
-            let answer = pool.send(request).await.map_err(unreachable)?;
+            let answer = self.send(network, request).await?;
             let status = answer.status();
             let body = within(answer.into_body(), limits.bytes).await.map_err(unreachable)?;
             if status.is_success() { Ok(body) } else { Err(CallFailure::Refused(status)) }
@@ -117,9 +127,23 @@ impl Links {
         body: Option<&(impl Serialize + Sync)>,
         limits: AnswerLimits,
     ) -> Result<T, CallFailure> {
-        let target = format!("{network}{path}");
         let body = body.map(|body| serde_json::to_vec(body).expect("texts and lists can be written"));
-        let body = Bytes::from(body.unwrap_or_default());
+        let request = self.signed(network, (&method, path), body.unwrap_or_default().into()).await?;
+        let answer = self.asked(network, request, limits).await?;
+        let answer = if answer.is_empty() { Bytes::from_static(b"null") } else { answer };
+        serde_json::from_slice(&answer).map_err(|_| unreachable("its answer cannot be read"))
+    }
+}
+
+impl Links {
+    /// A request that this network has signed, with a nonce of its own.
+    pub(crate) async fn signed(
+        &self,
+        network: &NetworkUrl,
+        (method, path): (&Method, &str),
+        body: Bytes,
+    ) -> Result<Request<Full<Bytes>>, CallFailure> {
+        let target = format!("{network}{path}");
         let key = self.key().await.map_err(|fault| {
             tracing::warn!(%fault, "the key of this network cannot be read");
             unreachable("the key of this network cannot be read now")
@@ -128,11 +152,9 @@ impl Links {
         getrandom::fill(&mut nonce).expect("the system has randomness");
         let parts = SignedParts { method: method.as_str(), target: &target, body: &body };
         let headers = sign(&parts, key, self.now(), nonce);
-        let mut request = request(method, &target, body.clone())?;
+        let mut request = request(method.clone(), &target, body)?;
         request.headers_mut().extend(headers);
-        let answer = self.asked(network, request, limits).await?;
-        let answer = if answer.is_empty() { Bytes::from_static(b"null") } else { answer };
-        serde_json::from_slice(&answer).map_err(|_| unreachable("its answer cannot be read"))
+        Ok(request)
     }
 }
 

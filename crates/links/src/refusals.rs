@@ -43,11 +43,7 @@ impl From<CeremonyFailure> for HouseRefusal {
             CeremonyFailure::Execute(error) => return error.into(),
             CeremonyFailure::Signature(not_good) => return not_good.into(),
             CeremonyFailure::TooMany(used) => return used.into(),
-            CeremonyFailure::Unreachable(why) => Refusal::new(
-                Class::Unavailable,
-                "peer_unreachable",
-                format!("The other network could not be asked: {why}. Nothing was done here; try again."),
-            ),
+            CeremonyFailure::Unreachable(why) => peer_unreachable(&format!("{why}. Nothing was done here")),
             CeremonyFailure::NoInvitation => Refusal::conflict(
                 "no_invitation",
                 "The other network knows no such invitation: it was for another network, is over, or was taken back.",
@@ -105,6 +101,12 @@ pub(crate) fn invalid_frame() -> Refusal {
 /// 503: the frame did not reach all processes of this network.
 pub(crate) fn unavailable() -> Refusal {
     Refusal::new(Class::Unavailable, "unavailable", "The frame was not handed out to all; try again later.")
+}
+
+/// 503: the other network gave no usable response.
+pub(crate) fn peer_unreachable(why: &str) -> Refusal {
+    let text = format!("The other network could not be asked: {why}; try again.");
+    Refusal::new(Class::Unavailable, "peer_unreachable", text)
 }
 
 /// 429: the peer exceeds its quota.

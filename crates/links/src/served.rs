@@ -75,6 +75,13 @@ const ONCE: AnsweredOnce = AnsweredOnce {
         (Method::POST, "/link/v1/accords/{accord_id}/events"),
         (Method::POST, "/link/v1/accords/{accord_id}/news"),
         (Method::POST, "/link/v1/accords/{accord_id}/states"),
+        // The rooms that carry them out take the key.
+        (Method::POST, "/link/v1/accords/{accord_id}/as/{agent}/{*path}"),
+        (Method::PATCH, "/link/v1/accords/{accord_id}/as/{agent}/{*path}"),
+        (Method::DELETE, "/link/v1/accords/{accord_id}/as/{agent}/{*path}"),
+        (Method::POST, "/peers/{peer}/{*path}"),
+        (Method::PATCH, "/peers/{peer}/{*path}"),
+        (Method::DELETE, "/peers/{peer}/{*path}"),
     ],
     secret: &[(Method::POST, "/_admin/peers")],
 };
@@ -111,6 +118,7 @@ impl ServedRoom for Links {
 
     fn close(&self) {
         self.0.closed.send_replace(true);
+        self.end_operations();
     }
 
     fn turns(&self) -> Vec<Turn> {

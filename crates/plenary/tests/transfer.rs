@@ -9,7 +9,7 @@ use std::{io::BufReader, path::Path};
 use http::Method;
 use plenary_client::{
     Client,
-    transfer::{Conflict, ImportOptions, Progress, SyncReport, SyncState, sync},
+    transfer::{ImportOptions, Progress, SyncReport, SyncState, sync},
 };
 use serde_json::{Value, json};
 use stage::{Home, TestServer};
@@ -100,7 +100,7 @@ async fn ap_80_a_backup_is_restored_whole() {
     let again = from.client.backup(&[], &dir, false, &mut |_| {}).await.unwrap_err();
     assert!(again.to_string().contains("not empty"), "{again}");
 
-    let options = ImportOptions { conflict: Conflict::Skip, dry_run: true };
+    let options = ImportOptions { dry_run: true, ..ImportOptions::default() };
     let dry = to.client.restore(&dir, &options, &mut |_| {}).await.unwrap();
     assert_eq!((dry.imported, dry.dry_run, dry.complete), (6, true, Some(true)));
     let restored = to.client.restore(&dir, &ImportOptions::default(), &mut |_| {}).await.unwrap();
@@ -146,7 +146,7 @@ async fn ap_76_a_file_goes_out_and_in() {
 }
 
 async fn synced(from: &Place, to: &Place, state: &mut SyncState) -> SyncReport {
-    sync(&from.client, &to.client, &[], state, &mut |_| {}).await.unwrap()
+    sync(&from.client, (&to.client, None), &[], state, &mut |_| {}).await.unwrap()
 }
 
 #[tokio::test]

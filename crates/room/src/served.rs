@@ -26,6 +26,8 @@ pub struct RoomDescription {
     pub purpose: &'static str,
     /// Its operations.
     pub operations: Vec<OperationDoc>,
+    /// The ids of those for agents of other networks.
+    pub guests: &'static [&'static str],
 }
 
 impl RoomDescription {
@@ -45,13 +47,21 @@ impl RoomDescription {
                 None => doc,
             }
         };
-        Self { room, purpose, operations: operations.iter().map(described).collect() }
+        Self { room, purpose, operations: operations.iter().map(described).collect(), guests: &[] }
+    }
+
+    /// The same room, with these operations for agents of other networks. Their own rules then decide.
+    #[must_use]
+    pub fn for_guests(mut self, ids: &'static [&'static str]) -> Self {
+        let opened = |doc: OperationDoc| if ids.contains(&doc.id()) { doc.for_guests() } else { doc };
+        self.operations = self.operations.into_iter().map(opened).collect();
+        Self { guests: ids, ..self }
     }
 
     /// A room without operations.
     #[must_use]
     pub const fn silent(room: &'static str) -> Self {
-        Self { room, purpose: "", operations: Vec::new() }
+        Self { room, purpose: "", operations: Vec::new(), guests: &[] }
     }
 }
 

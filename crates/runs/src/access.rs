@@ -57,7 +57,8 @@ pub fn may_run(by: &Actor, gate: &Gate, between: Option<&Between>) -> bool {
     }
 }
 
-/// [`may_run`] on the current accounts. An append under `conditions` succeeds only while those accounts stay
+/// [`may_run`] on the current accounts. An agent of another network must be in the agent's allowlist, also if the agent is
+/// open. An append under `conditions` succeeds only while those accounts stay
 /// unchanged.
 ///
 /// # Errors
@@ -71,7 +72,14 @@ pub async fn admits(
     let Actor::Agent(handle) = by else { return Ok(may_run(by, gate, None)) };
     let between =
         Between { asking: accounts.agent(handle).await?, asked: accounts.agent(&gate.agent).await? };
-    hold(conditions, [&between.asking, &between.asked]);
+    if handle.is_elsewhere()
+        && let Some(standing) = accounts.guest_standing(handle).await?
+    {
+        let is_admitted = standing.admits(&between.asked, handle);
+        hold(conditions, [standing.condition, between.asked.condition()]);
+        return Ok(is_admitted);
+    }
+    hold(conditions, [&between.asking, &between.asked].map(KnownAgent::condition));
     Ok(may_run(by, gate, Some(&between)))
 }
 
@@ -85,7 +93,7 @@ pub async fn is_blocked_between(
     conditions: &mut Vec<Condition>,
 ) -> Result<bool, Fault> {
     let (one, other) = (accounts.agent(one).await?, accounts.agent(other).await?);
-    hold(conditions, [&one, &other]);
+    hold(conditions, [&one, &other].map(KnownAgent::condition));
     Ok(blocked_between(&one, &other))
 }
 
@@ -106,13 +114,13 @@ pub(crate) async fn is_held(
         return Ok(false);
     }
     let asked = accounts.agent(&caller.gate.agent).await?;
-    hold(conditions, [&asked]);
+    hold(conditions, [asked.condition()]);
     Ok(asked.state.holds_runs())
 }
 
-fn hold<'a>(conditions: &mut Vec<Condition>, agents: impl IntoIterator<Item = &'a KnownAgent>) {
-    for known in agents {
-        let condition = known.condition();
+/// Adds the conditions on streams that have none yet.
+fn hold(conditions: &mut Vec<Condition>, added: impl IntoIterator<Item = Condition>) {
+    for condition in added {
         if conditions.iter().all(|other| other.stream != condition.stream) {
             conditions.push(condition);
         }

@@ -60,10 +60,24 @@ const ONCE: AnsweredOnce = AnsweredOnce {
     secret: &[],
 };
 
+/// The operations for agents of other networks: to run an agent that lists them, and to read their own runs.
+const GUESTS: &[&str] = &[
+    "run.discovery",
+    "run.describe",
+    "run.run",
+    "run.stream",
+    "run.events",
+    "run.events_of",
+    "run.show",
+    "run.threads",
+    "agentic.process",
+    "agentic.resume",
+];
+
 impl ServedRoom for Runs {
     fn about() -> RoomDescription {
         let purpose = "Agents of the server, their threads, runs and events (Agent Protocol).";
-        RoomDescription::new("runs", purpose, &operations(), EXAMPLES)
+        RoomDescription::new("runs", purpose, &operations(), EXAMPLES).for_guests(GUESTS)
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {

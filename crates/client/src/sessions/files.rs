@@ -121,7 +121,7 @@ impl Client {
     /// As every call; 404 if the file does not exist, or the caller may not read it.
     pub async fn file(&self, id: &FileId) -> Result<FileContent> {
         let path = format!("/files/{}", segment(id.as_str()));
-        let mut request = Request::builder().method(Method::GET).uri(self.base().http(&path)?);
+        let mut request = Request::builder().method(Method::GET).uri(self.target(&path)?);
         for (name, value) in self.credentials()? {
             request = request.header(name, value);
         }

@@ -320,7 +320,7 @@ impl Upload<'_> {
     /// Archives the project again, with its original time.
     async fn close(&mut self, project_id: &str) -> Result<()> {
         let Some(project) = self.opened.take() else { return Ok(()) };
-        let options = ImportOptions { conflict: Conflict::Overwrite, dry_run: false };
+        let options = ImportOptions { conflict: Conflict::Overwrite, ..ImportOptions::default() };
         let mut line = SinglePiece(Some(enveloped("project", &project, None, None)));
         let report = send(self.client, &options, &mut line, |_| {}).await?.value;
         if report.overwritten == 1 {

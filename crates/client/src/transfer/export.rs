@@ -157,7 +157,7 @@ impl Export {
         let path = format!("{}?{}", self.path, query.join("&"));
         let mut request = Request::builder()
             .method(Method::GET)
-            .uri(self.client.base().http(&path)?)
+            .uri(self.client.target(&path)?)
             .header(header::ACCEPT, "application/x-ndjson");
         for (name, value) in self.client.credentials()? {
             request = request.header(name, value);

@@ -43,7 +43,10 @@ pub(super) async fn send(
     pieces: &mut impl Pieces,
     mut told: impl FnMut(&Bytes) + Send,
 ) -> Result<Reply<ImportReport>> {
-    let path = format!("/v1/import?conflict={}&dry_run={}", options.conflict, options.dry_run);
+    let mut path = format!("/v1/import?conflict={}&dry_run={}", options.conflict, options.dry_run);
+    if let Some(into) = &options.into {
+        path.push_str(&format!("&into={into}"));
+    }
     let stalled = || {
         let (server, detail) = (client.base().to_string(), "the server does not read the import".to_owned());
         Error::from(NetworkFault { kind: FaultKind::TimedOut, server, detail })

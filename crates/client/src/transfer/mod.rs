@@ -13,6 +13,7 @@ mod sync;
 
 use std::{fmt, str::FromStr};
 
+use plenary_kernel::OwnerName;
 use serde::{Deserialize, Serialize};
 
 pub use contents::{ContentsIndex, FetchedContents, MissingContent, RestoredContents};
@@ -61,12 +62,14 @@ impl FromStr for Conflict {
 }
 
 /// How to import.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ImportOptions {
     /// The treatment of a record whose id exists already.
     pub conflict: Conflict,
     /// Only report the result, and write nothing.
     pub dry_run: bool,
+    /// The owner of the projects here, whatever owner the records name.
+    pub into: Option<OwnerName>,
 }
 
 /// The progress of a transfer.

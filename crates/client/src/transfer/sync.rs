@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use plenary_kernel::OwnerName;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -94,14 +95,15 @@ impl ListedPackage {
     }
 }
 
-/// Copies everything new of these projects, or of all that the token of `from` may read, to `to`. One direction; two
-/// calls, with a state for each, synchronize both. If interrupted, the next call continues with the interrupted project.
+/// Copies everything new of these projects, or of all that the token of `from` may read, to `to`, there under the given
+/// owner if there is one. One direction; two calls, with a state for each, synchronize both. If interrupted, the next call
+/// continues with the interrupted project.
 ///
 /// # Errors
 /// As every call, of either server. `state` then contains the completed projects.
 pub async fn sync(
     from: &Client,
-    to: &Client,
+    to: (&Client, Option<&OwnerName>),
     projects: &[String],
     state: &mut SyncState,
     progress: OnProgress<'_>,
@@ -154,19 +156,24 @@ struct SyncResult {
 
 async fn one(
     from: &Client,
-    to: &Client,
+    (to, into): (&Client, Option<&OwnerName>),
     project_id: &str,
     since: Option<&str>,
     told: &mut (impl FnMut(&Bytes) + Send),
 ) -> Result<SyncResult> {
-    let project = match to.get::<Value>(&format!("/v1/projects/{}", segment(project_id))).await {
+    let there = match (into, project_id.split_once(':')) {
+        (Some(owner), Some((_, id))) => format!("{owner}:{id}"),
+        (Some(owner), None) => format!("{owner}:{project_id}"),
+        (None, _) => project_id.to_owned(),
+    };
+    let project = match to.get::<Value>(&format!("/v1/projects/{}", segment(&there))).await {
         Ok(project) => Some(project.value),
         Err(Error::Refused(refused)) if refused.status == 404 => None,
         Err(error) => return Err(error),
     };
     let export = Export::new(from, Some(project_id), since);
     let mut pipe = Pipe { export, project, differs: false, sent: Counts::default(), is_over: false };
-    let options = ImportOptions { conflict: Conflict::Overwrite, dry_run: false };
+    let options = ImportOptions { conflict: Conflict::Overwrite, dry_run: false, into: into.cloned() };
     let taken = send(to, &options, &mut pipe, told).await?.value;
     if taken.complete != Some(true) {
         return Err(Error::Unreadable(format!("the import of `{project_id}` is incomplete")));

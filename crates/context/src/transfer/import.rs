@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::future::join_all;
-use plenary_kernel::TimestampMs;
+use plenary_kernel::{OwnerName, TimestampMs};
 
 use super::{
     arriving::{ArrivingProject, ArrivingRecord},
@@ -58,6 +58,8 @@ pub(crate) struct Importer<'a> {
     seen: Counts,
     ends: Option<Counts>,
     has_envelopes: bool,
+    /// The owner of all projects, if the request names one.
+    into: Option<OwnerName>,
 }
 
 impl<'a> Importer<'a> {
@@ -77,7 +79,13 @@ impl<'a> Importer<'a> {
             seen: Counts::default(),
             ends: None,
             has_envelopes: false,
+            into: None,
         }
+    }
+
+    /// The same import into projects of this owner, whatever owner the records name.
+    pub(crate) fn into_projects_of(self, owner: Option<OwnerName>) -> Self {
+        Self { into: owner, ..self }
     }
 
     /// Processes a line; `None` stands for one that is too long. The report lists invalid lines.
@@ -179,10 +187,14 @@ impl<'a> Importer<'a> {
                     Rejection::from(ContextFault::field("project_id", "the project of the record")).into()
                 );
             }
+            let owner = self.into.as_ref().unwrap_or(owner);
             if self.import.authority.by.owner().is_some_and(|own| own != *owner) {
                 return Err(Rejection::NotPermitted.into());
             }
             return Ok(context.place_of(owner, project_id).await?);
+        }
+        if let Some(into) = &self.into {
+            return Ok(context.place_of(into, named).await?);
         }
         if let Some(own) = self.import.authority.by.owner() {
             return Ok(context.place_of(&own, named).await?);

@@ -2,6 +2,7 @@
 //! signed gets the one 404, whatever else is wrong with it.
 //! Must not know: operators.
 
+mod guests;
 mod sessions;
 
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use axum::{
     extract::{FromRequest, Path, Request, State, rejection::PathRejection},
 };
 use bytes::Bytes;
-use http::{Method, StatusCode};
+use http::{Method, StatusCode, request::Parts};
 use plenary_edge::{Auth, Operation, OperationDoc, StrictJson, read_bytes};
 use plenary_engine::ExecuteError;
 use plenary_kernel::{AccordId, Class, OwnerName, Refusal, Share, Shares};
@@ -26,6 +27,7 @@ use crate::{
     grant::Grants,
     limits::BODY_BYTES_MAX,
     outgoing::DOCUMENT_PATH,
+    quota::Quotas,
     refusals::{HouseRefusal, too_many_requests},
     signature::{SentSignature, SignedParts},
     wire::{LinkAcceptance, LinkAccord, LinkFrame, LinkFrameTaken, NetworkDocument},
@@ -97,6 +99,7 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
         .errors(Class::TooMany, BUSY)
         .errors(Class::Unavailable, &["unavailable"]);
     let mut all = sessions::operations();
+    all.extend(guests::operations());
     all.extend(vec![
         Operation::new(network, say_who),
         Operation::new(accept, accept_invitation),
@@ -117,14 +120,20 @@ impl FromRequest<Door> for SignedCall {
     type Rejection = HouseRefusal;
 
     async fn from_request(request: Request, door: &Door) -> Result<Self, HouseRefusal> {
+        Self::read(request, door, BODY_BYTES_MAX).await.map(|(_, call)| call)
+    }
+}
+
+impl SignedCall {
+    /// Reads a signed request with a body of at most `bytes_max`.
+    async fn read(request: Request, door: &Door, bytes_max: usize) -> Result<(Parts, Self), HouseRefusal> {
         let own = door.own.as_ref().ok_or_else(Refusal::not_found)?;
         let (parts, body) = request.into_parts();
-        let body =
-            read_bytes(&parts.headers, body, BODY_BYTES_MAX).await.map_err(|_| Refusal::not_found())?;
+        let body = read_bytes(&parts.headers, body, bytes_max).await.map_err(|_| Refusal::not_found())?;
         let target = format!("{own}{}", parts.uri.path_and_query().map_or("/", |path| path.as_str()));
         let signed = SignedParts { method: parts.method.as_str(), target: &target, body: &body };
         let sent = SentSignature::read(&signed, &parts.headers).ok_or_else(Refusal::not_found)?;
-        Ok(Self { sent, body })
+        Ok((parts, Self { sent, body }))
     }
 }
 
@@ -137,7 +146,14 @@ pub(crate) struct PeerCall {
     pub(crate) grants: Grants,
     /// The changes of peers since the accord was checked.
     pub(crate) changes: watch::Receiver<()>,
-    _share: Share<AccordId>,
+    share: Share<AccordId>,
+}
+
+impl PeerCall {
+    /// The peer's share of concurrent requests, for a response that outlasts the call.
+    pub(crate) fn into_share(self) -> Share<AccordId> {
+        self.share
+    }
 }
 
 type OnePath = Result<Path<String>, PathRejection>;
@@ -163,24 +179,35 @@ impl Door {
         path: OnePath,
         at_once: &Shares<AccordId>,
     ) -> Result<PeerCall, HouseRefusal> {
-        let changes = self.links.0.changed.subscribe();
-        let (accord, peers) = self.of_path(call, path).await?;
-        let (name, peer, _) = peers.of_accord(&accord).ok_or_else(Refusal::not_found)?;
-        self.links.0.session_quotas.take(&accord, self.links.now())?;
-        let share = at_once.take(accord.clone(), 1).map_err(|_| too_many_requests())?;
-        self.links.use_up(&call.sent).await?;
-        Ok(PeerCall { accord, peer: name.clone(), grants: peer.grants.clone(), changes, _share: share })
+        self.admit_within(call, path, (&self.links.0.session_quotas, at_once)).await
     }
 
-    /// Admits a request of a peer after checking its key, its quota, the time, and the nonce.
+    /// Admits a request of a peer's agent. These requests have their own quota, too.
+    async fn admit_guest(&self, call: &SignedCall, path: OnePath) -> Result<PeerCall, HouseRefusal> {
+        let links = &self.links.0;
+        self.admit_within(call, path, (&links.guest_quotas, &links.guests_at_once)).await
+    }
+
+    /// Admits any other request of a peer.
     async fn admit(&self, call: &SignedCall, path: OnePath) -> Result<PeerCall, HouseRefusal> {
+        let links = &self.links.0;
+        self.admit_within(call, path, (&links.quotas, &links.at_once)).await
+    }
+
+    /// Checks the key of a request, its quota, the time, and the nonce.
+    async fn admit_within(
+        &self,
+        call: &SignedCall,
+        path: OnePath,
+        (quotas, at_once): (&Quotas, &Shares<AccordId>),
+    ) -> Result<PeerCall, HouseRefusal> {
         let changes = self.links.0.changed.subscribe();
         let (accord, peers) = self.of_path(call, path).await?;
         let (name, peer, _) = peers.of_accord(&accord).ok_or_else(Refusal::not_found)?;
-        self.links.0.quotas.take(&accord, self.links.now())?;
-        let share = self.links.0.at_once.take(accord.clone(), 1).map_err(|_| too_many_requests())?;
+        quotas.take(&accord, self.links.now())?;
+        let share = at_once.take(accord.clone(), 1).map_err(|_| too_many_requests())?;
         self.links.use_up(&call.sent).await?;
-        Ok(PeerCall { accord, peer: name.clone(), grants: peer.grants.clone(), changes, _share: share })
+        Ok(PeerCall { accord, peer: name.clone(), grants: peer.grants.clone(), changes, share })
     }
 }
 

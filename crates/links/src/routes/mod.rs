@@ -1,6 +1,7 @@
 //! The operations of this room: parse, call the room, translate the reply.
 //! Must not know: the effects of a command.
 
+mod guests;
 mod link;
 mod peers;
 
@@ -41,7 +42,7 @@ impl FromRef<Door> for Accounts {
 /// The operations of the room.
 #[must_use]
 pub(crate) fn operations() -> Vec<Operation<Door>> {
-    peers::operations().into_iter().chain(link::operations()).collect()
+    peers::operations().into_iter().chain(guests::operations()).chain(link::operations()).collect()
 }
 
 /// The routes of the room.

@@ -2,7 +2,7 @@
 //! form.
 //! Must not know: any one operation.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use axum::body::Body;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
@@ -47,6 +47,13 @@ pub(crate) struct ToolCaller {
     pub(crate) caller: Caller,
     /// The person at the client who can be asked.
     pub(crate) person: Option<Arc<dyn ClientPerson>>,
+    /// The peer whose operations are called, if not those of this network.
+    pub(crate) peer: Option<String>,
+}
+
+/// The path of an operation at a peer.
+pub(crate) fn at_peer(peer: &str, path: &str) -> String {
+    format!("/peers/{}{path}", utf8_percent_encode(peer, SEGMENT))
 }
 
 pub(crate) const fn get(path: &'static str) -> Route {
@@ -128,6 +135,15 @@ impl ToolCaller {
         has(&self.operations, route)
     }
 
+    /// The same caller, for the operations of a peer.
+    pub(crate) fn at_peer(self, peer: Option<String>) -> Self {
+        Self { peer, ..self }
+    }
+
+    fn at<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        self.peer.as_deref().map_or(Cow::Borrowed(path), |peer| at_peer(peer, path).into())
+    }
+
     /// Calls an operation; a refusal is an error.
     pub(crate) async fn reply(
         &self,
@@ -135,7 +151,7 @@ impl ToolCaller {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Reply, Refusal> {
-        let asked = self.operations.ask(&self.caller, method, path, body).await;
+        let asked = self.operations.ask(&self.caller, method, &self.at(path), body).await;
         let reply =
             asked.map_err(|_| Refusal::new("broken_off", "The answer was interrupted; try again."))?;
         if reply.status.is_success() { Ok(reply) } else { Err(Refusal::of(&reply)) }
@@ -153,7 +169,7 @@ impl ToolCaller {
 
     /// Opens the stream of an operation.
     pub(crate) async fn open(&self, path: &str) -> Result<Response<Body>, Refusal> {
-        let response = self.operations.open(&self.caller, Method::GET, path, None).await;
+        let response = self.operations.open(&self.caller, Method::GET, &self.at(path), None).await;
         if response.status().is_success() {
             return Ok(response);
         }
@@ -167,7 +183,7 @@ impl ToolCaller {
         let value = HeaderValue::try_from(value)
             .map_err(|_| Refusal::arguments(format!("`{value}` is not valid in a header.")))?;
         let caller = self.caller.clone().with(HeaderName::from_static(name), value);
-        Ok(Self { operations: self.operations.clone(), caller, person: self.person.clone() })
+        Ok(Self { caller, ..self.clone() })
     }
 }
 

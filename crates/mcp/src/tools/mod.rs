@@ -127,7 +127,12 @@ where
                     return Refusal::arguments(format!("The arguments are not valid: {error}.")).into();
                 }
             };
-            let asking = ToolCaller { operations: self.operations.clone(), caller: caller.clone(), person };
+            let asking = ToolCaller {
+                operations: self.operations.clone(),
+                caller: caller.clone(),
+                person,
+                peer: None,
+            };
             match (self.work)(asking, read).await {
                 Ok(mut value) => match again(&mut value) {
                     Some(again) => CallOutcome::Done(bounded(true, offset, &again, value)),

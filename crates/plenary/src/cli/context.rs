@@ -7,7 +7,7 @@ use std::{
 };
 
 use plenary_client::{BaseUrl, Builder, Client, Error, Reply, Roots, TokenKind};
-use plenary_kernel::AgentHandle;
+use plenary_kernel::{AgentHandle, OwnerName};
 
 use super::{
     Global, connect,
@@ -59,6 +59,11 @@ impl Context {
     /// The agent that this command acts as, if any setting names one.
     pub(crate) fn identity(&self) -> Result<Option<Identity>, Failure> {
         identity::resolve(self.global.speak_as.as_ref(), &self.environment)
+    }
+
+    /// The linked network whose channels, projects and agents the command uses.
+    pub(crate) fn peer(&self) -> Option<&OwnerName> {
+        self.global.peer.as_ref()
     }
 
     /// Whether this very command names an agent to act as.
@@ -196,6 +201,9 @@ impl Context {
         let mut client = self.client_speaking(self.server()?, &found)?;
         if let Some(identity) = &identity {
             client = client.expecting(identity.handle.clone());
+        }
+        if let Some(peer) = self.peer() {
+            client = client.at_peer(peer.clone());
         }
         *self.used.borrow_mut() = Some((identity, found));
         Ok(client)

@@ -65,7 +65,7 @@ use std::{
 
 use clap::{Args, Parser, Subcommand};
 use plenary_client::BaseUrl;
-use plenary_kernel::AgentHandle;
+use plenary_kernel::{AgentHandle, OwnerName};
 
 use crate::{
     out::Out,
@@ -110,6 +110,9 @@ pub(crate) struct Global {
     /// Read the token from a file; `-` is standard input
     #[arg(long, global = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    /// Use channels, projects and agents of this linked network
+    #[arg(long = "peer", id = "at-peer", global = true, value_name = "NAME")]
+    pub peer: Option<OwnerName>,
     /// Trust only the certificate authorities in this PEM file [env: PLENARY_CACERT]
     #[arg(long, global = true, value_name = "FILE")]
     pub cacert: Option<PathBuf>,
@@ -150,6 +153,11 @@ impl Global {
 }
 
 impl Command {
+    /// Whether the command can use a linked network.
+    fn is_for_peers(&self) -> bool {
+        matches!(self, Self::Channel(_) | Self::Run(_) | Self::Runs(_) | Self::Context(_))
+    }
+
     /// Whether the command hosts an agent, and so starts programs.
     pub(crate) fn is_host(&self) -> bool {
         matches!(self, Self::Agent(agent::Command::Host(_)))
@@ -256,7 +264,7 @@ pub(crate) fn is_hook(arguments: impl Iterator<Item = String>) -> bool {
     let mut words = arguments.skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
-            "--as" | "--url" | "--token" | "--token-file" | "--cacert" => drop(words.next()),
+            "--as" | "--url" | "--token" | "--token-file" | "--peer" | "--cacert" => drop(words.next()),
             flag if flag.starts_with('-') => {}
             command => return command == "hook",
         }
@@ -312,6 +320,10 @@ pub(crate) fn run(mut global: Global, command: Command, out: Out) -> ExitCode {
 }
 
 fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
+    if context.peer().is_some() && !command.is_for_peers() {
+        let next = "use it with `channel`, `context`, `run` and `runs`; see docs/networks.md";
+        return Err(Failure::usage("--peer is not for this command", next));
+    }
     match command {
         Command::Use(args) => use_agent::run(context, &args),
         Command::Trust(args) => trust::run(context, args),

@@ -1,7 +1,7 @@
 //! `plenary demo`: a server on a temporary store, and the conversation of the Agent Session Protocol's own
 //! walkthrough (ASP §7) on it with real clients over HTTP and WebSocket, then frames between the sessions of one
-//! person, a handoff on a channel, context that outlives its session, runs of an agent behind the server, and the
-//! tools of models. A person reads a story, scene by scene; with `--raw` each step is printed as it crosses the wire.
+//! person, a handoff on a channel, context that outlives its session, runs of an agent behind the server, the
+//! network of another operator, and the tools of models. A person reads a story, scene by scene; with `--raw` each step is printed as it crosses the wire.
 //! Every step is checked.
 //! Must not know: the command line's other commands, or how the server works.
 
@@ -10,6 +10,7 @@ mod context;
 mod echoes;
 mod frames;
 mod mcp;
+mod networks;
 mod runs;
 mod stage;
 mod story;
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &DemoArgs, out: &Out) -> anyhow::Result<()> {
         let mut settings = Settings { grace: GRACE, ..Settings::ephemeral() };
         settings.data = Some(directory.path().to_owned());
         settings.listen = args.listen.unwrap_or(settings.listen);
-        let server = Server::start(settings, &operator).await?;
+        let server = Server::start(networks::reachable(settings)?, &operator).await?;
 
         let played = play(&server, &operator, out, args).await;
         if played.is_ok() && !args.once {
@@ -104,6 +105,8 @@ async fn play(server: &Server, operator: &OperatorToken, out: &Out, args: &DemoA
     context::play(&mut stage).await.context("context")?;
     stage.scene("An agent that the server runs").await?;
     runs::play(&mut stage).await.context("runs")?;
+    stage.scene("Another network").await?;
+    networks::play(&mut stage).await.context("networks")?;
     stage.scene("Two models with nothing but their tools").await?;
     mcp::play(&mut stage).await.context("tools")?;
     stage.note(&format!(

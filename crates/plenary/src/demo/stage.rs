@@ -58,10 +58,25 @@ pub(super) struct Voice {
     pub(super) pace: Duration,
 }
 
-/// The demonstration in progress.
-pub(super) struct Stage {
+/// A server of the demonstration, and its operator.
+struct Network {
     base: Client,
     operator: Client,
+}
+
+impl Network {
+    fn new(url: &str, operator: &str) -> anyhow::Result<Self> {
+        let base = Client::new(url.parse::<BaseUrl>()?)?;
+        let operator = base.with_token(Token::new(operator)?);
+        Ok(Self { base, operator })
+    }
+}
+
+/// The demonstration in progress.
+pub(super) struct Stage {
+    home: Network,
+    /// The network of another operator, while there is one.
+    other: Option<Network>,
     players: BTreeMap<&'static str, Player>,
     listeners: BTreeMap<&'static str, Listener>,
     voice: Voice,
@@ -75,11 +90,9 @@ pub(super) struct Stage {
 
 impl Stage {
     pub(super) fn new(url: &str, operator: &str, voice: Voice) -> anyhow::Result<Self> {
-        let base = Client::new(url.parse::<BaseUrl>()?)?;
-        let operator = base.with_token(Token::new(operator)?);
         Ok(Self {
-            base,
-            operator,
+            home: Network::new(url, operator)?,
+            other: None,
             players: BTreeMap::new(),
             listeners: BTreeMap::new(),
             voice,
@@ -186,7 +199,7 @@ impl Stage {
     /// A sign-in link to the operator's console, at the page with live events.
     pub(super) async fn console(&self) -> anyhow::Result<String> {
         let link = NewLink { owner: None, role: None, person: None };
-        let link = self.operator.console_link(&link).await.context("a link to the console")?.value;
+        let link = self.home.operator.console_link(&link).await.context("a link to the console")?.value;
         Ok(format!("{}&page=timeline", link.url))
     }
 
@@ -222,7 +235,7 @@ impl Stage {
         let mut again = interval(LOOK_AGAIN);
         loop {
             again.tick().await;
-            let reply = self.operator.raw(Method::GET, "/console/sessions", None).await?;
+            let reply = self.home.operator.raw(Method::GET, "/console/sessions", None).await?;
             let sessions: Value = serde_json::from_slice(&reply.body)?;
             if sessions["sessions"].as_array().is_some_and(|open| !open.is_empty()) {
                 return Ok(());
@@ -246,32 +259,108 @@ impl Stage {
         policy: Policy,
         allowlist: &[&str],
     ) -> anyhow::Result<()> {
+        let network = (self.home.base.clone(), self.home.operator.clone());
+        self.enter_at(network, handle, policy, allowlist).await
+    }
+
+    /// Opens the network of another operator; both operators become players under these names.
+    pub(super) fn open_network(
+        &mut self,
+        (url, operator): (&str, &str),
+        [home, other]: [&'static str; 2],
+    ) -> anyhow::Result<()> {
+        let network = Network::new(url, operator)?;
+        for (name, client) in [(home, &self.home.operator), (other, &network.operator)] {
+            let player = Player { client: client.clone(), token: String::new(), live: None };
+            self.players.insert(name, player);
+        }
+        self.other = Some(network);
+        Ok(())
+    }
+
+    /// Registers an agent in the other network and connects it.
+    pub(super) async fn enter_network(
+        &mut self,
+        handle: &'static str,
+        policy: Policy,
+        allowlist: &[&str],
+    ) -> anyhow::Result<()> {
+        let other = self.other.as_ref().context("there is another network")?;
+        let network = (other.base.clone(), other.operator.clone());
+        self.enter_at(network, handle, policy, allowlist).await
+    }
+
+    async fn enter_at(
+        &mut self,
+        (base, operator): (Client, Client),
+        handle: &'static str,
+        policy: Policy,
+        allowlist: &[&str],
+    ) -> anyhow::Result<()> {
         let mut agent = CreateAgent::new(handle.parse()?);
         agent.policy = Some(policy);
         agent.allowlist =
             allowlist.iter().map(|entry| entry.parse::<AllowEntry>()).collect::<Result<_, _>>()?;
-        let created =
-            self.operator.create_agent(&agent).await.with_context(|| format!("registering {handle}"))?;
+        let created = operator.create_agent(&agent).await.with_context(|| format!("registering {handle}"))?;
         let token = created.value.token.clone();
-        let client = self.base.with_token(Token::new(token.clone())?);
+        let client = base.with_token(Token::new(token.clone())?);
         self.players.insert(handle, Player { client, token, live: None });
         self.connect(handle).await
     }
 
     /// Adds a person: an owner, with its own token. It sends requests and has no event stream.
     pub(super) async fn admit(&mut self, owner: &'static str) -> anyhow::Result<()> {
-        let created = self.operator.rotate_owner_token(&owner.parse()?).await;
+        let created = self.home.operator.rotate_owner_token(&owner.parse()?).await;
         let token = created.with_context(|| format!("a token of {owner}"))?.value.token;
-        let client = self.base.with_token(Token::new(token.clone())?);
+        let client = self.home.base.with_token(Token::new(token.clone())?);
         self.players.insert(owner, Player { client, token, live: None });
         self.does(owner, "comes in", "as a person")
+    }
+
+    /// The URL of the demonstration's own server.
+    pub(super) fn url(&self) -> String {
+        self.home.base.base().to_string()
+    }
+
+    /// Adds an entry to the allowlist of an agent that has an account.
+    pub(super) async fn lists(&mut self, handle: &str, entry: &str) -> anyhow::Result<()> {
+        let (path, body) = (format!("/_admin/agents/{handle}/allowlist"), json!({"entries": [entry]}));
+        let reply = self.home.operator.raw(Method::POST, &path, Some(Bytes::from(body.to_string()))).await?;
+        ensure!(reply.status == 200, "expected status 200, got {}", reply.status);
+        self.does(handle, "admits", entry)
+    }
+
+    /// Makes an agent a writer of a project.
+    pub(super) async fn shares(&mut self, project: &str, member: &str) -> anyhow::Result<()> {
+        let path = format!("/v1/projects/{}/members/{member}", project.replace(':', "%3A"));
+        let role = Bytes::from_static(b"{\"role\":\"writer\"}");
+        let reply = self.home.operator.raw(Method::PUT, &path, Some(role)).await?;
+        ensure!(reply.status == 200, "expected status 200, got {}", reply.status);
+        self.does(project, "is shared with", member)
+    }
+
+    /// Passes over events of an agent until one fits.
+    pub(super) async fn until(
+        &mut self,
+        handle: &'static str,
+        fits: impl Fn(&Value) -> bool,
+    ) -> anyhow::Result<()> {
+        while !fits(&self.event(handle, Value::Null).await?) {}
+        Ok(())
+    }
+
+    /// Disconnects one player.
+    pub(super) async fn dismiss(&mut self, handle: &'static str) {
+        if let Some(live) = self.players.remove(handle).and_then(|player| player.live) {
+            live.close().await;
+        }
     }
 
     /// Adds an entry to the allowlist of an existing agent.
     pub(super) async fn admits(&mut self, handle: &str, entry: &str) -> anyhow::Result<()> {
         let mut agent = CreateAgent::new(handle.parse()?);
         agent.allowlist = vec![entry.parse::<AllowEntry>()?];
-        self.operator.create_agent(&agent).await.with_context(|| format!("registering {handle}"))?;
+        self.home.operator.create_agent(&agent).await.with_context(|| format!("registering {handle}"))?;
         self.does(handle, "admits", entry)
     }
 

@@ -33,7 +33,8 @@ pub(super) fn act(verb: &str, what: &str) -> Option<StoryLine> {
 pub(super) fn request(method: &str, path: &str, body: Option<&Value>) -> Option<StoryLine> {
     let nothing = Value::Null;
     let body = body.unwrap_or(&nothing);
-    let path = path.split('?').next().unwrap_or_default();
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let path = path.strip_prefix("/peers/home").unwrap_or(path);
     let words: Vec<&str> = path.split('/').filter(|word| !word.is_empty()).collect();
     match (method, *words.first()?, *words.last()?) {
         ("POST", "sessions", "sessions" | "invite") => {
@@ -61,8 +62,12 @@ pub(super) fn request(method: &str, path: &str, body: Option<&Value>) -> Option<
             deed(format!("moves the review to {}{}", text(&body["status"]), opening(body)))
         }
         ("GET", "v1", "orient") => deed("asks where the work is"),
+        ("GET", "v1", "packages") if query.is_empty() => deed("reads the packages of the project"),
         ("GET", "v1", "packages") => deed("searches in words of its own"),
         ("GET", "v1", "facts") => deed("asks for the facts"),
+        ("POST", "_admin", "peers") => deed("invites the other network to an accord"),
+        ("POST", "_admin", "accept") => deed("accepts"),
+        ("DELETE", "_admin", _) => deed("revokes the accord"),
         ("POST", "frames", "frames") => frame_sent(text(&body["kind"]), &body["payload"]),
         ("POST", "agent", "run") => run_asked(body),
         _ => None,

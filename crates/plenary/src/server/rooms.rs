@@ -106,6 +106,7 @@ pub(super) struct Rooms {
     pub(super) runs: Runs,
     pub(super) console: Console,
     pub(super) a2a: A2a,
+    pub(super) links: Links,
     pub(super) presence: Arc<Presence>,
     pub(super) cursors: Arc<Cursors>,
     /// Every room, the inbox last.
@@ -166,7 +167,7 @@ impl Rooms {
             participation,
         };
         let mut served: Vec<Arc<dyn ServedRoom>> = ROOMS.iter().map(|entry| (entry.served)(&built)).collect();
-        let BuiltRooms { accounts, sessions, frames, runs, console, a2a, .. } = built;
+        let BuiltRooms { accounts, sessions, frames, runs, console, a2a, links, .. } = built;
         let found_in: Vec<_> = served.iter().filter_map(|room| room.findable()).collect();
         let search = Search::new(log.clone(), accounts.clone(), everything, semantic, found_in.clone());
         sessions.set_words(Arc::new(search.words()));
@@ -182,7 +183,7 @@ impl Rooms {
         let ephemeral = served.iter().filter_map(|room| room.ephemeral()).collect();
         let around = RoomReaders { tellers, ephemeral, glancers, findables: found_in };
         console.begin(around).await.context("reading where the log stands")?;
-        Ok(Self { log, accounts, runs, console, a2a, presence, cursors, served })
+        Ok(Self { log, accounts, runs, console, a2a, links, presence, cursors, served })
     }
 }
 
@@ -224,6 +225,7 @@ fn links(
     if settings.public_url.is_some() {
         frames.set_accords(Arc::new(links.clone()));
         sessions.set_carrier(Arc::new(links.clone()));
+        accounts.set_peers(Arc::new(links.clone()));
     }
     Ok(links)
 }

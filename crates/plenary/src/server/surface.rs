@@ -165,6 +165,7 @@ pub(super) fn router(rooms: &Rooms, around: SurfaceInputs<'_>) -> anyhow::Result
     let asked = with_fallbacks(router.clone(), metrics);
     let operations = Operations::new(asked, askable()).at(origin.clone());
     rooms.a2a.begin(operations.clone());
+    rooms.links.begin_operations(operations.clone());
     let tools = plenary_mcp::tools::all(&operations);
     toolbox.begin(tools.clone(), rooms.accounts.clone(), rooms.runs.agents());
     let mcp = Mcp::new(plenary_mcp::server::Parts {
@@ -363,6 +364,15 @@ mod tests {
                         "{id} has no example"
                     );
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn every_operation_for_guests_is_there() {
+        for room in about() {
+            for id in room.guests {
+                assert!(room.operations.iter().any(|doc| doc.id() == *id && doc.is_for_guests()), "{id}");
             }
         }
     }

@@ -44,9 +44,12 @@ pub(super) struct ChannelArguments {
     kind: Option<String>,
     payload: Option<Map<String, Value>>,
     after_id: Option<u64>,
+    /// The linked network that the channel is in
+    peer: Option<String>,
 }
 
 pub(super) async fn channel(asking: ToolCaller, wanted: ChannelArguments) -> Answer {
+    let asking = asking.at_peer(wanted.peer);
     match (wanted.action, &wanted.id) {
         (Act::List, _) => {
             let channels = asking.read(&LIST, &[], &[("limit", SHOWN)]).await?;

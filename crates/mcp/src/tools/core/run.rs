@@ -15,7 +15,7 @@ use crate::tools::{
 
 pub(super) const SAYS: &str =
     "Run an agent of this server and wait for its result; with run_id: wait, answer its question, or cancel.";
-pub(super) const AGENTS: Route = get("/");
+pub(super) const AGENTS: Route = get("/_discovery");
 pub(super) const RUN: Route = post("/agent/{name}/run");
 pub(super) const SHOW: Route = get("/agent/{name}/runs/{run_id}");
 pub(super) const EVENTS: Route = get("/agent/{name}/get_events");
@@ -37,9 +37,12 @@ pub(super) struct RunArguments {
     cancel: Option<bool>,
     /// 60 if absent, at most 110
     wait_s: Option<u64>,
+    /// The linked network that has the agent
+    peer: Option<String>,
 }
 
 pub(super) async fn run_agent(asking: ToolCaller, wanted: RunArguments) -> Answer {
+    let asking = asking.at_peer(wanted.peer.clone());
     let Some(agent) = wanted.agent.as_deref() else {
         if wanted.input.is_some() || wanted.run_id.is_some() {
             return Err(Refusal::arguments(

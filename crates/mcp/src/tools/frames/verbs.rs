@@ -50,8 +50,12 @@ impl Sends {
 impl Action for Sends {
     fn call<'a>(&'a self, caller: &'a Caller, arguments: Map<String, Value>) -> CallFuture<'a> {
         Box::pin(async move {
-            let asking =
-                ToolCaller { operations: self.operations.clone(), caller: caller.clone(), person: None };
+            let asking = ToolCaller {
+                operations: self.operations.clone(),
+                caller: caller.clone(),
+                person: None,
+                peer: None,
+            };
             match self.verb.send(&asking, arguments).await {
                 Ok(value) => CallOutcome::Done(value),
                 Err(refusal) => refusal.into(),

@@ -144,8 +144,12 @@ impl OperationTool {
 impl Action for OperationTool {
     fn call<'a>(&'a self, caller: &'a Caller, mut arguments: Map<String, Value>) -> CallFuture<'a> {
         Box::pin(async move {
-            let asking =
-                ToolCaller { operations: self.operations.clone(), caller: caller.clone(), person: None };
+            let asking = ToolCaller {
+                operations: self.operations.clone(),
+                caller: caller.clone(),
+                person: None,
+                peer: None,
+            };
             let named = arguments.get(ACTION).cloned().filter(|_| matches!(self.plans, Plans::Several(_)));
             let plan = match self.plan(&mut arguments) {
                 Ok(plan) => plan,

@@ -144,6 +144,8 @@ fn speaker(context: &Context, human: bool) -> Result<(Client, Option<Actor>), Fa
     }
     match context.agent_client() {
         Ok(client) => {
+            // A linked network has another name for the agent, which only it knows.
+            let identity = identity.filter(|_| context.peer().is_none());
             let actor =
                 identity.map(|identity| Actor { id: identity.handle.to_string(), kind: "agent".into() });
             Ok((client, actor))

@@ -1,5 +1,5 @@
-//! `plenary context sync`: copies new records between two servers, both ways. A token of this server is never sent to
-//! the other one.
+//! `plenary context sync`: copies new records between two servers, both ways, or from a linked network. A token of this
+//! server is never sent to the other one.
 //! Must not know: how records are compared.
 
 use std::{
@@ -12,7 +12,7 @@ use plenary_client::{
     BaseUrl, Client,
     transfer::{self, SyncReport, SyncState},
 };
-use plenary_kernel::json::digest;
+use plenary_kernel::{OwnerName, json::digest};
 use serde_json::json;
 
 use super::{
@@ -24,7 +24,7 @@ use crate::{
         atomic,
         context::Context,
         failure::{Exit, Failure},
-        identity,
+        identity::{self, Realm},
     },
     out::Progress,
     paths,
@@ -34,14 +34,20 @@ use crate::{
 const HELP: &str = "\
 The token for the other server is PLENARY_REMOTE_TOKEN, or one saved for it with `plenary --url URL token add OWNER`. \
 It must be an owner's or the operator's: only they may import. Progress is remembered: an interrupted sync continues \
-where it stopped, and a repeated one copies only new data.";
+where it stopped, and a repeated one copies only new data.
+
+With --peer, the projects are those of a linked network that the agent may read there. They are copied to projects of \
+--into here, which needs the operator's token, because the packages name actors of the other network.
+
+Example:
+  plenary context sync --peer acme --project nick:prices --into ida --as @ida.bot";
 
 /// The arguments of `context sync`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct Sync {
-    /// URL of the other server
-    remote: BaseUrl,
+    /// URL of the other server; none with --peer
+    remote: Option<BaseUrl>,
     /// Every project that the caller may read
     #[arg(long)]
     all: bool,
@@ -51,11 +57,31 @@ pub(crate) struct Sync {
     /// Only copy from this server to the other one
     #[arg(long)]
     push: bool,
+    /// With --peer: the owner of the copied projects here
+    #[arg(long, value_name = "OWNER")]
+    into: Option<OwnerName>,
 }
 
 pub(super) async fn run(context: &Context, args: &PlaceArgs, sync: Sync) -> Result<(), Failure> {
-    let Sync { remote, all, pull, push } = sync;
+    let Sync { remote, all, pull, push, into } = sync;
     let place = Place::of(context, args)?;
+    if let Some(peer) = context.peer() {
+        let (None, false, false, Some(into)) = (&remote, all, push, &into) else {
+            let what = "--peer copies one project of a linked network";
+            return Err(Failure::usage(what, "give --project OWNER:ID and --into OWNER, and no URL"));
+        };
+        let here = context.configuring_client(Realm::Everything)?;
+        let from = (format!("{}/peers/{peer}", place.server), context.agent_client()?);
+        let projects = projects(context, args, &place, false)?;
+        let pulled = one_way(context, (&from.0, &from.1), (&here, Some(into)), &projects).await?;
+        return report(context, Some(&pulled), None);
+    }
+    let (Some(remote), None) = (remote, into) else {
+        return Err(Failure::usage(
+            "the other server is missing",
+            "give its URL, or --peer with --into OWNER",
+        ));
+    };
     if place.server == remote {
         return Err(Failure::usage("the URL is that of this server", "name another server"));
     }
@@ -64,18 +90,28 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, sync: Sync) -> Resu
     let there = other(context, &remote)?;
     let pulled = match push {
         true => None,
-        false => Some(one_way(context, &there, &here, &projects).await?),
+        false => Some(one_way(context, (&remote.to_string(), &there), (&here, None), &projects).await?),
     };
     let pushed = match pull {
         true => None,
-        false => Some(one_way(context, &here, &there, &projects).await?),
+        false => {
+            let from = here.base().to_string();
+            Some(one_way(context, (&from, &here), (&there, None), &projects).await?)
+        }
     };
+    report(context, pulled.as_ref(), pushed.as_ref())
+}
+
+fn report(
+    context: &Context,
+    pulled: Option<&SyncReport>,
+    pushed: Option<&SyncReport>,
+) -> Result<(), Failure> {
     if context.out.is_json() {
         context.out.line(&json!({"pulled": pulled, "pushed": pushed}).to_string())?;
     }
-    let is_refused =
-        |report: &Option<SyncReport>| report.as_ref().is_some_and(|report| report.refused_count > 0);
-    for (report, way) in [(&pulled, "from there"), (&pushed, "to there")] {
+    let is_refused = |report: Option<&SyncReport>| report.is_some_and(|report| report.refused_count > 0);
+    for (report, way) in [(pulled, "from there"), (pushed, "to there")] {
         let Some(report) = report else { continue };
         let SyncReport { projects, imported, skipped, overwritten, refused_count, .. } = report;
         if !context.out.is_json() {
@@ -86,7 +122,7 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, sync: Sync) -> Resu
         }
         refused(context.out, &report.refused, *refused_count);
     }
-    if is_refused(&pulled) || is_refused(&pushed) { Err(Failure::Said(Exit::Refused)) } else { Ok(()) }
+    if is_refused(pulled) || is_refused(pushed) { Err(Failure::Said(Exit::Refused)) } else { Ok(()) }
 }
 
 /// A client of the other server, with a token that was given or saved for that server.
@@ -99,16 +135,17 @@ fn other(context: &Context, remote: &BaseUrl) -> Result<Client, Failure> {
 
 async fn one_way(
     context: &Context,
-    from: &Client,
-    to: &Client,
+    (source, from): (&str, &Client),
+    (to, into): (&Client, Option<&OwnerName>),
     projects: &[String],
 ) -> Result<SyncReport, Failure> {
-    let file = state_file(context, from.base(), to.base());
+    let target = into.map_or_else(|| to.base().to_string(), |into| format!("{} {into}", to.base()));
+    let file = state_file(context, source, &target);
     let mut state = file.as_deref().map(load).unwrap_or_default();
     let mut progress = Progress::new(&context.out);
-    let way = format!("{} to {}", from.base(), to.base());
+    let way = format!("{source} to {}", to.base());
     let mut tell = |at: &transfer::Progress<'_>| progress.tell(&way, at.records, at.octets);
-    let report = transfer::sync(from, to, projects, &mut state, &mut tell).await;
+    let report = transfer::sync(from, (to, into), projects, &mut state, &mut tell).await;
     drop(progress);
     if let Some(Err(error)) = file.map(|file| store(&file, &state)) {
         context.out.note(&format!(
@@ -119,7 +156,7 @@ async fn one_way(
 }
 
 /// The file with the state of one direction between two servers.
-fn state_file(context: &Context, from: &BaseUrl, to: &BaseUrl) -> Option<PathBuf> {
+fn state_file(context: &Context, from: &str, to: &str) -> Option<PathBuf> {
     let directory = paths::state_dir(&|name| context.environment.var(name))?.join("sync");
     let name = hex::encode(&digest(format!("{from}\n{to}").as_bytes())[..16]);
     Some(directory.join(format!("{name}.json")))

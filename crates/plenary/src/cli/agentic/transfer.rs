@@ -197,7 +197,7 @@ fn unusable(path: &Path, error: &io::Error) -> Failure {
 pub(super) async fn import(context: &Context, import: Import) -> Result<(), Failure> {
     let Import { src, conflict, dry_run } = import;
     let client = governing_client(context)?;
-    let options = ImportOptions { conflict, dry_run };
+    let options = ImportOptions { conflict, dry_run, into: None };
     let mut progress = Progress::new(&context.out);
     let mut tell =
         |at: &plenary_client::transfer::Progress<'_>| progress.tell(at.step, at.records, at.octets);

@@ -19,7 +19,8 @@ pub(super) struct Place {
 impl Place {
     /// Resolves the server, from the channel's URL if given, and the token.
     pub(super) fn of(context: &Context, channel: Option<&ChannelAddress>) -> Result<Self, Failure> {
-        if let Some(channel) = channel {
+        // The own server forwards the requests for a channel of a linked network, whatever URL names the channel.
+        if let Some(channel) = channel.filter(|_| context.peer().is_none()) {
             go(context, channel)?;
         }
         let (client, tokenless) = context.any_client()?;

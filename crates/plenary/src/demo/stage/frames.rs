@@ -54,7 +54,12 @@ impl Stage {
         scope: &str,
         reached: u64,
     ) -> anyhow::Result<()> {
-        let frame = serde_json::to_value(composed(agent, payload)?)?;
+        let mut frame = composed(agent, payload)?;
+        // A frame to a peer names the peer.
+        if let Some(peer) = scope.strip_prefix("accord:").and_then(|rest| rest.split('/').next()) {
+            frame.recipient_handle = format!("~{peer}").parse()?;
+        }
+        let frame = serde_json::to_value(frame)?;
         let path = format!("/frames?scope={scope}");
         let emitted = self.request(agent, Method::POST, &path, Some(frame), 200).await?;
         ensure!(emitted["delivered_count"] == reached, "it should reach {reached} sessions: {emitted}");

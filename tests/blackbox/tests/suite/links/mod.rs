@@ -5,6 +5,7 @@
 mod ceremony;
 mod commands;
 mod frames;
+mod guests;
 mod played;
 mod revoking;
 mod sessions;

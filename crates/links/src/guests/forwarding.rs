@@ -1,0 +1,101 @@
+//! The home's side: signs a request of an agent of this network, sends it to the peer, and returns the peer's response.
+//! Must not know: the content of a request.
+
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderValue, Method, StatusCode, header, request::Parts};
+use http_body_util::BodyExt as _;
+use plenary_kernel::{AgentHandle, OwnerName, Refusal};
+use plenary_sessions::crossing::SessionCarrier as _;
+use tokio::time::timeout;
+
+use super::{ANSWERED, CROSSING, RETURNING, body::ending};
+use crate::{
+    Links,
+    limits::GUEST_ANSWER_WITHIN,
+    outgoing::{ACCORDS_PATH, CallFailure},
+    refusals::{HouseRefusal, peer_unreachable, too_many_requests},
+};
+
+/// The peer's response is data of another network, and never a page of this one.
+const SANDBOX: HeaderValue = HeaderValue::from_static("default-src 'none'; sandbox");
+
+impl Links {
+    /// The response of a peer to an agent of this network. `path` has the query.
+    pub(crate) async fn forward_request(
+        &self,
+        agent: &AgentHandle,
+        (peer, path): (&OwnerName, &str),
+        (parts, body): (&Parts, Bytes),
+    ) -> Result<Response, HouseRefusal> {
+        let changes = self.0.changed.subscribe();
+        let owner = agent.owner_name();
+        let linked = self.linked(peer).await?.ok_or_else(Refusal::not_found)?;
+        if !self.takes_part(peer, &owner).await? {
+            return Err(Refusal::not_found().into());
+        }
+        let owners = self.0.guests_out.take(owner, 1).map_err(|_| too_many_requests())?;
+        let peers = self.0.guests_out_to.take(linked.accord.clone(), 1).map_err(|_| too_many_requests())?;
+        let target = format!("{ACCORDS_PATH}/{}/as/{agent}{path}", linked.accord);
+        let signed = self.signed(&linked.network, (&parts.method, &target), body).await;
+        let mut request = signed.map_err(|failure| unreached(&failure))?;
+        for name in CROSSING {
+            if let Some(value) = parts.headers.get(&name) {
+                request.headers_mut().insert(name, value.clone());
+            }
+        }
+        let sent = tokio::select! {
+            sent = timeout(GUEST_ANSWER_WITHIN, self.send(&linked.network, request)) => sent,
+            () = self.ended(changes.clone(), &linked.accord) => return Err(Refusal::not_found().into()),
+        };
+        let answer = match sent {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(failure)) => return Err(unreached(&failure)),
+            Err(_) => return Err(peer_unreachable("it did not answer in time").into()),
+        };
+        let (head, body) = answer.into_parts();
+        if !head.headers.contains_key(ANSWERED) {
+            return Err(unreached(&CallFailure::Refused(head.status)));
+        }
+        let (links, mut closed) = (self.clone(), self.0.closed.subscribe());
+        let end = async move {
+            tokio::select! {
+                () = links.ended(changes, &linked.accord) => {}
+                _ = closed.wait_for(|closed| *closed) => {}
+            }
+        };
+        let mut response = Response::new(ending(body.into_data_stream(), end, (owners, peers)));
+        *response.status_mut() = head.status;
+        for name in RETURNING {
+            if let Some(value) = head.headers.get(&name) {
+                response.headers_mut().insert(name, value.clone());
+            }
+        }
+        let headers = response.headers_mut();
+        if let Some(here) = headers.get(header::LOCATION).and_then(|path| located(peer, path)) {
+            headers.insert(header::LOCATION, here);
+        }
+        headers.insert(header::CONTENT_SECURITY_POLICY, SANDBOX);
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        Ok(response)
+    }
+}
+
+/// A path at the peer, as a path here.
+fn located(peer: &OwnerName, path: &HeaderValue) -> Option<HeaderValue> {
+    let path = path.to_str().ok().filter(|path| path.starts_with('/'))?;
+    HeaderValue::try_from(format!("/peers/{peer}{path}")).ok()
+}
+
+/// The refusal for a request that no room of the peer answered.
+fn unreached(failure: &CallFailure) -> HouseRefusal {
+    match failure {
+        CallFailure::Refused(StatusCode::NOT_FOUND) => Refusal::not_found().into(),
+        CallFailure::Refused(StatusCode::TOO_MANY_REQUESTS) => too_many_requests().into(),
+        CallFailure::Refused(status) => peer_unreachable(&format!("it answers {status}")).into(),
+        CallFailure::Unreachable(why) => peer_unreachable(why).into(),
+    }
+}
+
+/// The methods of forwarded requests.
+pub(crate) const METHODS: [Method; 4] = [Method::GET, Method::POST, Method::PATCH, Method::DELETE];

@@ -1,0 +1,65 @@
+//! Requests of agents of other networks to channels, projects and runs: the network where a thing began serves it, and the
+//! home of the agent signs and forwards the agent's requests.
+//! Must not know: the rules of channels, projects and runs.
+
+mod body;
+mod forwarding;
+mod permitted;
+mod serving;
+
+use std::collections::BTreeSet;
+
+use futures_util::future::BoxFuture;
+use http::{HeaderName, header};
+use plenary_accounts::{PeerStanding, PeerStandings};
+use plenary_engine::Room as _;
+use plenary_kernel::OwnerName;
+use plenary_log::{Condition, Fault};
+
+pub(crate) use forwarding::METHODS;
+
+use crate::{
+    Links,
+    accord::{AccordRoom, PEERS},
+};
+
+/// Marks the response of a room, in contrast to one of the link itself.
+pub(crate) const ANSWERED: HeaderName = HeaderName::from_static("plenary-guest");
+
+/// The headers of a guest's request that cross.
+pub(crate) const CROSSING: [HeaderName; 6] = [
+    header::ACCEPT,
+    header::CONTENT_TYPE,
+    header::IF_NONE_MATCH,
+    HeaderName::from_static("idempotency-key"),
+    HeaderName::from_static("last-event-id"),
+    HeaderName::from_static("x-reader"),
+];
+
+/// The headers of the response that cross.
+pub(crate) const RETURNING: [HeaderName; 9] = [
+    header::CONTENT_TYPE,
+    header::CACHE_CONTROL,
+    header::ETAG,
+    header::LOCATION,
+    header::RETRY_AFTER,
+    HeaderName::from_static("idempotency-replayed"),
+    HeaderName::from_static("x-content-hash"),
+    HeaderName::from_static("x-run-id"),
+    HeaderName::from_static("x-thread-id"),
+];
+
+impl PeerStandings for Links {
+    fn standing<'a>(&'a self, peer: &'a OwnerName) -> BoxFuture<'a, Result<Option<PeerStanding>, Fault>> {
+        Box::pin(async move {
+            let found = self.0.peers.look_up(PEERS).await?;
+            let Some(known) = found.state.all.get(peer).filter(|known| known.active().is_some()) else {
+                return Ok(None);
+            };
+            let owners: BTreeSet<OwnerName> = known.grants.owners().into_iter().cloned().collect();
+            let condition =
+                Condition { stream: AccordRoom::stream(PEERS), expected: found.version, upon: found.upon };
+            Ok(Some(PeerStanding { condition, owners: owners.into() }))
+        })
+    }
+}

@@ -1,0 +1,131 @@
+//! The requests that a guest may make: those of the operations that a room opens to guests. The room then decides by its own
+//! rules. Every other request gets the 404 of an absent path. Pure.
+//! Must not know: the operations of a room.
+
+use std::collections::BTreeSet;
+
+use http::Method;
+use percent_encoding::percent_decode_str;
+use plenary_edge::OperationDoc;
+use plenary_kernel::OwnerName;
+use url::form_urlencoded;
+
+/// The room whose things are in projects.
+const OF_PROJECTS: &str = "context";
+
+/// Whether a guest may make this request. A request about a project names it in full, `OWNER:ID`, with an owner that takes
+/// part: a plain id could be one of the guest's own names.
+pub(super) fn permits(
+    docs: &[OperationDoc],
+    (method, path, query): (&Method, &str, Option<&str>),
+    owners: &BTreeSet<&OwnerName>,
+) -> bool {
+    let sent: Vec<&str> = path.split('/').collect();
+    let found = docs.iter().find(|doc| doc.method() == method && fits(doc.path(), &sent));
+    let Some(doc) = found.filter(|doc| doc.is_for_guests()) else { return false };
+    let takes_part = |project: &str| {
+        let owner = project.split_once(':').filter(|(_, id)| !id.is_empty());
+        let owner = owner.and_then(|(owner, _)| owner.parse::<OwnerName>().ok());
+        owner.is_some_and(|owner| owners.contains(&owner))
+    };
+    if let Some(at) = doc.path().split('/').position(|part| part == "{project_id}") {
+        return percent_decode_str(sent[at]).decode_utf8().is_ok_and(|project| takes_part(&project));
+    }
+    if doc.room_name() != OF_PROJECTS {
+        return true;
+    }
+    let mut named = form_urlencoded::parse(query.unwrap_or_default().as_bytes())
+        .filter(|(name, _)| name == "project")
+        .map(|(_, project)| project);
+    named.next().is_some_and(|project| takes_part(&project)) && named.next().is_none()
+}
+
+/// Whether a path has the form of a pattern. The rest of a pattern fits no path: it is no operation for guests.
+fn fits(pattern: &str, sent: &[&str]) -> bool {
+    let pattern: Vec<&str> = pattern.split('/').collect();
+    let same = |(pattern, sent): (&&str, &&str)| match pattern.strip_prefix('{') {
+        Some(name) => !name.starts_with('*') && !matches!(*sent, "" | "." | ".."),
+        None => pattern == sent,
+    };
+    pattern.len() == sent.len() && pattern.iter().zip(sent).all(same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn may(method: &Method, target: &str) -> bool {
+        let doc = |id, method, path| OperationDoc::new(id, method, path, "");
+        let docs = [
+            doc("channel.show", Method::GET, "/agent-channel/{id}").for_guests(),
+            doc("channel.append", Method::POST, "/agent-channel/{id}/event").for_guests(),
+            doc("channel.key", Method::POST, "/agent-channel/{id}/key"),
+            doc("channel.create", Method::POST, "/agent-channel"),
+            doc("context.pull", Method::GET, "/v1/projects/{project_id}/packages").for_guests(),
+            doc("context.get", Method::GET, "/v1/packages/{package_id}").for_guests(),
+            doc("context.orchestrate", Method::GET, "/v1/orchestrate").for_guests(),
+            doc("context.import", Method::POST, "/v1/import"),
+            doc("run.discovery", Method::GET, "/_discovery").for_guests(),
+            doc("run.show", Method::GET, "/agent/{name}/runs/{run_id}").for_guests(),
+            doc("session.list", Method::GET, "/sessions"),
+            doc("peer.get", Method::GET, "/peers/{peer}/{*path}").for_guests(),
+        ];
+        let nick: OwnerName = "nick".parse().unwrap();
+        let (path, query) =
+            target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
+        permits(&docs, (method, path, query), &[&nick].into())
+    }
+
+    #[test]
+    fn a_guest_reads_and_writes_in_channels_and_runs_agents() {
+        for (method, target) in [
+            (Method::GET, "/agent-channel/c?key=k&format=markdown"),
+            (Method::POST, "/agent-channel/c/event"),
+            (Method::GET, "/agent/echo/runs/run_1"),
+            (Method::GET, "/_discovery"),
+        ] {
+            assert!(may(&method, target), "{target}");
+        }
+    }
+
+    #[test]
+    fn a_project_is_named_in_full_and_its_owner_takes_part() {
+        for target in [
+            "/v1/projects/nick:p/packages",
+            "/v1/projects/nick%3Ap/packages",
+            "/v1/packages/x?project=nick:p",
+        ] {
+            assert!(may(&Method::GET, target), "{target}");
+        }
+        for target in [
+            "/v1/projects/p/packages",
+            "/v1/projects/nick:/packages",
+            "/v1/projects/ann:p/packages",
+            "/v1/projects/ann%3Ap/packages",
+            "/v1/packages/x",
+            "/v1/packages/x?project=p",
+            "/v1/packages/x?project=nick:p&project=ann:p",
+            "/v1/orchestrate",
+        ] {
+            assert!(!may(&Method::GET, target), "{target}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_absent() {
+        for (method, target) in [
+            (Method::POST, "/agent-channel"),
+            (Method::GET, "/agent-channel/.."),
+            (Method::GET, "/agent-channel/"),
+            (Method::DELETE, "/agent-channel/c"),
+            (Method::POST, "/agent-channel/c/key"),
+            (Method::POST, "/v1/import"),
+            (Method::GET, "/sessions"),
+            (Method::GET, "/peers/rose/agent-channel/c"),
+            (Method::GET, "/peers/rose/agent-channel"),
+            (Method::GET, "/"),
+        ] {
+            assert!(!may(&method, target), "{target}");
+        }
+    }
+}
