@@ -11,7 +11,7 @@ use plenary_accounts::AgentCaller;
 use plenary_edge::{Operation, OperationDoc, read_bytes};
 use plenary_kernel::{Class, OwnerName, Refusal};
 use plenary_room::house_error;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Door;
 use crate::{guests::METHODS, limits::GUEST_BODY_BYTES_MAX, refusals::HouseRefusal};
@@ -42,14 +42,14 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
         Operation::new(doc("peer.read", get, "Read at a peer"), forward),
         Operation::new(
             doc("peer.write", post, "Write at a peer")
-                .optional_request::<Value>()
-                .example(|| Value::Object(serde_json::Map::new())),
+                .optional_request::<Map<String, Value>>()
+                .example(|| Value::Object(Map::new())),
             forward,
         ),
         Operation::new(
             doc("peer.edit", patch, "Change something at a peer")
-                .optional_request::<Value>()
-                .example(|| Value::Object(serde_json::Map::new())),
+                .optional_request::<Map<String, Value>>()
+                .example(|| Value::Object(Map::new())),
             forward,
         ),
         Operation::new(doc("peer.delete", delete, "Delete at a peer"), forward),

@@ -111,7 +111,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Use channels, projects and agents of this linked network
-    #[arg(long = "peer", id = "at-peer", global = true, value_name = "NAME")]
+    #[arg(long = "peer", id = "at-peer", global = true, value_name = "NETWORK")]
     pub peer: Option<OwnerName>,
     /// Trust only the certificate authorities in this PEM file [env: PLENARY_CACERT]
     #[arg(long, global = true, value_name = "FILE")]

@@ -95,6 +95,7 @@ fn posted(payload: &Value, kind: &str) -> Option<StoryLine> {
             ))
         }
         "status" => deed(format!("is {}{}", text(&payload["phase"]), opening(payload))),
+        "comms" => deed(format!("writes in the channel: {}", quoted(&payload["text"]))),
         _ => None,
     }
 }

@@ -1799,6 +1799,7 @@ class ContextOperations:
         *,
         conflict: Mode | Omit = OMIT,
         dry_run: bool | Omit = OMIT,
+        into: OwnerName | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Report:
@@ -1809,6 +1810,7 @@ class ContextOperations:
 
         conflict: `skip`, `overwrite` or `rename`; `skip` when absent.
         dry_run: Report what the import would do, and write nothing.
+        into: The owner of the projects here, whatever owner the records name.
 
         Refused with: invalid_parameter, missing_authorization, invalid_authorization, unauthorized,
         too_many_renames.
@@ -1821,7 +1823,7 @@ class ContextOperations:
             repeat="once",
             content=content,
             content_type="application/x-ndjson",
-            query={"conflict": conflict, "dry_run": dry_run},
+            query={"conflict": conflict, "dry_run": dry_run, "into": into},
             timeout=timeout,
             headers=headers,
         )

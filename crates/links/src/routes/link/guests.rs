@@ -8,7 +8,7 @@ use axum::{
 use http::{Method, request::Parts};
 use plenary_edge::{Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, Class, Refusal};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{BUSY, Door, SignedCall, doc, of_accord};
 use crate::{guests::METHODS, limits::GUEST_BODY_BYTES_MAX, refusals::HouseRefusal};
@@ -35,14 +35,14 @@ pub(super) fn operations() -> Vec<Operation<Door>> {
         Operation::new(about("link.guest_read", get, "Read as an agent of the peer"), serve),
         Operation::new(
             about("link.guest_write", post, "Write as an agent of the peer")
-                .optional_request::<Value>()
-                .example(|| Value::Object(serde_json::Map::new())),
+                .optional_request::<Map<String, Value>>()
+                .example(|| Value::Object(Map::new())),
             serve,
         ),
         Operation::new(
             about("link.guest_edit", patch, "Change something as an agent of the peer")
-                .optional_request::<Value>()
-                .example(|| Value::Object(serde_json::Map::new())),
+                .optional_request::<Map<String, Value>>()
+                .example(|| Value::Object(Map::new())),
             serve,
         ),
         Operation::new(about("link.guest_delete", delete, "Delete as an agent of the peer"), serve),

@@ -13,6 +13,7 @@ use plenary_client::transfer::{
     Conflict, Counts, ExportSummary, FetchedContents, ImportOptions, ImportReport, RefusedLine,
     RestoredContents,
 };
+use plenary_kernel::OwnerName;
 use serde::Serialize;
 
 use super::place::{Place, PlaceArgs, governing_client, project_of};
@@ -67,6 +68,9 @@ pub(crate) struct Import {
     /// Report what the import would do, without writing anything
     #[arg(long)]
     dry_run: bool,
+    /// The owner of the projects here, whatever owner the records name
+    #[arg(long, value_name = "OWNER")]
+    into: Option<OwnerName>,
 }
 
 pub(super) async fn export(context: &Context, args: &PlaceArgs, export: Export) -> Result<(), Failure> {
@@ -195,9 +199,9 @@ fn unusable(path: &Path, error: &io::Error) -> Failure {
 }
 
 pub(super) async fn import(context: &Context, import: Import) -> Result<(), Failure> {
-    let Import { src, conflict, dry_run } = import;
+    let Import { src, conflict, dry_run, into } = import;
     let client = governing_client(context)?;
-    let options = ImportOptions { conflict, dry_run, into: None };
+    let options = ImportOptions { conflict, dry_run, into };
     let mut progress = Progress::new(&context.out);
     let mut tell =
         |at: &plenary_client::transfer::Progress<'_>| progress.tell(at.step, at.records, at.octets);
