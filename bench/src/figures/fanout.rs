@@ -37,8 +37,8 @@ pub(super) struct Fan {
 impl Fan {
     /// Starts it, and connects everyone.
     pub(super) async fn start(bench: &Bench, receivers: usize, batch: usize) -> Result<Self> {
-        let [receivers_text, batch, octets] = [receivers, batch, PAYLOAD_BYTES].map(|n| n.to_string());
-        let role = ["fan", "--receivers", &receivers_text, "--batch", &batch, "--octets", &octets];
+        let [receivers_text, batch, bytes] = [receivers, batch, PAYLOAD_BYTES].map(|n| n.to_string());
+        let role = ["fan", "--receivers", &receivers_text, "--batch", &batch, "--bytes", &bytes];
         let process = bench.limit(&role)?;
         let mut readers = Readers::default();
         let out = *process.addresses.get(1).context("the fan-out says where messages come out")?;
@@ -53,10 +53,10 @@ impl Fan {
 
     /// Deliveries a second of so many messages, sent as fast as they are taken.
     pub(super) async fn load(&mut self, messages: usize) -> Result<f64> {
-        let octets = content().repeat(messages);
+        let bytes = content().repeat(messages);
         let expected = self.readers.messages() + (messages * self.readers.seen.len()) as u64;
         let begin = now_ns();
-        self.publisher.write_all(&octets).await?;
+        self.publisher.write_all(&bytes).await?;
         self.all_arrive(expected).await?;
         let seconds = between(begin, self.readers.last_ns()).as_secs_f64();
         Ok((messages * self.readers.seen.len()) as f64 / seconds)

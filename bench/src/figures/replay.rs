@@ -31,9 +31,9 @@ struct Replays {
 pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
     let missed = bench.sizes.missed;
     let data = bench.fresh();
-    let (rows, octets) = (missed.to_string(), PAYLOAD_BYTES.to_string());
+    let (rows, bytes) = (missed.to_string(), PAYLOAD_BYTES.to_string());
     let data = data.to_str().context("a path in UTF-8")?;
-    let limit = bench.limit(&["replay", "--data", data, "--rows", &rows, "--octets", &octets])?;
+    let limit = bench.limit(&["replay", "--data", data, "--rows", &rows, "--bytes", &bytes])?;
     let server = bench.server()?;
     // Each reader comes once: what it has confirmed does not come again.
     let readers = agents(server.address(), "late", 2 * bench.sizes.rounds).await?;

@@ -28,7 +28,7 @@ pub(super) async fn serve() -> Result<()> {
                 .as_str()
                 .unwrap_or_default()
                 .bytes()
-                .fold(7_u64, |hash, octet| hash.wrapping_mul(0x0100_0000_01b3) ^ u64::from(octet));
+                .fold(7_u64, |hash, byte| hash.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte));
             let topic = usize::try_from(at % TOPICS).ok().and_then(|at| topics.get(at));
             format!("{{\"index\":{nth},\"embedding\":{}}}", vector(topic.map_or(&[], Vec::as_slice), at))
         };

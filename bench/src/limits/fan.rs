@@ -7,7 +7,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-pub(super) async fn serve(receivers: usize, batch: usize, octets: usize) -> Result<()> {
+pub(super) async fn serve(receivers: usize, batch: usize, bytes: usize) -> Result<()> {
     let publishers = TcpListener::bind("127.0.0.1:0").await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     super::listening(&[publishers.local_addr()?, listener.local_addr()?])?;
@@ -19,16 +19,16 @@ pub(super) async fn serve(receivers: usize, batch: usize, octets: usize) -> Resu
     }
     let (publisher, _) = publishers.accept().await?;
     // A task of its own, so that it runs where the sockets are polled.
-    tokio::spawn(fan_out(publisher, streams, batch, octets)).await?
+    tokio::spawn(fan_out(publisher, streams, batch, bytes)).await?
 }
 
 async fn fan_out(
     mut publisher: TcpStream,
     mut receivers: Vec<TcpStream>,
     batch: usize,
-    octets: usize,
+    bytes: usize,
 ) -> Result<()> {
-    let mut buffer = vec![0; batch * octets];
+    let mut buffer = vec![0; batch * bytes];
     let mut filled = 0;
     loop {
         let read = publisher.read(&mut buffer[filled..]).await?;
@@ -36,7 +36,7 @@ async fn fan_out(
             return Ok(());
         }
         filled += read;
-        let whole = filled - filled % octets;
+        let whole = filled - filled % bytes;
         if whole == 0 {
             continue;
         }

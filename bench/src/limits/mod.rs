@@ -49,7 +49,7 @@ pub(crate) enum Limit {
         batch: usize,
         /// Bytes of a message
         #[arg(long)]
-        octets: usize,
+        bytes: usize,
     },
     /// WebSockets that are held open
     Axumws,
@@ -63,7 +63,7 @@ pub(crate) enum Limit {
         rows: u32,
         /// Bytes of a row
         #[arg(long)]
-        octets: usize,
+        bytes: usize,
     },
 }
 
@@ -75,9 +75,9 @@ pub(crate) fn run(limit: Limit) -> Result<()> {
         Limit::Pgwal { url } => runtime()?.block_on(pgwal::serve(&url)),
         Limit::Embeddings => runtime()?.block_on(embeddings::serve()),
         Limit::Collector => runtime()?.block_on(collector::serve()),
-        Limit::Fan { receivers, batch, octets } => runtime()?.block_on(fan::serve(receivers, batch, octets)),
+        Limit::Fan { receivers, batch, bytes } => runtime()?.block_on(fan::serve(receivers, batch, bytes)),
         Limit::Axumws => runtime()?.block_on(axumws::serve()),
-        Limit::Replay { data, rows, octets } => replay::serve(&data, rows, octets),
+        Limit::Replay { data, rows, bytes } => replay::serve(&data, rows, bytes),
     }
 }
 

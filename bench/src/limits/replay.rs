@@ -13,7 +13,7 @@ use rusqlite::Connection;
 /// Bytes of one write.
 const WRITE_BYTES: usize = 64 << 10;
 
-pub(super) fn serve(data: &Path, rows: u32, octets: usize) -> Result<()> {
+pub(super) fn serve(data: &Path, rows: u32, bytes: usize) -> Result<()> {
     std::fs::create_dir_all(data)?;
     let mut connection = Connection::open(data.join("limit.db"))?;
     connection.execute_batch(
@@ -23,7 +23,7 @@ pub(super) fn serve(data: &Path, rows: u32, octets: usize) -> Result<()> {
     let transaction = connection.transaction()?;
     {
         let mut insert = transaction.prepare("INSERT INTO messages(body) VALUES(?1)")?;
-        let body = vec![b'x'; octets];
+        let body = vec![b'x'; bytes];
         for _ in 0..rows {
             insert.execute([&body])?;
         }

@@ -42,7 +42,7 @@ impl Framing {
     /// The first message of a buffer; `None` while it is not whole.
     pub(crate) fn first(self, bytes: &[u8]) -> Result<Option<Piece>> {
         let piece = match self {
-            Self::Fixed(octets) => Piece { kind: Kind::Message, payload: 0, end: octets },
+            Self::Fixed(bytes) => Piece { kind: Kind::Message, payload: 0, end: bytes },
             Self::WebSocket => match frame(bytes)? {
                 Some(piece) => piece,
                 None => return Ok(None),
@@ -69,11 +69,11 @@ fn frame(bytes: &[u8]) -> Result<Option<Piece>> {
     let (length, payload) = match second {
         0..126 => (usize::from(*second), 2),
         126 => match rest.first_chunk::<2>() {
-            Some(octets) => (usize::from(u16::from_be_bytes(*octets)), 4),
+            Some(bytes) => (usize::from(u16::from_be_bytes(*bytes)), 4),
             None => return Ok(None),
         },
         127 => match rest.first_chunk::<8>() {
-            Some(octets) => (usize::try_from(u64::from_be_bytes(*octets))?, 10),
+            Some(bytes) => (usize::try_from(u64::from_be_bytes(*bytes))?, 10),
             None => return Ok(None),
         },
         _ => bail!("the server masks its frames"),

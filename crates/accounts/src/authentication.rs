@@ -94,14 +94,14 @@ impl Accounts {
                 return Ok(None);
             }
             if self.operator().hex().starts_with(&challenge.key) {
-                return Ok(self.operator().octets().map(|digest| challenge.answer(digest)));
+                return Ok(self.operator().bytes().map(|digest| challenge.answer(digest)));
             }
             let rows = self.log().read_index(TOKENS, &challenge.key, None, 1, Order::Ascending).await?;
             let Some(digest) = rows.first().and_then(|row| TokenDigest::of_hex(&row.key)) else {
                 return Ok(None);
             };
             let is_valid = self.look_up(digest).await?.is_some();
-            Ok(digest.octets().filter(|_| is_valid).map(|digest| challenge.answer(digest)))
+            Ok(digest.bytes().filter(|_| is_valid).map(|digest| challenge.answer(digest)))
         })
     }
 

@@ -131,29 +131,29 @@ impl Fields {
     fn token_of_at_least(
         &self,
         name: &str,
-        octets_min: usize,
+        bytes_min: usize,
         read: fn(&str) -> Option<Token>,
     ) -> Result<Option<Token>, Refusal> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let text = format!(
-            "{name} must be a string of {octets_min} to {TOKEN_BYTES_MAX} printable ASCII characters without spaces."
+            "{name} must be a string of {bytes_min} to {TOKEN_BYTES_MAX} printable ASCII characters without spaces."
         );
         let token = value.as_str().and_then(read);
         token.map(Some).ok_or_else(|| Refusal::malformed("invalid_token", text))
     }
 
-    /// A text of 1 to `octets_max` octets, if any; wrong it has this code.
+    /// A text of 1 to `bytes_max` bytes, if any; wrong it has this code.
     pub(crate) fn text(
         &self,
         name: &str,
-        octets_max: usize,
+        bytes_max: usize,
         code: &'static str,
     ) -> Result<Option<String>, Refusal> {
         match self.get(name) {
             None => Ok(None),
-            Some(Value::String(text)) if (1..=octets_max).contains(&text.len()) => Ok(Some(text.clone())),
+            Some(Value::String(text)) if (1..=bytes_max).contains(&text.len()) => Ok(Some(text.clone())),
             Some(_) => {
-                Err(Refusal::malformed(code, format!("{name} must be a string of 1 to {octets_max} bytes.")))
+                Err(Refusal::malformed(code, format!("{name} must be a string of 1 to {bytes_max} bytes.")))
             }
         }
     }

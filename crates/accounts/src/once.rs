@@ -184,7 +184,7 @@ async fn kept(
 ) -> Response {
     let (parts, body) = answer.into_parts();
     let is_long =
-        http_body::Body::size_hint(&body).upper().is_none_or(|octets| octets > ANSWER_KEPT_BYTES_MAX as u64);
+        http_body::Body::size_hint(&body).upper().is_none_or(|bytes| bytes > ANSWER_KEPT_BYTES_MAX as u64);
     if is_long && !is_secret {
         return Response::from_parts(parts, body);
     }

@@ -59,7 +59,7 @@ impl TokenDigest {
     /// A person who acts with this verified token of its owner or of the operator; `None` if this is not the digest of a
     /// token.
     pub(crate) fn lent(self, of_operator: bool) -> Option<Self> {
-        self.octets().map(|token| Self(Proof::Lent { token: *token, of_operator }))
+        self.bytes().map(|token| Self(Proof::Lent { token: *token, of_operator }))
     }
     /// The verified grant of a token.
     pub(crate) fn of_grant(id: &str) -> Option<Self> {
@@ -75,8 +75,8 @@ impl TokenDigest {
         }
     }
     /// The same for a known digest.
-    pub(crate) fn of_octets(octets: [u8; 32]) -> Self {
-        Self(Proof::Digest(octets))
+    pub(crate) fn of_digest(bytes: [u8; 32]) -> Self {
+        Self(Proof::Digest(bytes))
     }
     /// Whether this process acts for one of its agents.
     pub(crate) fn is_inside(&self) -> bool {
@@ -95,7 +95,7 @@ impl TokenDigest {
     /// The token of the owner or of the operator with which a person acts, and whether it is the operator's.
     pub(crate) fn lender(&self) -> Option<(Self, bool)> {
         match self.0 {
-            Proof::Lent { token, of_operator } => Some((Self::of_octets(token), of_operator)),
+            Proof::Lent { token, of_operator } => Some((Self::of_digest(token), of_operator)),
             Proof::Digest(_) | Proof::Inside | Proof::Console { .. } | Proof::Grant(_) | Proof::Guest => None,
         }
     }
@@ -107,9 +107,9 @@ impl TokenDigest {
         }
     }
     /// The digest, if it is that of a token.
-    pub(crate) fn octets(&self) -> Option<&[u8; 32]> {
+    pub(crate) fn bytes(&self) -> Option<&[u8; 32]> {
         match &self.0 {
-            Proof::Digest(octets) => Some(octets),
+            Proof::Digest(bytes) => Some(bytes),
             Proof::Inside | Proof::Console { .. } | Proof::Lent { .. } | Proof::Grant(_) | Proof::Guest => {
                 None
             }
@@ -125,7 +125,7 @@ impl TokenDigest {
     #[must_use]
     pub fn hex(&self) -> String {
         match &self.0 {
-            Proof::Digest(octets) => hex::encode(octets),
+            Proof::Digest(bytes) => hex::encode(bytes),
             Proof::Inside => "inside".into(),
             Proof::Console { cookie, .. } => format!("console:{}", hex::encode(cookie)),
             Proof::Lent { token, .. } => format!("lent:{}", hex::encode(token)),
@@ -148,7 +148,7 @@ impl TokenDigest {
 impl fmt::Debug for TokenDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Proof::Digest(octets) => write!(f, "sha256:{}…", hex::encode(&octets[..4])),
+            Proof::Digest(bytes) => write!(f, "sha256:{}…", hex::encode(&bytes[..4])),
             Proof::Inside => f.write_str("inside"),
             Proof::Console { cookie, .. } => write!(f, "console:{}…", hex::encode(&cookie[..4])),
             Proof::Lent { token, .. } => write!(f, "lent:{}…", hex::encode(&token[..4])),
@@ -293,8 +293,8 @@ mod tests {
     #[test]
     fn what_a_console_acts_with_is_no_token_and_is_not_read() {
         let session = TokenDigest::of_console([7; 32], false);
-        assert!(!session.matches(&session) && !session.matches(&TokenDigest::of_octets([7; 32])));
-        assert!(!TokenDigest::of_octets([7; 32]).matches(&session) && session.is_person());
+        assert!(!session.matches(&session) && !session.matches(&TokenDigest::of_digest([7; 32])));
+        assert!(!TokenDigest::of_digest([7; 32]).matches(&session) && session.is_person());
         assert!(serde_json::from_str::<TokenDigest>(&serde_json::to_string(&session).unwrap()).is_err());
     }
 

@@ -106,7 +106,7 @@ impl Accounts {
             };
             let known = self.agent(&handle).await?;
             let issued = known.state.issued().of(&token).map(|(id, _)| id.to_owned());
-            Ok(issued.or_else(|| token.octets().map(|_| format!("{OWN_TOKEN}{}", token.hex()))))
+            Ok(issued.or_else(|| token.bytes().map(|_| format!("{OWN_TOKEN}{}", token.hex()))))
         })
     }
 

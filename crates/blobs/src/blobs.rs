@@ -31,7 +31,7 @@ pub struct Blobs {
     store: Arc<dyn ObjectStore>,
     /// The prefix of every name; may be empty.
     prefix: String,
-    part_octets: usize,
+    part_bytes: usize,
     /// One permit for each concurrent put.
     turns: Arc<Semaphore>,
     put_wait: Duration,
@@ -41,7 +41,7 @@ pub struct Blobs {
 /// A blob, or a part of it, as a stream.
 pub struct Content {
     /// The size of the whole blob.
-    pub octets: u64,
+    pub bytes: u64,
     /// The range of bytes in the stream.
     pub range: Range<u64>,
     /// The bytes. After an error the bytes before it must not be trusted.
@@ -57,8 +57,8 @@ pub struct StagedBlob {
 impl StagedBlob {
     /// Its size in bytes.
     #[must_use]
-    pub fn octets(&self) -> u64 {
-        self.writing.octets()
+    pub fn bytes(&self) -> u64 {
+        self.writing.bytes()
     }
 
     /// Stores it durably, whole or not at all, and returns its size in bytes.
@@ -116,9 +116,9 @@ impl Blobs {
         Ok(Self::over(Arc::new(store.with_fsync(true)), String::new(), PART_BYTES))
     }
 
-    pub(crate) fn over(store: Arc<dyn ObjectStore>, prefix: String, part_octets: usize) -> Self {
-        let turns = Arc::new(Semaphore::new(PUT_BUFFER_BYTES_MAX / part_octets));
-        Self { store, prefix, part_octets, turns, put_wait: PUT_WAIT, marks: Marks::default() }
+    pub(crate) fn over(store: Arc<dyn ObjectStore>, prefix: String, part_bytes: usize) -> Self {
+        let turns = Arc::new(Semaphore::new(PUT_BUFFER_BYTES_MAX / part_bytes));
+        Self { store, prefix, part_bytes, turns, put_wait: PUT_WAIT, marks: Marks::default() }
     }
 
     /// The same with another limit on the wait of a put.
@@ -160,11 +160,11 @@ impl Blobs {
     ///
     /// # Errors
     /// [`PutError`]; nothing is kept then.
-    pub async fn put<S, E>(&self, id: &BlobId, content: S, octets_max: u64) -> Result<u64, PutError<E>>
+    pub async fn put<S, E>(&self, id: &BlobId, content: S, bytes_max: u64) -> Result<u64, PutError<E>>
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
     {
-        Ok(self.stage(id, content, octets_max).await?.keep().await?)
+        Ok(self.stage(id, content, bytes_max).await?.keep().await?)
     }
 
     /// Reads and verifies a blob without storing it yet.
@@ -175,13 +175,13 @@ impl Blobs {
         &self,
         id: &BlobId,
         content: S,
-        octets_max: u64,
+        bytes_max: u64,
     ) -> Result<StagedBlob, PutError<E>>
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
     {
         let turn = self.turn().await?;
-        let writing = self.written(self.key(id), content, octets_max).await?;
+        let writing = self.written(self.key(id), content, bytes_max).await?;
         let found = writing.id();
         if found != *id {
             writing.abort().await;
@@ -195,18 +195,18 @@ impl Blobs {
         &self,
         key: Key,
         content: S,
-        octets_max: u64,
+        bytes_max: u64,
     ) -> Result<BlobWriter, PutError<E>>
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
     {
         let mut content = std::pin::pin!(content);
-        let mut writing = BlobWriter::new(self.store.clone(), key, self.part_octets);
+        let mut writing = BlobWriter::new(self.store.clone(), key, self.part_bytes);
         while let Some(piece) = content.next().await {
             let piece = piece.map_err(PutError::Content)?;
-            if writing.octets() + piece.len() as u64 > octets_max {
+            if writing.bytes() + piece.len() as u64 > bytes_max {
                 writing.abort().await;
-                return Err(PutError::TooLarge { octets_max });
+                return Err(PutError::TooLarge { bytes_max });
             }
             writing.write(piece).await?;
         }
@@ -248,24 +248,24 @@ impl Blobs {
             Err(object_store::Error::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let (octets, meta) = (found.meta.size, found.meta.clone());
+        let (bytes, meta) = (found.meta.size, found.meta.clone());
         let cut =
-            |range: &Range<u64>| range.start.min(octets)..range.end.min(octets).max(range.start.min(octets));
-        let range = range.as_ref().map_or(0..octets, cut);
-        if octets <= WHOLE_BYTES_MAX {
+            |range: &Range<u64>| range.start.min(bytes)..range.end.min(bytes).max(range.start.min(bytes));
+        let range = range.as_ref().map_or(0..bytes, cut);
+        if bytes <= WHOLE_BYTES_MAX {
             let whole = found.bytes().await?;
             if BlobId::of(&whole) != *id {
                 return Err(Fault::Damaged(*id));
             }
-            let at = |octet: u64| usize::try_from(octet).unwrap_or(usize::MAX).min(whole.len());
+            let at = |byte: u64| usize::try_from(byte).unwrap_or(usize::MAX).min(whole.len());
             let part = whole.slice(at(range.start)..at(range.end));
             let stream = futures_util::stream::once(async { Ok(part) }).boxed();
-            return Ok(Some(Content { octets, range, stream }));
+            return Ok(Some(Content { bytes, range, stream }));
         }
         let whole = found.into_stream().map_err(Fault::from).boxed();
-        if range == (0..octets) {
+        if range == (0..bytes) {
             let stream = VerifiedStream::new(whole, *id).into_stream().boxed();
-            return Ok(Some(Content { octets, range, stream }));
+            return Ok(Some(Content { bytes, range, stream }));
         }
         // A part does not suffice to check the hash, so the whole blob is verified once in its current
         // state.
@@ -282,6 +282,6 @@ impl Blobs {
         } else {
             self.store.get_opts(&key, options).await?.into_stream().map_err(Fault::from).boxed()
         };
-        Ok(Some(Content { octets, range, stream }))
+        Ok(Some(Content { bytes, range, stream }))
     }
 }

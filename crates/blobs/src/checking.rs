@@ -71,14 +71,14 @@ impl Blobs {
     ) -> Result<(), Fault> {
         let read = async {
             let Some(content) = self.read(name, id, None).await? else { return Ok(None) };
-            let octets = content.octets;
+            let bytes = content.bytes;
             content.stream.try_for_each(|_| std::future::ready(Ok(()))).await?;
-            Ok::<_, Fault>(Some(octets))
+            Ok::<_, Fault>(Some(bytes))
         };
         match read.await {
-            Ok(Some(octets)) => {
+            Ok(Some(bytes)) => {
                 checked.contents += 1;
-                checked.bytes += octets;
+                checked.bytes += bytes;
             }
             Ok(None) if must_be => checked.damaged.push(format!("{name}: it is not there")),
             Ok(None) => {}

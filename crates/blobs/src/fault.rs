@@ -32,10 +32,10 @@ pub enum PutError<E> {
     #[error("the content is {0}")]
     Mismatch(BlobId),
     /// It is larger than the limit.
-    #[error("the content is larger than {octets_max} bytes")]
+    #[error("the content is larger than {bytes_max} bytes")]
     TooLarge {
         /// The limit.
-        octets_max: u64,
+        bytes_max: u64,
     },
     /// Too many uploads are in progress.
     #[error("too many uploads at the same time")]

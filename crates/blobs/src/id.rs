@@ -31,7 +31,7 @@ impl FromStr for BlobId {
 
     fn from_str(text: &str) -> Result<Self, NotABlobId> {
         let mut digest = [0; 32];
-        let is_lower = text.bytes().all(|octet| !octet.is_ascii_uppercase());
+        let is_lower = text.bytes().all(|byte| !byte.is_ascii_uppercase());
         match hex::decode_to_slice(text, &mut digest) {
             Ok(()) if is_lower => Ok(Self(digest)),
             _ => Err(NotABlobId),

@@ -61,7 +61,7 @@ impl BlobId {
             let piece = piece.map_err(PutError::Content)?;
             bytes += piece.len() as u64;
             if bytes > bytes_max {
-                return Err(PutError::TooLarge { octets_max: bytes_max });
+                return Err(PutError::TooLarge { bytes_max: bytes_max });
             }
             hasher.update(&piece);
         }
@@ -153,7 +153,7 @@ mod tests {
             let other = blobs.read(&names[1], &BlobId::of(b"other"), None).await;
             assert!(matches!(other, Err(Fault::Damaged(_))));
             let large = written(&names[0], "content", 6).await;
-            assert!(matches!(large, Err(PutError::TooLarge { octets_max: 6 })));
+            assert!(matches!(large, Err(PutError::TooLarge { bytes_max: 6 })));
             assert!(blobs.read(&names[0], &id, None).await.unwrap().is_none());
         }
         for bad in ["", "ab", "a/b", "../..", "a b", "a#1"] {

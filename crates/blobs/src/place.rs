@@ -37,10 +37,8 @@ impl FromStr for Place {
         let named = text.strip_prefix("s3://").ok_or(NotAPlace)?;
         let (bucket, prefix) = named.split_once('/').unwrap_or((named, ""));
         let is_bucket = !bucket.is_empty()
-            && bucket
-                .bytes()
-                .all(|octet| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'.' | b'_'));
-        if !is_bucket || prefix.bytes().any(|octet| matches!(octet, b'?' | b'#')) {
+            && bucket.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_'));
+        if !is_bucket || prefix.bytes().any(|byte| matches!(byte, b'?' | b'#')) {
             return Err(NotAPlace);
         }
         Ok(Self::Bucket { bucket: bucket.to_owned(), prefix: prefix.trim_matches('/').to_owned() })

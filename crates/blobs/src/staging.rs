@@ -54,11 +54,11 @@ fn is_staged(entry: &DirEntry) -> io::Result<bool> {
     let name = entry.file_name();
     let parts = name.to_str().and_then(|name| name.split_once('#'));
     let is_named = parts.is_some_and(|(content, number)| {
-        let is_hex = |octet: u8| octet.is_ascii_digit() || (b'a'..=b'f').contains(&octet);
+        let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         let is_by_hash = content.len() == 62 && content.bytes().all(is_hex);
         (is_by_hash || content.parse::<OwnName>().is_ok())
             && !number.is_empty()
-            && number.bytes().all(|octet| octet.is_ascii_digit())
+            && number.bytes().all(|byte| byte.is_ascii_digit())
     });
     Ok(is_named && entry.file_type()?.is_file())
 }

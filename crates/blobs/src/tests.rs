@@ -8,7 +8,7 @@ use futures_util::{TryStreamExt, stream};
 use crate::{BLOB_BYTES_MAX, BlobId, Blobs, Fault, PUT_BUFFER_BYTES_MAX, Place, PutError, WHOLE_BYTES_MAX};
 
 /// Bytes that do not repeat within a part.
-fn octets(count: u64) -> Bytes {
+fn bytes(count: u64) -> Bytes {
     (0..count).map(|n| u8::try_from((n ^ (n >> 8) ^ (n >> 16)) & 255).unwrap()).collect()
 }
 
@@ -47,7 +47,7 @@ fn files(below: &std::path::Path) -> Vec<PathBuf> {
 async fn what_is_put_comes_back_whole_and_in_parts() {
     for TestBlobs { blobs, directory: _kept } in places() {
         for size in [0, 1, WHOLE_BYTES_MAX, WHOLE_BYTES_MAX + 1, 3_000_000] {
-            let content = octets(size);
+            let content = bytes(size);
             let id = BlobId::of(&content);
             assert_eq!(blobs.head(&id).await, Ok(None));
             assert!(blobs.get(&id, None).await.unwrap().is_none());
@@ -59,7 +59,7 @@ async fn what_is_put_comes_back_whole_and_in_parts() {
             for (from, until) in
                 [(0, 0), (0, 1), (size / 2, size), (size / 3, size + 7), (size + 1, size + 2)]
             {
-                let at = |octet: u64| usize::try_from(octet.min(size)).unwrap();
+                let at = |byte: u64| usize::try_from(byte.min(size)).unwrap();
                 let part = got(&blobs, &id, Some(from..until)).await.unwrap();
                 assert_eq!(part, content[at(from)..at(until)], "{from}..{until} of {size}");
             }
@@ -71,12 +71,12 @@ async fn what_is_put_comes_back_whole_and_in_parts() {
 async fn of_what_is_refused_nothing_is_kept() {
     for TestBlobs { blobs, directory } in places() {
         for size in [10, 2_000_000] {
-            let (content, other) = (octets(size), BlobId::of(b"something else"));
+            let (content, other) = (bytes(size), BlobId::of(b"something else"));
             let mismatch = put(&blobs, &other, &content, BLOB_BYTES_MAX).await;
             assert!(matches!(mismatch, Err(PutError::Mismatch(found)) if found == BlobId::of(&content)));
             let id = BlobId::of(&content);
             let large = put(&blobs, &id, &content, size - 1).await;
-            assert!(matches!(large, Err(PutError::TooLarge { octets_max }) if octets_max == size - 1));
+            assert!(matches!(large, Err(PutError::TooLarge { bytes_max }) if bytes_max == size - 1));
             let broken = stream::iter([Ok(content.clone()), Err("gone")]);
             assert!(matches!(blobs.put(&id, broken, size).await, Err(PutError::Content("gone"))));
             for absent in [id, other] {
@@ -100,7 +100,7 @@ async fn what_is_damaged_is_said_to_be_and_a_second_put_mends_it() {
     let [_, TestBlobs { blobs, directory }] = places();
     let directory = directory.unwrap();
     for size in [1_000, 2_000_000] {
-        let content = octets(size);
+        let content = bytes(size);
         let id = BlobId::of(&content);
         put(&blobs, &id, &content, size).await.unwrap();
         let name = id.to_string();
@@ -123,7 +123,7 @@ async fn what_is_damaged_is_said_to_be_and_a_second_put_mends_it() {
 #[tokio::test]
 async fn a_large_content_that_is_damaged_never_comes_to_its_end() {
     let [_, TestBlobs { blobs, directory }] = places();
-    let content = octets(WHOLE_BYTES_MAX + 1);
+    let content = bytes(WHOLE_BYTES_MAX + 1);
     let id = BlobId::of(&content);
     put(&blobs, &id, &content, BLOB_BYTES_MAX).await.unwrap();
     let path = files(directory.as_ref().unwrap().path()).remove(0);

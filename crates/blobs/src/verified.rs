@@ -7,18 +7,18 @@ use sha2::{Digest, Sha256};
 
 use crate::{BlobId, Fault};
 
-type Octets = BoxStream<'static, Result<Bytes, Fault>>;
+type Content = BoxStream<'static, Result<Bytes, Fault>>;
 
 /// A blob during its transfer.
 pub(crate) struct VerifiedStream {
-    content: Octets,
+    content: Content,
     id: BlobId,
     hasher: Sha256,
     held: Option<Bytes>,
 }
 
 impl VerifiedStream {
-    pub(crate) fn new(content: Octets, id: BlobId) -> Self {
+    pub(crate) fn new(content: Content, id: BlobId) -> Self {
         Self { content, id, hasher: Sha256::new(), held: None }
     }
 
@@ -50,7 +50,7 @@ impl VerifiedStream {
 }
 
 /// Reads a blob to its end and keeps none of it.
-pub(crate) async fn verify(content: Octets, id: &BlobId) -> Result<(), Fault> {
+pub(crate) async fn verify(content: Content, id: &BlobId) -> Result<(), Fault> {
     let mut pieces = VerifiedStream::new(content, *id);
     while pieces.next().await?.is_some() {}
     Ok(())

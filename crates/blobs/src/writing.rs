@@ -13,9 +13,9 @@ use crate::{BlobId, Fault};
 pub(crate) struct BlobWriter {
     store: Arc<dyn ObjectStore>,
     key: Key,
-    part_octets: usize,
+    part_bytes: usize,
     hasher: Sha256,
-    octets: u64,
+    bytes: u64,
     /// The bytes of the next part.
     pieces: Vec<Bytes>,
     waiting: usize,
@@ -42,14 +42,14 @@ async fn given_up(upload: &mut dyn MultipartUpload) {
 }
 
 impl BlobWriter {
-    pub(crate) fn new(store: Arc<dyn ObjectStore>, key: Key, part_octets: usize) -> Self {
+    pub(crate) fn new(store: Arc<dyn ObjectStore>, key: Key, part_bytes: usize) -> Self {
         let (hasher, upload) = (Sha256::new(), Upload::default());
-        Self { store, key, part_octets, hasher, octets: 0, pieces: Vec::new(), waiting: 0, upload }
+        Self { store, key, part_bytes, hasher, bytes: 0, pieces: Vec::new(), waiting: 0, upload }
     }
 
     /// The number of bytes so far.
-    pub(crate) const fn octets(&self) -> u64 {
-        self.octets
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// The hash of the bytes so far.
@@ -60,9 +60,9 @@ impl BlobWriter {
     /// Adds the next bytes.
     pub(crate) async fn write(&mut self, mut piece: Bytes) -> Result<(), Fault> {
         self.hasher.update(&piece);
-        self.octets += piece.len() as u64;
-        while self.waiting + piece.len() > self.part_octets {
-            let part = piece.split_to(self.part_octets - self.waiting);
+        self.bytes += piece.len() as u64;
+        while self.waiting + piece.len() > self.part_bytes {
+            let part = piece.split_to(self.part_bytes - self.waiting);
             self.take(part);
             self.send().await?;
         }
@@ -97,14 +97,14 @@ impl BlobWriter {
         if self.upload.0.is_none() {
             let whole = self.part();
             self.store.put(&self.key, whole).await?;
-            return Ok(self.octets);
+            return Ok(self.bytes);
         }
         self.send().await?;
         if let Some(upload) = &mut self.upload.0 {
             upload.complete().await?;
         }
         self.upload.0 = None;
-        Ok(self.octets)
+        Ok(self.bytes)
     }
 
     /// Removes the parts.

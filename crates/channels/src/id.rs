@@ -45,7 +45,7 @@ impl FromStr for ChannelId {
     fn from_str(text: &str) -> Result<Self, MalformedText> {
         let text = text.trim().to_ascii_uppercase();
         let fits = (LENGTH_MIN..=LENGTH_MAX).contains(&text.len())
-            && text.bytes().all(|octet| ALPHABET.contains(&octet));
+            && text.bytes().all(|byte| ALPHABET.contains(&byte));
         match fits {
             true => Ok(Self(text.into())),
             false => {

@@ -127,7 +127,7 @@ fn state(found: &mut Problems, payload: &Object, current: Option<&Object>) {
 /// Whether a text is lower-case words or numbers joined by hyphens.
 fn is_slug(text: &str) -> bool {
     let plain = |word: &str| {
-        !word.is_empty() && word.bytes().all(|octet| octet.is_ascii_lowercase() || octet.is_ascii_digit())
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
     };
     text.split('-').all(plain)
 }

@@ -49,7 +49,7 @@ pub fn is_channel(stream: &StreamName) -> bool {
 #[must_use]
 pub fn mentions(payload: &[u8]) -> BTreeSet<AgentHandle> {
     let mut named = BTreeSet::new();
-    for (at, _) in payload.iter().enumerate().filter(|(_, octet)| **octet == b'@') {
+    for (at, _) in payload.iter().enumerate().filter(|(_, byte)| **byte == b'@') {
         // `a@b.c` is an e-mail address.
         let stands_alone = at.checked_sub(1).is_none_or(|before| !is_part(payload[before]));
         if stands_alone && let Some(handle) = handle_at(&payload[at..]) {
@@ -62,19 +62,19 @@ pub fn mentions(payload: &[u8]) -> BTreeSet<AgentHandle> {
     named
 }
 
-const fn is_part(octet: u8) -> bool {
-    octet.is_ascii_alphanumeric() || matches!(octet, b'_' | b'-')
+const fn is_part(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
 /// The handle at the start of a text, without trailing punctuation.
 fn handle_at(text: &[u8]) -> Option<AgentHandle> {
-    let part = |from: usize| text[from..].iter().take_while(|octet| is_part(**octet)).count();
+    let part = |from: usize| text[from..].iter().take_while(|byte| is_part(**byte)).count();
     let dot = 1 + part(1);
     if text.get(dot) != Some(&b'.') {
         return None;
     }
     let end = dot + 1 + part(dot + 1);
-    let trimmed = text[..end].iter().rposition(|octet| octet.is_ascii_alphanumeric())? + 1;
+    let trimmed = text[..end].iter().rposition(|byte| byte.is_ascii_alphanumeric())? + 1;
     std::str::from_utf8(&text[..trimmed]).ok()?.parse().ok()
 }
 

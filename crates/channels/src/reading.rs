@@ -59,7 +59,7 @@ struct Window {
     events: Vec<Event>,
     first: u64,
     last: u64,
-    octets: usize,
+    bytes: usize,
 }
 
 impl Channels {
@@ -77,10 +77,10 @@ impl Channels {
             _ => ReadOrder::Newest,
         };
         let (mut page, mut size) = (Page::default(), PageSize::default());
-        let (mut octets, mut scanned) = (0, 0);
+        let (mut bytes, mut scanned) = (0, 0);
         while let Some(part) = self.window_of(id, range, wanted, from, size, page.events.len()).await? {
             let window = self.window(id, &stream, part, wanted.kind, &mut size).await?;
-            scanned += window.octets;
+            scanned += window.bytes;
             let (mut edge, mut events) = match from {
                 ReadOrder::Newest => {
                     (window.first, window.events.into_iter().rev().collect::<Vec<_>>().into_iter())
@@ -88,10 +88,10 @@ impl Channels {
                 ReadOrder::Oldest => (window.last, window.events.into_iter()),
             };
             for event in events.by_ref() {
-                octets += event.payload.get().len();
+                bytes += event.payload.get().len();
                 let last = event.id;
                 page.events.push(event);
-                if page.events.len() >= wanted.limit || octets >= PAGE_BYTES_MAX {
+                if page.events.len() >= wanted.limit || bytes >= PAGE_BYTES_MAX {
                     edge = last;
                     break;
                 }
@@ -101,7 +101,7 @@ impl Channels {
                 ReadOrder::Oldest => range.low = part.high,
             }
             let full =
-                page.events.len() >= wanted.limit || octets >= PAGE_BYTES_MAX || scanned >= SCAN_BYTES_MAX;
+                page.events.len() >= wanted.limit || bytes >= PAGE_BYTES_MAX || scanned >= SCAN_BYTES_MAX;
             let more = events.next().is_some() || range.low < range.high;
             if full && more {
                 page.next = Some(match from {
@@ -216,7 +216,7 @@ impl Channels {
                     window.first = stored.position.0;
                 }
                 window.last = stored.position.0;
-                window.octets += stored.payload.len() + stored.envelope.len();
+                window.bytes += stored.payload.len() + stored.envelope.len();
                 let event = Event::of(id, stored)?;
                 window.events.extend(event.filter(|event| kind.is_none_or(|kind| event.kind == kind)));
             }

@@ -142,7 +142,7 @@ pub(crate) fn key(
 /// An integer of the query, clamped to the range of `i128`; `None` if the text is not an integer.
 fn integer(text: &str) -> Option<i128> {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    let is_integer = !digits.is_empty() && digits.bytes().all(|octet| octet.is_ascii_digit());
+    let is_integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     let beyond = if text.starts_with('-') { i128::MIN } else { i128::MAX };
     is_integer.then(|| text.parse().unwrap_or(beyond))
 }

@@ -31,7 +31,7 @@ pub struct Builder {
     roots: Roots,
     connect_timeout: Duration,
     request_timeout: Duration,
-    reply_octets_max: usize,
+    reply_bytes_max: usize,
     retry: Retry,
     proving: Option<Token>,
 }
@@ -60,8 +60,8 @@ impl Builder {
 
     /// Largest reply that is read, in bytes; default 64 MiB.
     #[must_use]
-    pub fn reply_octets_max(mut self, limit: usize) -> Self {
-        self.reply_octets_max = limit;
+    pub fn reply_bytes_max(mut self, limit: usize) -> Self {
+        self.reply_bytes_max = limit;
         self
     }
 
@@ -89,7 +89,7 @@ impl Builder {
         let proving = self.proving.filter(|_| self.base.is_loopback() && !self.base.is_secure());
         let proving = proving.map(|token| ServerProof::new(&self.base, token));
         let connector = Connector::new(tls, self.connect_timeout, proving);
-        let http = Http::new(connector.clone(), self.request_timeout, self.reply_octets_max);
+        let http = Http::new(connector.clone(), self.request_timeout, self.reply_bytes_max);
         let shared = ClientInner { base: self.base, http, connector, retry: self.retry };
         Ok(Client { shared: Arc::new(shared), token: None, agent: None, channel_key: None, peer: None })
     }
@@ -121,7 +121,7 @@ impl Client {
             roots: Roots::default(),
             connect_timeout: Duration::from_secs(5),
             request_timeout: Duration::from_secs(30),
-            reply_octets_max: 64 << 20,
+            reply_bytes_max: 64 << 20,
             retry: Retry::default(),
             proving: None,
         }
@@ -222,7 +222,7 @@ impl Client {
     }
 
     /// A PUT request with a body of bytes.
-    pub(crate) async fn put_octets(&self, path: &str, body: Bytes) -> Result<RawReply> {
+    pub(crate) async fn put_bytes(&self, path: &str, body: Bytes) -> Result<RawReply> {
         self.exchange(Method::PUT, path, &[], Some(("application/octet-stream", body))).await
     }
 
@@ -245,7 +245,7 @@ impl Client {
         if let Some((kind, _)) = &body {
             request = request.header(header::CONTENT_TYPE, *kind);
         }
-        let body = body.map(|(_, octets)| octets).unwrap_or_default();
+        let body = body.map(|(_, bytes)| bytes).unwrap_or_default();
         let request = request
             .header(header::ACCEPT, "application/json")
             .body(Full::new(body))

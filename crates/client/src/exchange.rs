@@ -94,11 +94,11 @@ pub(crate) struct Http {
     client: legacy::Client<Connector, Full<Bytes>>,
     uploads: legacy::Client<Connector, UploadBody>,
     timeout: Duration,
-    reply_octets_max: usize,
+    reply_bytes_max: usize,
 }
 
 impl Http {
-    pub(crate) fn new(connector: Connector, timeout: Duration, reply_octets_max: usize) -> Self {
+    pub(crate) fn new(connector: Connector, timeout: Duration, reply_bytes_max: usize) -> Self {
         let client = legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(IDLE_CONNECTION_TIME)
@@ -106,7 +106,7 @@ impl Http {
         // Long bodies use their own connections, which are not pooled.
         let uploads =
             legacy::Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
-        Self { client, uploads, timeout, reply_octets_max }
+        Self { client, uploads, timeout, reply_bytes_max }
     }
 
     pub(crate) async fn exchange(&self, base: &BaseUrl, request: Request<Full<Bytes>>) -> Result<RawReply> {
@@ -123,7 +123,7 @@ impl Http {
             Ok(Err(Failure::Network(kind, detail))) => Err(fault(kind, detail).into()),
             Ok(Err(Failure::TooLarge)) => Err(Error::Unreadable(format!(
                 "the reply is larger than {} MiB; ask for less at once",
-                self.reply_octets_max >> 20
+                self.reply_bytes_max >> 20
             ))),
             Ok(Ok(reply)) => Ok(reply),
         }
@@ -190,14 +190,14 @@ impl Http {
         match failure {
             Failure::Network(kind, detail) => NetworkFault { kind, server: base.to_string(), detail }.into(),
             Failure::TooLarge => {
-                Error::Unreadable(format!("the reply is larger than {} MiB", self.reply_octets_max >> 20))
+                Error::Unreadable(format!("the reply is larger than {} MiB", self.reply_bytes_max >> 20))
             }
         }
     }
 
     async fn collect(&self, response: Response<Incoming>) -> std::result::Result<RawReply, Failure> {
         let (head, body) = response.into_parts();
-        let body = Limited::new(body, self.reply_octets_max).collect().await.map_err(|e| {
+        let body = Limited::new(body, self.reply_bytes_max).collect().await.map_err(|e| {
             if e.is::<LengthLimitError>() {
                 Failure::TooLarge
             } else {

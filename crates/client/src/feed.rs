@@ -78,7 +78,7 @@ pub(crate) struct Feed {
     client: Client,
     paths: Paths,
     after: Option<String>,
-    event_octets_max: usize,
+    event_bytes_max: usize,
     options: StreamOptions,
     state: State,
     reached: bool,
@@ -91,14 +91,14 @@ impl Feed {
         client: Client,
         paths: Paths,
         after: Option<String>,
-        event_octets_max: usize,
+        event_bytes_max: usize,
         options: StreamOptions,
     ) -> Self {
         Self {
             client,
             paths,
             after,
-            event_octets_max,
+            event_bytes_max,
             options,
             state: State::Due(Instant::now()),
             reached: false,
@@ -119,7 +119,7 @@ impl Feed {
                     Ok(body) => {
                         self.reached = true;
                         let now = Instant::now();
-                        let parser = Parser::holding(self.event_octets_max);
+                        let parser = Parser::holding(self.event_bytes_max);
                         let open = Open { body, parser, items: VecDeque::new(), since: now, heard: now };
                         self.state = State::Open(Box::new(open));
                         Ok(FeedItem::Opened)
@@ -212,8 +212,8 @@ impl Open {
                 Ok(Some(Ok(part))) => {
                     self.heard = Instant::now();
                     let mut items = Vec::new();
-                    if let Some(octets) = part.data_ref() {
-                        self.parser.feed(octets, &mut items).map_err(|e| e.to_string())?;
+                    if let Some(bytes) = part.data_ref() {
+                        self.parser.feed(bytes, &mut items).map_err(|e| e.to_string())?;
                     }
                     self.items.extend(items);
                 }

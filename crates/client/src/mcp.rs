@@ -57,9 +57,9 @@ impl Messages {
                 server: self.server.clone(),
                 detail: error.to_string(),
             })?;
-            let Ok(octets) = frame.into_data() else { continue };
+            let Ok(bytes) = frame.into_data() else { continue };
             let mut items = Vec::new();
-            self.parser.feed(&octets, &mut items).map_err(|long| Error::Unreadable(long.to_string()))?;
+            self.parser.feed(&bytes, &mut items).map_err(|long| Error::Unreadable(long.to_string()))?;
             self.items.extend(items);
         }
     }

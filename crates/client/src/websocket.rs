@@ -25,15 +25,15 @@ const GOODBYE_TIME_MAX: Duration = Duration::from_secs(1);
 pub(crate) type WebSocket = WebSocketStream<Stream>;
 
 /// Connects and upgrades at a path, which is percent-encoded and may have a query.
-pub(crate) async fn open(client: &Client, path: &str, frame_octets_max: usize) -> Result<WebSocket> {
+pub(crate) async fn open(client: &Client, path: &str, frame_bytes_max: usize) -> Result<WebSocket> {
     let uri = client.base().ws(path)?;
     let fault = |kind, detail: String| NetworkFault { kind, server: client.base().to_string(), detail };
     let mut request = (&uri).into_client_request().map_err(|e| Error::Invalid(e.to_string()))?;
     request.headers_mut().extend(client.credentials()?.into_iter().collect::<HeaderMap>());
     let stream = client.connector().connect(&uri).await.map_err(|e| fault(e.kind, e.detail))?;
     let config = WebSocketConfig::default()
-        .max_message_size(Some(frame_octets_max))
-        .max_frame_size(Some(frame_octets_max));
+        .max_message_size(Some(frame_bytes_max))
+        .max_frame_size(Some(frame_bytes_max));
     let upgrade = pin!(client_async_with_config(request, stream, Some(config)));
     match timeout(HANDSHAKE_TIME_MAX, upgrade).await {
         Err(_) => Err(fault(FaultKind::TimedOut, "no answer to the upgrade".into()).into()),

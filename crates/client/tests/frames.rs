@@ -55,11 +55,11 @@ fn event(id: u64, frame: &Frame) -> String {
 }
 
 async fn head(tcp: &mut TcpStream) -> String {
-    let mut octets = Vec::new();
-    while !octets.ends_with(b"\r\n\r\n") {
-        assert_ne!(tcp.read_buf(&mut octets).await.unwrap(), 0);
+    let mut bytes = Vec::new();
+    while !bytes.ends_with(b"\r\n\r\n") {
+        assert_ne!(tcp.read_buf(&mut bytes).await.unwrap(), 0);
     }
-    String::from_utf8(octets).unwrap()
+    String::from_utf8(bytes).unwrap()
 }
 
 fn said(signal: &Signal) -> String {

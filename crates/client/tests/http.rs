@@ -104,7 +104,7 @@ async fn a_reply_cut_short_is_a_lost_connection() {
 async fn a_reply_over_the_limit_is_refused_and_not_kept() {
     let server =
         canned(|_| json("200 OK", &format!("{{\"ok\":true,\"network\":\"{}\"}}", "x".repeat(4096)))).await;
-    let client = Client::builder(server.client.base().clone()).reply_octets_max(1024).build().unwrap();
+    let client = Client::builder(server.client.base().clone()).reply_bytes_max(1024).build().unwrap();
     let Err(Error::Unreadable(text)) = client.health().await else { panic!() };
     assert!(text.contains("larger"), "{text}");
 }

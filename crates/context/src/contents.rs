@@ -63,7 +63,7 @@ impl From<Fault> for BlobFailure {
 pub(crate) struct PutReceipt {
     /// Whether the blob is new to the project.
     pub(crate) is_new: bool,
-    pub(crate) octets: u64,
+    pub(crate) bytes: u64,
 }
 
 impl Context {
@@ -95,13 +95,13 @@ impl Context {
         id: &BlobId,
         content: impl Stream<Item = Result<Bytes, Refusal>> + Send,
     ) -> Result<PutReceipt, BlobFailure> {
-        let octets_max = self.config().blob_octets_max;
-        let left = self.left_for(project, &authority, id).await?.filter(|left| *left < octets_max);
-        let most = left.unwrap_or(octets_max);
+        let bytes_max = self.config().blob_bytes_max;
+        let left = self.left_for(project, &authority, id).await?.filter(|left| *left < bytes_max);
+        let most = left.unwrap_or(bytes_max);
         let staged = self.contents()?.stage(id, content, most).await.map_err(|error| match error {
             PutError::Mismatch(_) => Rejection::from(ContextFault::other_content()).into(),
             PutError::TooLarge { .. } if left.is_some() => self.over_quota(most),
-            PutError::TooLarge { octets_max } => BlobRejection::TooLarge(octets_max).into(),
+            PutError::TooLarge { bytes_max } => BlobRejection::TooLarge(bytes_max).into(),
             PutError::Busy => BlobRejection::TooManyPuts.into(),
             PutError::Content(refusal) => BlobFailure::Body(refusal),
             PutError::Fault(fault) => fault.into(),
@@ -119,9 +119,9 @@ impl Context {
         id: &BlobId,
         staged: StagedBlob,
     ) -> Result<PutReceipt, BlobFailure> {
-        let octets = staged.octets();
+        let bytes = staged.bytes();
         let stream = key::join(&[project, &id.to_string()]);
-        let pledge = match self.pledge_blob(project, &stream, &authority, octets).await {
+        let pledge = match self.pledge_blob(project, &stream, &authority, bytes).await {
             Ok(pledge) => pledge,
             Err(failure) => {
                 staged.abort().await;
@@ -129,7 +129,7 @@ impl Context {
             }
         };
         let kept = staged.keep().await;
-        let command = KeepBlob { authority, octets };
+        let command = KeepBlob { authority, bytes };
         let keeping = KeepBlobWith { context: self, project, command: &command };
         let done = match kept {
             Ok(_) => self.blob_states().execute(&stream, &keeping, None).await.map_err(Failure::from),
@@ -141,7 +141,7 @@ impl Context {
         if let Some(pledge) = pledge {
             self.settle_blob(pledge, &done, &command).await;
         }
-        Ok(PutReceipt { is_new: done?.reply, octets })
+        Ok(PutReceipt { is_new: done?.reply, bytes })
     }
 
     /// Pledges the bytes of a blob, if the bearer may still add it; `None` if no owner is charged, or the
@@ -152,7 +152,7 @@ impl Context {
         project: &str,
         stream: &str,
         authority: &Authority,
-        octets: u64,
+        bytes: u64,
     ) -> Result<Option<Pledge>, BlobFailure> {
         let in_project = self.in_project(project, authority, &mut Vec::new()).await?;
         may_keep(&in_project, &authority.by)?;
@@ -161,7 +161,7 @@ impl Context {
         if state.is_kept {
             return Ok(None);
         }
-        let event = BlobKept { by: authority.by.clone(), octets };
+        let event = BlobKept { by: authority.by.clone(), bytes };
         let usage = usage_of::<BlobRoom>(stream, version.next(), &event);
         let charge = Charge::of(owner, usage);
         Ok(Some(self.log().pledge(&charge, false).await?.map_err(Failure::OverQuota)?))
@@ -175,7 +175,7 @@ impl Context {
         if !matches!(done, Err(Failure::Rejected(_))) {
             return pledge.release();
         }
-        let usage = Usage { bytes: command.octets, events: 0 };
+        let usage = Usage { bytes: command.bytes, events: 0 };
         let charge = command.authority.by.owner().map(|owner| Charge::of(owner, usage));
         let batch = Batch { charges: charge.into_iter().collect(), ..Batch::default() };
         pledge.settle(&self.log().append(batch).await);
@@ -215,20 +215,20 @@ impl Context {
         let key = key::join(&[&project, &id.to_string()]);
         let rows = self.log().read_index(BLOBS, &key, None, 1, Order::Ascending).await?;
         let row = rows.first().ok_or(BlobRejection::NotFound)?;
-        let octets = std::str::from_utf8(&row.value).ok().and_then(|octets| octets.parse().ok());
-        Ok(octets.ok_or_else(|| Fault::Corrupt(format!("{key} in {BLOBS}")))?)
+        let bytes = std::str::from_utf8(&row.value).ok().and_then(|bytes| bytes.parse().ok());
+        Ok(bytes.ok_or_else(|| Fault::Corrupt(format!("{key} in {BLOBS}")))?)
     }
 
     /// A blob, or a range of it. Call [`Context::blob_size`] first, which checks that the project has it.
     pub(crate) async fn blob(
         &self,
         id: &BlobId,
-        octets: u64,
+        bytes: u64,
         range: Option<Range<u64>>,
     ) -> Result<Content, BlobFailure> {
         let found = self.contents()?.get(id, range).await?;
         // A missing blob, or one of another size, is damaged; this is detected before the first byte is sent.
-        match found.filter(|content| content.octets == octets) {
+        match found.filter(|content| content.bytes == bytes) {
             Some(content) => Ok(content),
             None => Err(plenary_blobs::Fault::Damaged(*id).into()),
         }

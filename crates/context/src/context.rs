@@ -50,7 +50,7 @@ pub struct Config {
     /// Which actors a token may name as authors.
     pub attribution: Attribution,
     /// Largest blob, in bytes; a larger one gets 413.
-    pub blob_octets_max: u64,
+    pub blob_bytes_max: u64,
     /// Limits for concurrent work of one owner.
     pub quotas: Quotas,
 }
@@ -60,7 +60,7 @@ impl Default for Config {
         Self {
             auto_create_projects: true,
             attribution: Attribution::Own,
-            blob_octets_max: BLOB_BYTES_MAX,
+            blob_bytes_max: BLOB_BYTES_MAX,
             quotas: Quotas::default(),
         }
     }

@@ -5,7 +5,7 @@ use crate::{index::BESIDE, moment::Moment};
 
 /// Whether a text has the form of a part of a key, as `key::part` writes it.
 fn is_part(text: &str) -> bool {
-    let is_plain = |octet: u8| octet.is_ascii_alphanumeric() || b"_-.%~".contains(&octet);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.%~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_plain)
 }
 

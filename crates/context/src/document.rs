@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ap_17_ap_40_only_the_state_changes_and_every_other_octet_stays() {
+    fn ap_17_ap_40_only_the_state_changes_and_every_other_byte_stays() {
         let deposited = "{ \"status\":\"draft\", \"x-a\":1.50,\n\"review_type\" : \"n\\u006fne\" }";
         let text = |status, review_type| Document { deposited, status, review_type }.text();
         assert_eq!(text(Status::Draft, ReviewType::None), deposited);

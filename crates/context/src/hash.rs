@@ -29,9 +29,9 @@ impl ContentHash {
     /// Reads `sha256:<hex>`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let mut octets = [0; 32];
-        hex::decode_to_slice(text.strip_prefix(PREFIX)?, &mut octets).ok()?;
-        Some(Self(octets))
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(text.strip_prefix(PREFIX)?, &mut bytes).ok()?;
+        Some(Self(bytes))
     }
 }
 

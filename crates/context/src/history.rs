@@ -133,7 +133,7 @@ struct PageBuilder<'a> {
     base: usize,
     page: FactPage,
     /// Bytes of the facts on the page.
-    octets: usize,
+    bytes: usize,
     /// The cursor after the last processed fact.
     last: Option<String>,
 }
@@ -141,7 +141,7 @@ struct PageBuilder<'a> {
 impl<'a> PageBuilder<'a> {
     fn new(asked: &'a FactSelection<'a>, limit: usize, base: usize) -> Self {
         let (predicate, page) = (asked.predicate.map(key::part), FactPage::default());
-        Self { asked, predicate, limit, base, page, octets: 0, last: None }
+        Self { asked, predicate, limit, base, page, bytes: 0, last: None }
     }
 
     /// Adds a fact if it passes the filters. Returns `true`, and sets the next cursor, if the page has no room
@@ -151,8 +151,8 @@ impl<'a> PageBuilder<'a> {
         // The prefix also matches longer predicates.
         let is_asked = self.predicate.as_deref().is_none_or(|wanted| key.split('/').nth(2) == Some(wanted));
         if is_asked && self.asked.is_at(&key, end.as_deref()) && self.asked.fits(&document) {
-            self.octets += document.len();
-            let is_full = self.octets > LIST_BYTES_MAX && !self.page.facts.is_empty();
+            self.bytes += document.len();
+            let is_full = self.bytes > LIST_BYTES_MAX && !self.page.facts.is_empty();
             if self.page.facts.len() == self.limit || is_full {
                 self.page.next_cursor.clone_from(&self.last);
                 return true;
@@ -169,8 +169,8 @@ pub(crate) fn began(document: &str) -> Option<String> {
     serde_json::from_str(Object::parse(document)?.get("valid_from")?).ok()
 }
 
-fn text(octets: &[u8]) -> Result<&str, Fault> {
-    std::str::from_utf8(octets).map_err(|_| Fault::Corrupt("a fact in an index is no text".to_owned()))
+fn text(bytes: &[u8]) -> Result<&str, Fault> {
+    std::str::from_utf8(bytes).map_err(|_| Fault::Corrupt("a fact in an index is no text".to_owned()))
 }
 
 impl FactSelection<'_> {

@@ -13,11 +13,11 @@ use crate::limits::KEY_PART_BYTES_MAX;
 #[must_use]
 pub fn part(text: &str) -> String {
     let mut part = String::with_capacity(text.len());
-    for octet in text.bytes() {
-        if octet.is_ascii_alphanumeric() || matches!(octet, b'_' | b'-' | b'.') {
-            part.push(char::from(octet));
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.') {
+            part.push(char::from(byte));
         } else {
-            let _ = write!(part, "%{octet:02X}");
+            let _ = write!(part, "%{byte:02X}");
         }
         if part.len() > KEY_PART_BYTES_MAX {
             return format!("~{}", hex::encode(digest(text.as_bytes())));

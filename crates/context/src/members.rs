@@ -121,7 +121,7 @@ mod tests {
     const TEXT: &str = " { \"a\" : 1.50 ,\n\"b\":{ \"a\":[ ] }, \"\\u0063\" : \"\\u00e9,}\" } ";
 
     #[test]
-    fn ap_18_every_octet_stays_but_what_is_changed() {
+    fn ap_18_every_byte_stays_but_what_is_changed() {
         let object = Object::parse(TEXT).unwrap();
         assert_eq!(object.text(), TEXT.trim());
         assert_eq!(object.get("a"), Some("1.50"));

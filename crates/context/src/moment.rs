@@ -28,13 +28,13 @@ impl Moment {
         rfc3339::parse(text)?;
         let local = text.strip_suffix('Z').or_else(|| text.strip_suffix("+00:00"))?;
         let (whole, fraction) = local.split_once('.').unwrap_or((local, ""));
-        let mut octets = *b"0000-00-00T00:00:00.000000000";
-        octets[..WHOLE - 1].copy_from_slice(whole.as_bytes().get(..WHOLE - 1)?);
-        octets[10] = b'T';
-        for (to, digit) in octets[WHOLE..].iter_mut().zip(fraction.bytes()) {
+        let mut bytes = *b"0000-00-00T00:00:00.000000000";
+        bytes[..WHOLE - 1].copy_from_slice(whole.as_bytes().get(..WHOLE - 1)?);
+        bytes[10] = b'T';
+        for (to, digit) in bytes[WHOLE..].iter_mut().zip(fraction.bytes()) {
             *to = digit;
         }
-        Some(Self(octets))
+        Some(Self(bytes))
     }
 
     /// The moment of a stamp.

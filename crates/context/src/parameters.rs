@@ -59,7 +59,7 @@ impl Parameters {
     /// A whole number within bounds.
     pub(crate) fn number(&self, name: &str, default: u64, low: u64, high: u64) -> Result<u64, ContextFault> {
         let Some(text) = self.one(name)? else { return Ok(default) };
-        let digits = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let number = text.parse().ok().filter(|number| digits && (low..=high).contains(number));
         number.ok_or_else(|| ContextFault::parameter(name, &format!("a whole number from {low} to {high}")))
     }

@@ -200,7 +200,7 @@ impl Context {
             (None, _) => (PACKAGES, format!("{project}/")),
         };
         let mut after = listing.cursor.map(|cursor| format!("{prefix}{cursor}"));
-        let (mut listed, mut octets, mut scanned) = (Vec::<ListedPackage>::new(), 0, 0);
+        let (mut listed, mut bytes, mut scanned) = (Vec::<ListedPackage>::new(), 0, 0);
         let mut rounds = Rounds::default();
         loop {
             let max = (limit + 1 - listed.len()).clamp(READS_AT_ONCE, READ_ROWS_MAX);
@@ -224,8 +224,8 @@ impl Context {
                 rounds.learn(read.iter().flat_map(|(_, one)| one).map(|one| one.text.len()).sum());
                 for (row, one) in read {
                     let Some(one) = one.filter(|one| one.is_sound && listing.takes(one)) else { continue };
-                    octets += one.text.len();
-                    if listed.len() == limit || octets > LIST_BYTES_MAX && !listed.is_empty() {
+                    bytes += one.text.len();
+                    if listed.len() == limit || bytes > LIST_BYTES_MAX && !listed.is_empty() {
                         return Ok(Page::of(listed, true));
                     }
                     listed.push((one, row.key[prefix.len()..].to_owned()));
@@ -246,7 +246,7 @@ impl Context {
 }
 
 fn is_listed(value: &[u8], status: Status) -> bool {
-    value.split(|octet| *octet == b' ').next() == Some(status.as_str().as_bytes())
+    value.split(|byte| *byte == b' ').next() == Some(status.as_str().as_bytes())
 }
 
 impl PackageQuery<'_> {

@@ -93,8 +93,8 @@ impl From<Rejection> for ContextRefusal {
                 let text = format!("`{field}` must be an id of the agent or owner whose token is sent.");
                 at(field, Self::new(Class::Forbidden, "unauthorized", text))
             }
-            Rejection::Blob(BlobRejection::TooLarge(octets_max)) => {
-                let text = format!("The body is larger than {octets_max} bytes.");
+            Rejection::Blob(BlobRejection::TooLarge(bytes_max)) => {
+                let text = format!("The body is larger than {bytes_max} bytes.");
                 Self::new(Class::TooLarge, "body_too_large", text)
             }
             Rejection::Blob(rejection) => {

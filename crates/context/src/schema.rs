@@ -219,9 +219,9 @@ fn deliverable(shape: &Shape<'_>) -> Result<(), ContextFault> {
     if let Some(hash) = shape.text_if("hash")? {
         let fits = hash.split_once(':').is_some_and(|(algorithm, digits)| {
             !algorithm.is_empty()
-                && algorithm.bytes().all(|octet| octet.is_ascii_alphanumeric() || b"-_.".contains(&octet))
+                && algorithm.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
                 && !digits.is_empty()
-                && digits.bytes().all(|octet| octet.is_ascii_hexdigit())
+                && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
         });
         if !fits {
             return shape.wrong("hash", "<algorithm>:<hex digits>");

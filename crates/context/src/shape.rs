@@ -79,11 +79,11 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// A text of at least one byte and at most `octets_max`.
-    pub(crate) fn bounded(&self, name: &str, octets_max: usize) -> Result<&'a str, ContextFault> {
+    /// A text of at least one byte and at most `bytes_max`.
+    pub(crate) fn bounded(&self, name: &str, bytes_max: usize) -> Result<&'a str, ContextFault> {
         let text = self.text(name)?;
-        if text.is_empty() || text.len() > octets_max {
-            return self.wrong(name, &format!("a string of 1 to {octets_max} bytes"));
+        if text.is_empty() || text.len() > bytes_max {
+            return self.wrong(name, &format!("a string of 1 to {bytes_max} bytes"));
         }
         Ok(text)
     }

@@ -71,34 +71,34 @@ impl StrictJson {
     }
 }
 
-/// Reads a body of at most `octets_max` and checks it.
+/// Reads a body of at most `bytes_max` and checks it.
 ///
 /// # Errors
 /// 413 `body_too_large`, as soon as the length is known to exceed the limit; 415 for a compressed body;
 /// 400 `invalid_json`; 408 for one that came too slowly; 400 for broken framing.
-pub async fn read_json(headers: &HeaderMap, body: Body, octets_max: usize) -> Result<StrictJson, Refusal> {
-    StrictJson::check(read_bytes(headers, body, octets_max).await?)
+pub async fn read_json(headers: &HeaderMap, body: Body, bytes_max: usize) -> Result<StrictJson, Refusal> {
+    StrictJson::check(read_bytes(headers, body, bytes_max).await?)
 }
 
-/// Reads a body of at most `octets_max` without checks.
+/// Reads a body of at most `bytes_max` without checks.
 ///
 /// # Errors
 /// As [`read_json`], except `invalid_json`.
-pub async fn read_bytes(headers: &HeaderMap, mut body: Body, octets_max: usize) -> Result<Bytes, Refusal> {
+pub async fn read_bytes(headers: &HeaderMap, mut body: Body, bytes_max: usize) -> Result<Bytes, Refusal> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
     check_coding(headers)?;
     let announced = body.size_hint().lower();
-    if announced > octets_max as u64 {
-        return Err(too_large(octets_max));
+    if announced > bytes_max as u64 {
+        return Err(too_large(bytes_max));
     }
     let mut read = Bytes::new();
     let mut joined = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(|error| broken(&error))?.into_data() else { continue };
-        if read.len() + joined.len() + data.len() > octets_max {
-            return Err(too_large(octets_max));
+        if read.len() + joined.len() + data.len() > bytes_max {
+            return Err(too_large(bytes_max));
         }
         // Nearly every body arrives in one piece, which is not copied.
         if joined.is_empty() && read.is_empty() {
@@ -122,11 +122,11 @@ pub async fn read_bytes(headers: &HeaderMap, mut body: Body, octets_max: usize) 
 pub fn read_stream(
     headers: &HeaderMap,
     body: Body,
-    octets_max: u64,
+    bytes_max: u64,
 ) -> Result<impl Stream<Item = Result<Bytes, Refusal>> + Send + use<>, Refusal> {
     check_coding(headers)?;
-    if body.size_hint().lower() > octets_max {
-        return Err(too_large(octets_max));
+    if body.size_hint().lower() > bytes_max {
+        return Err(too_large(bytes_max));
     }
     Ok(TryStreamExt::map_err(body.into_data_stream(), |error| broken(&error)))
 }
@@ -143,8 +143,8 @@ pub(crate) fn check_coding(headers: &HeaderMap) -> Result<(), Refusal> {
     ))
 }
 
-fn too_large(octets_max: impl std::fmt::Display) -> Refusal {
-    Refusal::new(Class::TooLarge, "body_too_large", format!("The body is larger than {octets_max} bytes."))
+fn too_large(bytes_max: impl std::fmt::Display) -> Refusal {
+    Refusal::new(Class::TooLarge, "body_too_large", format!("The body is larger than {bytes_max} bytes."))
 }
 
 pub(crate) fn broken(error: &axum::Error) -> Refusal {
@@ -180,8 +180,8 @@ mod tests {
 
     use super::*;
 
-    fn read(body: Body, octets_max: usize) -> Result<StrictJson, Refusal> {
-        read_json(&HeaderMap::new(), body, octets_max).now_or_never().unwrap()
+    fn read(body: Body, bytes_max: usize) -> Result<StrictJson, Refusal> {
+        read_json(&HeaderMap::new(), body, bytes_max).now_or_never().unwrap()
     }
 
     fn pieces(pieces: &[&'static str]) -> Body {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_limit_is_accepted_and_one_octet_more_is_413() {
+    fn at_the_limit_is_accepted_and_one_byte_more_is_413() {
         assert!(read(Body::from("[1,2]"), 5).is_ok());
         assert!(read(pieces(&["[1,", "2]"]), 5).is_ok());
         for body in [Body::from("[1,23]"), pieces(&["[1,", "23]"]), pieces(&["[1,23]"])] {

@@ -82,14 +82,14 @@ pub struct Config {
     /// one machine come from there.
     pub count_loopback: bool,
     /// `SO_SNDBUF` of each connection, in bytes: the kernel's buffer for a peer that does not read.
-    pub send_buffer_octets: usize,
+    pub send_buffer_bytes: usize,
     /// The time from the first byte of a head to its last, and from the accept to the first byte; beyond
     /// it 408 or a close.
     pub head_deadline: Duration,
     /// How long a body may arrive at any speed.
     pub body_grace: Duration,
     /// The minimal average speed of a body after the grace period; below it 408 and a close.
-    pub body_octets_per_s_min: u32,
+    pub body_bytes_per_s_min: u32,
     /// The longest that a body may take at any speed; beyond it 408 and a close.
     pub body_deadline: Duration,
     /// How long a connection may be idle between two requests; beyond it a close.
@@ -125,10 +125,10 @@ impl Default for Config {
             connections_max: 20_000,
             connections_per_address_max: 1_000,
             count_loopback: false,
-            send_buffer_octets: 64 << 10,
+            send_buffer_bytes: 64 << 10,
             head_deadline: Duration::from_secs(10),
             body_grace: Duration::from_secs(10),
-            body_octets_per_s_min: 1024,
+            body_bytes_per_s_min: 1024,
             body_deadline: Duration::from_secs(60),
             idle_deadline: Duration::from_secs(75),
             write_deadline: Duration::from_secs(60),

@@ -28,7 +28,7 @@ pub(crate) struct Deadlines<'a> {
     waiting: GuardState,
     heads: u32,
     since: Instant,
-    octets_before: u64,
+    bytes_before: u64,
     reader: Reader,
     idle_told: bool,
 }
@@ -41,7 +41,7 @@ impl<'a> Deadlines<'a> {
             waiting: GuardState::Nothing,
             heads: 0,
             since: begun,
-            octets_before: 0,
+            bytes_before: 0,
             reader: Reader::new(allowance),
             idle_told: false,
         }
@@ -101,15 +101,15 @@ impl<'a> Deadlines<'a> {
         if (waiting, heads) != (self.waiting, self.heads) {
             (self.waiting, self.heads) = (waiting, heads);
             self.since = Instant::now();
-            self.octets_before = wire.body_octets();
+            self.bytes_before = wire.body_bytes();
         }
         let config = self.config;
         let allowed = match waiting {
             GuardState::Nothing if heads > 0 => config.idle_deadline,
             GuardState::Nothing | GuardState::Head | GuardState::Ours => config.head_deadline,
             GuardState::Body => {
-                let octets = wire.body_octets() - self.octets_before;
-                let earned_ms = octets.saturating_mul(1000) / u64::from(config.body_octets_per_s_min.max(1));
+                let bytes = wire.body_bytes() - self.bytes_before;
+                let earned_ms = bytes.saturating_mul(1000) / u64::from(config.body_bytes_per_s_min.max(1));
                 (config.body_grace + Duration::from_millis(earned_ms)).min(config.body_deadline)
             }
         };

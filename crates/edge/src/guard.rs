@@ -65,7 +65,7 @@ impl<IO> Guard<IO> {
     }
 
     fn report(&self, waiting: GuardState) {
-        self.wire.report(waiting, self.framing.heads(), self.framing.body_octets());
+        self.wire.report(waiting, self.framing.heads(), self.framing.body_bytes());
     }
 
     /// Passes on the checked bytes.

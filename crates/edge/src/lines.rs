@@ -13,7 +13,7 @@ use crate::body::{broken, check_coding};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Line {
     /// Its bytes, without the line feed and a carriage return before it.
-    Octets(Bytes),
+    Bytes(Bytes),
     /// A line over the limit, which was skipped.
     TooLong,
 }
@@ -25,7 +25,7 @@ pub struct Lines {
     held: BytesMut,
     /// Bytes of `held` that were searched and have no line feed.
     looked: usize,
-    octets_max: usize,
+    bytes_max: usize,
     /// Whether the rest of the line is skipped.
     skips: bool,
     is_over: bool,
@@ -36,10 +36,10 @@ impl Lines {
     ///
     /// # Errors
     /// 415 for a compressed body.
-    pub fn new(headers: &HeaderMap, body: Body, octets_max: usize) -> Result<Self, Refusal> {
+    pub fn new(headers: &HeaderMap, body: Body, bytes_max: usize) -> Result<Self, Refusal> {
         check_coding(headers)?;
         let held = BytesMut::new();
-        Ok(Self { body, held, looked: 0, octets_max, skips: false, is_over: false })
+        Ok(Self { body, held, looked: 0, bytes_max, skips: false, is_over: false })
     }
 
     /// The next line; `None` after the last. Cancel-safe.
@@ -48,13 +48,13 @@ impl Lines {
     /// 408 for a body that came too slowly; 400 for broken framing or one that ended too early.
     pub async fn next(&mut self) -> Result<Option<Line>, Refusal> {
         loop {
-            if let Some(end) = self.held[self.looked..].iter().position(|octet| *octet == b'\n') {
+            if let Some(end) = self.held[self.looked..].iter().position(|byte| *byte == b'\n') {
                 let line = self.held.split_to(self.looked + end + 1).freeze();
                 self.looked = 0;
                 return Ok(Some(self.ended(&line.slice(..line.len() - 1))));
             }
             self.looked = self.held.len();
-            if self.looked > self.octets_max {
+            if self.looked > self.bytes_max {
                 self.held.clear();
                 (self.looked, self.skips) = (0, true);
             }
@@ -77,11 +77,11 @@ impl Lines {
     }
 
     fn ended(&mut self, line: &Bytes) -> Line {
-        if std::mem::take(&mut self.skips) || line.len() > self.octets_max {
+        if std::mem::take(&mut self.skips) || line.len() > self.bytes_max {
             return Line::TooLong;
         }
         let end = line.len() - usize::from(line.ends_with(b"\r"));
-        Line::Octets(line.slice(..end))
+        Line::Bytes(line.slice(..end))
     }
 }
 
@@ -100,7 +100,7 @@ mod tests {
         let mut read = Vec::new();
         while let Some(line) = lines.next().now_or_never().unwrap().unwrap() {
             read.push(match line {
-                Line::Octets(octets) => String::from_utf8(octets.to_vec()).unwrap(),
+                Line::Bytes(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
                 Line::TooLong => "!".to_owned(),
             });
         }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_limit_a_line_is_read_and_one_octet_more_is_passed_over() {
+    fn at_the_limit_a_line_is_read_and_one_byte_more_is_passed_over() {
         assert_eq!(lines(&["abcd\nx\n"]), ["abcd", "x"]);
         assert_eq!(lines(&["abcde\nx\n"]), ["!", "x"]);
         assert_eq!(lines(&["ab", "cdefgh", "ijkl", "m\nx"]), ["!", "x"]);

@@ -163,7 +163,7 @@ fn take(stream: TcpStream, peer: SocketAddr, shared: &Arc<ListenerState>) {
     let socket = SockRef::from(&stream);
     let tuned = socket
         .set_tcp_nodelay(true)
-        .and_then(|()| socket.set_send_buffer_size(shared.ground.config.send_buffer_octets));
+        .and_then(|()| socket.set_send_buffer_size(shared.ground.config.send_buffer_bytes));
     if let Err(fault) = tuned {
         tracing::debug!(%peer, %fault, "connection lost at once");
         return;

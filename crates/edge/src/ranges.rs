@@ -19,7 +19,7 @@ pub enum ByteRange {
 /// The requested range of a resource with this tag and size. Several ranges, other units and invalid
 /// ranges are ignored: the response is then the whole resource.
 #[must_use]
-pub fn asked(headers: &HeaderMap, etag: &str, octets: u64) -> ByteRange {
+pub fn asked(headers: &HeaderMap, etag: &str, bytes: u64) -> ByteRange {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     // A range of another version is useless to a client that has the beginning of this one.
     if text(header::IF_RANGE).is_some_and(|tag| tag != etag) {
@@ -28,11 +28,11 @@ pub fn asked(headers: &HeaderMap, etag: &str, octets: u64) -> ByteRange {
     let range = text(header::RANGE).and_then(|range| range.strip_prefix("bytes="));
     let Some((from, until)) = range.and_then(|range| range.split_once('-')) else { return ByteRange::Whole };
     let number =
-        |text: &str| text.bytes().all(|octet| octet.is_ascii_digit()).then(|| text.parse().ok()).flatten();
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten();
     let part = match (number(from), number(until)) {
-        (None, Some(last)) if from.is_empty() => octets.saturating_sub(last)..octets,
-        (Some(from), None) if until.is_empty() => from..octets,
-        (Some(from), Some(until)) if from <= until => from..octets.min(until.saturating_add(1)),
+        (None, Some(last)) if from.is_empty() => bytes.saturating_sub(last)..bytes,
+        (Some(from), None) if until.is_empty() => from..bytes,
+        (Some(from), Some(until)) if from <= until => from..bytes.min(until.saturating_add(1)),
         _ => return ByteRange::Whole,
     };
     if part.start < part.end { ByteRange::Part(part) } else { ByteRange::Nothing }

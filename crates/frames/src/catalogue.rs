@@ -94,7 +94,7 @@ pub const ENVELOPE: Shape = Shape {
         ),
         required(
             "provenance_method",
-            Form::Texts { items: bounds(1, ITEMS_MAX), octets: bounds(1, REFERENCE_BYTES_MAX) },
+            Form::Texts { items: bounds(1, ITEMS_MAX), bytes: bounds(1, REFERENCE_BYTES_MAX) },
             "Tags for the method by which it was made.",
         ),
         optional("provenance_return_ref", REFERENCE, "A return record."),
@@ -279,4 +279,4 @@ static STATED: &[KindDef] = &[
     ),
 ];
 
-const FINDINGS: Form = Form::Texts { items: bounds(0, ITEMS_MAX), octets: bounds(1, TEXT_BYTES_MAX) };
+const FINDINGS: Form = Form::Texts { items: bounds(0, ITEMS_MAX), bytes: bounds(1, TEXT_BYTES_MAX) };

@@ -15,8 +15,8 @@ impl fmt::Display for Form {
         match self {
             Self::Selector => f.write_str("a value of the catalogue"),
             Self::Payload => f.write_str("an object of the kind's own shape"),
-            Self::Text(octets) => write!(f, "a string of {octets} bytes"),
-            Self::Line(octets) => write!(f, "a string of {octets} bytes on one line"),
+            Self::Text(bytes) => write!(f, "a string of {bytes} bytes"),
+            Self::Line(bytes) => write!(f, "a string of {bytes} bytes on one line"),
             Self::OneOf(texts) => write!(f, "one of \"{}\"", texts.join("\", \"")),
             Self::Uuid => f.write_str("a version-4 UUID"),
             Self::Handle => f.write_str("a canonical handle, ~owner"),
@@ -24,12 +24,12 @@ impl fmt::Display for Form {
             Self::Instrument => f.write_str("a canonical handle, ~name or ~name@version"),
             Self::Time => f.write_str("an RFC 3339 time with a zone"),
             Self::Scope => write!(f, "a recipient scope of 1 to {SCOPE_BYTES_MAX} bytes"),
-            Self::Namespaced(octets) => {
-                write!(f, "a string of {octets} bytes with a namespace (`.`, `:` or `/`)")
+            Self::Namespaced(bytes) => {
+                write!(f, "a string of {bytes} bytes with a namespace (`.`, `:` or `/`)")
             }
             Self::Integer(bounds) => write!(f, "an integer, {bounds}"),
             Self::Flag => f.write_str("true or false"),
-            Self::Texts { items, octets } => write!(f, "{items} strings of {octets} bytes each"),
+            Self::Texts { items, bytes } => write!(f, "{items} strings of {bytes} bytes each"),
             Self::Object(_) => f.write_str("an object"),
             Self::Objects { items, .. } => write!(f, "{items} objects"),
         }

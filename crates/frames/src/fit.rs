@@ -95,8 +95,8 @@ fn fits(field: &Field, value: &Value, at: &Path<'_>) -> Result<(), FrameFault> {
             Some(inner) => return fit_all(shape, inner, at),
             None => false,
         },
-        Form::Texts { items, octets } => match array(value, *items) {
-            Some(texts) => return all_texts(*octets, texts, &field.form, at),
+        Form::Texts { items, bytes } => match array(value, *items) {
+            Some(texts) => return all_texts(*bytes, texts, &field.form, at),
             None => false,
         },
         Form::Text(_)
@@ -128,8 +128,8 @@ fn fit_all(shape: &Shape, items: &[Value], at: &Path<'_>) -> Result<(), FrameFau
     Ok(())
 }
 
-fn all_texts(octets: Bounds, texts: &[Value], form: &Form, at: &Path<'_>) -> Result<(), FrameFault> {
-    let holds = |text: &Value| text.as_str().is_some_and(|text| octets.hold(text.len() as u64));
+fn all_texts(bytes: Bounds, texts: &[Value], form: &Form, at: &Path<'_>) -> Result<(), FrameFault> {
+    let holds = |text: &Value| text.as_str().is_some_and(|text| bytes.hold(text.len() as u64));
     match texts.iter().position(|text| !holds(text)) {
         Some(nth) => Err(invalid(form, &at.item(nth))),
         None => Ok(()),
@@ -140,15 +140,15 @@ fn all_texts(octets: Bounds, texts: &[Value], form: &Form, at: &Path<'_>) -> Res
 fn fits_text(form: &Form, text: &str) -> bool {
     let length = text.len() as u64;
     match form {
-        Form::Text(octets) => octets.hold(length),
-        Form::Line(octets) => octets.hold(length) && !text.contains(['\n', '\r']),
+        Form::Text(bytes) => bytes.hold(length),
+        Form::Line(bytes) => bytes.hold(length) && !text.contains(['\n', '\r']),
         Form::OneOf(texts) => texts.contains(&text),
         Form::Uuid => is_uuid_4(text),
         Form::Handle | Form::Principal => text.parse::<SovereignHandle>().is_ok(),
         Form::Instrument => is_instrument(text),
         Form::Time => rfc3339::parse(text).is_some(),
         Form::Scope => length <= SCOPE_BYTES_MAX && text.parse::<Scope>().is_ok(),
-        Form::Namespaced(octets) => octets.hold(length) && text.contains(['.', ':', '/']),
+        Form::Namespaced(bytes) => bytes.hold(length) && text.contains(['.', ':', '/']),
         Form::Selector
         | Form::Payload
         | Form::Integer(_)
@@ -162,11 +162,11 @@ fn fits_text(form: &Form, text: &str) -> bool {
 /// `xxxxxxxx-xxxx-4xxx-[89ab]xxx-xxxxxxxxxxxx`, in either case (FO-7).
 fn is_uuid_4(text: &str) -> bool {
     text.len() == 36
-        && text.bytes().enumerate().all(|(nth, octet)| match nth {
-            8 | 13 | 18 | 23 => octet == b'-',
-            14 => octet == b'4',
-            19 => matches!(octet, b'8' | b'9' | b'a' | b'b' | b'A' | b'B'),
-            _ => octet.is_ascii_hexdigit(),
+        && text.bytes().enumerate().all(|(nth, byte)| match nth {
+            8 | 13 | 18 | 23 => byte == b'-',
+            14 => byte == b'4',
+            19 => matches!(byte, b'8' | b'9' | b'a' | b'b' | b'A' | b'B'),
+            _ => byte.is_ascii_hexdigit(),
         })
 }
 

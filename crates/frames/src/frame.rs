@@ -140,8 +140,8 @@ fn handle_of(frame: &Map<String, Value>, name: &str) -> SovereignHandle {
 /// The same JSON on one line: strict JSON has line breaks only between tokens, where they have no
 /// meaning.
 fn one_line(text: &Bytes) -> Bytes {
-    if text.iter().any(|octet| matches!(octet, b'\n' | b'\r')) {
-        text.iter().copied().filter(|octet| !matches!(octet, b'\n' | b'\r')).collect()
+    if text.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
+        text.iter().copied().filter(|byte| !matches!(byte, b'\n' | b'\r')).collect()
     } else {
         text.clone()
     }

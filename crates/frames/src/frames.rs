@@ -112,7 +112,7 @@ pub(crate) struct Event {
 
 impl Event {
     /// `id`, one `data` line, LF only (wire.md D.4).
-    pub(crate) fn octets(&self) -> Bytes {
+    pub(crate) fn bytes(&self) -> Bytes {
         match &self.written {
             Some(written) => written.get_or_init(|| self.write()).clone(),
             None => self.write(),
@@ -121,11 +121,11 @@ impl Event {
 
     fn write(&self) -> Bytes {
         let id = format!("id: {}\ndata: ", self.number);
-        let mut octets = BytesMut::with_capacity(id.len() + self.line.len() + 2);
-        octets.extend_from_slice(id.as_bytes());
-        octets.extend_from_slice(&self.line);
-        octets.extend_from_slice(b"\n\n");
-        octets.freeze()
+        let mut bytes = BytesMut::with_capacity(id.len() + self.line.len() + 2);
+        bytes.extend_from_slice(id.as_bytes());
+        bytes.extend_from_slice(&self.line);
+        bytes.extend_from_slice(b"\n\n");
+        bytes.freeze()
     }
 }
 
@@ -146,7 +146,7 @@ impl Frames {
         // The guaranteed retention of a handle for frames of maximal size; never more than half of the
         // total limit.
         let promised = config.max_events.saturating_mul(FRAME_BYTES_MAX + ENTRY_BYTES);
-        let limits = LaneLimits { key_octets_max: promised.min(limits.octets_max / 2), ..limits };
+        let limits = LaneLimits { key_bytes_max: promised.min(limits.bytes_max / 2), ..limits };
         Self(Arc::new(Inner {
             accounts,
             numbers: Numbers::new(log.clone(), clock.clone()),
@@ -265,7 +265,7 @@ impl Frames {
             let emission = Emission {
                 number,
                 message: Arc::new(event),
-                octets: line.len(),
+                bytes: line.len(),
                 forget_at,
                 matches: Arc::new(matches),
             };
@@ -276,8 +276,8 @@ impl Frames {
         let sender = &shared.0.sender;
         if let Some(number) = number(sender).filter(|_| own.is_empty()) {
             let event = Event { number, line: line.clone(), by, at: self.0.clock.now(), written: None };
-            let (octets, matches) = (line.len(), Arc::new(|_: &Subscriber| false));
-            let emission = Emission { number, message: Arc::new(event), octets, forget_at, matches };
+            let (bytes, matches) = (line.len(), Arc::new(|_: &Subscriber| false));
+            let emission = Emission { number, message: Arc::new(event), bytes, forget_at, matches };
             self.0.lane.emit(&sent_by(sender), emission);
             told.push(sender.clone());
         }

@@ -360,7 +360,7 @@ async fn open(
 /// 9).
 fn last_event(headers: &HeaderMap) -> Option<u64> {
     let text = headers.get("last-event-id")?.to_str().ok()?;
-    text.parse().ok().filter(|_| text.bytes().all(|octet| octet.is_ascii_digit()))
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 async fn roster(

@@ -96,11 +96,11 @@ fn value(form: &Form) -> Value {
     match form {
         Form::Selector => json!({"type": "string"}),
         Form::Payload => json!({"type": "object"}),
-        Form::Text(octets) => {
-            json!({"type": "string", "minLength": octets.min.min(1), "maxLength": octets.max})
+        Form::Text(bytes) => {
+            json!({"type": "string", "minLength": bytes.min.min(1), "maxLength": bytes.max})
         }
-        Form::Line(octets) => json!({
-            "type": "string", "minLength": octets.min.min(1), "maxLength": octets.max, "pattern": "^[^\\n\\r]*$",
+        Form::Line(bytes) => json!({
+            "type": "string", "minLength": bytes.min.min(1), "maxLength": bytes.max, "pattern": "^[^\\n\\r]*$",
         }),
         Form::OneOf(texts) => json!({"type": "string", "enum": texts}),
         Form::Uuid => json!({
@@ -116,14 +116,14 @@ fn value(form: &Form) -> Value {
         }),
         Form::Time => json!({"type": "string", "format": "date-time"}),
         Form::Scope => json!({"type": "string", "minLength": 1, "maxLength": SCOPE_BYTES_MAX}),
-        Form::Namespaced(octets) => json!({
-            "type": "string", "minLength": octets.min, "maxLength": octets.max, "pattern": "[.:/]",
+        Form::Namespaced(bytes) => json!({
+            "type": "string", "minLength": bytes.min, "maxLength": bytes.max, "pattern": "[.:/]",
         }),
         Form::Integer(bounds) => json!({"type": "integer", "minimum": bounds.min, "maximum": bounds.max}),
         Form::Flag => json!({"type": "boolean"}),
-        Form::Texts { items, octets } => json!({
+        Form::Texts { items, bytes } => json!({
             "type": "array", "minItems": items.min, "maxItems": items.max,
-            "items": {"type": "string", "minLength": octets.min.min(1), "maxLength": octets.max},
+            "items": {"type": "string", "minLength": bytes.min.min(1), "maxLength": bytes.max},
         }),
         Form::Object(shape) => object(shape).into(),
         Form::Objects { items, shape } => json!({

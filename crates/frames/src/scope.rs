@@ -116,6 +116,6 @@ fn org(text: &str) -> Option<Scope> {
 
 fn accord(text: &str) -> Option<Scope> {
     let (peer, grant) = text.split_once("/grant:")?;
-    let is_grant = !grant.is_empty() && grant.bytes().all(|octet| octet.is_ascii_graphic());
+    let is_grant = !grant.is_empty() && grant.bytes().all(|byte| byte.is_ascii_graphic());
     if is_grant { Some(Scope::Accord(peer.parse().ok()?, grant.into())) } else { None }
 }

@@ -61,7 +61,7 @@ pub enum Form {
         /// The number of items.
         items: Bounds,
         /// The bytes of each.
-        octets: Bounds,
+        bytes: Bounds,
     },
     /// An object.
     Object(&'static Shape),
@@ -121,7 +121,7 @@ pub const PROSE: Form = Form::Text(bounds(1, TEXT_BYTES_MAX));
 pub const REFERENCE: Form = Form::Text(bounds(1, REFERENCE_BYTES_MAX));
 /// An array of references.
 pub const REFERENCES: Form =
-    Form::Texts { items: bounds(0, ITEMS_MAX), octets: bounds(1, REFERENCE_BYTES_MAX) };
+    Form::Texts { items: bounds(0, ITEMS_MAX), bytes: bounds(1, REFERENCE_BYTES_MAX) };
 
 impl Bounds {
     /// Whether a number is within the range.

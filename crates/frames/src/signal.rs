@@ -112,17 +112,17 @@ impl FrameSignal {
             }
         };
         let head = serde_json::to_vec(&head).expect("names and numbers can be written");
-        let mut octets = BytesMut::with_capacity(5 + head.len() + line.len());
-        octets.put_u8(FORM);
-        octets.put_u32(u32::try_from(head.len()).expect("a head is far smaller"));
-        octets.extend_from_slice(&head);
-        octets.extend_from_slice(&line);
-        octets.freeze()
+        let mut bytes = BytesMut::with_capacity(5 + head.len() + line.len());
+        bytes.put_u8(FORM);
+        bytes.put_u32(u32::try_from(head.len()).expect("a head is far smaller"));
+        bytes.extend_from_slice(&head);
+        bytes.extend_from_slice(&line);
+        bytes.freeze()
     }
 
     /// Parses a signal; `None` for another version.
-    pub(crate) fn read(octets: &Bytes) -> Option<Self> {
-        let (form, rest) = octets.split_first()?;
+    pub(crate) fn read(bytes: &Bytes) -> Option<Self> {
+        let (form, rest) = bytes.split_first()?;
         let length = usize::try_from(u32::from_be_bytes(*rest.first_chunk()?)).ok()?;
         let head = rest.get(4..4 + length).filter(|_| *form == FORM)?;
         match serde_json::from_slice(head).ok()? {
@@ -131,7 +131,7 @@ impl FrameSignal {
                 let traits = Traits { kind: Kind::named(&kind)?, sender, tool, org };
                 let to = to.into_iter().map(SharedAudience::read).collect::<Option<_>>()?;
                 // A copy, so that the list of recipients is not kept in memory as long as the frame.
-                let line = Bytes::copy_from_slice(&octets[5 + length..]);
+                let line = Bytes::copy_from_slice(&bytes[5 + length..]);
                 Some(Self::Frame(Box::new(Envelope { traits, to, except, forget_at_ms, by, line })))
             }
         }
@@ -167,12 +167,12 @@ mod tests {
     #[test]
     fn what_was_told_is_read_and_its_form_is_frozen() {
         let told = envelope(&["a", "b"]);
-        let octets = told.write();
-        assert_eq!(FrameSignal::read(&octets), Some(told));
+        let bytes = told.write();
+        assert_eq!(FrameSignal::read(&bytes), Some(told));
         let head = r#"{"frame":{"kind":"intent_declare","sender":"~nick","tool":"cc","org":"acme","to":[{"owner":"bob","sessions":{"prefix":"cc-"},"names":["a","b"]},{"owner":"nick","sessions":{"one":["cc","s 1"]},"names":null}],"except":["cc","s 1"],"forget_at_ms":-1,"by":"@nick.cc"}}"#;
-        assert_eq!(&octets[5..octets.len() - 10], head.as_bytes());
-        assert_eq!(octets[0], 1);
-        assert_eq!(octets[1..5], u32::try_from(head.len()).unwrap().to_be_bytes());
+        assert_eq!(&bytes[5..bytes.len() - 10], head.as_bytes());
+        assert_eq!(bytes[0], 1);
+        assert_eq!(bytes[1..5], u32::try_from(head.len()).unwrap().to_be_bytes());
         let roster = FrameSignal::Roster("~nick".parse().unwrap());
         assert_eq!(&roster.write()[5..], br#"{"roster":{"handle":"~nick"}}"#);
         assert_eq!(FrameSignal::read(&roster.write()), Some(roster));
@@ -180,11 +180,11 @@ mod tests {
 
     #[test]
     fn what_another_version_tells_is_passed_over() {
-        let octets = envelope(&[]).write();
-        for cut in 0..octets.len() - 10 {
-            assert_eq!(FrameSignal::read(&octets.slice(..cut)), None, "{cut}");
+        let bytes = envelope(&[]).write();
+        for cut in 0..bytes.len() - 10 {
+            assert_eq!(FrameSignal::read(&bytes.slice(..cut)), None, "{cut}");
         }
-        let mut other = octets.to_vec();
+        let mut other = bytes.to_vec();
         other[0] = 2;
         assert_eq!(FrameSignal::read(&other.into()), None);
     }

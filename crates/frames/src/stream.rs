@@ -45,11 +45,11 @@ pub(crate) enum Form {
 }
 
 impl Form {
-    fn octets(&self, event: &Event) -> Bytes {
+    fn bytes(&self, event: &Event) -> Bytes {
         match self {
-            Self::Bare => event.octets(),
+            Self::Bare => event.bytes(),
             Self::Wrapped(key, handle) => {
-                wrapped(key, handle, event.number, &event.line).unwrap_or_else(|| event.octets())
+                wrapped(key, handle, event.number, &event.line).unwrap_or_else(|| event.bytes())
             }
         }
     }
@@ -77,10 +77,10 @@ impl EventStream {
 /// A single event is not copied.
 fn piece(taken: &[Delivery<Arc<Event>>], form: &Form) -> Bytes {
     if let [only] = taken {
-        return form.octets(&only.message);
+        return form.bytes(&only.message);
     }
     let mut piece = BytesMut::new();
-    taken.iter().for_each(|delivery| piece.extend_from_slice(&form.octets(&delivery.message)));
+    taken.iter().for_each(|delivery| piece.extend_from_slice(&form.bytes(&delivery.message)));
     piece.freeze()
 }
 

@@ -39,7 +39,7 @@ async fn main() -> Fallible<()> {
     while begun.elapsed() < time {
         number += 1;
         let (message, matches) = (message.clone(), matches.clone());
-        lane.emit("~k", Emission { number, message, octets: 300, forget_at: None, matches });
+        lane.emit("~k", Emission { number, message, bytes: 300, forget_at: None, matches });
         // No subscription stalls: the emitter waits for deliveries.
         while number * subscribers as u64 > delivered.load(Ordering::Relaxed) + 512 * subscribers as u64 {
             tokio::task::yield_now().await;

@@ -10,23 +10,23 @@ use plenary_log::StoredEvent;
 /// The recently committed events.
 #[derive(Debug)]
 pub struct Recent {
-    octets_max: usize,
+    bytes_max: usize,
     events: VecDeque<StoredEvent>,
-    octets: usize,
+    bytes: usize,
     /// `events` has all events after this position up to `until`; `None` before the first event.
     from: Option<Position>,
     until: Position,
 }
 
-fn octets(event: &StoredEvent) -> usize {
+fn bytes(event: &StoredEvent) -> usize {
     event.envelope.len() + event.payload.len() + event.stream.as_str().len()
 }
 
 impl Recent {
     /// An empty one that keeps at most this many bytes of events.
     #[must_use]
-    pub const fn new(octets_max: usize) -> Self {
-        Self { octets_max, events: VecDeque::new(), octets: 0, from: None, until: Position(0) }
+    pub const fn new(bytes_max: usize) -> Self {
+        Self { bytes_max, events: VecDeque::new(), bytes: 0, from: None, until: Position(0) }
     }
 
     /// Adds the relevant events of a group that reaches from `first` to `last`. Groups come in order and
@@ -34,11 +34,11 @@ impl Recent {
     pub fn push(&mut self, first: Position, last: Position, events: impl IntoIterator<Item = StoredEvent>) {
         self.from.get_or_insert(Position(first.0.saturating_sub(1)));
         for event in events {
-            self.octets += octets(&event);
+            self.bytes += bytes(&event);
             self.events.push_back(event);
         }
         self.until = last;
-        while self.octets > self.octets_max && self.drop_first() {}
+        while self.bytes > self.bytes_max && self.drop_first() {}
     }
 
     /// At most `max` events after a position, and the position up to which they reach; `None` if the log
@@ -62,7 +62,7 @@ impl Recent {
 
     fn drop_first(&mut self) -> bool {
         let Some(gone) = self.events.pop_front() else { return false };
-        self.octets -= octets(&gone);
+        self.bytes -= bytes(&gone);
         self.from = Some(gone.position);
         true
     }

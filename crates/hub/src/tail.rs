@@ -29,7 +29,7 @@ impl<E: Default> From<StoredEvent> for Row<E> {
 #[derive(Debug)]
 pub struct Tail<E> {
     inner: Mutex<Inner<E>>,
-    octets_max: usize,
+    bytes_max: usize,
 }
 
 #[derive(Debug)]
@@ -39,13 +39,13 @@ struct Inner<E> {
     order: VecDeque<(StreamName, Version)>,
     /// How many entries of `order` belong to dropped events.
     gone: usize,
-    octets: usize,
+    bytes: usize,
 }
 
 /// Most entries of dropped events, unless more events are present.
 const GONE_MAX: usize = 64;
 
-fn octets(event: &StoredEvent) -> usize {
+fn bytes(event: &StoredEvent) -> usize {
     // Up to three encodings may be attached to it.
     512 + 4 * (event.envelope.len() + event.payload.len())
 }
@@ -53,9 +53,9 @@ fn octets(event: &StoredEvent) -> usize {
 impl<E: Default> Tail<E> {
     /// An empty tail that holds about this many bytes.
     #[must_use]
-    pub fn new(octets_max: usize) -> Self {
-        let inner = Inner { streams: HashMap::new(), order: VecDeque::new(), gone: 0, octets: 0 };
-        Self { inner: Mutex::new(inner), octets_max }
+    pub fn new(bytes_max: usize) -> Self {
+        let inner = Inner { streams: HashMap::new(), order: VecDeque::new(), gone: 0, bytes: 0 };
+        Self { inner: Mutex::new(inner), bytes_max }
     }
 
     /// Adds committed events of one stream, in order.
@@ -64,7 +64,7 @@ impl<E: Default> Tail<E> {
         for event in events {
             inner.push(event);
         }
-        inner.shrink(self.octets_max);
+        inner.shrink(self.bytes_max);
     }
 
     /// Up to `max` events after `after`; `None` if the tail does not reach back that far.
@@ -87,11 +87,11 @@ impl<E: Default> Inner<E> {
             && last.event.version.next() != event.version
         {
             // No reader wanted the events between: the run begins anew.
-            self.octets -= rows.iter().map(|row| octets(&row.event)).sum::<usize>();
+            self.bytes -= rows.iter().map(|row| bytes(&row.event)).sum::<usize>();
             self.gone += rows.len();
             rows.clear();
         }
-        self.octets += octets(event);
+        self.bytes += bytes(event);
         rows.push_back(Arc::new(Row::from(event.clone())));
         self.order.push_back((event.stream.clone(), event.version));
         if self.gone > GONE_MAX.max(self.order.len() / 2) {
@@ -104,8 +104,8 @@ impl<E: Default> Inner<E> {
         }
     }
 
-    fn shrink(&mut self, octets_max: usize) {
-        while self.octets > octets_max {
+    fn shrink(&mut self, bytes_max: usize) {
+        while self.bytes > bytes_max {
             let Some((stream, version)) = self.order.pop_front() else { return };
             let rows = self.streams.get_mut(&stream);
             let Some(rows) = rows.filter(|rows| rows.front().is_some_and(|row| row.event.version == version))
@@ -114,7 +114,7 @@ impl<E: Default> Inner<E> {
                 continue;
             };
             if let Some(row) = rows.pop_front() {
-                self.octets -= octets(&row.event);
+                self.bytes -= bytes(&row.event);
             }
             if rows.is_empty() {
                 self.streams.remove(&stream);
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn past_its_limit_the_oldest_go() {
-        let tail = Tail::<()>::new(10 * octets(&event("a", 1)));
+        let tail = Tail::<()>::new(10 * bytes(&event("a", 1)));
         for version in 1..=100 {
             tail.push([event("a", version)].iter());
         }
@@ -187,12 +187,12 @@ mod tests {
         let inner = tail.inner.lock();
         assert_eq!(inner.streams.values().map(VecDeque::len).sum::<usize>(), 2);
         assert!(inner.order.len() < 100, "{} places are remembered for 2 events", inner.order.len());
-        assert_eq!(inner.octets, 2 * octets(&event("a", 1)));
+        assert_eq!(inner.bytes, 2 * bytes(&event("a", 1)));
     }
 
     #[test]
     fn past_its_limit_a_run_that_began_anew_goes_in_its_own_turn() {
-        let tail = Tail::<()>::new(3 * octets(&event("a", 1)));
+        let tail = Tail::<()>::new(3 * bytes(&event("a", 1)));
         tail.push([event("a", 1), event("b", 1), event("a", 7), event("b", 2), event("c", 1)].iter());
         assert_eq!(versions(&tail, "b", 0), None, "the oldest went");
         assert_eq!(versions(&tail, "a", 6), Some(vec![7]));

@@ -121,7 +121,7 @@ mod tests {
 
     use super::*;
 
-    fn event(position: u64, category: &str, octets: usize) -> StoredEvent {
+    fn event(position: u64, category: &str, bytes: usize) -> StoredEvent {
         StoredEvent {
             position: Position(position),
             stream: StreamName::new(category, &format!("p/{position}")),
@@ -130,7 +130,7 @@ mod tests {
             form: 1,
             at: TimestampMs(0),
             envelope: "".into(),
-            payload: vec![0; octets].into(),
+            payload: vec![0; bytes].into(),
         }
     }
 

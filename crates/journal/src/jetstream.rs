@@ -104,7 +104,7 @@ pub struct Health {
     /// Its first and last records.
     pub extent: Extent,
     /// Its size in bytes.
-    pub octets: u64,
+    pub bytes: u64,
     /// The leading server; absent while there is none.
     pub leader: Option<String>,
     /// The other replicas: the server's name, and whether it is up to date.
@@ -195,7 +195,7 @@ impl Nats {
         Ok(Some(Health {
             stream: config.name,
             extent: extent(info),
-            octets: info.state.bytes,
+            bytes: info.state.bytes,
             leader: cluster.and_then(|cluster| cluster.leader.clone()),
             others: peers.iter().map(|peer| (peer.name.clone(), peer.current && !peer.offline)).collect(),
         }))
@@ -308,11 +308,11 @@ impl JetStream {
         let max = max.min(READ_RECORDS_MAX) as u64;
         let wanted = after + 1..=last.min(after.saturating_add(max));
         let mut coming = stream::iter(wanted).map(|sequence| self.one(sequence)).buffered(READS_AT_ONCE);
-        let (mut records, mut octets) = (Vec::new(), 0);
-        while octets < READ_BYTES_MAX {
+        let (mut records, mut bytes) = (Vec::new(), 0);
+        while bytes < READ_BYTES_MAX {
             match coming.try_next().await {
                 Ok(Some(record)) => {
-                    octets += record.body.len();
+                    bytes += record.body.len();
                     records.push(record);
                 }
                 Ok(None) => break,

@@ -118,38 +118,38 @@ pub trait Journal: Send + Sync + 'static {
 pub struct Hints {
     waiting: mpsc::Receiver<Hint>,
     /// Bytes of the waiting records.
-    octets: Arc<AtomicUsize>,
+    bytes: Arc<AtomicUsize>,
 }
 
 /// The sender of hints. For a reader that does not read it keeps at most [`HINTS_WAITING_MAX`] of them.
 #[derive(Debug)]
 pub(crate) struct HintSender {
     to: mpsc::Sender<Hint>,
-    octets: Arc<AtomicUsize>,
+    bytes: Arc<AtomicUsize>,
 }
 
 /// A channel for hints.
 pub(crate) fn hint_channel() -> (HintSender, Hints) {
     let (to, waiting) = mpsc::channel(HINTS_WAITING_MAX);
-    let octets = Arc::<AtomicUsize>::default();
-    (HintSender { to, octets: octets.clone() }, Hints { waiting, octets })
+    let bytes = Arc::<AtomicUsize>::default();
+    (HintSender { to, bytes: bytes.clone() }, Hints { waiting, bytes })
 }
 
 impl HintSender {
     /// Sends a hint to the reader, without its record if too many bytes wait; false if there is no
     /// reader.
     pub(crate) fn send(&self, mut hint: Hint) -> bool {
-        let octets = hint.body.as_ref().map_or(0, Bytes::len);
+        let bytes = hint.body.as_ref().map_or(0, Bytes::len);
         // There is only one sender.
-        if self.octets.load(Ordering::Relaxed) + octets > HINTS_BYTES_MAX {
+        if self.bytes.load(Ordering::Relaxed) + bytes > HINTS_BYTES_MAX {
             hint.body = None;
         }
         let kept = hint.body.as_ref().map_or(0, Bytes::len);
-        self.octets.fetch_add(kept, Ordering::Relaxed);
+        self.bytes.fetch_add(kept, Ordering::Relaxed);
         match self.to.try_send(hint) {
             Ok(()) => true,
             Err(mpsc::error::TrySendError::Full(_)) => {
-                self.octets.fetch_sub(kept, Ordering::Relaxed);
+                self.bytes.fetch_sub(kept, Ordering::Relaxed);
                 true
             }
             Err(mpsc::error::TrySendError::Closed(_)) => false,
@@ -174,7 +174,7 @@ impl Hints {
         Some(self.taken(hint))
     }
     fn taken(&self, hint: Hint) -> Hint {
-        self.octets.fetch_sub(hint.body.as_ref().map_or(0, Bytes::len), Ordering::Relaxed);
+        self.bytes.fetch_sub(hint.body.as_ref().map_or(0, Bytes::len), Ordering::Relaxed);
         hint
     }
 }
@@ -195,18 +195,18 @@ mod tests {
         let (mut read, mut last) = (0, 0);
         loop {
             let records = journal.read(last, READ_RECORDS_MAX).await.expect("read");
-            let octets: usize = records.iter().map(|record| record.body.len()).sum();
-            assert!(octets < READ_BYTES_MAX + RECORD_BYTES_MAX, "{octets}");
+            let bytes: usize = records.iter().map(|record| record.body.len()).sum();
+            assert!(bytes < READ_BYTES_MAX + RECORD_BYTES_MAX, "{bytes}");
             let Some(end) = records.last() else { break };
             (read, last) = (read + records.len(), end.sequence);
         }
         assert_eq!((read, last), (40, count));
-        let (mut octets, mut numbers) = (0, Vec::new());
+        let (mut bytes, mut numbers) = (0, Vec::new());
         while let Some(hint) = hints.try_next() {
-            octets += hint.body.as_ref().map_or(0, Bytes::len);
+            bytes += hint.body.as_ref().map_or(0, Bytes::len);
             numbers.push(hint.sequence);
         }
-        assert!(octets <= HINTS_BYTES_MAX, "{octets}");
+        assert!(bytes <= HINTS_BYTES_MAX, "{bytes}");
         assert_eq!(numbers, (1..=count).collect::<Vec<_>>(), "the numbers all come");
         journal.publish(count, record.clone()).await.expect("published");
         assert_eq!(hints.try_next().and_then(|hint| hint.body), Some(record), "there is room again");

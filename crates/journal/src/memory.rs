@@ -152,10 +152,10 @@ impl Journal for Memory {
             let state = self.0.state.lock();
             let skip = usize::try_from(after).unwrap_or(usize::MAX);
             let records = state.records.iter().zip(1..).skip(skip).take(max.min(READ_RECORDS_MAX));
-            let mut octets = 0;
+            let mut bytes = 0;
             let records = records.take_while(|(body, _)| {
-                let goes_on = octets < READ_BYTES_MAX;
-                octets += body.len();
+                let goes_on = bytes < READ_BYTES_MAX;
+                bytes += body.len();
                 goes_on
             });
             Ok(records.map(|(body, sequence)| Record { sequence, body: body.clone() }).collect())

@@ -48,32 +48,32 @@ pub trait Peers: Send + Sync + 'static {
 #[derive(Debug)]
 pub struct Messages {
     waiting: mpsc::Receiver<Bytes>,
-    octets: Arc<AtomicUsize>,
+    bytes: Arc<AtomicUsize>,
 }
 
 /// The sender of messages.
 #[derive(Debug, Clone)]
 pub(crate) struct MessageSender {
     to: mpsc::Sender<Bytes>,
-    octets: Arc<AtomicUsize>,
+    bytes: Arc<AtomicUsize>,
 }
 
 /// A channel for messages.
 pub(crate) fn message_channel() -> (MessageSender, Messages) {
     let (to, waiting) = mpsc::channel(MESSAGES_WAITING_MAX);
-    let octets = Arc::<AtomicUsize>::default();
-    (MessageSender { to, octets: octets.clone() }, Messages { waiting, octets })
+    let bytes = Arc::<AtomicUsize>::default();
+    (MessageSender { to, bytes: bytes.clone() }, Messages { waiting, bytes })
 }
 
 impl MessageSender {
     /// Gives a message to the reader, or drops it if too many bytes wait; false if there is no reader.
     pub(crate) fn send(&self, body: Bytes) -> bool {
-        let octets = body.len();
-        let before = self.octets.fetch_add(octets, Ordering::AcqRel);
-        let fits = before == 0 || before + octets <= MESSAGES_BYTES_MAX;
+        let bytes = body.len();
+        let before = self.bytes.fetch_add(bytes, Ordering::AcqRel);
+        let fits = before == 0 || before + bytes <= MESSAGES_BYTES_MAX;
         let sent = if fits { self.to.try_send(body) } else { Err(mpsc::error::TrySendError::Full(body)) };
         if sent.is_err() {
-            self.octets.fetch_sub(octets, Ordering::AcqRel);
+            self.bytes.fetch_sub(bytes, Ordering::AcqRel);
         }
         !matches!(sent, Err(mpsc::error::TrySendError::Closed(_)))
     }
@@ -96,7 +96,7 @@ impl Messages {
         Some(self.taken(body))
     }
     fn taken(&self, body: Bytes) -> Bytes {
-        self.octets.fetch_sub(body.len(), Ordering::AcqRel);
+        self.bytes.fetch_sub(body.len(), Ordering::AcqRel);
         body
     }
 }

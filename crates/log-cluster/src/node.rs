@@ -98,7 +98,7 @@ pub(crate) struct Waiting {
 /// Batches that are decided and answered together.
 struct Unit {
     batches: Vec<Batch>,
-    octets: usize,
+    bytes: usize,
     /// When its outcome counts as unknown.
     until: Instant,
     whose: Owner,
@@ -216,15 +216,15 @@ impl Node {
         let until = Instant::now() + SETTLE_MAX;
         let mut jobs = jobs.into_iter().peekable();
         while jobs.peek().is_some() {
-            let (mut batches, mut replies, mut octets) = (Vec::new(), Vec::new(), 0);
+            let (mut batches, mut replies, mut bytes) = (Vec::new(), Vec::new(), 0);
             while let Some(Job { batch, reply }) =
-                jobs.next_if(|job| batches.is_empty() || octets + job.batch.octets() <= GROUP_BYTES_MAX)
+                jobs.next_if(|job| batches.is_empty() || bytes + job.batch.bytes() <= GROUP_BYTES_MAX)
             {
-                octets += batch.octets();
+                bytes += batch.bytes();
                 batches.push(batch);
                 replies.push(reply);
             }
-            self.waiting.units.push_back(Unit { batches, octets, until, whose: Owner::Own(replies) });
+            self.waiting.units.push_back(Unit { batches, bytes, until, whose: Owner::Own(replies) });
         }
     }
 

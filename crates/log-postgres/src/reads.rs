@@ -16,7 +16,7 @@ use crate::{
     target::{place, stored},
     text::{self, Range},
     trouble::Trouble,
-    write::known::{checked, key_record, nth, octets, row},
+    write::known::{bytes, checked, key_record, nth, row},
 };
 
 macro_rules! statements {
@@ -139,7 +139,7 @@ impl Reads for Postgres {
             let records = self.range(sql, Some(name), range, max).await?;
             decoded(&records, |record| {
                 let row =
-                    IndexRow { key: text::plain(record.try_get(0)?).into_owned(), value: octets(record, 1)? };
+                    IndexRow { key: text::plain(record.try_get(0)?).into_owned(), value: bytes(record, 1)? };
                 let what = || format!("the key {} of the index {name}", row.key);
                 undamaged(Digest::index(name, &row.key, &row.value), record.try_get(2)?, what)?;
                 Ok(row)
@@ -261,8 +261,8 @@ pub(crate) fn unchecked(record: &Record, stream: StreamName) -> Result<StoredEve
         kind: Cow::Owned(record.try_get(2)?),
         form: u16::try_from(form).map_err(|_| Trouble::Broken(format!("a form of {form}")))?,
         at: TimestampMs(place(record.try_get(4)?)?),
-        envelope: octets(record, 5)?,
-        payload: octets(record, 6)?,
+        envelope: bytes(record, 5)?,
+        payload: bytes(record, 6)?,
     })
 }
 

@@ -366,7 +366,7 @@ impl<'c> Committer<'c> {
     /// Whether enough rows or bytes wait to be moved to the file's indexes.
     pub(crate) fn is_due(&self, index_every: usize) -> bool {
         let unindexed = self.shared.unindexed.read();
-        unindexed.count() >= index_every || unindexed.gathered.octets() >= GATHERED_BYTES_MAX
+        unindexed.count() >= index_every || unindexed.gathered.bytes() >= GATHERED_BYTES_MAX
     }
 
     /// Moves the waiting rows to the file's indexes, in one transaction.

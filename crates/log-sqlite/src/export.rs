@@ -67,13 +67,13 @@ impl Export {
         self.link
     }
 
-    /// Produces everything in parts of about `octets` bytes; the parts of one store are always the same.
+    /// Produces everything in parts of about so many bytes; the parts of one store are always the same.
     ///
     /// # Errors
     /// Damaged records are not copied.
-    pub fn each(&self, octets: usize, take: &mut Take<'_>) -> Result<(), OpenError> {
+    pub fn each(&self, bytes: usize, take: &mut Take<'_>) -> Result<(), OpenError> {
         let mut part =
-            Part { writes: Writes::default(), octets: 0, items: 0, octets_max: octets, take, goes_on: true };
+            Part { writes: Writes::default(), bytes: 0, items: 0, bytes_max: bytes, take, goes_on: true };
         self.events(&mut part)?;
         part.end();
         self.keys(&mut part)?;
@@ -96,9 +96,9 @@ impl Export {
                 return Err(ReadError::Corrupt(format!("position {} is damaged or not there", last.next())));
             }
             last = event.position;
-            let octets = event.envelope.len() + event.payload.len() + event.stream.as_str().len();
+            let bytes = event.envelope.len() + event.payload.len() + event.stream.as_str().len();
             part.writes.events.push(event);
-            if !part.grown(octets, usize::MAX) {
+            if !part.grown(bytes, usize::MAX) {
                 break;
             }
         }
@@ -111,7 +111,7 @@ impl Export {
         let mut found = statement.query([])?;
         while let Some(row) = found.next()? {
             let (scope, key): (String, String) = (row.get(0)?, row.get(1)?);
-            let record = KeyRecord { digest: row.get(2)?, outcome: octets(row, 3)? };
+            let record = KeyRecord { digest: row.get(2)?, outcome: bytes(row, 3)? };
             sound(Digest::key(&scope, &key, &record), row.get(4)?, || format!("the key {key}"))?;
             let size = scope.len() + key.len() + record.outcome.len() + record.digest.len();
             let KeyRecord { digest, outcome } = record;
@@ -129,7 +129,7 @@ impl Export {
         let mut found = statement.query([])?;
         while let Some(row) = found.next()? {
             let name: String = row.get(0)?;
-            let kept = Row { revision: row.get_ref(1)?.as_i64()?.cast_unsigned(), value: octets(row, 2)? };
+            let kept = Row { revision: row.get_ref(1)?.as_i64()?.cast_unsigned(), value: bytes(row, 2)? };
             sound(Digest::row(&name, &kept), row.get(3)?, || format!("the row {name}"))?;
             let size = name.len() + kept.value.len();
             part.writes.rows.insert(name, Some(kept));
@@ -156,7 +156,7 @@ impl Export {
                     name
                 }
             };
-            let (key, value): (String, Bytes) = (row.get(1)?, octets(row, 2)?);
+            let (key, value): (String, Bytes) = (row.get(1)?, bytes(row, 2)?);
             sound(Digest::index(name, &key, &value), row.get(3)?, || format!("the key {key} of {name}"))?;
             let size = name.len() + key.len() + value.len();
             part.writes.index.push(IndexOp::Put { name, key, value });
@@ -183,7 +183,7 @@ impl Export {
     }
 }
 
-fn octets(row: &rusqlite::Row<'_>, column: usize) -> Result<Bytes, ReadError> {
+fn bytes(row: &rusqlite::Row<'_>, column: usize) -> Result<Bytes, ReadError> {
     Ok(Bytes::copy_from_slice(row.get_ref(column)?.as_blob()?))
 }
 
@@ -197,26 +197,26 @@ fn sound(digest: Digest, stored: Option<i32>, what: impl FnOnce() -> String) -> 
 /// The data of the next part.
 struct Part<'a, 't> {
     writes: Writes,
-    octets: usize,
+    bytes: usize,
     items: usize,
-    octets_max: usize,
+    bytes_max: usize,
     take: &'a mut Take<'t>,
     goes_on: bool,
 }
 
 impl Part<'_, '_> {
     /// Accounts for another item; returns whether the walk continues.
-    fn grown(&mut self, octets: usize, items_max: usize) -> bool {
-        self.octets += octets;
+    fn grown(&mut self, bytes: usize, items_max: usize) -> bool {
+        self.bytes += bytes;
         self.items += 1;
-        if self.octets >= self.octets_max || self.items >= items_max {
+        if self.bytes >= self.bytes_max || self.items >= items_max {
             self.end();
         }
         self.goes_on
     }
 
     fn end(&mut self) {
-        (self.octets, self.items) = (0, 0);
+        (self.bytes, self.items) = (0, 0);
         let writes = std::mem::take(&mut self.writes);
         if !writes.is_empty() && self.goes_on {
             self.goes_on = (self.take)(writes);

@@ -14,7 +14,7 @@ type Keys = BTreeMap<String, Option<Bytes>>;
 #[derive(Debug, Default)]
 pub(crate) struct Memtable {
     indexes: BTreeMap<&'static str, Keys>,
-    octets: usize,
+    bytes: usize,
 }
 
 /// The part of the memtable in a range: the last value of each key, in the order of the read.
@@ -26,13 +26,13 @@ impl Memtable {
             IndexOp::Put { name, key, value } => (*name, key, Some(value.clone())),
             IndexOp::Delete { name, key } => (*name, key, None),
         };
-        self.octets += name.len() + key.len() + value.as_ref().map_or(0, Bytes::len);
+        self.bytes += name.len() + key.len() + value.as_ref().map_or(0, Bytes::len);
         self.indexes.entry(name).or_default().insert(key.clone(), value);
     }
 
     /// Bytes that were added.
-    pub(crate) fn octets(&self) -> usize {
-        self.octets
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// Every row, in the order of the table.

@@ -15,7 +15,7 @@ const EVENT_BYTES: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     commits: VecDeque<(Arc<[StoredEvent]>, usize)>,
-    octets: usize,
+    bytes: usize,
 }
 
 impl Recent {
@@ -25,15 +25,14 @@ impl Recent {
         if events.is_empty() {
             return gone;
         }
-        let octets =
-            events.iter().map(|event| EVENT_BYTES + event.envelope.len() + event.payload.len()).sum();
-        self.commits.push_back((events.clone(), octets));
-        self.octets += octets;
-        while self.octets > BYTES_MAX
+        let bytes = events.iter().map(|event| EVENT_BYTES + event.envelope.len() + event.payload.len()).sum();
+        self.commits.push_back((events.clone(), bytes));
+        self.bytes += bytes;
+        while self.bytes > BYTES_MAX
             && self.commits.len() > 1
-            && let Some((events, octets)) = self.commits.pop_front()
+            && let Some((events, bytes)) = self.commits.pop_front()
         {
-            self.octets -= octets;
+            self.bytes -= bytes;
             gone.push(events);
         }
         gone
@@ -57,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    fn commit(positions: std::ops::Range<u64>, octets: usize) -> Arc<[StoredEvent]> {
+    fn commit(positions: std::ops::Range<u64>, bytes: usize) -> Arc<[StoredEvent]> {
         let event = |position| StoredEvent {
             position: Position(position),
             stream: StreamName::new("t.t", "a"),
@@ -66,7 +65,7 @@ mod tests {
             form: 1,
             at: TimestampMs(0),
             envelope: Bytes::new(),
-            payload: vec![0; octets].into(),
+            payload: vec![0; bytes].into(),
         };
         positions.map(event).collect()
     }
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn past_their_octets_the_oldest_commits_go() {
+    fn past_their_bytes_the_oldest_commits_go() {
         let mut recent = Recent::default();
         let quarter = BYTES_MAX / 4;
         for at in 1..=9 {

@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_prefix_is_the_next_text_in_octet_order() {
+    fn the_end_of_a_prefix_is_the_next_text_in_byte_order() {
         for (prefix, end) in [
             ("", None),
             ("a", Some("b")),

@@ -42,8 +42,8 @@ impl SharedTail {
 pub(crate) struct Salt(u64, u64);
 
 impl Salt {
-    pub(crate) fn of(octets: &[u8]) -> Option<Self> {
-        let (one, two) = octets.split_at_checked(8)?;
+    pub(crate) fn of(bytes: &[u8]) -> Option<Self> {
+        let (one, two) = bytes.split_at_checked(8)?;
         Some(Self(u64::from_le_bytes(one.try_into().ok()?), u64::from_le_bytes(two.try_into().ok()?)))
     }
 

@@ -82,8 +82,8 @@ fn serve(
 fn group(waiting: &mut std::iter::Peekable<impl Iterator<Item = Job>>) -> Vec<Job> {
     let mut left = GROUP_BYTES_MAX;
     let mut group = Vec::new();
-    while let Some(job) = waiting.next_if(|job| group.is_empty() || job.batch.octets() <= left) {
-        left = left.saturating_sub(job.batch.octets());
+    while let Some(job) = waiting.next_if(|job| group.is_empty() || job.batch.bytes() <= left) {
+        left = left.saturating_sub(job.batch.bytes());
         group.push(job);
     }
     group

@@ -113,7 +113,7 @@ pub struct Batch {
 impl Batch {
     /// The bytes that it writes, without names; they bound a group.
     #[must_use]
-    pub fn octets(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         let events = self.events.iter().map(|(_, event)| event.envelope.len() + event.payload.len());
         let index = self.index.iter().map(|op| match op {
             IndexOp::Put { key, value, .. } => key.len() + value.len(),

@@ -29,10 +29,10 @@ impl PageSize {
 
     /// Adapts to the events of a read.
     pub fn learn(&mut self, events: &[StoredEvent]) {
-        let octets: usize = events.iter().map(|event| event.envelope.len() + event.payload.len()).sum();
-        if octets > BYTES {
+        let bytes: usize = events.iter().map(|event| event.envelope.len() + event.payload.len()).sum();
+        if bytes > BYTES {
             self.0 = (self.0 / 4).max(1);
-        } else if events.len() >= self.0 && octets < BYTES / 2 {
+        } else if events.len() >= self.0 && bytes < BYTES / 2 {
             self.0 = (self.0 * 2).min(MOST);
         }
     }
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
     use crate::StreamName;
 
-    fn events(count: usize, octets: usize) -> Vec<StoredEvent> {
+    fn events(count: usize, bytes: usize) -> Vec<StoredEvent> {
         let event = StoredEvent {
             position: Position(1),
             stream: StreamName::new("t.t", "a"),
@@ -54,7 +54,7 @@ mod tests {
             form: 1,
             at: TimestampMs(0),
             envelope: bytes::Bytes::new(),
-            payload: vec![0; octets].into(),
+            payload: vec![0; bytes].into(),
         };
         vec![event; count]
     }

@@ -50,23 +50,23 @@ where
     }
 }
 
-/// Reads a whole body of at most `octets_max` bytes.
+/// Reads a whole body of at most `bytes_max` bytes.
 ///
 /// # Errors
 /// If it is interrupted or longer, for people.
-pub async fn within<B>(body: B, octets_max: usize) -> Result<Bytes, String>
+pub async fn within<B>(body: B, bytes_max: usize) -> Result<Bytes, String>
 where
     B: Body,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
     let said = |error: Box<dyn Error + Send + Sync>| {
         if error.is::<LengthLimitError>() {
-            format!("the answer is longer than {} KiB", octets_max >> 10)
+            format!("the answer is longer than {} KiB", bytes_max >> 10)
         } else {
             deepest(&*error)
         }
     };
-    Ok(Limited::new(body, octets_max).collect().await.map_err(said)?.to_bytes())
+    Ok(Limited::new(body, bytes_max).collect().await.map_err(said)?.to_bytes())
 }
 
 /// The pause that the server asks for, in whole seconds. A date is ignored.

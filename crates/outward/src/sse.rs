@@ -33,7 +33,7 @@ pub struct TooLong(usize);
 /// Parses a stream piece by piece.
 #[derive(Debug)]
 pub struct Parser {
-    octets_max: usize,
+    bytes_max: usize,
     line: Vec<u8>,
     /// The previous byte ended a line as a carriage return; a line feed now belongs to it.
     after_return: bool,
@@ -54,9 +54,9 @@ impl Default for Parser {
 impl Parser {
     /// A parser for events of up to this many bytes.
     #[must_use]
-    pub const fn holding(octets_max: usize) -> Self {
+    pub const fn holding(bytes_max: usize) -> Self {
         Self {
-            octets_max,
+            bytes_max,
             line: Vec::new(),
             after_return: false,
             begun: false,
@@ -77,22 +77,22 @@ impl Parser {
     ///
     /// # Errors
     /// [`TooLong`]; the parser must not be used again.
-    pub fn feed(&mut self, octets: &[u8], items: &mut Vec<Item>) -> Result<(), TooLong> {
-        for &octet in octets {
-            match octet {
+    pub fn feed(&mut self, bytes: &[u8], items: &mut Vec<Item>) -> Result<(), TooLong> {
+        for &byte in bytes {
+            match byte {
                 b'\n' if self.after_return => self.after_return = false,
                 b'\n' | b'\r' => {
-                    self.after_return = octet == b'\r';
+                    self.after_return = byte == b'\r';
                     let line = std::mem::take(&mut self.line);
                     items.extend(self.take_line(&line));
                 }
                 _ => {
                     self.after_return = false;
-                    self.line.push(octet);
+                    self.line.push(byte);
                 }
             }
-            if self.line.len() + self.data.as_ref().map_or(0, String::len) > self.octets_max {
-                return Err(TooLong(self.octets_max));
+            if self.line.len() + self.data.as_ref().map_or(0, String::len) > self.bytes_max {
+                return Err(TooLong(self.bytes_max));
             }
         }
         Ok(())
@@ -207,18 +207,18 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_cutting_gives_the_same(octets in lines(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..20)) {
-            let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(octets.len() + 1)).collect();
-            at.extend([0, octets.len()]);
+        fn any_cutting_gives_the_same(bytes in lines(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..20)) {
+            let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            at.extend([0, bytes.len()]);
             at.sort_unstable();
-            let pieces: Vec<&[u8]> = at.windows(2).map(|pair| &octets[pair[0]..pair[1]]).collect();
-            prop_assert_eq!(read(&pieces), read(&[&octets]));
+            let pieces: Vec<&[u8]> = at.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+            prop_assert_eq!(read(&pieces), read(&[&bytes]));
         }
 
         #[test]
-        fn any_octets_end_in_items(octets in prop::collection::vec(any::<u8>(), 0..200)) {
-            let one_by_one: Vec<&[u8]> = octets.chunks(1).collect();
-            prop_assert_eq!(read(&one_by_one), read(&[&octets]));
+        fn any_bytes_end_in_items(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let one_by_one: Vec<&[u8]> = bytes.chunks(1).collect();
+            prop_assert_eq!(read(&one_by_one), read(&[&bytes]));
         }
     }
 }

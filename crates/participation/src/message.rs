@@ -163,21 +163,21 @@ pub(crate) fn question(asked: &Map<String, Value>) -> Value {
 /// The message with an agent's final text and its artifacts; `None` if both are empty.
 pub(crate) fn answer(text: &str, made: &[(Artifact, Option<Bytes>)]) -> Option<Value> {
     let mut text = cut(text);
-    for (artifact, _) in made.iter().filter(|(_, octets)| octets.is_none()) {
-        let Artifact { id, name, mime_type, octets, .. } = artifact;
-        let line = format!("[{name}: {mime_type}, {octets} bytes, /artifacts/{id}]");
+    for (artifact, _) in made.iter().filter(|(_, bytes)| bytes.is_none()) {
+        let Artifact { id, name, mime_type, bytes, .. } = artifact;
+        let line = format!("[{name}: {mime_type}, {bytes} bytes, /artifacts/{id}]");
         text = if text.is_empty() { line } else { format!("{text}\n{line}") };
     }
     let mut parts = Vec::new();
     if !text.trim().is_empty() {
         parts.push(json!({"type": "text", "text": text}));
     }
-    for (artifact, octets) in made {
-        let Some(octets) = octets else { continue };
-        let Artifact { name, mime_type, octets: size, .. } = artifact;
+    for (artifact, bytes) in made {
+        let Some(bytes) = bytes else { continue };
+        let Artifact { name, mime_type, bytes: size, .. } = artifact;
         let mut part = json!({
             "type": "file",
-            "url": format!("data:{mime_type};base64,{}", STANDARD.encode(octets)),
+            "url": format!("data:{mime_type};base64,{}", STANDARD.encode(bytes)),
             "size": size,
         });
         for (member, value) in [("name", name), ("mime_type", mime_type)] {
@@ -311,11 +311,11 @@ mod tests {
 
     #[test]
     fn an_answer_is_text_or_parts_and_never_empty() {
-        let made = |octets: u64| Artifact {
+        let made = |bytes: u64| Artifact {
             id: "art_1".into(),
             name: "a.txt".into(),
             mime_type: "text/plain".into(),
-            octets,
+            bytes,
             sha256: String::new(),
         };
         assert_eq!(answer(" ", &[]), None);

@@ -132,8 +132,8 @@ impl Participation {
         let output = self.0.runs.output(told.thread, &told.run, ARTIFACTS_MAX, ANSWER_BYTES_MAX).await?;
         let text = spoken(&output.text, &String::from_utf8_lossy(&event.result));
         for artifact in output.artifacts {
-            let octets = self.0.runs.octets(&artifact, ARTIFACT_BYTES_MAX).await;
-            made.push((artifact, octets));
+            let bytes = self.0.runs.bytes(&artifact, ARTIFACT_BYTES_MAX).await;
+            made.push((artifact, bytes));
         }
         let Some(content) = answer(&text, &made) else { return Ok(()) };
         let message = told.message(content, told.metadata());

@@ -185,7 +185,7 @@ fn as_json(name: &str, health: &Health, nodes: Option<&Nodes>) -> serde_json::Va
         "stream": health.stream,
         "first": health.extent.first,
         "last": health.extent.last,
-        "bytes": health.octets,
+        "bytes": health.bytes,
         "leader": health.leader,
         "replicas": replicas.collect::<Vec<_>>(),
     });
@@ -201,7 +201,7 @@ fn in_words(name: &str, health: &Health, nodes: Option<&Nodes>) -> String {
         format!(", {} {}", clean(name), if *is_current { "follows" } else { "LAGS OR IS AWAY" })
     };
     let others: String = health.others.iter().map(other).collect();
-    let (last, bytes) = (health.extent.last, health.octets);
+    let (last, bytes) = (health.extent.last, health.bytes);
     let nodes = nodes.map(Nodes::in_words).unwrap_or_default();
     format!("{name}: {last} records, {bytes} bytes; {} leads{others}{nodes}", clean(leader))
 }

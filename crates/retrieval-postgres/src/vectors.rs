@@ -102,7 +102,7 @@ fn read(rows: &[Row], after: Mark) -> Result<Additions, Trouble> {
         let Some(at) = row.try_get::<_, Option<i64>>(3)? else { continue };
         mark.place = place(at)?;
         let id = text::plain(row.try_get(4)?).into_owned();
-        found.push(ArchivedDocument { id, octets: row.try_get(5)? });
+        found.push(ArchivedDocument { id, bytes: row.try_get(5)? });
     }
     let more = i64::try_from(found.len()).is_ok_and(|count| count >= READ_AT_ONCE);
     Ok(Additions { found, mark: if more { mark } else { end }, cursor, anew, more })
@@ -134,9 +134,9 @@ async fn put(
     let sql = "INSERT INTO vectors (model, id, place, octets) VALUES ($1, $2, $3, $4) \
         ON CONFLICT (model, id) DO UPDATE SET place = excluded.place, octets = excluded.octets";
     let statement = transaction.prepare(sql).await?;
-    for ArchivedDocument { id, octets } in documents {
+    for ArchivedDocument { id, bytes } in documents {
         mark.place += 1;
-        transaction.execute(&statement, &[&number, &text::stored(&id), &stored(mark.place), &octets]).await?;
+        transaction.execute(&statement, &[&number, &text::stored(&id), &stored(mark.place), &bytes]).await?;
     }
     let sql = "UPDATE vector_models SET place = $2, cursor = $3 WHERE id = $1";
     transaction.execute(sql, &[&number, &stored(mark.place), &stored(to.0)]).await?;

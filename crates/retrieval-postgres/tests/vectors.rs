@@ -20,8 +20,8 @@ fn open(place: &server::Place, model: &str) -> Arc<dyn Archive> {
     open_archive(&server::url(), &place.options(), model).unwrap()
 }
 
-fn archived(id: &str, octet: u8) -> ArchivedDocument {
-    ArchivedDocument { id: id.to_owned(), octets: vec![octet; 3] }
+fn archived(id: &str, byte: u8) -> ArchivedDocument {
+    ArchivedDocument { id: id.to_owned(), bytes: vec![byte; 3] }
 }
 
 /// Everything behind a mark, and how many pages that took.

@@ -73,7 +73,7 @@ type Key = (i64, i64, String);
 #[derive(Debug, Default)]
 pub(crate) struct DenseLists {
     kept: HashMap<Key, (Arc<Dense>, u64)>,
-    octets: usize,
+    bytes: usize,
     clock: u64,
     /// How often lists were dropped because their runs were deleted.
     era: u64,
@@ -98,14 +98,14 @@ impl DenseLists {
             return;
         }
         self.clock += 1;
-        self.octets += list.often.len();
+        self.bytes += list.often.len();
         if let Some((old, _)) = self.kept.insert(key, (list, self.clock)) {
-            self.octets -= old.often.len();
+            self.bytes -= old.often.len();
         }
-        while self.octets > LISTS_BYTES_MAX {
+        while self.bytes > LISTS_BYTES_MAX {
             let oldest = self.kept.iter().min_by_key(|(_, (_, used))| *used).map(|(key, _)| key.clone());
             let Some((gone, _)) = oldest.and_then(|key| self.kept.remove(&key)) else { return };
-            self.octets -= gone.often.len();
+            self.bytes -= gone.often.len();
         }
     }
 
@@ -114,7 +114,7 @@ impl DenseLists {
         self.era += 1;
         self.kept.retain(|(run, _, _), (list, _)| {
             let stays = !runs.contains(run);
-            self.octets -= if stays { 0 } else { list.often.len() };
+            self.bytes -= if stays { 0 } else { list.often.len() };
             stays
         });
     }
@@ -169,9 +169,9 @@ mod tests {
         lists.get(&key(1));
         lists.keep(0, key(4), third());
         assert!(lists.get(&key(2)).is_none() && lists.get(&key(1)).is_some() && lists.get(&key(4)).is_some());
-        assert!(lists.octets <= LISTS_BYTES_MAX);
+        assert!(lists.bytes <= LISTS_BYTES_MAX);
         lists.forget(&[1, 3]);
-        assert!(lists.get(&key(1)).is_none() && lists.octets == LISTS_BYTES_MAX / 3);
+        assert!(lists.get(&key(1)).is_none() && lists.bytes == LISTS_BYTES_MAX / 3);
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Head {
 pub(crate) struct Documents {
     pub(crate) head: Head,
     held: HashMap<String, CachedProject>,
-    octets: usize,
+    bytes: usize,
     /// Rises with every use.
     clock: u64,
 }
@@ -63,7 +63,7 @@ pub(crate) struct Documents {
 struct CachedProject {
     project: Arc<RwLock<Project>>,
     used: u64,
-    octets: usize,
+    bytes: usize,
 }
 
 /// The documents of a project, by their numbers in it. A number is never used again.
@@ -139,7 +139,7 @@ impl Project {
             (entry.length, entry.created_at_ms, entry.is_draft);
     }
 
-    fn octets(&self) -> usize {
+    fn bytes(&self) -> usize {
         PROJECT_BYTES + ENTRY_BYTES * self.lengths.capacity()
     }
 }
@@ -163,12 +163,12 @@ impl Documents {
         if let Some(held) = self.held(name) {
             return held;
         }
-        let octets = project.octets();
+        let bytes = project.bytes();
         let project = Arc::new(RwLock::new(project));
         if writes == self.head.writes {
-            let held = CachedProject { project: project.clone(), used: self.clock, octets };
+            let held = CachedProject { project: project.clone(), used: self.clock, bytes };
             self.held.insert(name.to_owned(), held);
-            self.octets += octets;
+            self.bytes += bytes;
             self.make_room(name);
         }
         project
@@ -179,13 +179,13 @@ impl Documents {
         let Some(held) = self.held.get_mut(name) else { return };
         let mut project = held.project.write();
         change(&mut project);
-        self.octets = self.octets - held.octets + project.octets();
-        held.octets = project.octets();
+        self.bytes = self.bytes - held.bytes + project.bytes();
+        held.bytes = project.bytes();
     }
 
     /// Drops the least recently used projects until half of the cache is free.
     fn make_room(&mut self, but: &str) {
-        if self.octets <= PROJECTS_BYTES_MAX {
+        if self.bytes <= PROJECTS_BYTES_MAX {
             return;
         }
         let mut others: Vec<(u64, String)> = self
@@ -196,10 +196,10 @@ impl Documents {
             .collect();
         others.sort_unstable();
         for (_, name) in others {
-            if self.octets <= PROJECTS_BYTES_MAX / 2 {
+            if self.bytes <= PROJECTS_BYTES_MAX / 2 {
                 break;
             }
-            self.octets -= self.held.remove(&name).map_or(0, |held| held.octets);
+            self.bytes -= self.held.remove(&name).map_or(0, |held| held.bytes);
         }
     }
 
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(documents.held("p").unwrap().read().live(), 3);
         assert_eq!(documents.keep("p", project(1), 3).read().live(), 3, "what is there stays");
         documents.clear(4);
-        assert!(documents.held("p").is_none() && documents.octets == 0);
+        assert!(documents.held("p").is_none() && documents.bytes == 0);
     }
 
     #[test]
@@ -263,7 +263,7 @@ mod tests {
         let mut project = Project::new(1);
         project.set(2 * count, Entry::new(0, 1, false));
         documents.keep("d", project, 0);
-        assert!(documents.octets <= PROJECTS_BYTES_MAX);
+        assert!(documents.bytes <= PROJECTS_BYTES_MAX);
         assert!(documents.held("b").is_none() && documents.held("d").is_some());
     }
 

@@ -52,7 +52,7 @@ pub(crate) struct Remembering {
 /// The cache.
 pub(crate) struct TokenCache {
     hashing: RandomState,
-    octets_max: usize,
+    bytes_max: usize,
     texts: Mutex<Texts>,
     queries: Mutex<VecDeque<(String, Arc<Vec<QueryToken>>)>>,
     missed: Mutex<Missed>,
@@ -63,7 +63,7 @@ struct Texts {
     words: HashMap<u64, (Arc<Words>, u64)>,
     /// Texts by the time of their last use.
     order: BTreeMap<u64, u64>,
-    octets: usize,
+    bytes: usize,
     now: u64,
 }
 
@@ -74,19 +74,19 @@ struct Missed {
 }
 
 impl Words {
-    fn octets(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.codes.len() + self.scales.len() * size_of::<f32>() + TEXT_BYTES
     }
 }
 
 impl Texts {
-    fn put(&mut self, key: u64, words: Words, octets_max: usize) {
+    fn put(&mut self, key: u64, words: Words, bytes_max: usize) {
         self.remove(key);
-        self.octets += words.octets();
+        self.bytes += words.bytes();
         self.now += 1;
         self.order.insert(self.now, key);
         self.words.insert(key, (Arc::new(words), self.now));
-        while self.octets > octets_max {
+        while self.bytes > bytes_max {
             let Some((_, oldest)) = self.order.pop_first() else { break };
             self.remove(oldest);
         }
@@ -95,7 +95,7 @@ impl Texts {
     fn remove(&mut self, key: u64) {
         if let Some((words, used)) = self.words.remove(&key) {
             self.order.remove(&used);
-            self.octets -= words.octets();
+            self.bytes -= words.bytes();
         }
     }
 
@@ -110,10 +110,10 @@ impl Texts {
 }
 
 impl Remembering {
-    pub(crate) fn new(model: Arc<dyn Embedder>, octets_max: usize) -> Self {
+    pub(crate) fn new(model: Arc<dyn Embedder>, bytes_max: usize) -> Self {
         let known = TokenCache {
             hashing: RandomState::new(),
-            octets_max,
+            bytes_max,
             texts: Mutex::default(),
             queries: Mutex::default(),
             missed: Mutex::default(),
@@ -216,7 +216,7 @@ impl TokenCache {
             words.codes.extend(code.parts);
             words.scales.push(code.scale);
         }
-        self.texts.lock().put(self.key(text), words, self.octets_max);
+        self.texts.lock().put(self.key(text), words, self.bytes_max);
     }
 
     fn remember_query(&self, text: &str, embedded: &Embedded) {

@@ -232,9 +232,9 @@ impl Shelf for FileShelf {
         self.with(Open::clear)
     }
 
-    fn is_crowded(&self, octets: usize) -> bool {
+    fn is_crowded(&self, bytes: usize) -> bool {
         let open = self.0.lock();
-        open.end.place > 2 * octets as u64 + SLACK_BYTES
+        open.end.place > 2 * bytes as u64 + SLACK_BYTES
     }
 
     fn rewrite(&self, all: Changes, cursor: Position) -> Answer<'_, Mark> {

@@ -130,10 +130,10 @@ mod tests {
             &[2, 1, 0, 0, 0, b'b'],
         ]
         .concat();
-        let mut octets = Vec::new();
-        put.write(&mut octets);
-        JournalEntry::Delete("b".into()).write(&mut octets);
-        assert_eq!(octets, golden);
+        let mut bytes = Vec::new();
+        put.write(&mut bytes);
+        JournalEntry::Delete("b".into()).write(&mut bytes);
+        assert_eq!(bytes, golden);
         let mut from = golden.as_slice();
         assert_eq!(JournalEntry::read(&mut from), Some(put));
         assert_eq!(JournalEntry::read(&mut from), Some(JournalEntry::Delete("b".into())));

@@ -55,7 +55,7 @@ impl Shelf for MemoryShelf {
         })
     }
 
-    fn is_crowded(&self, _octets: usize) -> bool {
+    fn is_crowded(&self, _bytes: usize) -> bool {
         false
     }
 

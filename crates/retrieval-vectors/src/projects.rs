@@ -29,7 +29,7 @@ const DOCUMENT_BYTES: usize = 192;
 
 /// Memory of `count` vectors of a dimension, without their documents, in bytes.
 #[must_use]
-pub(crate) fn vectors_octets(count: usize, dimension: usize) -> usize {
+pub(crate) fn vectors_bytes(count: usize, dimension: usize) -> usize {
     count * (dimension + VECTOR_BYTES)
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Projects {
     places: HashMap<Arc<str>, (u32, u32)>,
     /// The number of projects so far, dropped ones included.
     begun: u32,
-    octets: usize,
+    bytes: usize,
 }
 
 #[derive(Debug)]
@@ -131,8 +131,8 @@ impl Projects {
     }
 
     /// Used memory, in bytes.
-    pub(crate) fn octets(&self) -> usize {
-        self.octets
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     pub(crate) fn apply(&mut self, change: JournalEntry) {
@@ -160,14 +160,14 @@ impl Projects {
         let Some(project) = self.projects.get_mut(&number) else { return };
         let id: Arc<str> = entry.id.as_str().into();
         let nr = project.add(entry, id.clone(), self.sizes);
-        self.octets += project.octets_of(nr);
+        self.bytes += project.bytes_of(nr);
         self.places.insert(id, (number, nr));
     }
 
     fn remove(&mut self, id: &str) {
         let Some((number, nr)) = self.places.remove(id) else { return };
         let Some(project) = self.projects.get_mut(&number) else { return };
-        self.octets -= project.octets_of(nr);
+        self.bytes -= project.bytes_of(nr);
         project.remove(nr);
         if project.documents.is_empty() {
             let name = project.name.clone();
@@ -260,10 +260,10 @@ impl Project {
     }
 
     /// Memory of a document, in bytes.
-    fn octets_of(&self, nr: u32) -> usize {
+    fn bytes_of(&self, nr: u32) -> usize {
         let Some(held) = self.documents.get(nr) else { return 0 };
         let dimension = self.cells.as_ref().map_or(0, Cells::dimension);
-        vectors_octets(held.places.len(), dimension) + held.id.len() + DOCUMENT_BYTES
+        vectors_bytes(held.places.len(), dimension) + held.id.len() + DOCUMENT_BYTES
     }
 
     /// The documents of a scope with the best codes, unordered.
@@ -339,10 +339,10 @@ fn keep_best(found: &mut Vec<(Compared, &HeldDocument)>, limit: usize) {
 }
 
 /// The number of threads for this many bytes.
-fn threads(octets: usize) -> usize {
+fn threads(bytes: usize) -> usize {
     static CORES: OnceLock<usize> = OnceLock::new();
     let cores = *CORES.get_or_init(|| thread::available_parallelism().map_or(1, usize::from));
-    if octets < PARALLEL_BYTES_MIN { 1 } else { cores.min(THREADS_MAX) }
+    if bytes < PARALLEL_BYTES_MIN { 1 } else { cores.min(THREADS_MAX) }
 }
 
 /// Compares the codes of some cells.

@@ -24,13 +24,13 @@ impl SharedShelf {
 
 fn archived(kept: &JournalEntry) -> ArchivedDocument {
     let (JournalEntry::Put(crate::journal_entry::Entry { id, .. }) | JournalEntry::Delete(id)) = kept;
-    let mut octets = Vec::new();
-    kept.write(&mut octets);
-    ArchivedDocument { id: id.clone(), octets }
+    let mut bytes = Vec::new();
+    kept.write(&mut bytes);
+    ArchivedDocument { id: id.clone(), bytes }
 }
 
-fn read(ArchivedDocument { id, octets }: ArchivedDocument) -> JournalEntry {
-    let mut from = octets.as_slice();
+fn read(ArchivedDocument { id, bytes }: ArchivedDocument) -> JournalEntry {
+    let mut from = bytes.as_slice();
     let kept = JournalEntry::read(&mut from).filter(|_| from.is_empty());
     kept.unwrap_or_else(|| {
         tracing::error!(id, "stored vectors cannot be read; their document is found only by words");
@@ -59,7 +59,7 @@ impl Shelf for SharedShelf {
     }
 
     // The archive replaces entries in place, so it is never crowded.
-    fn is_crowded(&self, _octets: usize) -> bool {
+    fn is_crowded(&self, _bytes: usize) -> bool {
         false
     }
 

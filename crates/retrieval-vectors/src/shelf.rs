@@ -36,7 +36,7 @@ pub trait Shelf: Send + Sync + 'static {
     /// Removes everything.
     fn clear(&self) -> Answer<'_, Mark>;
     /// Whether it has so many obsolete entries that it should be rewritten, given the bytes of the live codes.
-    fn is_crowded(&self, octets: usize) -> bool;
+    fn is_crowded(&self, bytes: usize) -> bool;
     /// Replaces the whole content with these changes.
     fn rewrite(&self, all: Changes, cursor: Position) -> Answer<'_, Mark>;
 }

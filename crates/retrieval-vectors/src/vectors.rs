@@ -46,7 +46,7 @@ pub struct Vectors {
     health: Health,
     /// Locked while the shelf is read or written, so that changes reach memory in order.
     order: tokio::sync::Mutex<()>,
-    octets_max: usize,
+    bytes_max: usize,
     full: Mutex<bool>,
 }
 
@@ -80,14 +80,14 @@ impl Vectors {
 
     /// The same with another memory limit, in bytes.
     #[must_use]
-    pub fn bounded(embedder: Arc<dyn Embedder>, shelf: Box<dyn Shelf>, octets_max: usize) -> Self {
+    pub fn bounded(embedder: Arc<dyn Embedder>, shelf: Box<dyn Shelf>, bytes_max: usize) -> Self {
         Self {
             embedder: Remembering::new(embedder, WORDS_BYTES_MAX),
             shelf,
             held: Arc::default(),
             health: Health::default(),
             order: tokio::sync::Mutex::default(),
-            octets_max,
+            bytes_max,
             full: Mutex::default(),
         }
     }
@@ -138,12 +138,12 @@ impl Vectors {
 
     /// Applies changes in memory. Vectors beyond the limit stay on the shelf only.
     async fn take_in(&self, changes: Vec<JournalEntry>) -> Result<(), Fault> {
-        let (held, octets_max) = (self.held.clone(), self.octets_max);
+        let (held, bytes_max) = (self.held.clone(), self.bytes_max);
         let work = tokio::task::spawn_blocking(move || {
             let mut changes = changes.into_iter().peekable();
             while changes.peek().is_some() {
                 let mut held = held.write();
-                let is_full = held.projects.octets() >= octets_max;
+                let is_full = held.projects.bytes() >= bytes_max;
                 let some = changes.by_ref().take(APPLIED_AT_ONCE).map(|change| match change {
                     JournalEntry::Put(entry) if is_full && !entry.codes.is_empty() => {
                         JournalEntry::Put(Entry { codes: Vec::new(), digest: NO_DIGEST, ..entry })
@@ -201,11 +201,11 @@ impl Vectors {
     }
 
     fn has_room(&self) -> bool {
-        let has_room = self.read(|held| held.projects.octets()) < self.octets_max;
+        let has_room = self.read(|held| held.projects.bytes()) < self.bytes_max;
         let mut full = self.full.lock();
         if !has_room && !*full {
             tracing::warn!(
-                octets_max = self.octets_max,
+                bytes_max = self.bytes_max,
                 "the vectors have reached their memory limit; further documents are found only by words"
             );
         }
@@ -247,8 +247,8 @@ impl Vectors {
 
     /// Rewrites the shelf if most of it is obsolete.
     async fn tidy(&self, cursor: Position) -> Result<(), Fault> {
-        let (octets, is_partial) = self.read(|held| (held.projects.octets(), held.is_partial));
-        if is_partial || !self.shelf.is_crowded(octets) {
+        let (bytes, is_partial) = self.read(|held| (held.projects.bytes(), held.is_partial));
+        if is_partial || !self.shelf.is_crowded(bytes) {
             return Ok(());
         }
         let ids: Vec<String> = self.read(|held| held.projects.ids().map(str::to_owned).collect());
@@ -344,7 +344,7 @@ fn digest(parts: &[String]) -> u64 {
         digest.update(part.len().to_be_bytes());
         digest.update(part);
     }
-    digest.finalize().iter().take(8).fold(0, |number, octet| number << 8 | u64::from(*octet))
+    digest.finalize().iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
 }
 
 fn entry(document: Document, digest: u64, codes: Vec<Code>) -> Entry {

@@ -21,7 +21,7 @@ pub struct ArchivedDocument {
     /// The id of the document.
     pub id: String,
     /// The encoded data of the index for this document.
-    pub octets: Vec<u8>,
+    pub bytes: Vec<u8>,
 }
 
 /// The additions after a mark.

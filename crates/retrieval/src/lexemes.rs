@@ -68,7 +68,7 @@ impl Lexemes {
     #[must_use]
     pub fn of(document: &Document) -> Self {
         let (mut found, mut nth) = (Vec::<Word>::new(), HashMap::<String, usize>::new());
-        let (mut count, mut octets) = (0, 0);
+        let (mut count, mut bytes) = (0, 0);
         for weight in WEIGHTS {
             for section in document.sections.iter().filter(|section| section.kind.weight() == weight) {
                 words(&section.text, Purpose::Document, &mut |word| {
@@ -77,9 +77,9 @@ impl Lexemes {
                     }
                     let at = match nth.get(word) {
                         Some(at) => *at,
-                        None if octets + word.len() > DOCUMENT_LEXEME_BYTES_MAX => return,
+                        None if bytes + word.len() > DOCUMENT_LEXEME_BYTES_MAX => return,
                         None => {
-                            octets += word.len();
+                            bytes += word.len();
                             nth.insert(word.to_owned(), found.len());
                             found.push(Word { text: word.to_owned(), counts: [0; 4] });
                             found.len() - 1
@@ -133,8 +133,8 @@ mod tests {
     fn past_its_limits_a_document_keeps_what_weighs_most() {
         let many: Vec<String> = (0..DOCUMENT_LEXEME_BYTES_MAX / 4).map(|nth| format!("w{nth}")).collect();
         let lexemes = Lexemes::of(&document(&[(Kind::Body, &many.join(" ")), (Kind::Title, "login")]));
-        let octets: usize = lexemes.words.iter().map(|word| word.text.len()).sum();
-        assert!(octets <= DOCUMENT_LEXEME_BYTES_MAX && octets > DOCUMENT_LEXEME_BYTES_MAX - 8, "{octets}");
+        let bytes: usize = lexemes.words.iter().map(|word| word.text.len()).sum();
+        assert!(bytes <= DOCUMENT_LEXEME_BYTES_MAX && bytes > DOCUMENT_LEXEME_BYTES_MAX - 8, "{bytes}");
         assert_eq!(lexemes.words[0].text, "login");
         let lexemes = Lexemes::of(&document(&[(Kind::Body, &"word ".repeat(DOCUMENT_WORDS_MAX + 9))]));
         assert_eq!(lexemes.length(), DOCUMENT_WORDS_MAX as u64);

@@ -27,7 +27,7 @@ impl Runs {
         let Some(content) = event.artifact.take() else { return (event, None) };
         let Some(blobs) = &self.0.blobs else { return (Event::tool_error(NO_PLACE), None) };
         let id = BlobId::of(&content);
-        let octets = content.len() as u64;
+        let bytes = content.len() as u64;
         let stream = futures_util::stream::once(async { Ok::<_, Infallible>(content) });
         if let Err(error) = blobs.put(&id, stream, ARTIFACT_BYTES_MAX as u64).await {
             match error {
@@ -47,7 +47,7 @@ impl Runs {
             id: format!("art_{}", self.clock().stamp().ulid(0)),
             name: text("name"),
             mime_type: text("mime_type"),
-            octets,
+            bytes,
             sha256: id.to_string(),
         };
         (event, Some(artifact))
@@ -76,7 +76,7 @@ impl Runs {
         let id: BlobId =
             artifact.sha256.parse().map_err(|_| Fault::Corrupt(format!("the digest of {}", artifact.id)))?;
         match blobs.get(&id, None).await {
-            Ok(Some(content)) if content.octets == artifact.octets => Ok(content),
+            Ok(Some(content)) if content.bytes == artifact.bytes => Ok(content),
             Ok(_) => Err(refusals::damaged(&plenary_blobs::Fault::Damaged(id))),
             Err(fault) => Err(refusals::damaged(&fault)),
         }

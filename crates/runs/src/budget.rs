@@ -16,7 +16,7 @@ use crate::{
 pub(crate) struct Budget {
     limits: RunLimits,
     events: u64,
-    octets: u64,
+    bytes: u64,
     /// The running time that was left when the clock last started; the time in which the run waits for input does not
     /// count.
     left: Duration,
@@ -29,7 +29,7 @@ pub(crate) struct Budget {
 impl Budget {
     pub(crate) fn new(limits: RunLimits, now: Instant) -> Self {
         let left = limits.time_max;
-        Self { limits, events: 0, octets: 0, left, since: now, waiting: false, text: String::new() }
+        Self { limits, events: 0, bytes: 0, left, since: now, waiting: false, text: String::new() }
     }
 
     /// The deadline of the run.
@@ -51,12 +51,12 @@ impl Budget {
     /// Counts an event; `Err` with the exceeded limit.
     pub(crate) fn take(&mut self, event: &Event, now: Instant) -> Result<(), String> {
         self.events += 1;
-        self.octets += event.octets() as u64;
+        self.bytes += event.bytes() as u64;
         if self.events > self.limits.events_max {
             return Err(format!("The run exceeds the maximum number of events, {}.", self.limits.events_max));
         }
-        if self.octets > self.limits.octets_max {
-            return Err(format!("The run exceeds the maximum size, {} bytes.", self.limits.octets_max));
+        if self.bytes > self.limits.bytes_max {
+            return Err(format!("The run exceeds the maximum size, {} bytes.", self.limits.bytes_max));
         }
         if event.kind == EventKind::WaitForInput && !self.waiting {
             self.left = self.left.saturating_sub(now - self.since);
@@ -103,7 +103,7 @@ mod tests {
             time_max: Duration::from_secs(10),
             waiting_max: Duration::from_secs(100),
             events_max: 3,
-            octets_max: 60,
+            bytes_max: 60,
         }
     }
 
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn past_its_events_or_octets_it_is_told_which() {
+    fn past_its_events_or_bytes_it_is_told_which() {
         let now = Instant::now();
         let mut budget = Budget::new(limits(), now);
         for _ in 0..3 {

@@ -125,8 +125,8 @@ fn decide(
     if !may_configure(&authority.by, owner) {
         return Err(ConfigureRejection::Forbidden);
     }
-    let octets = serde_json::to_vec(&state.with(&command.args)).map_or(usize::MAX, |json| json.len());
-    if octets > ARGS_BYTES_MAX {
+    let bytes = serde_json::to_vec(&state.with(&command.args)).map_or(usize::MAX, |json| json.len());
+    if bytes > ARGS_BYTES_MAX {
         return Err(ConfigureRejection::TooLarge);
     }
     let (run, thread) = (RunId::mint(stamp, 0), ThreadId::mint(stamp, 1));

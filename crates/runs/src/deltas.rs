@@ -45,12 +45,12 @@ pub(crate) struct Line {
     pub(crate) run: RunId,
     pub(crate) after: u64,
     /// As a server-sent event.
-    pub(crate) octets: Bytes,
+    pub(crate) bytes: Bytes,
 }
 
 impl Line {
     fn of(shown: &RunDelta) -> Self {
-        Self { run: shown.run, after: shown.after, octets: TextDelta::of(shown).event() }
+        Self { run: shown.run, after: shown.after, bytes: TextDelta::of(shown).event() }
     }
 }
 
@@ -121,8 +121,8 @@ impl Deltas {
         }
         let message = Arc::new(Line::of(shown));
         let number = self.number.fetch_add(1, Ordering::Relaxed);
-        let (octets_held, matches) = (message.octets.len(), Arc::new(|_: &()| true));
-        self.lane.emit(&key, Emission { number, message, octets: octets_held, forget_at: None, matches });
+        let (bytes_held, matches) = (message.bytes.len(), Arc::new(|_: &()| true));
+        self.lane.emit(&key, Emission { number, message, bytes: bytes_held, forget_at: None, matches });
     }
 
     /// Ends all subscriptions.

@@ -159,7 +159,8 @@ pub struct Artifact {
     /// The media type.
     pub mime_type: String,
     /// The size in bytes.
-    pub octets: u64,
+    #[serde(rename = "octets")]
+    pub bytes: u64,
     /// The SHA-256 of its bytes, in hexadecimal: the key of the blob.
     pub sha256: String,
 }

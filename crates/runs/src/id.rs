@@ -26,8 +26,8 @@ fn read(text: &str) -> Result<u128, MalformedText> {
     if !dashes || !digits().all(|digit| digit.is_ascii_hexdigit()) {
         return Err(EXPECTED);
     }
-    let digit = |octet: u8| u128::from((octet as char).to_digit(16).unwrap_or_default());
-    Ok(digits().fold(0, |number, octet| number << 4 | digit(octet)))
+    let digit = |byte: u8| u128::from((byte as char).to_digit(16).unwrap_or_default());
+    Ok(digits().fold(0, |number, byte| number << 4 | digit(byte)))
 }
 
 fn write(number: u128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,7 +116,7 @@ impl ThreadId {
     pub fn bound_to(text: &str) -> Self {
         const VARIANT: u128 = 0b10 << 62;
         let digest = plenary_kernel::json::digest(text.as_bytes());
-        let number = digest.iter().take(16).fold(0_u128, |number, octet| number << 8 | u128::from(*octet));
+        let number = digest.iter().take(16).fold(0_u128, |number, byte| number << 8 | u128::from(*byte));
         Self(number & !(0xf << 76) & !(0b11 << 62) | BOUND | VARIANT)
     }
 

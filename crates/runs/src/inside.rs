@@ -249,16 +249,16 @@ impl Runs {
     }
 
     /// The bytes of an artifact, if they are within `max` and readable.
-    pub async fn octets(&self, artifact: &Artifact, max: u64) -> Option<Bytes> {
-        if artifact.octets > max {
+    pub async fn bytes(&self, artifact: &Artifact, max: u64) -> Option<Bytes> {
+        if artifact.bytes > max {
             return None;
         }
         let mut content = self.content(artifact).await.ok()?;
-        let mut octets = BytesMut::new();
+        let mut bytes = BytesMut::new();
         while let Some(piece) = content.stream.next().await {
-            octets.extend_from_slice(&piece.ok()?);
+            bytes.extend_from_slice(&piece.ok()?);
         }
-        Some(octets.freeze())
+        Some(bytes.freeze())
     }
 
     /// The description of an agent.

@@ -169,7 +169,7 @@ impl LiveState {
         let Some((run, id)) = self.passed else { return };
         self.held.retain(|line| {
             if line.run == run && line.after == id {
-                out.push_str(&String::from_utf8_lossy(&line.octets));
+                out.push_str(&String::from_utf8_lossy(&line.bytes));
             }
             line.run == run && line.after > id || line.run > run
         });

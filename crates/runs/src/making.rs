@@ -23,8 +23,8 @@ impl PartialTexts {
     pub(crate) fn add(&mut self, piece: &RunDelta) {
         match self.threads.get_mut(&piece.thread) {
             Some((_, so_far)) if (so_far.run, so_far.after) == (piece.run, piece.after) => {
-                let octets = so_far.text.len() + piece.text.len();
-                match octets <= MAKING_BYTES_MAX && !so_far.text.is_empty() {
+                let bytes = so_far.text.len() + piece.text.len();
+                match bytes <= MAKING_BYTES_MAX && !so_far.text.is_empty() {
                     true => so_far.text.push_str(&piece.text),
                     // Without its beginning the text is of no use.
                     false => so_far.text = String::new(),

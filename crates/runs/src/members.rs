@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_keep_their_order_and_their_octets() {
+    fn members_keep_their_order_and_their_bytes() {
         let json = b"{\"b\":1.0e2,\n \"a\\u0062\":{ \"x\":\n[1]},\"n\":null,\"t\":\"x\"}";
         let members = Members::read(json).unwrap();
         assert_eq!(members.line(&[], &[]), r#"{"b":1.0e2,"ab":{ "x": [1]},"n":null,"t":"x"}"#);

@@ -98,7 +98,7 @@ impl Since {
 
 /// Reads a whole number; one that is too large becomes `u64::MAX`.
 fn number(text: &str) -> Option<u64> {
-    let is_number = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
@@ -140,7 +140,7 @@ impl Runs {
             }
         };
         let stream = stream(found.source.thread);
-        let (mut page, mut size, mut octets) = (Page::default(), PageSize::default(), 0);
+        let (mut page, mut size, mut bytes) = (Page::default(), PageSize::default(), 0);
         while cursor < end {
             let stored = self.log().read_stream(&stream, cursor, size.events()).await?;
             size.learn(&stored);
@@ -152,11 +152,11 @@ impl Runs {
                     continue;
                 }
                 for event in found.source.events(&event).into_iter().filter(|event| since.wants(event)) {
-                    if page.events.len() >= PAGE_EVENTS_MAX || octets >= PAGE_BYTES_MAX {
+                    if page.events.len() >= PAGE_EVENTS_MAX || bytes >= PAGE_BYTES_MAX {
                         page.more = true;
                         return Ok(page);
                     }
-                    octets += event.json.len();
+                    bytes += event.json.len();
                     page.events.push(event);
                 }
             }

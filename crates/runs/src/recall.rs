@@ -52,7 +52,7 @@ impl Runs {
         let state = self.fresh(thread).await?;
         let Some(opened) = &state.opened else { return Ok(Vec::new()) };
         let stream = stream(thread);
-        let (mut turns, mut octets) = (Vec::new(), 0);
+        let (mut turns, mut bytes) = (Vec::new(), 0);
         let earlier = state.runs.iter().rev().skip_while(|run| run.id != before).skip(1);
         for run in earlier.filter(|run| run.status.is_over()) {
             let queued = self.event_at(&stream, run.queued).await?;
@@ -61,8 +61,8 @@ impl Runs {
             let (ThreadEvent::RunQueued(queued), ThreadEvent::RunCompleted(ended)) = (queued, ended) else {
                 continue;
             };
-            octets += queued.request.len() + ended.result.len();
-            if turns.len() == TURNS_MAX || octets > TURNS_BYTES_MAX {
+            bytes += queued.request.len() + ended.result.len();
+            if turns.len() == TURNS_MAX || bytes > TURNS_BYTES_MAX {
                 break;
             }
             let result = ended.has_result.then(|| String::from_utf8_lossy(&ended.result).into_owned());

@@ -26,7 +26,7 @@ pub struct RunLimits {
     /// Most events.
     pub events_max: u64,
     /// Most bytes of events and artifacts.
-    pub octets_max: u64,
+    pub bytes_max: u64,
 }
 
 impl Default for RunLimits {
@@ -35,7 +35,7 @@ impl Default for RunLimits {
             time_max: Duration::from_secs(60 * 60),
             waiting_max: Duration::from_secs(7 * 24 * 60 * 60),
             events_max: 100_000,
-            octets_max: 256 << 20,
+            bytes_max: 256 << 20,
         }
     }
 }

@@ -81,7 +81,7 @@ impl Room for ThreadRoom {
     }
     fn content_bytes(event: &ThreadEvent) -> u64 {
         match event {
-            ThreadEvent::EventEmitted(event) => event.artifact.as_ref().map_or(0, |artifact| artifact.octets),
+            ThreadEvent::EventEmitted(event) => event.artifact.as_ref().map_or(0, |artifact| artifact.bytes),
             ThreadEvent::RunQueued(_)
             | ThreadEvent::RunReleased(_)
             | ThreadEvent::RunStarted(_)

@@ -212,8 +212,8 @@ impl Source {
 /// The members with `artifact_id`, and with the same id in `artifact`: `id` is the event's (wire.md 4.4, 8).
 fn with_artifact(members: &str, artifact: &Artifact) -> String {
     let url = format!("/artifacts/{}", artifact.id);
-    let Artifact { id, name, mime_type, octets, sha256 } = artifact;
-    let whole = json!({"id": id, "name": name, "mime_type": mime_type, "url": url, "octets": octets, "sha256": sha256});
+    let Artifact { id, name, mime_type, bytes, sha256 } = artifact;
+    let whole = json!({"id": id, "name": name, "mime_type": mime_type, "url": url, "octets": bytes, "sha256": sha256});
     let own = [
         ("name", quoted(name)),
         ("mime_type", quoted(mime_type)),

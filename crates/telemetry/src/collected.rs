@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn past_the_octets_of_the_queue_spans_are_dropped_and_counted() {
+    fn past_the_bytes_of_the_queue_spans_are_dropped_and_counted() {
         let (spans, mut kept) = Spans::kept(1_000);
         let mebibyte = "x".repeat(1 << 20);
         for _ in 0..20 {

@@ -146,12 +146,12 @@ struct Work {
 #[derive(Default)]
 struct SpanBatch {
     spans: Vec<SpanData>,
-    octets: usize,
+    bytes: usize,
 }
 
 impl SpanBatch {
     fn put(&mut self, queued: QueuedSpan) {
-        self.octets += queued.octets;
+        self.bytes += queued.bytes;
         self.spans.push(queued.span);
     }
 }
@@ -193,7 +193,7 @@ impl Work {
     }
 
     fn has_room(&self, parcel: &SpanBatch) -> bool {
-        parcel.spans.len() < self.batch_spans_max && parcel.octets < BATCH_BYTES_MAX
+        parcel.spans.len() < self.batch_spans_max && parcel.bytes < BATCH_BYTES_MAX
     }
 
     async fn deliver(&mut self, spans: Vec<SpanData>) {

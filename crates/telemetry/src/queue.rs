@@ -30,7 +30,7 @@ pub struct Counts {
 #[derive(Debug, Default)]
 pub(crate) struct Load {
     /// Bytes of the waiting spans.
-    octets: AtomicUsize,
+    bytes: AtomicUsize,
     /// Spans that wait or are being exported.
     spans: AtomicU64,
 }
@@ -50,7 +50,7 @@ impl Load {
 /// A span with its size.
 pub(crate) struct QueuedSpan {
     pub(crate) span: SpanData,
-    pub(crate) octets: usize,
+    pub(crate) bytes: usize,
 }
 
 /// The sender's end of the queue.
@@ -76,13 +76,13 @@ pub(crate) fn queue(spans_max: usize, dropped: Counter) -> (Queue, Outlet) {
 impl Queue {
     /// Adds a span, or counts it as dropped.
     pub(crate) fn push(&self, span: SpanData) {
-        let octets = weight(&span);
-        let before = self.load.octets.fetch_add(octets, Ordering::Relaxed);
+        let bytes = weight(&span);
+        let before = self.load.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.load.spans.fetch_add(1, Ordering::Relaxed);
-        if before + octets <= QUEUE_BYTES_MAX && self.sender.try_send(QueuedSpan { span, octets }).is_ok() {
+        if before + bytes <= QUEUE_BYTES_MAX && self.sender.try_send(QueuedSpan { span, bytes }).is_ok() {
             return;
         }
-        self.load.octets.fetch_sub(octets, Ordering::Relaxed);
+        self.load.bytes.fetch_sub(bytes, Ordering::Relaxed);
         self.load.leave(1);
         self.dropped.inc();
     }
@@ -113,7 +113,7 @@ impl Outlet {
 
     fn lighten(&self, queued: Option<QueuedSpan>) -> Option<QueuedSpan> {
         let queued = queued?;
-        self.load.octets.fetch_sub(queued.octets, Ordering::Relaxed);
+        self.load.bytes.fetch_sub(queued.bytes, Ordering::Relaxed);
         Some(queued)
     }
 }

@@ -20,14 +20,14 @@ impl TraceParent {
     /// is dropped.
     #[must_use]
     pub fn parse(traceparent: &str, tracestate: &str) -> Option<Self> {
-        let octets = traceparent.as_bytes();
+        let bytes = traceparent.as_bytes();
         let known = traceparent.get(..KNOWN_LENGTH)?;
         let mut fields = known.split('-');
         let [version, trace, span, flags] =
             [fields.next()?, fields.next()?, fields.next()?, fields.next()?].map(lower_hex);
         let (version, trace, span, flags) = (version?, trace?, span?, flags?);
         let sized = [version, trace, span, flags].map(str::len) == [2, 32, 16, 2];
-        let ended = match octets.get(KNOWN_LENGTH) {
+        let ended = match bytes.get(KNOWN_LENGTH) {
             None => version != "ff",
             Some(next) => *next == b'-' && !matches!(version, "00" | "ff"),
         };
@@ -90,7 +90,7 @@ impl fmt::Display for TraceParent {
 
 /// The same text if it is lower-case hexadecimal, as the specification requires.
 fn lower_hex(text: &str) -> Option<&str> {
-    text.bytes().all(|octet| matches!(octet, b'0'..=b'9' | b'a'..=b'f')).then_some(text)
+    text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')).then_some(text)
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ impl Cli {
         let output = timeout(PATIENCE, self.command(args).output()).await;
         let output = output.unwrap_or_else(|_| panic!("{args:?} did not end within {PATIENCE:?}"));
         let output = output.expect("the binary starts");
-        let text = |octets: Vec<u8>| String::from_utf8(octets).expect("it prints UTF-8");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it prints UTF-8");
         Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
     }
 
@@ -118,7 +118,7 @@ async fn ended(command: &mut Command, input: &str, args: &[&str]) -> Ran {
     let output = timeout(PATIENCE, child.wait_with_output()).await;
     let output = output.unwrap_or_else(|_| panic!("{args:?} did not end within {PATIENCE:?}"));
     let output = output.expect("it can be waited for");
-    let text = |octets: Vec<u8>| String::from_utf8(octets).expect("it prints UTF-8");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it prints UTF-8");
     Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
 

@@ -37,7 +37,7 @@ pub struct Export {
     /// The headers, names in lower case.
     pub headers: BTreeMap<String, String>,
     /// The body.
-    pub octets: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// Whether it was answered with 200.
     pub taken: bool,
 }
@@ -203,11 +203,11 @@ async fn request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Result<Option<
             return Ok(None);
         }
     }
-    Ok(Some(Export { target, headers, octets: buffer.drain(..length).collect(), taken: false }))
+    Ok(Some(Export { target, headers, bytes: buffer.drain(..length).collect(), taken: false }))
 }
 
 fn spans_of(export: &Export) -> Vec<Span> {
-    let request = ExportTraceServiceRequest::decode(export.octets.as_slice()).expect("the body is OTLP");
+    let request = ExportTraceServiceRequest::decode(export.bytes.as_slice()).expect("the body is OTLP");
     let mut spans = Vec::new();
     for group in request.resource_spans {
         let resource = attributes(&group.resource.expect("spans come from something").attributes);
@@ -241,6 +241,6 @@ fn attributes(pairs: &[KeyValue]) -> BTreeMap<String, Value> {
     pairs.iter().map(|pair| (pair.key.clone(), value(pair))).collect()
 }
 
-fn hex(octets: &[u8]) -> String {
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -170,15 +170,15 @@ fn vectors(body: &Value, components: usize) -> Value {
 }
 
 async fn request(stream: &mut TcpStream) -> Result<Option<(BTreeMap<String, String>, Value)>> {
-    let (mut octets, mut part) = (Vec::new(), [0; 4096]);
+    let (mut bytes, mut part) = (Vec::new(), [0; 4096]);
     loop {
         let count = stream.read(&mut part).await?;
         if count == 0 {
             return Ok(None);
         }
-        octets.extend(&part[..count]);
-        let Some(end) = octets.windows(4).position(|found| found == b"\r\n\r\n") else { continue };
-        let head = String::from_utf8_lossy(&octets[..end]).into_owned();
+        bytes.extend(&part[..count]);
+        let Some(end) = bytes.windows(4).position(|found| found == b"\r\n\r\n") else { continue };
+        let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
         let headers: BTreeMap<String, String> = head
             .lines()
             .skip(1)
@@ -186,8 +186,8 @@ async fn request(stream: &mut TcpStream) -> Result<Option<(BTreeMap<String, Stri
             .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
             .collect();
         let length: usize = headers.get("content-length").and_then(|text| text.parse().ok()).unwrap_or(0);
-        if octets.len() >= end + 4 + length {
-            let body = serde_json::from_slice(&octets[end + 4..end + 4 + length])?;
+        if bytes.len() >= end + 4 + length {
+            let body = serde_json::from_slice(&bytes[end + 4..end + 4 + length])?;
             return Ok(Some((headers, body)));
         }
     }

@@ -160,8 +160,8 @@ async fn listen(listener: TcpListener, state: Arc<Mutex<State>>) {
 }
 
 async fn serve(mut stream: TcpStream, state: &Mutex<State>) -> Result<()> {
-    let mut octets = Vec::new();
-    while let Some(prompt) = read(&mut stream, &mut octets).await? {
+    let mut bytes = Vec::new();
+    while let Some(prompt) = read(&mut stream, &mut bytes).await? {
         let turn = {
             let mut state = lock(state);
             state.prompts.push(prompt);
@@ -179,10 +179,10 @@ async fn serve(mut stream: TcpStream, state: &Mutex<State>) -> Result<()> {
                 return gone(&mut stream).await;
             }
             Turn::Silence => return gone(&mut stream).await,
-            Turn::Raw(octets) => {
-                let head = format!("{HEAD}content-length: {}\r\n\r\n", octets.len());
+            Turn::Raw(bytes) => {
+                let head = format!("{HEAD}content-length: {}\r\n\r\n", bytes.len());
                 stream.write_all(head.as_bytes()).await?;
-                stream.write_all(&octets).await?;
+                stream.write_all(&bytes).await?;
             }
             Turn::Status(status, headers, body) => {
                 let body = body.to_string();
@@ -227,16 +227,16 @@ async fn gone(stream: &mut TcpStream) -> Result<()> {
 }
 
 /// The next request on a connection; nothing when it was closed.
-async fn read(stream: &mut TcpStream, octets: &mut Vec<u8>) -> Result<Option<Prompt>> {
+async fn read(stream: &mut TcpStream, bytes: &mut Vec<u8>) -> Result<Option<Prompt>> {
     let end = loop {
-        if let Some(at) = octets.windows(4).position(|window| window == b"\r\n\r\n") {
+        if let Some(at) = bytes.windows(4).position(|window| window == b"\r\n\r\n") {
             break at;
         }
-        if stream.read_buf(octets).await? == 0 {
+        if stream.read_buf(bytes).await? == 0 {
             return Ok(None);
         }
     };
-    let head = String::from_utf8_lossy(&octets[..end]).into_owned();
+    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
     let mut lines = head.split("\r\n");
     let line = lines.next().unwrap_or_default().trim_end_matches(" HTTP/1.1").to_owned();
     let headers: BTreeMap<String, String> = lines
@@ -244,13 +244,13 @@ async fn read(stream: &mut TcpStream, octets: &mut Vec<u8>) -> Result<Option<Pro
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
         .collect();
     let length = headers.get("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
-    while octets.len() < end + 4 + length {
-        if stream.read_buf(octets).await? == 0 {
+    while bytes.len() < end + 4 + length {
+        if stream.read_buf(bytes).await? == 0 {
             return Ok(None);
         }
     }
-    let body = serde_json::from_slice(&octets[end + 4..end + 4 + length]).unwrap_or_default();
-    octets.drain(..end + 4 + length);
+    let body = serde_json::from_slice(&bytes[end + 4..end + 4 + length]).unwrap_or_default();
+    bytes.drain(..end + 4 + length);
     Ok(Some(Prompt { line, headers, body }))
 }
 

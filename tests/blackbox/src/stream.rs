@@ -24,7 +24,7 @@ pub struct Delivery {
     /// The `data` line, a JSON object.
     pub frame: Value,
     /// The event as it came, up to and with its empty line.
-    pub octets: String,
+    pub bytes: String,
 }
 
 impl Delivery {
@@ -202,7 +202,7 @@ fn parse(block: &str) -> Heard {
     assert!(decimal, "the id is a decimal number: {block:?}");
     let frame: Value = serde_json::from_str(data[0]).unwrap_or_else(|error| panic!("{error}: {block:?}"));
     assert!(frame.is_object(), "the data is the JSON of a frame: {block:?}");
-    Heard::Event(Delivery { id: ids[0].parse().expect("a decimal number"), frame, octets: block.to_owned() })
+    Heard::Event(Delivery { id: ids[0].parse().expect("a decimal number"), frame, bytes: block.to_owned() })
 }
 
 #[cfg(test)]
@@ -228,7 +228,7 @@ mod tests {
             }
         });
         let mut stream = Stream::open(address, b"GET /\r\n").await.unwrap().unwrap();
-        assert_eq!(stream.until("a").await[0].octets, "id: 7\ndata: {\"frame_id\":\"a\"}\n\n");
+        assert_eq!(stream.until("a").await[0].bytes, "id: 7\ndata: {\"frame_id\":\"a\"}\n\n");
         assert_eq!(stream.heard().await, Heard::Comment(": keepalive\n\n".to_owned()));
         assert_eq!(stream.heard().await, Heard::End);
         server.await.unwrap();

@@ -33,7 +33,7 @@ pub(super) fn pack(release: &Release) -> Result<(String, Vec<u8>)> {
         Entry::file("usr/share/doc/plenary/copyright", COPYRIGHT.as_bytes()),
         Entry::file("usr/share/doc/plenary/changelog.gz", &changes),
     ];
-    let octets: usize = data.iter().map(|entry| entry.content.unwrap_or_default().len()).sum();
+    let bytes: usize = data.iter().map(|entry| entry.content.unwrap_or_default().len()).sum();
     let depends = match release.platform.libc {
         Libc::Gnu(minor) => format!("Depends: libc6 (>= 2.{minor}), libgcc-s1\n"),
         Libc::None => String::new(),
@@ -43,7 +43,7 @@ pub(super) fn pack(release: &Release) -> Result<(String, Vec<u8>)> {
          Recommends: ca-certificates\nSection: net\nPriority: optional\nDescription: {}\n{}",
         release.version,
         release.maintainer,
-        octets.div_ceil(1024),
+        bytes.div_ceil(1024),
         super::SUMMARY,
         folded(super::ABOUT),
     );

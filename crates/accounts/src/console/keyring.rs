@@ -93,7 +93,7 @@ impl OpenSession {
     #[must_use]
     pub fn principal(&self, as_agent: Option<AgentHandle>) -> Principal {
         let who = as_agent.map_or_else(|| self.keyring.who(), TokenOwner::Agent);
-        let cookie = self.session.cookie.octets().copied().unwrap_or_default();
+        let cookie = self.session.cookie.bytes().copied().unwrap_or_default();
         Principal { who, token: TokenDigest::of_console(cookie, self.keyring == Keyring::Operator) }
     }
 }
@@ -212,8 +212,8 @@ impl Accounts {
         seal(async move {
             let Some(keyring) = keyring_of_cookie(cookie) else { return Ok(None) };
             let digest = TokenDigest::of(cookie);
-            let Some(octets) = digest.octets() else { return Ok(None) };
-            let open = self.open_session(keyring, octets).await?;
+            let Some(bytes) = digest.bytes() else { return Ok(None) };
+            let open = self.open_session(keyring, bytes).await?;
             if let Some(open) = &open {
                 self.note_use(open).await;
             }

@@ -156,7 +156,7 @@ impl ConsoleState {
     /// The session of a cookie, whether or not it is open.
     #[must_use]
     pub fn of_cookie(&self, cookie: &[u8; 32]) -> Option<(&str, &ConsoleSession)> {
-        let cookie = TokenDigest::of_octets(*cookie);
+        let cookie = TokenDigest::of_digest(*cookie);
         self.sessions().find(|(_, session)| session.cookie.matches(&cookie))
     }
 

@@ -124,10 +124,10 @@ impl Surface {
         let (channels, config) = (&self.channels, self.channels.config());
         let wanted = EventQuery { kind: None, limit: RECENT_EVENTS_MAX, before: None, after: None };
         let mut recent_events = channels.page(&id, head, wanted).await?.events;
-        let mut octets = 0;
+        let mut bytes = 0;
         let fits = |event: &Event| {
-            octets += event.payload.get().len();
-            octets <= RECENT_BYTES_MAX
+            bytes += event.payload.get().len();
+            bytes <= RECENT_BYTES_MAX
         };
         let shown = recent_events.iter().map(fits).take_while(|fits| *fits).count().max(1);
         recent_events.truncate(shown);

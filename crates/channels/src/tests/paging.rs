@@ -118,7 +118,7 @@ async fn following_the_links_brings_everything_once() {
 }
 
 #[tokio::test]
-async fn past_its_octets_a_page_ends_and_says_where_to_go_on() {
+async fn past_its_bytes_a_page_ends_and_says_where_to_go_on() {
     let house = House::new();
     house.agent(ANN).await;
     let channel = house.channel(ANN).await;

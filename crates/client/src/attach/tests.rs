@@ -46,10 +46,10 @@ async fn lost(attachment: &mut Attachment) -> String {
 #[tokio::test]
 async fn frames_go_both_ways_while_the_server_takes_none() {
     let (mut server, mut attachment) = attached().await;
-    let octets = "x".repeat(1 << 20);
+    let bytes = "x".repeat(1 << 20);
     let mut put = 0;
     loop {
-        attachment.put(octets.clone());
+        attachment.put(bytes.clone());
         put += 1;
         assert!(put < 1_000, "somebody takes them");
         let stuck = async {
@@ -74,7 +74,7 @@ async fn frames_go_both_ways_while_the_server_takes_none() {
     assert_eq!(heard, "a");
     let taking = async {
         for _ in 0..put {
-            assert_eq!(server.next().await.unwrap().unwrap().len(), octets.len());
+            assert_eq!(server.next().await.unwrap().unwrap().len(), bytes.len());
         }
     };
     let going_out = async {

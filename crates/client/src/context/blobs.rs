@@ -33,10 +33,10 @@ impl FromStr for BlobId {
 
     /// Accepts the hash with or without `sha256:`.
     fn from_str(text: &str) -> Result<Self> {
-        let mut octets = [0; 32];
-        hex::decode_to_slice(text.strip_prefix("sha256:").unwrap_or(text), &mut octets)
+        let mut bytes = [0; 32];
+        hex::decode_to_slice(text.strip_prefix("sha256:").unwrap_or(text), &mut bytes)
             .map_err(|_| Error::Invalid(format!("`{text}` is not a SHA-256 hash of 64 hex digits")))?;
-        Ok(Self(octets))
+        Ok(Self(bytes))
     }
 }
 
@@ -47,7 +47,7 @@ impl Client {
     /// As every call; 501 `not_implemented` if the server stores no blobs.
     pub async fn put_blob(&self, project_id: &str, content: Bytes) -> Result<Reply<serde_json::Value>> {
         let path = project(project_id, &format!("/blobs/{}", BlobId::of(&content)));
-        let send = || async { Reply::read(self.put_octets(&path, content.clone()).await?.into_success()?) };
+        let send = || async { Reply::read(self.put_bytes(&path, content.clone()).await?.into_success()?) };
         self.retry().run(send).await
     }
 

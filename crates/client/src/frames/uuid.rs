@@ -62,13 +62,13 @@ impl FromStr for Uuid {
     type Err = NoUuid;
 
     fn from_str(text: &str) -> Result<Self, NoUuid> {
-        let octets = text.as_bytes();
-        let fits = octets.len() == 36
-            && octets.iter().enumerate().all(|(at, octet)| match at {
-                8 | 13 | 18 | 23 => *octet == b'-',
-                14 => *octet == b'4',
-                19 => matches!(octet, b'8' | b'9' | b'a' | b'b' | b'A' | b'B'),
-                _ => octet.is_ascii_hexdigit(),
+        let bytes = text.as_bytes();
+        let fits = bytes.len() == 36
+            && bytes.iter().enumerate().all(|(at, byte)| match at {
+                8 | 13 | 18 | 23 => *byte == b'-',
+                14 => *byte == b'4',
+                19 => matches!(byte, b'8' | b'9' | b'a' | b'b' | b'A' | b'B'),
+                _ => byte.is_ascii_hexdigit(),
             });
         if fits { Ok(Self(text.to_owned())) } else { Err(NoUuid(text.to_owned())) }
     }

@@ -70,28 +70,28 @@ impl ServerProof {
 
 /// The body of the single answer; `None` unless it is a 200 with a length.
 async fn answer<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Option<Vec<u8>>> {
-    let mut octets = Vec::new();
+    let mut bytes = Vec::new();
     let head = loop {
-        if let Some(at) = octets.windows(END.len()).position(|window| window == END) {
+        if let Some(at) = bytes.windows(END.len()).position(|window| window == END) {
             break at + END.len();
         }
-        if octets.len() > ANSWER_BYTES_MAX {
+        if bytes.len() > ANSWER_BYTES_MAX {
             return Ok(None);
         }
-        if stream.read_buf(&mut octets).await? == 0 {
+        if stream.read_buf(&mut bytes).await? == 0 {
             return Ok(None);
         }
     };
-    let Some(length) = length(&octets[..head]).filter(|length| head + length <= ANSWER_BYTES_MAX) else {
+    let Some(length) = length(&bytes[..head]).filter(|length| head + length <= ANSWER_BYTES_MAX) else {
         return Ok(None);
     };
-    while octets.len() < head + length {
-        if stream.read_buf(&mut octets).await? == 0 {
+    while bytes.len() < head + length {
+        if stream.read_buf(&mut bytes).await? == 0 {
             return Ok(None);
         }
     }
     // One request was sent, so one answer is expected.
-    Ok((octets.len() == head + length).then(|| octets.split_off(head)))
+    Ok((bytes.len() == head + length).then(|| bytes.split_off(head)))
 }
 
 /// The length of the body, if the answer is a success that keeps the connection open.

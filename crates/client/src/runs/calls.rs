@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json, value::RawValue};
 use super::{AgentPath, Chat, Descriptor, Dismissal, RunEvent, RunReceipt, RunReport, Thread, Wait};
 use crate::{
     Client, Error, IdempotencyKey, RawReply, Reply, Result,
-    client::{json as octets, segment},
+    client::{json as bytes, segment},
 };
 
 /// Stored events, in order.
@@ -142,7 +142,7 @@ impl Client {
     /// # Errors
     /// As every call; 403 unless the token belongs to the agent's owner or the operator.
     pub async fn configure_agent(&self, agent: &str, args: &Map<String, Value>) -> Result<RunEvent> {
-        let body = octets(&json!({"type": "ConfigureRequest", "args": args}))?;
+        let body = bytes(&json!({"type": "ConfigureRequest", "args": args}))?;
         event(&self.post_once(&at(agent, "configure"), Some(body), &IdempotencyKey::random()).await?)
     }
 
@@ -201,7 +201,7 @@ impl Client {
         request: &T,
         key: &IdempotencyKey,
     ) -> Result<RawReply> {
-        self.post_once(path, Some(octets(&TypedRequest { r#type: kind, request })?), key).await
+        self.post_once(path, Some(bytes(&TypedRequest { r#type: kind, request })?), key).await
     }
 
     /// `GET …/runs/{run_id}` (SC-40).
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn sc_23_a_request_says_its_type() {
         let chat = Chat { input: "hi".into(), ..Chat::default() };
-        let body = octets(&TypedRequest { r#type: "ChatRequest", request: &chat }).unwrap();
+        let body = bytes(&TypedRequest { r#type: "ChatRequest", request: &chat }).unwrap();
         assert_eq!(body, r#"{"type":"ChatRequest","input":"hi"}"#);
     }
 }

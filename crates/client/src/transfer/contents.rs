@@ -127,9 +127,9 @@ fn file_of(dir: &Path, id: BlobId) -> PathBuf {
 }
 
 /// Writes a file, and returns once it is on disk.
-fn write(path: &Path, octets: &[u8]) -> Result<()> {
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = File::create(path).map_err(fault(path))?;
-    file.write_all(octets).and_then(|()| file.sync_all()).map_err(fault(path))
+    file.write_all(bytes).and_then(|()| file.sync_all()).map_err(fault(path))
 }
 
 /// Fetches contents into a directory, and verifies each hash. Reports contents that the server does not have.
@@ -143,7 +143,7 @@ pub(super) async fn fetch(
     fs::create_dir_all(&shelf).map_err(fault(&shelf))?;
     let mut fetched =
         FetchedContents { attempted: named.contents.len() as u64, ..FetchedContents::default() };
-    let (mut index, mut octets) = (String::new(), 0);
+    let (mut index, mut bytes) = (String::new(), 0);
     for (project_id, id) in &named.contents {
         let hash = format!("sha256:{id}");
         let (code, message) = match client.blob(project_id, *id).await {
@@ -157,9 +157,9 @@ pub(super) async fn fetch(
                 index.push_str(&serde_json::to_string(&entry).map_err(|e| Error::Invalid(e.to_string()))?);
                 index.push('\n');
                 fetched.stored += 1;
-                octets += size_bytes;
+                bytes += size_bytes;
                 let records = fetched.stored;
-                progress(&Progress { step: "contents", project: Some(project_id), records, octets });
+                progress(&Progress { step: "contents", project: Some(project_id), records, bytes });
                 continue;
             }
             Err(Error::Refused(refused)) if matches!(refused.status, 404 | 500) => {
@@ -274,16 +274,16 @@ struct Upload<'a> {
 
 impl Upload<'_> {
     async fn all(&mut self, dir: &Path, entries: &[Entry], progress: OnProgress<'_>) -> Result<()> {
-        let mut octets = 0;
+        let mut bytes = 0;
         for (nth, entry) in entries.iter().enumerate() {
             match kept(dir, entry) {
                 Ok(_) if self.dry_run => self.restored.restored += 1,
                 Ok(content) => self.one(entry, content).await?,
                 Err((code, message)) => self.refused(entry, code, message),
             }
-            octets += entry.size_bytes;
+            bytes += entry.size_bytes;
             let (project, records) = (Some(entry.project_id.as_str()), nth as u64 + 1);
-            progress(&Progress { step: "contents", project, records, octets });
+            progress(&Progress { step: "contents", project, records, bytes });
         }
         Ok(())
     }

@@ -37,7 +37,7 @@ impl Lines {
     /// The next line with its line feed; `None` at the end of the stream.
     async fn next(&mut self) -> std::result::Result<Option<Bytes>, String> {
         loop {
-            if let Some(end) = self.held[self.looked..].iter().position(|octet| *octet == b'\n') {
+            if let Some(end) = self.held[self.looked..].iter().position(|byte| *byte == b'\n') {
                 let line = self.held.split_to(self.looked + end + 1).freeze();
                 self.looked = 0;
                 return Ok(Some(line));
@@ -51,8 +51,8 @@ impl Lines {
                 Ok(None) => return Ok(None),
                 Ok(Some(Err(error))) => return Err(error.to_string()),
                 Ok(Some(Ok(frame))) => {
-                    if let Some(octets) = frame.data_ref() {
-                        self.held.extend_from_slice(octets);
+                    if let Some(bytes) = frame.data_ref() {
+                        self.held.extend_from_slice(bytes);
                     }
                 }
             }
@@ -176,7 +176,7 @@ pub(super) async fn each_line(
     mut take: impl FnMut(&Bytes) -> Result<()>,
 ) -> Result<ExportSummary> {
     let mut whole = ExportSummary::default();
-    let (mut records, mut octets) = (0, 0);
+    let (mut records, mut bytes) = (0, 0);
     let one: Vec<Option<&str>> =
         if projects.is_empty() { vec![None] } else { projects.iter().map(|id| Some(id.as_str())).collect() };
     for project in one {
@@ -184,8 +184,8 @@ pub(super) async fn each_line(
         while let Some(line) = export.next().await? {
             take(&line)?;
             records += 1;
-            octets += line.len() as u64;
-            progress(&Progress { step: "export", project, records, octets });
+            bytes += line.len() as u64;
+            progress(&Progress { step: "export", project, records, bytes });
         }
         let end = export.into_end()?;
         whole.counts.add(&end.counts);

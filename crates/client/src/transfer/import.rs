@@ -29,8 +29,8 @@ struct File(Box<dyn BufRead + Send>);
 impl Pieces for File {
     async fn next(&mut self) -> Result<Option<Bytes>> {
         let unread = |error: std::io::Error| Error::Invalid(format!("the import cannot be read: {error}"));
-        let octets = self.0.fill_buf().map_err(unread)?;
-        let piece = Bytes::copy_from_slice(&octets[..octets.len().min(PIECE_BYTES)]);
+        let bytes = self.0.fill_buf().map_err(unread)?;
+        let piece = Bytes::copy_from_slice(&bytes[..bytes.len().min(PIECE_BYTES)]);
         self.0.consume(piece.len());
         Ok(Some(piece).filter(|piece| !piece.is_empty()))
     }
@@ -96,11 +96,11 @@ impl Client {
         options: &ImportOptions,
         progress: OnProgress<'_>,
     ) -> Result<ImportReport> {
-        let (mut records, mut octets) = (0, 0);
+        let (mut records, mut bytes) = (0, 0);
         let told = |piece: &Bytes| {
-            records += piece.iter().filter(|octet| **octet == b'\n').count() as u64;
-            octets += piece.len() as u64;
-            progress(&Progress { step: "import", project: None, records, octets });
+            records += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
+            bytes += piece.len() as u64;
+            progress(&Progress { step: "import", project: None, records, bytes });
         };
         Ok(send(self, options, &mut File(from), told).await?.value)
     }

@@ -86,8 +86,8 @@ impl Manifest {
     }
 
     /// Parses a manifest; rejects another format or protocol.
-    pub(super) fn read(octets: &[u8]) -> Result<Self> {
-        let manifest: Self = serde_json::from_slice(octets).map_err(|error| {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self> {
+        let manifest: Self = serde_json::from_slice(bytes).map_err(|error| {
             Error::Invalid(format!("{MANIFEST} is not the manifest of a backup: {error}"))
         })?;
         if manifest.backup_format_version != FORMAT {

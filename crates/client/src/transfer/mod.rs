@@ -81,8 +81,8 @@ pub struct Progress<'a> {
     pub project: Option<&'a str>,
     /// Records so far; of a file whose lines are sent as they are, its lines.
     pub records: u64,
-    /// Octets so far.
-    pub octets: u64,
+    /// Bytes so far.
+    pub bytes: u64,
 }
 
 /// Called with the progress; must return quickly.

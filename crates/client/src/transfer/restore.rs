@@ -144,11 +144,11 @@ impl Client {
     ) -> Result<ImportReport> {
         let mut backup = Backup::open(dir)?;
         let contents = self.contents_index(&dir.join(BLOBS)).await?;
-        let (mut records, mut octets) = (0, 0);
+        let (mut records, mut bytes) = (0, 0);
         let told = |piece: &Bytes| {
             records += 1;
-            octets += piece.len() as u64;
-            progress(&Progress { step: "import", project: None, records, octets });
+            bytes += piece.len() as u64;
+            progress(&Progress { step: "import", project: None, records, bytes });
         };
         let mut report = send(self, options, &mut backup, told).await?.value;
         if let Some(contents) = contents {

@@ -109,7 +109,7 @@ pub async fn sync(
     progress: OnProgress<'_>,
 ) -> Result<SyncReport> {
     let mut report = SyncReport::default();
-    let (mut records, mut octets) = (0, 0);
+    let (mut records, mut bytes) = (0, 0);
     let all = match projects {
         [] => from.get::<Projects>("/v1/projects").await?.value.projects,
         some => {
@@ -123,8 +123,8 @@ pub async fn sync(
         let project_id = listed.reference.unwrap_or(listed.project_id);
         let mut told = |piece: &Bytes| {
             records += 1;
-            octets += piece.len() as u64;
-            progress(&Progress { step: "import", project: Some(&project_id), records, octets });
+            bytes += piece.len() as u64;
+            progress(&Progress { step: "import", project: Some(&project_id), records, bytes });
         };
         let since = state.since.get(&project_id).cloned();
         let done = match one(from, to, &name, since.as_deref(), &mut told).await {

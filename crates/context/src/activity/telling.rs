@@ -66,7 +66,7 @@ impl Context {
                 let stored = self.noted::<BlobRoom>(noted).await?;
                 let kept = BlobKept::decode(&stored)?;
                 let sha256 = noted.on.split_once('/').map_or("", |(_, sha256)| sha256);
-                let blob = Blob { hash: format!("sha256:{sha256}"), size_bytes: kept.octets };
+                let blob = Blob { hash: format!("sha256:{sha256}"), size_bytes: kept.bytes };
                 (stored, (kept.by.to_string(), Some(format!("\"blob\":{}", json!(blob)))))
             }
             Activity::ProjectCreated

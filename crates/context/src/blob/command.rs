@@ -9,5 +9,5 @@ pub struct KeepBlob {
     /// The caller, with its token.
     pub authority: Authority,
     /// Size in bytes.
-    pub octets: u64,
+    pub bytes: u64,
 }

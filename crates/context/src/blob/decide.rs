@@ -23,5 +23,5 @@ pub fn keep(
     if state.is_kept {
         return Ok(Decision::unchanged(false));
     }
-    Ok(Decision::new(vec![BlobKept { by: by.clone(), octets: command.octets }], true))
+    Ok(Decision::new(vec![BlobKept { by: by.clone(), bytes: command.bytes }], true))
 }

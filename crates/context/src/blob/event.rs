@@ -12,7 +12,8 @@ pub struct BlobKept {
     /// The uploader.
     pub by: Actor,
     /// Size in bytes.
-    pub octets: u64,
+    #[serde(rename = "octets")]
+    pub bytes: u64,
 }
 
 impl BlobKept {

@@ -37,13 +37,13 @@ impl Room for BlobRoom {
         event.by.owner()
     }
     fn content_bytes(event: &BlobKept) -> u64 {
-        event.octets
+        event.bytes
     }
     fn follow(id: &str, version: Version, _: &BlobKept) -> Vec<(StreamName, NewEvent)> {
         vec![note(Activity::BlobKept, id, version, None, None)]
     }
     fn index(id: &str, event: &BlobKept) -> Vec<IndexOp> {
-        vec![IndexOp::Put { name: BLOBS, key: id.to_owned(), value: event.octets.to_string().into() }]
+        vec![IndexOp::Put { name: BLOBS, key: id.to_owned(), value: event.bytes.to_string().into() }]
     }
 }
 

@@ -97,10 +97,10 @@ async fn put(
 ) -> Result<(StatusCode, Json<Blob>), ContextRefusal> {
     let id = blob_id(&sha256)?;
     let project = context.may_put(&project_id, &authority).await?;
-    let content = read_stream(&headers, body, context.config().blob_octets_max)?;
+    let content = read_stream(&headers, body, context.config().blob_bytes_max)?;
     let kept = context.put_blob(&project, authority, &id, content).await?;
     let status = if kept.is_new { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(Blob { hash: format!("sha256:{id}"), size_bytes: kept.octets })))
+    Ok((status, Json(Blob { hash: format!("sha256:{id}"), size_bytes: kept.bytes })))
 }
 
 /// The headers of every response about a blob.
@@ -132,32 +132,32 @@ async fn get(
     sent: HeaderMap,
 ) -> Result<Response, ContextRefusal> {
     let id = blob_id(&sha256)?;
-    let octets = context.blob_size(&project_id, &authority.by, &id).await?;
+    let bytes = context.blob_size(&project_id, &authority.by, &id).await?;
     let etag = format!("\"sha256:{id}\"");
     let mut headers = headers(&etag);
     if is_known(&sent, &etag) {
         return Ok((StatusCode::NOT_MODIFIED, headers).into_response());
     }
     if method == Method::HEAD {
-        headers.insert(header::CONTENT_LENGTH, number(octets.to_string()));
+        headers.insert(header::CONTENT_LENGTH, number(bytes.to_string()));
         return Ok((headers, Body::empty()).into_response());
     }
-    let (status, range) = match asked(&sent, &etag, octets) {
+    let (status, range) = match asked(&sent, &etag, bytes) {
         ByteRange::Whole => (StatusCode::OK, None),
         ByteRange::Part(range) => (StatusCode::PARTIAL_CONTENT, Some(range)),
         ByteRange::Nothing => {
             let mut refused =
                 ContextRefusal::from(ContextFault::parameter("Range", "within the content")).into_response();
             *refused.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
-            refused.headers_mut().insert(header::CONTENT_RANGE, number(format!("bytes */{octets}")));
+            refused.headers_mut().insert(header::CONTENT_RANGE, number(format!("bytes */{bytes}")));
             return Ok(refused);
         }
     };
-    let content = context.blob(&id, octets, range).await?;
+    let content = context.blob(&id, bytes, range).await?;
     let Range { start, end } = content.range;
     headers.insert(header::CONTENT_LENGTH, number((end - start).to_string()));
     if status == StatusCode::PARTIAL_CONTENT {
-        headers.insert(header::CONTENT_RANGE, number(format!("bytes {start}-{}/{octets}", end - 1)));
+        headers.insert(header::CONTENT_RANGE, number(format!("bytes {start}-{}/{bytes}", end - 1)));
     }
     Ok((status, headers, Body::from_stream(content.stream)).into_response())
 }

@@ -70,7 +70,7 @@ fn after(headers: &HeaderMap, parameters: &Parameters) -> Result<Option<u64>, Co
         None => ("after", parameters.one("after")?),
     };
     let Some(text) = text else { return Ok(None) };
-    let is_number = !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse().ok().filter(|_| is_number) {
         Some(id) => Ok(Some(id)),
         None => Err(ContextFault::parameter(name, "an id that was received, or 0")),

@@ -169,7 +169,7 @@ async fn import(
     while let Some(line) = lines.next().await? {
         nth += 1;
         match line {
-            Line::Octets(octets) => importer.line(nth, Some(&octets)).await?,
+            Line::Bytes(bytes) => importer.line(nth, Some(&bytes)).await?,
             Line::TooLong => importer.line(nth, None).await?,
         }
     }

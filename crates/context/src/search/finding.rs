@@ -39,9 +39,9 @@ impl Context {
         let most = if listing.is_narrow() { HITS_MAX } else { limit + SPARE };
         let scope = Scope::project(project);
         let hits = self.hits((query, ranking), &scope, most).await?;
-        let (mut found, mut octets, mut rounds) = (Vec::<Relevant>::new(), 0, Rounds::default());
+        let (mut found, mut bytes, mut rounds) = (Vec::<Relevant>::new(), 0, Rounds::default());
         let mut rest = &hits[..];
-        while !rest.is_empty() && found.len() < limit && octets < LIST_BYTES_MAX {
+        while !rest.is_empty() && found.len() < limit && bytes < LIST_BYTES_MAX {
             let (chunk, behind) = rest.split_at(rest.len().min(rounds.reads()).min(limit - found.len()));
             rest = behind;
             let reads = chunk.iter().filter(|hit| is_of(&hit.id, project)).map(|hit| async move {
@@ -50,8 +50,8 @@ impl Context {
             let read = try_join_all(reads).await?;
             rounds.learn(read.iter().flatten().map(|(held, _)| held.text.len()).sum());
             for (held, score) in read.into_iter().flatten() {
-                if held.is_sound && listing.takes(&held) && octets < LIST_BYTES_MAX {
-                    octets += held.text.len();
+                if held.is_sound && listing.takes(&held) && bytes < LIST_BYTES_MAX {
+                    bytes += held.text.len();
                     found.push((held, score));
                 }
             }

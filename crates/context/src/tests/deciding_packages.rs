@@ -52,7 +52,7 @@ fn given(status: &str) -> (PackageState, String) {
 }
 
 #[test]
-fn ap_53_ap_35_a_deposit_keeps_the_octets_and_the_hash() {
+fn ap_53_ap_35_a_deposit_keeps_the_bytes_and_the_hash() {
     let command = depositing("@nick.a", &package());
     let decision = deposit(&PackageState::default(), &inside(project()), &command).unwrap();
     let hash = ContentHash::of_text(&package().to_string()).unwrap();

@@ -188,7 +188,7 @@ fn ap_20_ap_22_ap_29_ap_90_what_the_schema_allows_is_taken() {
 }
 
 #[test]
-fn ap_12_ap_18_the_octets_stay_and_the_hash_covers_all_of_them() {
+fn ap_12_ap_18_the_bytes_stay_and_the_hash_covers_all_of_them() {
     let text = package().to_string();
     let spaced = format!("\n {} ", text.replacen(",\"", " ,\n\"", 1));
     let (plain, spaced_package) = (Package::read(&text).unwrap(), Package::read(&spaced).unwrap());

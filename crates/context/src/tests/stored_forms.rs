@@ -103,7 +103,7 @@ fn notes() {
 #[test]
 fn blobs() {
     let form = ("BlobKept", r#"{"by":"@nick.a","octets":7}"#, "");
-    frozen(&BlobKept { by: agent(), octets: 7 }, BlobKept::encode, BlobKept::decode, form);
+    frozen(&BlobKept { by: agent(), bytes: 7 }, BlobKept::encode, BlobKept::decode, form);
 }
 
 #[test]

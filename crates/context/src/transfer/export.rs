@@ -303,9 +303,9 @@ async fn timed(context: &Context, row: &str) -> Result<Option<String>, Fault> {
 /// A fact by its key, in the form for readers.
 pub(super) async fn fact(context: &Context, key: &str) -> Result<Option<String>, Fault> {
     let rows = context.log().read_index(FACTS, key, None, 2, Order::Ascending).await?;
-    let text = |octets: &[u8]| {
+    let text = |bytes: &[u8]| {
         let corrupt = |_| Fault::Corrupt(format!("the fact {key} in an index is no text"));
-        std::str::from_utf8(octets).map(str::to_owned).map_err(corrupt)
+        std::str::from_utf8(bytes).map(str::to_owned).map_err(corrupt)
     };
     let Some(row) = rows.iter().find(|row| row.key == key) else { return Ok(None) };
     let document = text(&row.value)?;

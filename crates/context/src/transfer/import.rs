@@ -46,7 +46,7 @@ pub(crate) struct Importer<'a> {
     pub(super) dry_run: Option<Foretold>,
     pub(super) report: Report,
     waiting: Vec<PendingRecord>,
-    octets_waiting: usize,
+    bytes_waiting: usize,
     /// The keys of projects that are known to exist.
     known: HashSet<String>,
     /// The places of projects, by the plain ids in records.
@@ -71,7 +71,7 @@ impl<'a> Importer<'a> {
             dry_run: dry_run.then(Foretold::default),
             report: Report { dry_run, ..Report::default() },
             waiting: Vec::new(),
-            octets_waiting: 0,
+            bytes_waiting: 0,
             known: HashSet::new(),
             homes: HashMap::new(),
             archived: BTreeMap::new(),
@@ -92,11 +92,11 @@ impl<'a> Importer<'a> {
     ///
     /// # Errors
     /// If the import cannot continue.
-    pub(crate) async fn line(&mut self, nth: u64, octets: Option<&[u8]>) -> Result<(), ContextRefusal> {
-        let said = match octets {
+    pub(crate) async fn line(&mut self, nth: u64, bytes: Option<&[u8]>) -> Result<(), ContextRefusal> {
+        let said = match bytes {
             None => Err(too_long()),
-            Some(octets) if octets.trim_ascii().is_empty() => return Ok(()),
-            Some(octets) => read(octets),
+            Some(bytes) if bytes.trim_ascii().is_empty() => return Ok(()),
+            Some(bytes) => read(bytes),
         };
         match said {
             Err(malformed) => self.report.refuse((nth, "", ""), &malformed.into()),
@@ -164,11 +164,9 @@ impl<'a> Importer<'a> {
         }
         let stream = arriving.stream(&project);
         self.waiting.push(PendingRecord { line, kind: record.kind, name, project, stream, arriving });
-        self.octets_waiting += record.data.len();
+        self.bytes_waiting += record.data.len();
         let is_alone = self.import.mode == Mode::Rename && record.kind == Kind::Package;
-        if is_alone
-            || self.waiting.len() >= IMPORTS_AT_ONCE
-            || self.octets_waiting >= IMPORT_BYTES_WAITING_MAX
+        if is_alone || self.waiting.len() >= IMPORTS_AT_ONCE || self.bytes_waiting >= IMPORT_BYTES_WAITING_MAX
         {
             self.flush().await?;
         }
@@ -255,7 +253,7 @@ impl<'a> Importer<'a> {
     /// Writes the waiting records: those of one stream in order, different streams concurrently.
     async fn flush(&mut self) -> Result<(), ContextRefusal> {
         let waiting = std::mem::take(&mut self.waiting);
-        self.octets_waiting = 0;
+        self.bytes_waiting = 0;
         let mut groups = BTreeMap::<String, Vec<PendingRecord>>::new();
         for one in waiting {
             groups.entry(one.stream.clone()).or_default().push(one);
@@ -338,11 +336,11 @@ impl<'a> Importer<'a> {
 }
 
 fn too_long() -> ContextFault {
-    let octets_max = crate::limits::LINE_BYTES_MAX;
+    let bytes_max = crate::limits::LINE_BYTES_MAX;
     ContextFault {
         code: Code::LineTooLong,
         field: None,
-        message: format!("The line is larger than {octets_max} bytes."),
+        message: format!("The line is larger than {bytes_max} bytes."),
     }
 }
 

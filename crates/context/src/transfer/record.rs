@@ -138,14 +138,14 @@ pub(crate) enum ImportLine {
 ///
 /// # Errors
 /// `invalid_json`, `invalid_schema`.
-pub(crate) fn read(octets: &[u8]) -> Result<ImportLine, ContextFault> {
+pub(crate) fn read(bytes: &[u8]) -> Result<ImportLine, ContextFault> {
     let no_json = |why: String| ContextFault {
         code: Code::InvalidJson,
         field: None,
         message: format!("The line is not acceptable JSON: {why}."),
     };
-    json::check(octets).map_err(|fault| no_json(fault.to_string()))?;
-    let text = std::str::from_utf8(octets).map_err(|fault| no_json(fault.to_string()))?;
+    json::check(bytes).map_err(|fault| no_json(fault.to_string()))?;
+    let text = std::str::from_utf8(bytes).map_err(|fault| no_json(fault.to_string()))?;
     let object = Object::parse(text).ok_or_else(|| ContextFault::whole("A line must be a JSON object."))?;
     let Some(word) = object.get("record") else { return bare(&object) };
     let word: String = serde_json::from_str(word).map_err(|_| ContextFault::field("record", "a string"))?;

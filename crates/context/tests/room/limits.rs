@@ -179,7 +179,7 @@ async fn ap_46_a_list_of_facts_looks_through_so_many_rows_and_goes_on_behind_the
 }
 
 #[tokio::test]
-async fn ap_58_a_page_has_so_many_octets_and_the_list_goes_on() {
+async fn ap_58_a_page_has_so_many_bytes_and_the_list_goes_on() {
     let house = House::new().await;
     let body = "x".repeat(1_000_000);
     let count = LIST_BYTES_MAX / body.len() + 2;
@@ -200,7 +200,7 @@ async fn ap_58_a_page_has_so_many_octets_and_the_list_goes_on() {
 }
 
 #[tokio::test]
-async fn ap_85_a_page_of_facts_has_so_many_octets_and_the_list_goes_on() {
+async fn ap_85_a_page_of_facts_has_so_many_bytes_and_the_list_goes_on() {
     let house = House::new().await;
     let text = "x".repeat(FACT_BYTES_MAX - 1_000);
     let count = LIST_BYTES_MAX / text.len() + 3;
@@ -223,7 +223,7 @@ async fn ap_85_a_page_of_facts_has_so_many_octets_and_the_list_goes_on() {
 async fn ap_41_a_fact_is_as_large_as_it_may_be_and_no_larger() {
     let house = House::new().await;
     let with =
-        |octets: usize| json!({"subject": "s", "predicate": "p", "value": "v", "x-a": "x".repeat(octets)});
+        |bytes: usize| json!({"subject": "s", "predicate": "p", "value": "v", "x-a": "x".repeat(bytes)});
     let rest = with(0).to_string().len();
     assert_fact(&house, &with(FACT_BYTES_MAX - rest)).await;
     let over = with(FACT_BYTES_MAX - rest + 1);
@@ -236,9 +236,9 @@ async fn ap_41_a_fact_is_as_large_as_it_may_be_and_no_larger() {
 async fn ap_63_a_note_is_as_long_as_it_may_be_and_no_longer() {
     let house = House::new().await;
     house.deposit(&package("a", 0, &json!({"status": "draft"}))).await.ok(201);
-    let note = |octets: usize| "n".repeat(octets);
-    let flag = |octets: usize| json!({"review_type": "human", "note": note(octets)});
-    let review = |octets: usize| json!({"status": "complete", "note": note(octets)});
+    let note = |bytes: usize| "n".repeat(bytes);
+    let flag = |bytes: usize| json!({"review_type": "human", "note": note(bytes)});
+    let review = |bytes: usize| json!({"status": "complete", "note": note(bytes)});
     let (flags, reviews) = ("/v1/packages/a/flag", "/v1/packages/a/review");
     house.post(&house.nick, flags, &flag(NOTE_BYTES_MAX + 1)).await.refused(400, "invalid_schema", "note");
     house.post(&house.nick, flags, &flag(NOTE_BYTES_MAX)).await.ok(200);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::house::{House, OPERATOR, package};
 
 #[tokio::test]
-async fn ap_17_ap_18_ap_53_what_is_deposited_comes_back_octet_for_octet() {
+async fn ap_17_ap_18_ap_53_what_is_deposited_comes_back_byte_for_byte() {
     let house = House::new().await;
     let text = "{ \"package_id\":\"pkg/1 é\",\"project_id\":\"p\",\n \"relay_version\":\"0.1\",\"title\":\"caf\\u00e9\",\
         \"status\":\"complete\",\"package_type\":\"x-model-eval\",\"review_type\":\"none\",\"created_at\":\"2026-04-18T20:00:00Z\",\
@@ -62,7 +62,7 @@ async fn ap_54_ap_69_what_is_wrong_is_named() {
 }
 
 #[tokio::test]
-async fn ap_69_ap_104_octets_that_are_no_text_name_nothing() {
+async fn ap_69_ap_104_bytes_that_are_no_text_name_nothing() {
     let house = House::new().await;
     let fact = json!({"subject": "\u{fffd}", "predicate": "p", "value": "v"});
     house.post(&house.nick, "/v1/projects/p/facts", &fact).await.ok(201);

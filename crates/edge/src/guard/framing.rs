@@ -23,7 +23,7 @@ pub(super) struct RequestScanner {
     /// Complete heads so far.
     heads: u32,
     /// Bytes of bodies so far.
-    body_octets: u64,
+    body_bytes: u64,
 }
 
 /// The result of a scan; the first `passed` bytes may be passed on.
@@ -50,15 +50,15 @@ pub(super) enum NextStep {
 
 impl RequestScanner {
     pub(super) fn new() -> Self {
-        Self { state: State::Head(HeadScan::default()), heads: 0, body_octets: 0 }
+        Self { state: State::Head(HeadScan::default()), heads: 0, body_bytes: 0 }
     }
 
     pub(super) const fn heads(&self) -> u32 {
         self.heads
     }
 
-    pub(super) const fn body_octets(&self) -> u64 {
-        self.body_octets
+    pub(super) const fn body_bytes(&self) -> u64 {
+        self.body_bytes
     }
 
     /// Whether a body is in progress.
@@ -96,7 +96,7 @@ impl RequestScanner {
                     let here = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
                     *left -= here as u64;
                     passed += here;
-                    self.body_octets += here as u64;
+                    self.body_bytes += here as u64;
                     if *left == 0 {
                         self.resume();
                     }
@@ -104,7 +104,7 @@ impl RequestScanner {
                 State::Chunked(chunks) => match chunks.advance(rest) {
                     Ok((here, end)) => {
                         passed += here;
-                        self.body_octets += here as u64;
+                        self.body_bytes += here as u64;
                         if end {
                             self.resume();
                         }

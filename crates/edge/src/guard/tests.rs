@@ -226,9 +226,9 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_end_in_an_answer(text in "[A-Z /:\r\n0-9;\0]{0,200}", octet_by_octet in any::<bool>()) {
+    fn any_bytes_end_in_an_answer(text in "[A-Z /:\r\n0-9;\0]{0,200}", byte_by_byte in any::<bool>()) {
         let text = format!("{}{text}", chunked(""));
-        let size = if octet_by_octet { 1 } else { text.len() };
+        let size = if byte_by_byte { 1 } else { text.len() };
         let (passed, _) = run(text.as_bytes().chunks(size));
         prop_assert!(text.as_bytes().starts_with(&passed));
     }

@@ -41,7 +41,7 @@ pub(crate) enum Upgrade {
 pub(crate) struct Wire {
     waiting: AtomicU8,
     heads: AtomicU32,
-    body_octets: AtomicU64,
+    body_bytes: AtomicU64,
     serving: AtomicBool,
     overdue: AtomicBool,
     write_stalled: AtomicBool,
@@ -56,7 +56,7 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub(super) fn report(&self, waiting: GuardState, heads: u32, body_octets: u64) {
+    pub(super) fn report(&self, waiting: GuardState, heads: u32, body_bytes: u64) {
         let code = match waiting {
             GuardState::Nothing => 0,
             GuardState::Head => 1,
@@ -65,7 +65,7 @@ impl Wire {
         };
         self.waiting.store(code, Relaxed);
         self.heads.store(heads, Relaxed);
-        self.body_octets.store(body_octets, Relaxed);
+        self.body_bytes.store(body_bytes, Relaxed);
         self.overdue.store(false, Relaxed);
     }
 
@@ -86,8 +86,8 @@ impl Wire {
     }
 
     /// Bytes of bodies so far.
-    pub(crate) fn body_octets(&self) -> u64 {
-        self.body_octets.load(Relaxed)
+    pub(crate) fn body_bytes(&self) -> u64 {
+        self.body_bytes.load(Relaxed)
     }
 
     /// Set from the call of the service until the reply's body is passed on.

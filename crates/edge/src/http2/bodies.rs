@@ -40,7 +40,7 @@ impl TimedBody {
 
     fn deadline(&self) -> Instant {
         let config = &self.config;
-        let earned_ms = self.bytes.saturating_mul(1000) / u64::from(config.body_octets_per_s_min.max(1));
+        let earned_ms = self.bytes.saturating_mul(1000) / u64::from(config.body_bytes_per_s_min.max(1));
         self.since + (config.body_grace + Duration::from_millis(earned_ms)).min(config.body_deadline)
     }
 }

@@ -98,7 +98,7 @@ async fn a_body_that_stops_is_408() {
 
 #[tokio::test]
 async fn a_body_below_the_floor_is_408_and_one_above_it_is_read() {
-    let config = Config { body_grace: 3 * SHORT, body_octets_per_s_min: 10_000, ..Config::default() };
+    let config = Config { body_grace: 3 * SHORT, body_bytes_per_s_min: 10_000, ..Config::default() };
     let server = start(config);
     const PIECES: usize = 200;
     for (piece, status) in [(20, 408), (4_000, 200)] {
@@ -129,7 +129,7 @@ async fn a_body_below_the_floor_is_408_and_one_above_it_is_read() {
 #[tokio::test]
 async fn a_body_has_a_last_moment_at_any_speed() {
     let config =
-        Config { body_grace: SHORT, body_deadline: SHORT, body_octets_per_s_min: 1, ..Config::default() };
+        Config { body_grace: SHORT, body_deadline: SHORT, body_bytes_per_s_min: 1, ..Config::default() };
     let server = start(config);
     let mut client = server.connect().await;
     client

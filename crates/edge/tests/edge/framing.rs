@@ -120,8 +120,8 @@ async fn well_framed_requests_share_a_connection() {
     for expected in ["[1,2]", "[3,4]", "ok", "{}"] {
         assert_eq!(client.reply().await.body, expected);
     }
-    for octet in &all {
-        client.send(&[*octet]).await;
+    for byte in &all {
+        client.send(&[*byte]).await;
     }
     for expected in ["[1,2]", "[3,4]", "ok", "{}"] {
         assert_eq!(client.reply().await.body, expected);

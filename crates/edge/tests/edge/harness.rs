@@ -176,7 +176,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Client<IO> {
     }
 
     /// The next bytes, whatever they are.
-    pub(crate) async fn octets(&mut self, length: usize) -> Vec<u8> {
+    pub(crate) async fn bytes(&mut self, length: usize) -> Vec<u8> {
         while self.buffer.len() < length {
             assert_ne!(self.more().await, 0, "closed after {:?}", self.buffer);
         }

@@ -8,7 +8,7 @@ use crate::harness::{request, start};
 #[tokio::test]
 async fn a_head_over_its_size_is_431() {
     let server = start(Config::default());
-    let headers = |octets: usize| format!("X: {}\r\n", "y".repeat(octets));
+    let headers = |bytes: usize| format!("X: {}\r\n", "y".repeat(bytes));
     let fits = request("GET", "/ok", &headers(HEAD_BYTES_MAX - 64), "");
     assert_eq!(server.once(&fits).await.status, 200);
     for headers in [headers(HEAD_BYTES_MAX), "X: y\r\n".repeat(100)] {

@@ -16,7 +16,7 @@ async fn slow(server: &Server, path: &str) -> (Client<TcpStream>, u16) {
     socket.set_recv_buffer_size(4_096).unwrap();
     let mut client = Client::new(socket.connect(server.address).await.unwrap());
     client.send(&request("GET", path, "", "")).await;
-    let line = client.octets(12).await;
+    let line = client.bytes(12).await;
     let status = std::str::from_utf8(&line[9..]).unwrap().parse().unwrap();
     (client, status)
 }

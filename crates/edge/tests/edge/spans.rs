@@ -111,8 +111,8 @@ async fn off_the_caller_is_not_even_read() {
 struct Lines(Arc<Mutex<Vec<u8>>>);
 
 impl io::Write for Lines {
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(octets)
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -15,8 +15,8 @@ async fn a_websocket_passes_frames_of_any_bytes() {
     let server = start(Config::default());
     let (mut socket, _) =
         tokio_tungstenite::connect_async(format!("ws://{}/ws", server.address)).await.unwrap();
-    for octets in [0, 1, 125, 70_000] {
-        let sent = Message::binary((0..octets).map(|n| (n % 251) as u8).collect::<Vec<_>>());
+    for bytes in [0, 1, 125, 70_000] {
+        let sent = Message::binary((0..bytes).map(|n| (n % 251) as u8).collect::<Vec<_>>());
         socket.send(sent.clone()).await.unwrap();
         assert_eq!(timeout(PATIENCE, socket.next()).await.unwrap().unwrap().unwrap(), sent);
     }
@@ -35,7 +35,7 @@ async fn frames_sent_with_the_handshake_are_not_lost() {
     early.extend_from_slice(&[0x81, 0x82, 0, 0, 0, 0, b'h', b'i']);
     client.send(&early).await;
     assert_eq!(client.reply().await.status, 101);
-    assert_eq!(client.octets(4).await, b"\x81\x02hi");
+    assert_eq!(client.bytes(4).await, b"\x81\x02hi");
 }
 
 #[tokio::test]

@@ -101,13 +101,13 @@ impl Recipe {
                 _ => return Err(foreign(directory, &format!("its module {} is not supported", module.kind))),
             }
         }
-        let octets = read(directory, "config.json")?;
-        let kind: KindFile = json(directory, "config.json", &octets)?;
+        let bytes = read(directory, "config.json")?;
+        let kind: KindFile = json(directory, "config.json", &bytes)?;
         if kind.model_type != "bert" {
             let why = format!("config.json: its model_type is `{}`, only bert is run here", kind.model_type);
             return Err(foreign(directory, &why));
         }
-        let config: Config = json(directory, "config.json", &octets)?;
+        let config: Config = json(directory, "config.json", &bytes)?;
         config.check().map_err(|why| foreign(directory, &format!("config.json: {why}")))?;
         let sentence: SentenceFile = optional(directory, "sentence_bert_config.json")?;
         let prompts: PromptsFile = optional(directory, "config_sentence_transformers.json")?;
@@ -173,8 +173,8 @@ fn optional<T: DeserializeOwned + Default>(directory: &Path, name: &str) -> Resu
     json(directory, name, &read(directory, name)?)
 }
 
-fn json<T: DeserializeOwned>(directory: &Path, name: &str, octets: &[u8]) -> Result<T, Fault> {
-    serde_json::from_slice(octets).map_err(|error| foreign(directory, &format!("{name}: {error}")))
+fn json<T: DeserializeOwned>(directory: &Path, name: &str, bytes: &[u8]) -> Result<T, Fault> {
+    serde_json::from_slice(bytes).map_err(|error| foreign(directory, &format!("{name}: {error}")))
 }
 
 /// A fault that says what is wrong with a directory, and what is required.

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::samples::{binding_moment, fault, frame, octets, payload, read, wide, with};
+use super::samples::{binding_moment, bytes, fault, frame, payload, read, wide, with};
 
 const MAX: u64 = 9_007_199_254_740_991;
 
@@ -24,13 +24,13 @@ fn refused(kind: &str, name: &str, value: &Value) {
 #[track_caller]
 fn text(kind: &str, name: &str, min: u64, max: u64) {
     for length in [min, min + 1, max] {
-        accepted(kind, name, &octets(length).into());
+        accepted(kind, name, &bytes(length).into());
         accepted(kind, name, &wide(length).into());
     }
     if min > 0 {
-        refused(kind, name, &octets(min - 1).into());
+        refused(kind, name, &bytes(min - 1).into());
     }
-    refused(kind, name, &octets(max + 1).into());
+    refused(kind, name, &bytes(max + 1).into());
     refused(kind, name, &wide(max + 1).into());
     for wrong in [json!(1), json!(true), json!(null), json!([]), json!({}), json!(["x"])] {
         refused(kind, name, &wrong);
@@ -39,11 +39,11 @@ fn text(kind: &str, name: &str, min: u64, max: u64) {
 
 #[track_caller]
 fn references(kind: &str, name: &str) {
-    for good in [json!([]), json!([octets(1)]), json!([wide(512)]), json!(vec!["x"; 64])] {
+    for good in [json!([]), json!([bytes(1)]), json!([wide(512)]), json!(vec!["x"; 64])] {
         accepted(kind, name, &good);
     }
     for bad in
-        [json!([""]), json!([octets(513)]), json!([wide(513)]), json!(vec!["x"; 65]), json!("x"), json!([1])]
+        [json!([""]), json!([bytes(513)]), json!([wide(513)]), json!(vec!["x"; 65]), json!("x"), json!([1])]
     {
         refused(kind, name, &bad);
     }
@@ -91,10 +91,10 @@ fn time(kind: &str, name: &str) {
 
 #[track_caller]
 fn convergence_class(kind: &str) {
-    for good in ["a.b", "a:b", "a/b", ".", &format!("a.{}", octets(126))] {
+    for good in ["a.b", "a:b", "a/b", ".", &format!("a.{}", bytes(126))] {
         accepted(kind, "convergence_class", &good.into());
     }
-    for bad in ["", "pr", &octets(128), &format!("a.{}", octets(127))] {
+    for bad in ["", "pr", &bytes(128), &format!("a.{}", bytes(127))] {
         refused(kind, "convergence_class", &bad.into());
     }
 }
@@ -147,11 +147,11 @@ fn fo_29_94_agent_query() {
     text("agent_query", "query_text", 1, 2_048);
     uuid("agent_query", "query_id");
     integer("agent_query", "timeout_ms", MAX);
-    let longest = format!("~nick/cc@{}", octets(128));
+    let longest = format!("~nick/cc@{}", bytes(128));
     for good in ["~nick", "~other/*", "org:acme/members/*", "accord:peer/grant:x", &longest] {
         accepted("agent_query", "response_scope", &good.into());
     }
-    for bad in [json!(""), json!("nick"), json!("~nick/"), json!(octets(513)), json!(1), json!(null)] {
+    for bad in [json!(""), json!("nick"), json!("~nick/"), json!(bytes(513)), json!(1), json!(null)] {
         refused("agent_query", "response_scope", &bad);
     }
 }
@@ -177,11 +177,11 @@ fn fo_32_agent_binding_moment() {
     text("agent_binding_moment", "offer", 1, 2_048);
     refused("agent_binding_moment", "offer", &"two\nlines".into());
     for name in ["findings", "recommendations"] {
-        for good in [json!([]), json!([octets(1), wide(2_048)]), json!(vec!["x"; 64])] {
+        for good in [json!([]), json!([bytes(1), wide(2_048)]), json!(vec!["x"; 64])] {
             accepted("agent_binding_moment", name, &good);
         }
         for bad in
-            [json!([""]), json!([octets(2_049)]), json!(vec!["x"; 65]), json!("x"), json!([{}]), json!({})]
+            [json!([""]), json!([bytes(2_049)]), json!(vec!["x"; 65]), json!("x"), json!([{}]), json!({})]
         {
             refused("agent_binding_moment", name, &bad);
         }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::samples::{
-    TIME, UUID, advisory, binding_moment, fault, frame, octets, payload, payloads, read, with, without,
+    TIME, UUID, advisory, binding_moment, bytes, fault, frame, payload, payloads, read, with, without,
 };
 use crate::catalogue::{ENVELOPE, Kind};
 
@@ -184,12 +184,12 @@ fn fo_7_a_frame_id_is_a_version_4_uuid_in_either_case() {
 
 #[test]
 fn fo_10_handles_are_canonical_and_only_drafted_with_has_a_version() {
-    let long = format!("~{}", octets(64));
+    let long = format!("~{}", bytes(64));
     for good in ["~a", "~a_b-c", "~0", long.as_str()] {
         read(&with(advisory(), "recipient_handle", good)).unwrap();
         read(&with(advisory(), "drafted_with", good)).unwrap();
     }
-    let longer = format!("~{}", octets(65));
+    let longer = format!("~{}", bytes(65));
     let bad = [
         "", "~", "~~nick", "~nick\n", "nick", "@nick.a", "~Nick", "~-a", "~a-", "~a b", "~a/*", "~nick@1",
         "~a\u{e9}", &longer,
@@ -200,10 +200,10 @@ fn fo_10_handles_are_canonical_and_only_drafted_with_has_a_version() {
         }
     }
     let version = |version: &str| with(advisory(), "drafted_with", format!("~alter-cli@{version}"));
-    for good in ["0.4.16", "1", "v1.0-rc_1+b", &octets(64)] {
+    for good in ["0.4.16", "1", "v1.0-rc_1+b", &bytes(64)] {
         read(&version(good)).unwrap();
     }
-    for bad in ["", "1@2", "1 2", "1/2", &octets(65)] {
+    for bad in ["", "1@2", "1 2", "1/2", &bytes(65)] {
         assert_eq!(fault(&version(bad)), ("field-invalid", "drafted_with".into()), "{bad}");
     }
 }

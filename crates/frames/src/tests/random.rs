@@ -13,9 +13,9 @@ use crate::{
     submission::Submission,
 };
 
-fn text(octets: Bounds) -> BoxedStrategy<Value> {
+fn text(bytes: Bounds) -> BoxedStrategy<Value> {
     // Characters of one byte and of three, so that the bound in bytes is what counts.
-    let (min, max) = (usize::try_from(octets.min).unwrap(), usize::try_from(octets.max).unwrap().min(300));
+    let (min, max) = (usize::try_from(bytes.min).unwrap(), usize::try_from(bytes.max).unwrap().min(300));
     ("[ -~é€]{0,300}", "[a-z]{8}")
         .prop_map(move |(mut text, pad)| {
             text.truncate(text.floor_char_boundary(max));
@@ -31,7 +31,7 @@ fn value(form: &'static Form) -> BoxedStrategy<Value> {
     let from = |pattern: &'static str| pattern.prop_map(Value::from).boxed();
     match form {
         Form::Selector | Form::Payload => Just(Value::Null).boxed(),
-        Form::Text(octets) | Form::Line(octets) => text(*octets),
+        Form::Text(bytes) | Form::Line(bytes) => text(*bytes),
         Form::OneOf(texts) => prop::sample::select(*texts).prop_map(Value::from).boxed(),
         Form::Uuid => from("[0-9a-fA-F]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89abAB][0-9a-f]{3}-[0-9A-F]{12}"),
         Form::Handle | Form::Principal => from("~[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?"),
@@ -45,9 +45,9 @@ fn value(form: &'static Form) -> BoxedStrategy<Value> {
         Form::Namespaced(_) => from("[a-z]{1,60}[.:/][a-z]{0,60}"),
         Form::Integer(bounds) => (bounds.min..=bounds.max).prop_map(Value::from).boxed(),
         Form::Flag => any::<bool>().prop_map(Value::from).boxed(),
-        Form::Texts { items, octets } => {
+        Form::Texts { items, bytes } => {
             let count = usize::try_from(items.min).unwrap()..=5;
-            prop::collection::vec(text(*octets), count).prop_map(Value::from).boxed()
+            prop::collection::vec(text(*bytes), count).prop_map(Value::from).boxed()
         }
         Form::Object(shape) => object(shape).prop_map(Value::from).boxed(),
         Form::Objects { items, shape } => {
@@ -113,7 +113,7 @@ proptest! {
         // Written over many lines it is the same frame on one line.
         let pretty = Bytes::from(serde_json::to_vec_pretty(&frame).unwrap());
         let submitted = Submission::read(&pretty, None).unwrap().frame;
-        prop_assert!(!submitted.line.iter().any(|octet| matches!(octet, b'\r' | b'\n')));
+        prop_assert!(!submitted.line.iter().any(|byte| matches!(byte, b'\r' | b'\n')));
         prop_assert_eq!(serde_json::from_slice::<Value>(&submitted.line).unwrap(), frame);
     }
 
@@ -137,8 +137,8 @@ proptest! {
     }
 
     #[test]
-    fn any_octets_end_in_an_answer(octets in prop::collection::vec(any::<u8>(), 0..128)) {
-        let _ = Submission::read(&Bytes::from(octets), None);
+    fn any_bytes_end_in_an_answer(bytes in prop::collection::vec(any::<u8>(), 0..128)) {
+        let _ = Submission::read(&Bytes::from(bytes), None);
     }
 
     #[test]

@@ -118,7 +118,7 @@ pub(super) fn fault(value: &Value) -> (&'static str, String) {
 }
 
 /// A text of this many bytes.
-pub(super) fn octets(count: u64) -> String {
+pub(super) fn bytes(count: u64) -> String {
     "x".repeat(usize::try_from(count).unwrap())
 }
 

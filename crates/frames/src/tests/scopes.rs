@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::samples::octets;
+use super::samples::bytes;
 use crate::{
     scope::{Scope, Sessions},
     session::{Instrument, Session, SessionNames},
@@ -50,8 +50,8 @@ fn organisations_and_accords() {
 
 #[test]
 fn what_is_none_of_the_forms_is_refused() {
-    let long = format!("accord:peer/grant:{}", octets(512));
-    let session = format!("~nick/cc@{}", octets(129));
+    let long = format!("accord:peer/grant:{}", bytes(512));
+    let session = format!("~nick/cc@{}", bytes(129));
     for text in [
         "",
         "~",
@@ -108,7 +108,7 @@ fn what_is_none_of_the_forms_is_refused() {
     ] {
         assert_eq!(read(text), None, "{text}");
     }
-    assert!(read(&format!("~nick/cc@{}", octets(128))).is_some());
+    assert!(read(&format!("~nick/cc@{}", bytes(128))).is_some());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::json;
 
-use super::samples::{advisory, frame, octets, payload, with};
+use super::samples::{advisory, bytes, frame, payload, with};
 use crate::{
     limits::FRAME_BYTES_MAX,
     malformed::FrameFault,
@@ -77,7 +77,7 @@ fn what_is_no_acceptable_json_is_refused() {
 }
 
 #[test]
-fn the_octets_of_a_frame_are_kept_on_one_line() {
+fn the_bytes_of_a_frame_are_kept_on_one_line() {
     // Another order, white space, escapes: the sender's text, except for line breaks.
     let body = "\n{\"ttl_ms\" : 1000,\r\n  \"envelope_version\":\"1.\\u0030\", \"frame_id\":\"7d9a0c9e-3f6b-4c1e-9a51-0c2f6f2f6b11\",\n\
                 \"kind\":\"agent_lock_release\",\"sender_handle\":\"~nick\",\"recipient_handle\":\"~nick\",\
@@ -92,9 +92,9 @@ fn the_octets_of_a_frame_are_kept_on_one_line() {
 }
 
 #[test]
-fn fo_80_a_frame_of_32_kib_passes_and_one_octet_more_does_not() {
-    let handover = with(payload("agent_handover").into(), "handover_body", octets(8_192));
-    let text = frame("agent_handover", with(handover, "pointer_refs", vec![octets(512); 40])).to_string();
+fn fo_80_a_frame_of_32_kib_passes_and_one_byte_more_does_not() {
+    let handover = with(payload("agent_handover").into(), "handover_body", bytes(8_192));
+    let text = frame("agent_handover", with(handover, "pointer_refs", vec![bytes(512); 40])).to_string();
     // White space between tokens counts as well.
     let sized = |size: usize| format!("{}{}}}", &text[..text.len() - 1], " ".repeat(size - text.len()));
     assert!(read(&sized(FRAME_BYTES_MAX), None).is_ok());

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::house::{House, OPERATOR, frame};
 
 #[tokio::test]
-async fn fo_59_60_a_stream_goes_on_behind_the_last_event_with_the_same_octets() {
+async fn fo_59_60_a_stream_goes_on_behind_the_last_event_with_the_same_bytes() {
     let house = House::new();
     let token = house.agent("@nick.a", "open").await;
     let mut live = house.open(&token, "~nick/stream").await;

@@ -336,9 +336,9 @@ impl HttpEvents {
                 }
             }
             let Ok(Some(Ok(part))) = timeout(SILENCE_MAX, self.body.frame()).await else { return Ok(None) };
-            let Some(octets) = part.data_ref() else { continue };
+            let Some(bytes) = part.data_ref() else { continue };
             let mut items = Vec::new();
-            self.parser.feed(octets, &mut items).map_err(|error| client.error(&error.to_string()))?;
+            self.parser.feed(bytes, &mut items).map_err(|error| client.error(&error.to_string()))?;
             self.waiting.extend(items);
         }
     }

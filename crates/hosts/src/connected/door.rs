@@ -313,8 +313,8 @@ async fn attach(
         .watchers
         .watch(&stream, Follower::new(Some(&principal)), desk.handle.clone())
         .map_err(not_attached)?;
-    let octets_max = FRAME_BYTES_MAX + TOO_LONG_READ_BYTES;
-    Ok(upgrade.max_message_size(octets_max).max_frame_size(octets_max).on_upgrade(move |socket| async move {
+    let bytes_max = FRAME_BYTES_MAX + TOO_LONG_READ_BYTES;
+    Ok(upgrade.max_message_size(bytes_max).max_frame_size(bytes_max).on_upgrade(move |socket| async move {
         let _attached = share;
         pump::attached(&desk, &door.accounts, &principal, &watch, socket).await;
     }))

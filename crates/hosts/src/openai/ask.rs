@@ -130,9 +130,9 @@ impl Server {
                 }
                 Ok(Some(Ok(part))) => part,
             };
-            let Some(octets) = part.data_ref() else { continue };
+            let Some(bytes) = part.data_ref() else { continue };
             parser
-                .feed(octets, &mut items)
+                .feed(bytes, &mut items)
                 .map_err(|error| AttemptFailure::Refused(self.failure(&error.to_string())))?;
             for item in items.drain(..) {
                 let Item::Event(event) = item else { continue };

@@ -147,7 +147,7 @@ pub(super) struct Answer {
     pub(super) usage: Option<Value>,
     /// Whether any part of a message arrived.
     begun: bool,
-    octets: usize,
+    bytes: usize,
 }
 
 impl Answer {
@@ -198,22 +198,22 @@ impl Answer {
         let call = &mut self.calls[index];
         let function = piece.function.map(|function| (function.name, function.arguments));
         let (name, arguments) = function.unwrap_or_default();
-        let mut octets = 0;
+        let mut bytes = 0;
         for (to, from) in [
             (&mut call.id, piece.id),
             (&mut call.function.name, name),
             (&mut call.function.arguments, arguments),
         ] {
             let from = from.unwrap_or_default();
-            octets += from.len();
+            bytes += from.len();
             to.push_str(&from);
         }
-        self.grow(octets)
+        self.grow(bytes)
     }
 
-    fn grow(&mut self, octets: usize) -> Result<(), String> {
-        self.octets += octets;
-        if self.octets > MESSAGE_BYTES_MAX {
+    fn grow(&mut self, bytes: usize) -> Result<(), String> {
+        self.bytes += bytes;
+        if self.bytes > MESSAGE_BYTES_MAX {
             return Err(format!("the model's answer is longer than {} KiB", MESSAGE_BYTES_MAX >> 10));
         }
         Ok(())

@@ -21,7 +21,7 @@ pub(crate) enum Line {
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
     from: BufReader<R>,
-    octets_max: usize,
+    bytes_max: usize,
     line: Vec<u8>,
     too_long: bool,
 }
@@ -31,8 +31,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self::bounded(from, LINE_BYTES_MAX)
     }
 
-    pub(crate) fn bounded(from: R, octets_max: usize) -> Self {
-        Self { from: BufReader::new(from), octets_max, line: Vec::new(), too_long: false }
+    pub(crate) fn bounded(from: R, bytes_max: usize) -> Self {
+        Self { from: BufReader::new(from), bytes_max, line: Vec::new(), too_long: false }
     }
 
     /// The next line; `None` at the end. A broken pipe counts as ended. Cancel-safe.
@@ -42,9 +42,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if read.is_empty() {
                 return (self.too_long || !self.line.is_empty()).then(|| self.take());
             }
-            let end = read.iter().position(|octet| *octet == b'\n');
+            let end = read.iter().position(|byte| *byte == b'\n');
             let piece = &read[..end.unwrap_or(read.len())];
-            if self.too_long || self.line.len() + piece.len() > self.octets_max {
+            if self.too_long || self.line.len() + piece.len() > self.bytes_max {
                 self.too_long = true;
                 self.line = Vec::new();
             } else {
@@ -75,8 +75,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 mod tests {
     use super::*;
 
-    async fn lines(text: &[u8], octets_max: usize) -> Vec<Option<Vec<u8>>> {
-        let mut lines = Lines::bounded(text, octets_max);
+    async fn lines(text: &[u8], bytes_max: usize) -> Vec<Option<Vec<u8>>> {
+        let mut lines = Lines::bounded(text, bytes_max);
         let mut all = Vec::new();
         while let Some(line) = lines.next().await {
             all.push(if let Line::Whole(line) = line { Some(line) } else { None });

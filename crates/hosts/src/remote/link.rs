@@ -193,10 +193,10 @@ impl Events {
         }
     }
 
-    fn take(&mut self, octets: Option<&Bytes>) -> Result<(), String> {
-        let Some(octets) = octets else { return Ok(()) };
+    fn take(&mut self, bytes: Option<&Bytes>) -> Result<(), String> {
+        let Some(bytes) = bytes else { return Ok(()) };
         let mut items = Vec::new();
-        self.parser.feed(octets, &mut items).map_err(|error| error.to_string())?;
+        self.parser.feed(bytes, &mut items).map_err(|error| error.to_string())?;
         self.items.extend(items);
         Ok(())
     }

@@ -33,9 +33,9 @@ pub(super) fn read(line: &[u8]) -> Result<Option<Event>, Cow<'static, str>> {
         (None, None) => return Ok(None),
         (Some(_), Some(_)) => return Err("it has both `content` and `content_base64`".into()),
         (Some(text), None) => (text.into_owned().into_bytes(), "text/plain; charset=utf-8"),
-        (None, Some(octets)) => {
-            let octets = STANDARD.decode(octets.as_bytes()).map_err(|_| "`content_base64` is not base64")?;
-            (octets, "application/octet-stream")
+        (None, Some(bytes)) => {
+            let bytes = STANDARD.decode(bytes.as_bytes()).map_err(|_| "`content_base64` is not base64")?;
+            (bytes, "application/octet-stream")
         }
     };
     let name = artifact.name.filter(|name| !name.is_empty()).ok_or("`name` is missing")?;

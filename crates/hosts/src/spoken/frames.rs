@@ -116,8 +116,8 @@ mod tests {
 
     #[test]
     fn sc_47_an_artifact_that_no_frame_holds_is_refused() {
-        let artifact = |octets: usize| {
-            let content = vec![b'x'; octets].into();
+        let artifact = |bytes: usize| {
+            let content = vec![b'x'; bytes].into();
             heard(run(), &ReceivedOutput::Event(Event::artifact("a", "text/plain", content)))
         };
         assert!(artifact(LINE_BYTES_MAX - 1_000).unwrap().contains("\"content\":"));

@@ -95,7 +95,7 @@ impl<F, M> Inner<F, M> {
             return false;
         }
         members.freed = true;
-        ring.change(&self.octets, |entries| entries.drop_to(0));
+        ring.change(&self.bytes, |entries| entries.drop_to(0));
         drop(members);
         rings.by_key.remove(key);
         true
@@ -105,12 +105,12 @@ impl<F, M> Inner<F, M> {
         self.senders.sweep();
         let mut unused = false;
         for ring in self.all() {
-            ring.change(&self.octets, |entries| entries.prune(now, &self.limits));
+            ring.change(&self.bytes, |entries| entries.prune(now, &self.limits));
             for member in self.stalled(&ring, now) {
                 self.end(&ring, &member, EndReason::Stalled);
             }
             let members = ring.members();
-            ring.change(&self.octets, |entries| {
+            ring.change(&self.bytes, |entries| {
                 let unread = members.list.iter().filter_map(|member| member.waiting()).min();
                 entries.trim(unread.unwrap_or(entries.end()), &self.limits);
                 unused |= members.list.is_empty() && entries.is_empty();
@@ -145,15 +145,15 @@ impl<F, M> Inner<F, M> {
     pub(super) fn drop_excess(&self) {
         let Some(_shedding) = self.shedding.try_lock() else { return };
         let rings = self.all();
-        let room = self.limits.octets_max - self.limits.octets_max / 8;
-        if self.senders.octets() > room / 2 {
-            self.senders.cut(|held| fair_size(held, room / 2), &self.octets);
+        let room = self.limits.bytes_max - self.limits.bytes_max / 8;
+        if self.senders.bytes() > room / 2 {
+            self.senders.cut(|held| fair_size(held, room / 2), &self.bytes);
         }
-        let room = room.saturating_sub(self.senders.octets());
-        let size = || fair_size(rings.iter().map(|ring| ring.entries().octets).collect(), room);
+        let room = room.saturating_sub(self.senders.bytes());
+        let size = || fair_size(rings.iter().map(|ring| ring.entries().bytes).collect(), room);
         let cut = |size: usize, cut: &dyn Fn(&mut Entries<F, M>)| {
-            let large = rings.iter().filter(|ring| ring.entries().octets > size);
-            large.for_each(|ring| ring.change(&self.octets, cut));
+            let large = rings.iter().filter(|ring| ring.entries().bytes > size);
+            large.for_each(|ring| ring.change(&self.bytes, cut));
         };
         cut(size(), &|entries| entries.trim(u64::MAX, &self.limits));
         let size = size();
@@ -166,12 +166,12 @@ impl<F, M> Inner<F, M> {
 fn fair_size(mut held: Vec<usize>, room: usize) -> usize {
     held.sort_unstable();
     let (mut left, count) = (room, held.len());
-    for (nth, octets) in held.into_iter().enumerate() {
+    for (nth, bytes) in held.into_iter().enumerate() {
         let share = left / (count - nth);
-        if octets > share {
+        if bytes > share {
             return share;
         }
-        left -= octets;
+        left -= bytes;
     }
     usize::MAX
 }
@@ -202,7 +202,7 @@ mod tests {
             room in 0_usize..5_000,
         ) {
             let size = fair_size(held.clone(), room);
-            prop_assert!(held.iter().map(|octets| *octets.min(&size)).sum::<usize>() <= room);
+            prop_assert!(held.iter().map(|bytes| *bytes.min(&size)).sum::<usize>() <= room);
             prop_assert!(size >= room / held.len());
         }
     }

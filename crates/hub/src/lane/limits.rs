@@ -18,23 +18,23 @@ pub struct LaneLimits {
     /// has no ring.
     pub keys_max: usize,
     /// Most bytes of the messages of one key. Beyond it the key's oldest are dropped, read or not.
-    pub key_octets_max: usize,
+    pub key_bytes_max: usize,
     /// Most bytes of all messages together. Beyond it the largest keys lose their oldest messages; a key
     /// that uses less than an equal share loses nothing.
-    pub octets_max: usize,
+    pub bytes_max: usize,
     /// Most bytes of one sender's messages in the rings of others that are kept for clients that
     /// reconnect. Beyond it the sender's oldest there are dropped once all current subscriptions have
     /// read them. A message counts once, in however many rings it is.
-    pub sender_octets_max: usize,
+    pub sender_bytes_max: usize,
     /// The same for messages that current subscriptions have not read. Beyond it the sender's oldest are
     /// dropped, read or not.
-    pub sender_backlog_octets_max: usize,
+    pub sender_backlog_bytes_max: usize,
     /// Most subscriptions to one key. Beyond it a new one is refused.
     pub subscriptions_max: usize,
     /// Most messages that one turn of a subscription takes; the rest waits for its next turn.
     pub turn_count_max: usize,
     /// About how many bytes one turn takes: it ends with the message that reaches them.
-    pub turn_octets_max: usize,
+    pub turn_bytes_max: usize,
     /// How long a subscription may leave messages waiting. Beyond it the subscription is dropped.
     pub stall_max: Duration,
 }
@@ -46,13 +46,13 @@ impl Default for LaneLimits {
             backlog_max: 4_096,
             age_max: Duration::from_secs(300),
             keys_max: 16_384,
-            key_octets_max: 8 << 20,
-            octets_max: 64 << 20,
-            sender_octets_max: 16 << 20,
-            sender_backlog_octets_max: 32 << 20,
+            key_bytes_max: 8 << 20,
+            bytes_max: 64 << 20,
+            sender_bytes_max: 16 << 20,
+            sender_backlog_bytes_max: 32 << 20,
             subscriptions_max: 4_096,
             turn_count_max: 256,
-            turn_octets_max: 256 << 10,
+            turn_bytes_max: 256 << 10,
             stall_max: Duration::from_secs(20),
         }
     }

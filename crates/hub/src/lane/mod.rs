@@ -42,7 +42,7 @@ pub struct Emission<F, M> {
     /// The message; a clone must be cheap (`Bytes`, `Arc`).
     pub message: M,
     /// Its size in bytes, for the limits.
-    pub octets: usize,
+    pub bytes: usize,
     /// When it must be forgotten (FO-89). From then on, subscriptions that began after the message do not get it;
     /// earlier ones may still read it for up to a second after it was emitted.
     pub forget_at: Option<Instant>,
@@ -70,7 +70,7 @@ pub struct LaneSize {
     /// Keys with subscriptions or messages.
     pub keys: usize,
     /// Bytes of messages, including the overhead of each.
-    pub octets: usize,
+    pub bytes: usize,
     /// Subscriptions.
     pub subscriptions: usize,
     /// Subscriptions that were dropped because they stalled, since the start.
@@ -84,7 +84,7 @@ struct Inner<F, M> {
     limits: LaneLimits,
     rings: RwLock<Rings<F, M>>,
     /// Bytes that the rings hold separately; what they share is counted with its senders.
-    octets: AtomicUsize,
+    bytes: AtomicUsize,
     subscriptions: AtomicUsize,
     stalled: AtomicU64,
     /// Counts subscriptions, to tell them apart.
@@ -129,7 +129,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         Self(Arc::new(Inner {
             limits,
             rings: RwLock::new(Rings { by_key: HashMap::new(), closed: false }),
-            octets: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
             subscriptions: AtomicUsize::new(0),
             stalled: AtomicU64::new(0),
             subscribed: AtomicU64::new(0),
@@ -158,13 +158,13 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     }
 
     /// The same for a message from another sender to several keys: all rings share its bytes, which
-    /// count once. [`LaneLimits::sender_octets_max`] bounds all messages of one sender in the rings of
+    /// count once. [`LaneLimits::sender_bytes_max`] bounds all messages of one sender in the rings of
     /// others: its own oldest messages there make room for a new one.
     pub fn emit_from<K: AsRef<str>>(&self, sender: &str, to: Vec<(K, Emission<F, M>)>) -> usize {
         let sender = self.0.senders.get(sender);
         let mut sent = sender.sent();
-        let octets = to.iter().map(|(_, emission)| emission.octets).max().unwrap_or(0);
-        let charge = self.0.senders.charge(&sender, &mut sent, (octets, to.len()), &self.0);
+        let bytes = to.iter().map(|(_, emission)| emission.bytes).max().unwrap_or(0);
+        let charge = self.0.senders.charge(&sender, &mut sent, (bytes, to.len()), &self.0);
         let put = to
             .into_iter()
             .filter_map(|(key, emission)| self.put(key.as_ref(), emission, Some(charge.clone())));
@@ -177,7 +177,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     }
 
     fn make_room(&self) {
-        if self.0.octets() > self.0.limits.octets_max {
+        if self.0.bytes() > self.0.limits.bytes_max {
             self.0.drop_excess();
         }
     }
@@ -196,7 +196,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
                 continue;
             }
             let matches = emission.matches.clone();
-            let place = ring.change(&self.0.octets, |entries| {
+            let place = ring.change(&self.0.bytes, |entries| {
                 let order = self.0.emitted.fetch_add(1, Ordering::Relaxed);
                 let is_read = !members.list.is_empty();
                 entries.push(emission, charge, order, Instant::now(), &self.0.limits, is_read)
@@ -229,7 +229,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
             if members.list.len() >= self.0.limits.subscriptions_max {
                 return Err(SubscribeError::TooMany);
             }
-            let (cursor, end) = ring.change(&self.0.octets, |entries| {
+            let (cursor, end) = ring.change(&self.0.bytes, |entries| {
                 let now = Instant::now();
                 entries.prune(now, &self.0.limits);
                 let from = after.map_or(entries.end(), |after| entries.behind(after, &self.0.limits));
@@ -252,7 +252,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     #[must_use]
     pub fn retained(&self, key: &str, facts: &F, after: u64) -> Vec<(u64, M)> {
         let Some(ring) = self.0.ring(key) else { return Vec::new() };
-        ring.change(&self.0.octets, |entries| {
+        ring.change(&self.0.bytes, |entries| {
             let now = Instant::now();
             entries.prune(now, &self.0.limits);
             let told = entries.all().filter_map(|entry| entry.message_for(facts, now, false));
@@ -266,7 +266,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     #[must_use]
     pub fn retained_by_anyone(&self, key: &str, after: u64) -> Vec<(u64, M)> {
         let Some(ring) = self.0.ring(key) else { return Vec::new() };
-        ring.change(&self.0.octets, |entries| {
+        ring.change(&self.0.bytes, |entries| {
             let now = Instant::now();
             entries.prune(now, &self.0.limits);
             let told = entries.all().filter_map(|entry| entry.message(now, false));
@@ -287,7 +287,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     #[must_use]
     pub fn reaches_back_to(&self, key: &str) -> Option<u64> {
         let ring = self.0.ring(key)?;
-        Some(ring.change(&self.0.octets, |entries| {
+        Some(ring.change(&self.0.bytes, |entries| {
             entries.prune(Instant::now(), &self.0.limits);
             entries.reaches_back_to(&self.0.limits)
         }))
@@ -324,7 +324,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
     pub fn size(&self) -> LaneSize {
         LaneSize {
             keys: self.0.rings().by_key.len(),
-            octets: self.0.octets(),
+            bytes: self.0.bytes(),
             subscriptions: self.0.subscriptions.load(Ordering::Relaxed),
             stalled: self.0.stalled.load(Ordering::Relaxed),
         }
@@ -333,8 +333,8 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
 
 impl<F, M> Inner<F, M> {
     /// Bytes of all messages together.
-    fn octets(&self) -> usize {
-        self.octets.load(Ordering::Relaxed) + self.senders.octets()
+    fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed) + self.senders.bytes()
     }
 
     fn rings(&self) -> RwLockReadGuard<'_, Rings<F, M>> {

@@ -47,10 +47,10 @@ impl<F, M> Ring<F, M> {
         self.entries.read()
     }
     /// Drops old messages, if there are any.
-    pub(super) fn prune_if_old(&self, octets: &AtomicUsize, now: Instant, limits: &LaneLimits) {
+    pub(super) fn prune_if_old(&self, bytes: &AtomicUsize, now: Instant, limits: &LaneLimits) {
         let is_old = self.entries().rows.front().is_some_and(|oldest| oldest.at + limits.age_max <= now);
         if is_old {
-            self.change(octets, |entries| entries.prune(now, limits));
+            self.change(bytes, |entries| entries.prune(now, limits));
         }
     }
     /// Whether a current subscription still waits for the message at a place.
@@ -60,20 +60,20 @@ impl<F, M> Ring<F, M> {
     }
     /// Drops the message at a place, if it is still there. Subscriptions that wait for it learn that it
     /// is lost.
-    pub(super) fn forget(&self, octets: &AtomicUsize, place: u64) {
+    pub(super) fn forget(&self, bytes: &AtomicUsize, place: u64) {
         let members = self.members();
-        self.change(octets, |entries| entries.forget(place, &members));
+        self.change(bytes, |entries| entries.forget(place, &members));
     }
     /// Changes the entries, and updates the sum over all rings.
-    pub(super) fn change<T>(&self, octets: &AtomicUsize, change: impl FnOnce(&mut Entries<F, M>) -> T) -> T {
+    pub(super) fn change<T>(&self, bytes: &AtomicUsize, change: impl FnOnce(&mut Entries<F, M>) -> T) -> T {
         let mut entries = self.entries.write();
-        let before = entries.octets;
+        let before = entries.bytes;
         let answer = change(&mut entries);
-        let after = entries.octets;
+        let after = entries.bytes;
         if after >= before {
-            octets.fetch_add(after - before, Ordering::Relaxed);
+            bytes.fetch_add(after - before, Ordering::Relaxed);
         } else {
-            octets.fetch_sub(before - after, Ordering::Relaxed);
+            bytes.fetch_sub(before - after, Ordering::Relaxed);
         }
         answer
     }
@@ -86,7 +86,7 @@ pub(super) struct Entry<F, M> {
     pub(super) order: u64,
     pub(super) at: Instant,
     /// Bytes that this ring alone holds for it.
-    octets: usize,
+    bytes: usize,
     /// Bytes that it shares with other rings.
     shared: usize,
     forget_at: Option<Instant>,
@@ -111,12 +111,12 @@ impl<F, M> Entry<F, M> {
     }
     /// Its bytes, shared or not.
     pub(super) fn size(&self) -> usize {
-        self.octets + self.shared
+        self.bytes + self.shared
     }
     /// Drops the message but keeps its place; returns the freed bytes, own and shared.
     fn forget(&mut self) -> (usize, usize) {
         (self.kept, self.charge) = (None, None);
-        let own = std::mem::replace(&mut self.octets, ENTRY_BYTES) - ENTRY_BYTES;
+        let own = std::mem::replace(&mut self.bytes, ENTRY_BYTES) - ENTRY_BYTES;
         (own, std::mem::take(&mut self.shared))
     }
     /// When it must be dropped, if `forget_at` is set.
@@ -131,7 +131,7 @@ pub(super) struct Entries<F, M> {
     /// The place of the first row.
     first: u64,
     /// Bytes that this ring alone holds.
-    pub(super) octets: usize,
+    pub(super) bytes: usize,
     /// Bytes that it shares with other rings.
     shared: usize,
     /// The place after the last message that a limit dropped.
@@ -152,7 +152,7 @@ impl<F, M> Entries<F, M> {
         Self {
             rows: VecDeque::new(),
             first: 0,
-            octets: 0,
+            bytes: 0,
             shared: 0,
             lost: 0,
             last: None,
@@ -205,22 +205,22 @@ impl<F, M> Entries<F, M> {
         is_read: bool,
     ) -> u64 {
         self.prune(now, limits);
-        let Emission { number, message, octets, forget_at, matches } = emission;
+        let Emission { number, message, bytes, forget_at, matches } = emission;
         if self.last.is_none_or(|last| number <= last) {
             self.rising_from = self.end();
             self.gone = number.saturating_sub(1);
         }
         self.last = Some(number);
-        let (own, shared) = if charge.is_some() { (0, octets) } else { (octets, 0) };
-        let octets = own + ENTRY_BYTES;
+        let (own, shared) = if charge.is_some() { (0, bytes) } else { (bytes, 0) };
+        let bytes = own + ENTRY_BYTES;
         let kept = Some((message, matches));
-        let entry = Entry { number, order, at: now, octets, shared, forget_at, charge, kept };
+        let entry = Entry { number, order, at: now, bytes, shared, forget_at, charge, kept };
         self.forget_next = entry.forget_at().into_iter().chain(self.forget_next).min();
-        self.octets += entry.octets;
+        self.bytes += entry.bytes;
         self.shared += entry.shared;
         self.rows.push_back(entry);
         let most = if is_read { limits.backlog_max.max(limits.entries_max) } else { limits.entries_max };
-        let is_over = |of: &Self| of.octets + of.shared > limits.key_octets_max;
+        let is_over = |of: &Self| of.bytes + of.shared > limits.key_bytes_max;
         while self.rows.len() > most.max(1) || (is_over(self) && self.rows.len() > 1) {
             self.drop_first();
         }
@@ -270,7 +270,7 @@ impl<F, M> Entries<F, M> {
                 next = Some(next.map_or(at, |next| next.min(at)));
             } else {
                 let (own, shared) = entry.forget();
-                self.octets -= own;
+                self.bytes -= own;
                 self.shared -= shared;
             }
         }
@@ -298,7 +298,7 @@ impl<F, M> Entries<F, M> {
         }
         let number = entry.number;
         let (own, shared) = entry.forget();
-        self.octets -= own;
+        self.bytes -= own;
         self.shared -= shared;
         if is_awaited {
             self.lost = self.lost.max(place + 1);
@@ -321,15 +321,15 @@ impl<F, M> Entries<F, M> {
     }
 
     /// Drops the oldest messages until at most that many bytes are left.
-    pub(super) fn drop_to(&mut self, octets: usize) {
-        while self.octets > octets && !self.rows.is_empty() {
+    pub(super) fn drop_to(&mut self, bytes: usize) {
+        while self.bytes > bytes && !self.rows.is_empty() {
             self.drop_first();
         }
     }
 
     fn drop_first(&mut self) {
         let Some(entry) = self.rows.pop_front() else { return };
-        self.octets -= entry.octets;
+        self.bytes -= entry.bytes;
         self.shared -= entry.shared;
         self.first += 1;
         // A message that expired by its own `forget_at` leaves no gap.

@@ -22,7 +22,7 @@ use super::{
 pub(super) struct Senders<F, M> {
     by_name: Mutex<ByName<F, M>>,
     /// Bytes of their messages together, without the overhead of each ring.
-    octets: Arc<AtomicUsize>,
+    bytes: Arc<AtomicUsize>,
 }
 
 type ByName<F, M> = HashMap<Arc<str>, Arc<Sender<F, M>>>;
@@ -30,7 +30,7 @@ type ByName<F, M> = HashMap<Arc<str>, Arc<Sender<F, M>>>;
 /// One sender.
 pub(super) struct Sender<F, M> {
     /// Bytes that its messages use now, including the overhead in each ring.
-    octets: Arc<AtomicUsize>,
+    bytes: Arc<AtomicUsize>,
     sent: Mutex<SenderQueue<F, M>>,
 }
 
@@ -59,11 +59,11 @@ impl Drop for Charge {
 
 impl<F, M> Senders<F, M> {
     pub(super) fn new() -> Self {
-        Self { by_name: Mutex::new(HashMap::new()), octets: Arc::default() }
+        Self { by_name: Mutex::new(HashMap::new()), bytes: Arc::default() }
     }
 
-    pub(super) fn octets(&self) -> usize {
-        self.octets.load(Ordering::Relaxed)
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     pub(super) fn get(&self, name: &str) -> Arc<Sender<F, M>> {
@@ -72,7 +72,7 @@ impl<F, M> Senders<F, M> {
             return sender.clone();
         }
         let sender =
-            Arc::new(Sender { octets: Arc::default(), sent: Mutex::new(SenderQueue(VecDeque::new())) });
+            Arc::new(Sender { bytes: Arc::default(), sent: Mutex::new(SenderQueue(VecDeque::new())) });
         by_name.insert(name.into(), sender.clone());
         sender
     }
@@ -92,29 +92,29 @@ impl<F, M> Senders<F, M> {
         &self,
         sender: &Sender<F, M>,
         sent: &mut SenderQueue<F, M>,
-        (octets, keys): (usize, usize),
+        (bytes, keys): (usize, usize),
         lane: &Inner<F, M>,
     ) -> Arc<Charge> {
-        let with_entries = octets + keys * ENTRY_BYTES;
-        let held = || sender.octets.load(Ordering::Relaxed) + with_entries;
+        let with_entries = bytes + keys * ENTRY_BYTES;
+        let held = || sender.bytes.load(Ordering::Relaxed) + with_entries;
         let limits = &lane.limits;
-        while held() > limits.sender_octets_max
-            && (held() > limits.sender_backlog_octets_max || !sent.is_oldest_awaited())
-            && sent.forget_oldest(&lane.octets)
+        while held() > limits.sender_bytes_max
+            && (held() > limits.sender_backlog_bytes_max || !sent.is_oldest_awaited())
+            && sent.forget_oldest(&lane.bytes)
         {}
-        sender.octets.fetch_add(with_entries, Ordering::Relaxed);
-        self.octets.fetch_add(octets, Ordering::Relaxed);
-        let (of_sender, of_all) = (sender.octets.clone(), self.octets.clone());
-        Arc::new(Charge { message: octets, with_entries, of_sender, of_all })
+        sender.bytes.fetch_add(with_entries, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let (of_sender, of_all) = (sender.bytes.clone(), self.bytes.clone());
+        Arc::new(Charge { message: bytes, with_entries, of_sender, of_all })
     }
 
     /// Cuts the largest senders to one equal size.
-    pub(super) fn cut(&self, fair_size: impl FnOnce(Vec<usize>) -> usize, octets: &AtomicUsize) {
+    pub(super) fn cut(&self, fair_size: impl FnOnce(Vec<usize>) -> usize, bytes: &AtomicUsize) {
         let senders: Vec<_> = self.by_name.lock().values().cloned().collect();
-        let held = |sender: &Arc<Sender<F, M>>| sender.octets.load(Ordering::Relaxed);
+        let held = |sender: &Arc<Sender<F, M>>| sender.bytes.load(Ordering::Relaxed);
         let size = fair_size(senders.iter().map(held).collect());
         for sender in senders {
-            while held(&sender) > size && sender.sent().forget_oldest(octets) {}
+            while held(&sender) > size && sender.sent().forget_oldest(bytes) {}
         }
     }
 }
@@ -148,11 +148,11 @@ impl<F, M> SenderQueue<F, M> {
     }
 
     /// Drops the oldest message from all rings; false if there is none.
-    fn forget_oldest(&mut self, octets: &AtomicUsize) -> bool {
+    fn forget_oldest(&mut self, bytes: &AtomicUsize) -> bool {
         let Some(oldest) = self.0.pop_front() else { return false };
         for (ring, place) in &oldest.places {
             if let Some(ring) = ring.upgrade() {
-                ring.forget(octets, *place);
+                ring.forget(bytes, *place);
             }
         }
         true

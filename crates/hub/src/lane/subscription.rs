@@ -112,7 +112,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
         }
         let now = Instant::now();
         let limits = self.lane.limits();
-        self.ring.prune_if_old(&self.lane.0.octets, now, limits);
+        self.ring.prune_if_old(&self.lane.0.bytes, now, limits);
         // No message may leave the ring between here and the note of what is left for the next turn.
         let entries = self.ring.entries();
         let Some(waiting) = self.member.take() else { return Ok(false) };
@@ -123,17 +123,17 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
             return Err(EndReason::Stalled);
         }
         self.cursor = self.cursor.max(entries.first());
-        let (mut count, mut octets) = (0, 0);
+        let (mut count, mut bytes) = (0, 0);
         for entry in entries.from(self.cursor) {
             let was_there = self.cursor >= self.since;
             if let Some((number, message)) = entry.message_for(&self.member.facts, now, was_there) {
-                if count >= limits.turn_count_max.max(1) || octets >= limits.turn_octets_max.max(1) {
+                if count >= limits.turn_count_max.max(1) || bytes >= limits.turn_bytes_max.max(1) {
                     self.member.left(self.cursor);
                     break;
                 }
                 into.push(Delivery { number, message: message.clone() });
                 count += 1;
-                octets += entry.size();
+                bytes += entry.size();
             }
             self.cursor += 1;
         }

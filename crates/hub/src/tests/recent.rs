@@ -40,7 +40,7 @@ fn what_is_behind_a_place_is_told_in_order_and_how_far_it_reaches() {
 }
 
 #[test]
-fn past_its_octets_the_oldest_fall_out() {
+fn past_its_bytes_the_oldest_fall_out() {
     let mut recent = Recent::new(100);
     recent.push(Position(1), Position(2), [event(1, 80), event(2, 60)]);
     assert_eq!(after(&recent, 0, 8), None);

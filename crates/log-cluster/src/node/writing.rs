@@ -34,9 +34,9 @@ impl Node {
             return;
         }
         *last = serial;
-        let octets = batches.iter().map(Batch::octets).sum();
+        let bytes = batches.iter().map(Batch::bytes).sum();
         let until = Instant::now() + SETTLE_MAX;
-        self.waiting.units.push_back(Unit { batches, octets, until, whose: Owner::Node(from, serial) });
+        self.waiting.units.push_back(Unit { batches, bytes, until, whose: Owner::Node(from, serial) });
     }
 
     /// Takes the pen, unless another node has it by then.
@@ -168,9 +168,9 @@ impl Node {
     /// The waiting units up to a group's size; at least one.
     fn next_group(&mut self) -> Vec<Unit> {
         let (mut units, mut left) = (Vec::new(), GROUP_BYTES_MAX);
-        while let Some(unit) = self.waiting.units.pop_front_if(|unit| units.is_empty() || unit.octets <= left)
+        while let Some(unit) = self.waiting.units.pop_front_if(|unit| units.is_empty() || unit.bytes <= left)
         {
-            left = left.saturating_sub(unit.octets);
+            left = left.saturating_sub(unit.bytes);
             units.push(unit);
         }
         units

@@ -397,17 +397,17 @@ async fn is_closed(closed: &mut watch::Receiver<bool>) {
 
 /// Collects the waiting items into one group.
 fn gathered(first: Item, items: &mut mpsc::Receiver<Item>) -> Vec<Item> {
-    let octets = |item: &Item| match item {
+    let bytes = |item: &Item| match item {
         Item::Tell { outgoing, .. } => outgoing.publication.body.len(),
         Item::Answer { answer, .. } => answer.as_ref().map_or(0, Bytes::len),
     };
-    let mut sum = octets(&first);
+    let mut sum = bytes(&first);
     let mut group = vec![first];
     while group.len() < GROUP_MAX
         && sum < GROUP_BYTES_MAX
         && let Ok(item) = items.try_recv()
     {
-        sum += octets(&item);
+        sum += bytes(&item);
         group.push(item);
     }
     group

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signal_comes_back_whatever_its_octets() {
+    fn a_signal_comes_back_whatever_its_bytes() {
         let long = "é€😀".repeat(SIGNAL_BYTES_MAX / 9);
         let mut raw = vec![0xff; SIGNAL_BYTES_MAX];
         raw[0] = 0;

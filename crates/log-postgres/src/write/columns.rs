@@ -14,18 +14,18 @@ pub(crate) struct Columns<'a> {
     pub(crate) streams_made: i64,
     pub(crate) new_streams: (Vec<i64>, Texts<'a>),
     pub(crate) events: Events<'a>,
-    pub(crate) index_put: (Vec<&'a str>, Texts<'a>, Octets<'a>, Vec<i32>),
+    pub(crate) index_put: (Vec<&'a str>, Texts<'a>, Bytes<'a>, Vec<i32>),
     pub(crate) index_delete: (Vec<&'a str>, Texts<'a>),
-    pub(crate) rows_put: (Texts<'a>, Vec<i64>, Octets<'a>, Vec<i32>),
+    pub(crate) rows_put: (Texts<'a>, Vec<i64>, Bytes<'a>, Vec<i32>),
     pub(crate) rows_delete: Texts<'a>,
-    pub(crate) keys: (Texts<'a>, Texts<'a>, Octets<'a>, Octets<'a>, Vec<i32>),
+    pub(crate) keys: (Texts<'a>, Texts<'a>, Bytes<'a>, Bytes<'a>, Vec<i32>),
     pub(crate) charges: (Texts<'a>, Vec<i64>, Vec<i64>),
 }
 
 /// Stored forms of texts.
 pub(crate) type Texts<'a> = Vec<Cow<'a, str>>;
 /// Byte columns.
-type Octets<'a> = Vec<&'a [u8]>;
+type Bytes<'a> = Vec<&'a [u8]>;
 
 /// The columns of new events.
 #[derive(Default)]
@@ -36,8 +36,8 @@ pub(crate) struct Events<'a> {
     pub(crate) kind: Vec<&'a str>,
     pub(crate) form: Vec<i32>,
     pub(crate) at: Vec<i64>,
-    pub(crate) envelope: Octets<'a>,
-    pub(crate) payload: Octets<'a>,
+    pub(crate) envelope: Bytes<'a>,
+    pub(crate) payload: Bytes<'a>,
     pub(crate) sum: Vec<i32>,
 }
 

@@ -92,7 +92,7 @@ pub(crate) fn key_record(
 pub(crate) fn key_as_stored(record: &Record, column: usize) -> Result<Option<KeyRecord>, Trouble> {
     let digest: &[u8] = record.try_get(column)?;
     let Ok(digest) = digest.try_into() else { return Ok(None) };
-    Ok(Some(KeyRecord { digest, outcome: octets(record, column + 1)? }))
+    Ok(Some(KeyRecord { digest, outcome: bytes(record, column + 1)? }))
 }
 
 /// Revision, value and checksum, starting at a column.
@@ -104,7 +104,7 @@ pub(crate) fn row(record: &Record, column: usize, name: &str) -> Result<CheckedR
 
 /// Revision and value, starting at a column, without a check of the checksum.
 pub(crate) fn row_as_stored(record: &Record, column: usize) -> Result<Row, Trouble> {
-    Ok(Row { revision: place(record.try_get(column)?)?, value: octets(record, column + 1)? })
+    Ok(Row { revision: place(record.try_get(column)?)?, value: bytes(record, column + 1)? })
 }
 
 /// The value, if its checksum is right.
@@ -122,7 +122,7 @@ fn damaged(what: String) -> String {
 }
 
 /// A `bytea` column.
-pub(crate) fn octets(record: &Record, column: usize) -> Result<Bytes, Trouble> {
+pub(crate) fn bytes(record: &Record, column: usize) -> Result<Bytes, Trouble> {
     Ok(Bytes::copy_from_slice(record.try_get(column)?))
 }
 

@@ -39,12 +39,12 @@ impl Queue {
         if self.waiting.len() < JOBS_PER_COMMIT_MAX {
             self.gather();
         }
-        let (mut group, mut octets) = (Vec::with_capacity(self.waiting.len()), 0);
-        while octets < GROUP_BYTES_MAX
+        let (mut group, mut bytes) = (Vec::with_capacity(self.waiting.len()), 0);
+        while bytes < GROUP_BYTES_MAX
             && group.len() < JOBS_PER_COMMIT_MAX
             && let Some(job) = self.waiting.pop_front()
         {
-            octets += content_octets(&job.batch);
+            bytes += content_bytes(&job.batch);
             group.push(job);
         }
         group
@@ -77,19 +77,19 @@ impl Queue {
 }
 
 fn fits(batch: &Batch) -> bool {
-    let octets = |text: &str| stored(text).len();
+    let bytes = |text: &str| stored(text).len();
     let streams = batch.conditions.iter().map(|condition| &condition.stream);
     let streams =
-        streams.chain(batch.events.iter().map(|(stream, _)| stream)).map(|name| octets(name.as_str()));
-    let rows = batch.rows.iter().map(|op| octets(&op.name));
-    let keys = batch.key.iter().map(|claim| octets(&claim.scope) + octets(&claim.key));
+        streams.chain(batch.events.iter().map(|(stream, _)| stream)).map(|name| bytes(name.as_str()));
+    let rows = batch.rows.iter().map(|op| bytes(&op.name));
+    let keys = batch.key.iter().map(|claim| bytes(&claim.scope) + bytes(&claim.key));
     let index = batch.index.iter().map(|op| match op {
-        IndexOp::Put { name, key, .. } | IndexOp::Delete { name, key } => name.len() + octets(key),
+        IndexOp::Put { name, key, .. } | IndexOp::Delete { name, key } => name.len() + bytes(key),
     });
-    streams.chain(rows).chain(keys).chain(index).all(|octets| octets <= TEXT_BYTES_MAX)
+    streams.chain(rows).chain(keys).chain(index).all(|bytes| bytes <= TEXT_BYTES_MAX)
 }
 
-fn content_octets(batch: &Batch) -> usize {
+fn content_bytes(batch: &Batch) -> usize {
     let events = batch.events.iter().map(|(_, event)| event.envelope.len() + event.payload.len());
     let rows = batch.rows.iter().filter_map(|op| op.value.as_ref()).map(bytes::Bytes::len);
     let index = batch.index.iter().map(|op| match op {

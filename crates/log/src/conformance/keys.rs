@@ -38,11 +38,11 @@ pub async fn another_digest_is_a_reuse<S: Store>() {
     let a = stream("a");
     accepted(&log, batch().add(&a, "a1").key("k", 1, "one")).await;
     assert_eq!(answered(&log, batch().add(&a, "a2").key("k", 2, "two")).await, Outcome::KeyReused);
-    let mut last_octet = batch().add(&a, "a2").key("k", 1, "two");
-    if let Some(claim) = &mut last_octet.key {
+    let mut last_byte = batch().add(&a, "a2").key("k", 1, "two");
+    if let Some(claim) = &mut last_byte.key {
         claim.digest[31] ^= 1;
     }
-    assert_eq!(answered(&log, last_octet).await, Outcome::KeyReused);
+    assert_eq!(answered(&log, last_byte).await, Outcome::KeyReused);
     assert_eq!(answered(&log, batch().add(&a, "a1").key("k", 1, "one")).await, done("one"));
     assert_eq!(texts(&log, &a).await, ["a1"]);
 }

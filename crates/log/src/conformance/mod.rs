@@ -96,7 +96,7 @@ macro_rules! conformance {
             a_signal_comes_back_as_it_was, signals_arrive_in_the_order_of_their_numbers,
             past_its_limits_a_signal_is_refused, a_question_is_answered_by_a_process_alone,
             a_subscriber_that_lags_loses_signals_and_blocks_nobody,
-            a_subscriber_that_lags_holds_few_octets, a_topic_has_one_subscription,
+            a_subscriber_that_lags_holds_few_bytes, a_topic_has_one_subscription,
             closed_signals_end, a_subscription_ends_with_the_last_handle, numbers_go_on_rising_after_a_restart);
         $($crate::conformance!(@more $store, $more);)*
     };

@@ -105,14 +105,14 @@ pub async fn a_question_is_answered_by_both<S: Store>() {
 pub async fn an_answer_comes_whole_or_not_at_all<S: Store>() {
     let (_store, [(first, one), (_second, mut two)], _tails) = two::<S>().await;
     drop(one);
-    for (octets, comes) in [(SIGNAL_ANSWER_BYTES_MAX, true), (SIGNAL_ANSWER_BYTES_MAX + 1, false)] {
+    for (bytes, comes) in [(SIGNAL_ANSWER_BYTES_MAX, true), (SIGNAL_ANSWER_BYTES_MAX + 1, false)] {
         let answer = async {
             let responder = heard(&mut two).await.responder.expect("an answer is awaited");
-            responder.answer(vec![b'x'; octets].into());
+            responder.answer(vec![b'x'; bytes].into());
         };
         let (asked, ()) = tokio::join!(asked(first.signals(), CASE_MAX), answer);
         let sizes: Vec<_> = asked.0.iter().map(Bytes::len).collect();
-        assert_eq!((sizes, asked.1), (if comes { vec![octets] } else { vec![] }, true));
+        assert_eq!((sizes, asked.1), (if comes { vec![bytes] } else { vec![] }, true));
     }
 }
 

@@ -188,7 +188,7 @@ pub async fn a_subscriber_that_lags_loses_signals_and_blocks_nobody<S: Store>() 
 }
 
 /// A queue is bounded in bytes as well as in signals.
-pub async fn a_subscriber_that_lags_holds_few_octets<S: Store>() {
+pub async fn a_subscriber_that_lags_holds_few_bytes<S: Store>() {
     const ROOM: usize = SIGNALS_WAITING_BYTES_MAX / SIGNAL_BYTES_MAX;
     let (_store, log, _tail) = fresh::<S>().await;
     let signals = log.signals();

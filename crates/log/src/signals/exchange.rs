@@ -71,7 +71,7 @@ impl fmt::Debug for Responder {
 #[derive(Debug)]
 pub struct Subscription {
     signals: mpsc::Receiver<Signal>,
-    octets: Arc<AtomicUsize>,
+    bytes: Arc<AtomicUsize>,
 }
 
 impl Subscription {
@@ -86,8 +86,8 @@ impl Subscription {
         self.taken(signal)
     }
     fn taken(&self, signal: Option<Signal>) -> Option<Signal> {
-        let octets = signal.as_ref().map_or(0, |signal| signal.body.len());
-        self.octets.fetch_sub(octets, Ordering::Relaxed);
+        let bytes = signal.as_ref().map_or(0, |signal| signal.body.len());
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         signal
     }
 }
@@ -97,21 +97,21 @@ impl Subscription {
 struct Subscriber {
     signals: mpsc::Sender<Signal>,
     /// Bytes of the waiting bodies.
-    octets: Arc<AtomicUsize>,
+    bytes: Arc<AtomicUsize>,
 }
 
 impl Subscriber {
     /// False if the signal is lost because the queue is full; a dropped receiver counts as accepted.
     fn try_hand(&self, signal: Signal) -> bool {
-        let octets = signal.body.len();
-        if self.octets.fetch_add(octets, Ordering::Relaxed) + octets > SIGNALS_WAITING_BYTES_MAX {
-            self.octets.fetch_sub(octets, Ordering::Relaxed);
+        let bytes = signal.body.len();
+        if self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes > SIGNALS_WAITING_BYTES_MAX {
+            self.bytes.fetch_sub(bytes, Ordering::Relaxed);
             return false;
         }
         match self.signals.try_send(signal) {
             Ok(()) => true,
             Err(refused) => {
-                self.octets.fetch_sub(octets, Ordering::Relaxed);
+                self.bytes.fetch_sub(bytes, Ordering::Relaxed);
                 matches!(refused, mpsc::error::TrySendError::Closed(_))
             }
         }
@@ -177,13 +177,13 @@ impl Exchange {
 
     pub(super) fn subscribe(&self, topic: &'static str) -> Subscription {
         let (signals, receiver) = mpsc::channel(SIGNALS_WAITING_MAX);
-        let octets = Arc::<AtomicUsize>::default();
-        let subscriber = Subscriber { signals, octets: octets.clone() };
+        let bytes = Arc::<AtomicUsize>::default();
+        let subscriber = Subscriber { signals, bytes: bytes.clone() };
         let closed = self.closed.lock();
         if !*closed {
             self.topics.write().insert(topic, subscriber);
         }
-        Subscription { signals: receiver, octets }
+        Subscription { signals: receiver, bytes }
     }
 
     /// Notes processes that did not answer: they are not waited for until they send something.

@@ -58,8 +58,8 @@ fn text(value: &Value) -> String {
 }
 
 /// The first bytes up to a limit, without splitting a character.
-pub(super) fn cut(text: &str, octets_max: usize) -> &str {
-    &text[..text.floor_char_boundary(octets_max)]
+pub(super) fn cut(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
 }
 
 #[cfg(test)]
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn past_its_octets_the_text_is_cut_and_the_structure_is_not() {
+    fn past_its_bytes_the_text_is_cut_and_the_structure_is_not() {
         let long = json!({"text": "ä".repeat(TEXT_BYTES_MAX)});
         let done = result(CallOutcome::Done(long.clone()));
         assert_eq!(done.structured_content, Some(long));

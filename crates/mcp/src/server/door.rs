@@ -69,11 +69,11 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
     let lease = mcp.0.registry.begin(&who, session.as_deref()).ok_or_else(|| boxed(too_many()))?;
     let answering = (parts.method == Method::POST).then(|| mcp.0.answers.token());
-    let octets = match parts.method {
+    let bytes = match parts.method {
         Method::POST => read_bytes(&parts.headers, body, MESSAGE_BYTES_MAX).await.map_err(of_body)?,
         _ => bytes::Bytes::new(),
     };
-    let envelope = (parts.method == Method::POST).then(|| Envelope::read(&octets)).transpose()?;
+    let envelope = (parts.method == Method::POST).then(|| Envelope::read(&bytes)).transpose()?;
     if let Some(envelope) = &envelope {
         note_message(envelope);
     }
@@ -108,7 +108,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     // The token is part of the caller, and is not passed on.
     parts.headers.remove(header::AUTHORIZATION);
     parts.extensions.insert(asking);
-    let answer = mcp.0.service.handle(Request::from_parts(parts, http_body_util::Full::new(octets))).await;
+    let answer = mcp.0.service.handle(Request::from_parts(parts, http_body_util::Full::new(bytes))).await;
     let mut answer = worded(answer.map(Body::new), id.as_deref()).await;
     // A client with a token of a grant, or of an issuer, can ask for a wider scope.
     if answering.is_some() && asks_for_more {

@@ -79,12 +79,12 @@ impl<'a> Envelope<'a> {
     ///
     /// # Errors
     /// The answer to bytes that are not a message.
-    pub(super) fn read(octets: &'a [u8]) -> Result<Self, Box<Response>> {
+    pub(super) fn read(bytes: &'a [u8]) -> Result<Self, Box<Response>> {
         let bad = |code, text: &str| Box::new(refusal(StatusCode::BAD_REQUEST, None, code, text));
-        if serde_json::from_slice::<&RawValue>(octets).is_err() {
+        if serde_json::from_slice::<&RawValue>(bytes).is_err() {
             return Err(bad(PARSE_ERROR, "Parse error: the body is not JSON."));
         }
-        let envelope: Self = serde_json::from_slice(octets).map_err(|_| {
+        let envelope: Self = serde_json::from_slice(bytes).map_err(|_| {
             bad(
                 INVALID_REQUEST,
                 "Invalid request: send one JSON-RPC message, an object; batches are not accepted.",

@@ -34,7 +34,7 @@ pub(crate) struct Stream {
     parser: Parser,
     read: std::vec::IntoIter<Item>,
     last_id: Option<String>,
-    octets: usize,
+    bytes: usize,
     until: Instant,
 }
 
@@ -56,7 +56,7 @@ impl Stream {
     pub(crate) fn new(body: Body, wait: Duration) -> Self {
         let parser = Parser::holding(BYTES_MAX);
         let until = Instant::now() + wait;
-        Self { body, parser, read: Vec::new().into_iter(), last_id: None, octets: 0, until }
+        Self { body, parser, read: Vec::new().into_iter(), last_id: None, bytes: 0, until }
     }
 
     /// The next item; `None` at the deadline, at the end, and beyond the size limit.
@@ -75,8 +75,8 @@ impl Stream {
             }
             let frame = timeout_at(self.until, self.body.frame()).await.ok()??.ok()?;
             let Ok(piece) = frame.into_data() else { continue };
-            self.octets += piece.len();
-            if self.octets > BYTES_MAX {
+            self.bytes += piece.len();
+            if self.bytes > BYTES_MAX {
                 return None;
             }
             let mut items = Vec::new();

@@ -25,12 +25,12 @@ impl Progress {
     }
 
     /// Updates the line, unless it was updated just now.
-    pub(crate) fn tell(&mut self, step: &str, records: u64, octets: u64) {
+    pub(crate) fn tell(&mut self, step: &str, records: u64, bytes: u64) {
         if !self.shown || self.written.is_some_and(|written| written.elapsed() < EVERY) {
             return;
         }
         self.written = Some(Instant::now());
-        let line = line(step, records, octets, self.begun.elapsed());
+        let line = line(step, records, bytes, self.begun.elapsed());
         let _closed = write!(io::stderr().lock(), "\r\x1b[K{line}");
     }
 }
@@ -43,18 +43,18 @@ impl Drop for Progress {
     }
 }
 
-fn line(step: &str, records: u64, octets: u64, since: Duration) -> String {
-    let per_s = octets.saturating_mul(1000) / u64::try_from(since.as_millis()).unwrap_or(u64::MAX).max(1);
-    format!("{step}: {records} done, {}, {}/s", size(octets), size(per_s))
+fn line(step: &str, records: u64, bytes: u64, since: Duration) -> String {
+    let per_s = bytes.saturating_mul(1000) / u64::try_from(since.as_millis()).unwrap_or(u64::MAX).max(1);
+    format!("{step}: {records} done, {}, {}/s", size(bytes), size(per_s))
 }
 
 /// A number of bytes as text.
-pub(crate) fn size(octets: u64) -> String {
-    match octets {
-        0..1024 => format!("{octets} B"),
-        1024..1_048_576 => format!("{} KiB", octets >> 10),
-        1_048_576..1_073_741_824 => format!("{}.{} MiB", octets >> 20, (octets >> 10) % 1024 * 10 / 1024),
-        _ => format!("{}.{} GiB", octets >> 30, (octets >> 20) % 1024 * 10 / 1024),
+pub(crate) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{} KiB", bytes >> 10),
+        1_048_576..1_073_741_824 => format!("{}.{} MiB", bytes >> 20, (bytes >> 10) % 1024 * 10 / 1024),
+        _ => format!("{}.{} GiB", bytes >> 30, (bytes >> 20) % 1024 * 10 / 1024),
     }
 }
 

@@ -109,7 +109,8 @@ struct LimitsTable {
     /// Maximum number of events [default: 100000]
     events_max: Option<u64>,
     /// Maximum bytes of events and artifacts [default: 268435456]
-    octets_max: Option<u64>,
+    #[serde(rename = "octets_max")]
+    bytes_max: Option<u64>,
 }
 
 impl LimitsTable {
@@ -123,7 +124,7 @@ impl LimitsTable {
             time_max: time("time_max", &self.time_max, others.time_max)?,
             waiting_max: time("waiting_max", &self.waiting_max, others.waiting_max)?,
             events_max: self.events_max.unwrap_or(others.events_max),
-            octets_max: self.octets_max.unwrap_or(others.octets_max),
+            bytes_max: self.bytes_max.unwrap_or(others.bytes_max),
         })
     }
 }

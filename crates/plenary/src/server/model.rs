@@ -19,11 +19,11 @@ pub(super) const VECTORS: &str = "vectors";
 pub(super) async fn open(settings: &Settings) -> anyhow::Result<Option<Arc<dyn Semantic>>> {
     let Some(source) = settings.embeddings.clone() else { return Ok(None) };
     let (directory, database) = (settings.data.clone(), settings.database.clone());
-    let octets_max = settings.vectors_octets_max;
+    let bytes_max = settings.vectors_bytes_max;
     let opening = move || {
         let embedder = source.open(secrets::variable(KEY_VARIABLE).as_deref())?;
         let shelf = shelf(directory.as_deref(), database.as_deref(), &*embedder)?;
-        Ok::<_, anyhow::Error>(Arc::new(Vectors::bounded(embedder, shelf, octets_max)) as Arc<dyn Semantic>)
+        Ok::<_, anyhow::Error>(Arc::new(Vectors::bounded(embedder, shelf, bytes_max)) as Arc<dyn Semantic>)
     };
     let opened = tokio::task::spawn_blocking(opening).await.context("preparing the model")?;
     Ok(Some(opened.context("--embeddings")?))

@@ -91,7 +91,7 @@ pub(crate) struct Settings {
     /// The embedding model for search by meaning; absent: search by words only.
     pub(crate) embeddings: Option<plenary_embeddings::Source>,
     /// The memory limit of the model's vectors, in bytes.
-    pub(crate) vectors_octets_max: usize,
+    pub(crate) vectors_bytes_max: usize,
     /// The model that reorders the first packages of a search; absent: no reranking.
     pub(crate) rerank: Option<plenary_embeddings::RerankSource>,
     /// The agents that this server runs.
@@ -117,7 +117,8 @@ struct File {
     database: Option<String>,
     cluster: ClusterTable,
     blobs: Option<String>,
-    blob_octets_max: Option<u64>,
+    #[serde(rename = "blob_octets_max")]
+    blob_bytes_max: Option<u64>,
     seed: Option<PathBuf>,
     grace: Option<String>,
     tls_cert: Option<PathBuf>,
@@ -260,7 +261,7 @@ enum Attribution {
 impl ContextTable {
     fn config(
         &self,
-        blob_octets_max: Option<u64>,
+        blob_bytes_max: Option<u64>,
         quotas: plenary_context::quotas::Quotas,
     ) -> plenary_context::Config {
         let default = plenary_context::Config::default();
@@ -270,7 +271,7 @@ impl ContextTable {
                 Some(Attribution::Open) => plenary_context::attribution::Attribution::Open,
                 Some(Attribution::Own) | None => default.attribution,
             },
-            blob_octets_max: blob_octets_max.unwrap_or(default.blob_octets_max),
+            blob_bytes_max: blob_bytes_max.unwrap_or(default.blob_bytes_max),
             quotas,
         }
     }
@@ -308,7 +309,7 @@ impl Settings {
             a2a: plenary_a2a::Settings::default(),
             context: plenary_context::Config::default(),
             embeddings: None,
-            vectors_octets_max: plenary_retrieval_vectors::VECTORS_BYTES_MAX,
+            vectors_bytes_max: plenary_retrieval_vectors::VECTORS_BYTES_MAX,
             rerank: None,
             agents: agents(&RunsTable::default(), &BTreeMap::new(), &around).unwrap_or_default(),
             attaching: around.attaching,
@@ -375,9 +376,9 @@ impl Settings {
             channels: channels(args, &file.channels)?,
             frames: file.frames.config(args.frames_rate)?,
             a2a: plenary_a2a::Settings { agent: file.a2a.agent },
-            context: file.context.config(file.blob_octets_max, quotas),
+            context: file.context.config(file.blob_bytes_max, quotas),
             embeddings: embeddings.as_deref().map(super::model::parse).transpose()?,
-            vectors_octets_max: file.search.vectors_bytes_max,
+            vectors_bytes_max: file.search.vectors_bytes_max,
             rerank: rerank.as_deref().map(super::model::parse_reranker).transpose()?,
             agents: agents(&file.runs, &file.agents, &around)?,
             attaching: around.attaching,

@@ -294,8 +294,8 @@ async fn id(inner: &Inner) -> Option<String> {
     }
     let first = timeout(ID_WITHIN, inner.log.read_log(Position(0), 1)).await.ok()?.ok()?.pop()?;
     let (stream, at) = (first.stream.to_string(), first.at.0.to_be_bytes());
-    let octets = [stream.as_bytes(), &at[..], &first.envelope[..]].concat();
-    let id = hex::encode(&digest(&octets)[..ID_BYTES]);
+    let bytes = [stream.as_bytes(), &at[..], &first.envelope[..]].concat();
+    let id = hex::encode(&digest(&bytes)[..ID_BYTES]);
     Some(inner.id.get_or_init(|| id).clone())
 }
 

@@ -93,7 +93,7 @@ async fn memory_and_work_have_a_limit() {
     let model = Remembering::new(Arc::new(Tokens), 4_096);
     for nth in 0..100 {
         model.embed(Purpose::Document, vec![format!("door {nth}")]).await.unwrap();
-        assert!(model.known.texts.lock().octets <= 4_096);
+        assert!(model.known.texts.lock().bytes <= 4_096);
         assert!(model.known.has("door 0") == (nth < 5) || model.known.words("door 0").is_some());
     }
     assert!(model.known.has("door 0"), "what is asked for stays");

@@ -33,13 +33,13 @@ async fn a_batch_that_was_broken_off_or_damaged_is_made_again() {
     shelf.put(vec![put("b")], Position(5), Position(9)).await.unwrap().unwrap();
     assert_eq!(shelf.put(vec![put("c")], Position(5), Position(9)).await.unwrap(), None);
     drop(shelf);
-    let octets = std::fs::read(&path).unwrap();
-    for end in usize::try_from(whole).unwrap()..=octets.len() {
-        std::fs::write(&path, &octets[..end]).unwrap();
-        if end == octets.len() {
+    let bytes = std::fs::read(&path).unwrap();
+    for end in usize::try_from(whole).unwrap()..=bytes.len() {
+        std::fs::write(&path, &bytes[..end]).unwrap();
+        if end == bytes.len() {
             let mut file = OpenOptions::new().write(true).open(&path).unwrap();
             file.seek(SeekFrom::End(-1)).unwrap();
-            file.write_all(&[octets[end - 1] ^ 1]).unwrap();
+            file.write_all(&[bytes[end - 1] ^ 1]).unwrap();
         }
         let shelf = FileShelf::open(&path, "m").unwrap();
         assert_eq!(all(&shelf).await, (vec![put("a")], Position(5)), "cut at {end}");

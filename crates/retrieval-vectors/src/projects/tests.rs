@@ -75,7 +75,7 @@ fn a_narrow_window_finds_all_that_is_in_it() {
 fn what_is_replaced_or_deleted_is_gone_with_its_room() {
     let mut projects = Projects::default();
     projects.apply(put("kept", "p", 1, &[[0.6, 0.8]]));
-    let octets = projects.octets();
+    let bytes = projects.bytes();
     for _ in 0..3_000 {
         projects.apply(put("one", "p", 1, &[[1.0, 0.0], [0.0, 1.0]]));
     }
@@ -84,7 +84,7 @@ fn what_is_replaced_or_deleted_is_gone_with_its_room() {
     assert_eq!(found(&projects, &Scope::project("p"), 9), ["kept"]);
     assert_eq!(projects.entry("kept").map(|entry| entry.codes), Some(vec![Code::of(&[0.6, 0.8])]));
     projects.apply(JournalEntry::Delete("one".into()));
-    assert_eq!((projects.documents(), projects.octets()), (1, octets));
+    assert_eq!((projects.documents(), projects.bytes()), (1, bytes));
     assert!(!projects.numbers.contains_key("q"));
     projects.apply(put("without", "p", 1, &[]));
     assert_eq!(projects.entry("without").map(|entry| entry.codes.len()), Some(0));
@@ -100,6 +100,6 @@ fn the_memory_that_is_counted_is_about_what_is_taken() {
         cells.add(&code, Owner { document, part: 0 }, &mut |_, _| {});
     }
     let taken = cells.taken() + cells.count() * size_of::<Place>();
-    let counted = vectors_octets(cells.count(), 384);
+    let counted = vectors_bytes(cells.count(), 384);
     assert!(taken < counted + counted / 20 && counted < taken + taken / 20, "{taken} for {counted}");
 }

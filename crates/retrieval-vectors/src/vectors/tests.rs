@@ -50,8 +50,8 @@ impl Embedder for Words {
         let vector = |text: &String| {
             let mut vector = vec![0.0; dimension];
             for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
-                let hash = word.to_lowercase().bytes().fold(7_usize, |hash, octet| {
-                    hash.wrapping_mul(1_099_511_628_211).wrapping_add(usize::from(octet))
+                let hash = word.to_lowercase().bytes().fold(7_usize, |hash, byte| {
+                    hash.wrapping_mul(1_099_511_628_211).wrapping_add(usize::from(byte))
                 });
                 vector[(hash ^ hash >> 29) % dimension] += 1.0;
             }

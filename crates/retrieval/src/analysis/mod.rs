@@ -72,7 +72,7 @@ fn form(word: &str) -> Option<Box<str>> {
     if stop::says_nothing(word) {
         return None;
     }
-    let has_forms = word.len() >= STEMMED_BYTES_MIN && word.bytes().all(|octet| octet.is_ascii_lowercase());
+    let has_forms = word.len() >= STEMMED_BYTES_MIN && word.bytes().all(|byte| byte.is_ascii_lowercase());
     Some(if has_forms { Stemmer::new(Algorithm::English).stem(word).into() } else { word.into() })
 }
 
@@ -85,7 +85,7 @@ fn folded(text: &str) -> Cow<'_, str> {
 }
 
 fn lower(word: &str) -> Cow<'_, str> {
-    if word.bytes().all(|octet| octet.is_ascii_lowercase() || octet.is_ascii_digit()) {
+    if word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit()) {
         Cow::Borrowed(word)
     } else {
         Cow::Owned(word.to_lowercase())

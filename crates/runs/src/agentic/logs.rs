@@ -30,7 +30,7 @@ impl Runs {
     /// The logs of a thread after a version, one page of them.
     pub(crate) async fn logs(&self, found: &VisibleThread, after: Version) -> Result<LogPage, Fault> {
         let stream = stream(found.source.thread);
-        let (mut page, mut size, mut octets) = (LogPage::default(), PageSize::default(), 0);
+        let (mut page, mut size, mut bytes) = (LogPage::default(), PageSize::default(), 0);
         let (mut cursor, mut dialect) = (after, Dialect::default());
         while cursor < found.head {
             let stored = self.log().read_stream(&stream, cursor, size.events()).await?;
@@ -39,12 +39,12 @@ impl Runs {
                 break;
             }
             for stored in stored {
-                if page.logs.len() >= PAGE_EVENTS_MAX || octets >= PAGE_BYTES_MAX {
+                if page.logs.len() >= PAGE_EVENTS_MAX || bytes >= PAGE_BYTES_MAX {
                     page.rest = Some(cursor);
                     return Ok(page);
                 }
                 let event = ThreadEvent::decode(&stored)?;
-                octets += stored.payload.len();
+                bytes += stored.payload.len();
                 for (nth, (role, told)) in self.told(found, &event, &mut dialect).await?.iter().enumerate() {
                     let id = format!("{}:{}.{nth}", event.run(), stored.version.0);
                     page.logs.push(log(found, &id, role, stored.at, told));

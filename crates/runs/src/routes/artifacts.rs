@@ -50,10 +50,10 @@ fn headers(artifact: &Artifact) -> HeaderMap {
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    let octets = HeaderValue::from_static("application/octet-stream");
+    let bytes = HeaderValue::from_static("application/octet-stream");
     let mime_type = HeaderValue::from_str(&artifact.mime_type).ok().filter(|text| !text.is_empty());
-    headers.insert(header::CONTENT_TYPE, mime_type.unwrap_or(octets));
-    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(artifact.octets));
+    headers.insert(header::CONTENT_TYPE, mime_type.unwrap_or(bytes));
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(artifact.bytes));
     let name = utf8_percent_encode(&artifact.name, NON_ALPHANUMERIC);
     // RFC 6266: encoded, so that no name breaks out of the header.
     if let Ok(disposition) = HeaderValue::from_str(&format!("attachment; filename*=UTF-8''{name}")) {

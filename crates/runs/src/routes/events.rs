@@ -188,7 +188,7 @@ fn reader(asking: &RequestCaller, headers: &HeaderMap) -> Result<String, RunRefu
     let Some(named) = headers.get("x-reader") else { return Ok(format!("{place}{}", asking.actor())) };
     let named = named.to_str().unwrap_or_default();
     let fits = (1..=READER_CHARS_MAX).contains(&named.len())
-        && named.bytes().all(|octet| octet.is_ascii_graphic() && octet != b'/');
+        && named.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/');
     if !fits {
         let detail =
             format!("`X-Reader` must be 1 to {READER_CHARS_MAX} visible ASCII characters without `/`");
@@ -199,8 +199,8 @@ fn reader(asking: &RequestCaller, headers: &HeaderMap) -> Result<String, RunRefu
 }
 
 fn array(page: &Page) -> String {
-    let octets: usize = page.events.iter().map(|event| event.json.len() + 1).sum();
-    let mut array = String::with_capacity(octets + 2);
+    let bytes: usize = page.events.iter().map(|event| event.json.len() + 1).sum();
+    let mut array = String::with_capacity(bytes + 2);
     array.push('[');
     for (nth, event) in page.events.iter().enumerate() {
         if nth > 0 {

@@ -129,7 +129,7 @@ async fn threads(
 fn limit(text: Option<&str>) -> Result<usize, RunRefusal> {
     let Some(text) = text else { return Ok(THREADS_DEFAULT) };
     let digits = text.strip_prefix('-').unwrap_or(text);
-    if digits.is_empty() || !digits.bytes().all(|octet| octet.is_ascii_digit()) {
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(refusals::shape("invalid_limit", "`limit` must be an integer"));
     }
     let beyond = if text.starts_with('-') { 1 } else { usize::MAX };

@@ -281,7 +281,7 @@ impl Event {
 
     /// Its size in bytes, with its artifact.
     #[must_use]
-    pub fn octets(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.members.len() + self.artifact.as_ref().map_or(0, Bytes::len)
     }
 
@@ -377,9 +377,9 @@ impl ProgramMessage {
                 FinishReason::Error
             }
         };
-        let octets = result.as_ref().map_or(0, String::len) + why.as_ref().map_or(0, String::len);
-        if octets > EVENT_BYTES_MAX {
-            return Err(InvalidEvent::TooLarge(octets));
+        let bytes = result.as_ref().map_or(0, String::len) + why.as_ref().map_or(0, String::len);
+        if bytes > EVENT_BYTES_MAX {
+            return Err(InvalidEvent::TooLarge(bytes));
         }
         Ok(Self::Ended(RunEnd { finish_reason, result, why, rejected }))
     }

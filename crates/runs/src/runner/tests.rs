@@ -136,7 +136,7 @@ async fn events_arrive_in_order_and_past_the_limit_the_runner_waits() {
 #[tokio::test]
 async fn sc_47_an_artifact_past_its_limit_is_not_taken() {
     let (run, mut ears) = both();
-    let artifact = |octets| Event::artifact("a.pdf", "application/pdf", vec![0; octets].into());
+    let artifact = |bytes| Event::artifact("a.pdf", "application/pdf", vec![0; bytes].into());
     run.emit(artifact(ARTIFACT_BYTES_MAX)).await.unwrap();
     assert_eq!(run.emit(artifact(ARTIFACT_BYTES_MAX + 1)).await, Err(EmitError::TooLarge));
     let heard = ears.event().await.unwrap();

@@ -132,7 +132,7 @@ fn said() -> Vec<Sample> {
         id: "art_1".into(),
         name: "a.pdf".into(),
         mime_type: "application/pdf".into(),
-        octets: 9,
+        bytes: 9,
         sha256: "ab".into(),
     };
     let made = EventEmitted {

@@ -106,7 +106,7 @@ fn sc_47_an_artifact_keeps_its_id_apart_from_the_events() {
         id: "art_1".into(),
         name: "a.pdf".into(),
         mime_type: "application/pdf".into(),
-        octets: 9,
+        bytes: 9,
         sha256: "ab".into(),
     };
     let event = EventEmitted {

@@ -53,7 +53,7 @@ pub(super) fn full(full: SharesFull, most: usize) -> Refusal {
 pub(super) fn not_kept(error: PutError<Refusal>) -> Refusal {
     match error {
         PutError::Content(refusal) => refusal,
-        PutError::TooLarge { octets_max } => too_large(octets_max),
+        PutError::TooLarge { bytes_max } => too_large(bytes_max),
         PutError::Fault(fault) => of_place(&fault),
         PutError::Busy | PutError::Mismatch(_) => Refusal::new(
             Class::Unavailable,

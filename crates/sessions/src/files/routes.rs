@@ -169,7 +169,7 @@ async fn get(
         || SessionRefusal::new(Refusal::new(Class::Internal, "content_damaged", "The file is damaged."));
     let content_id = row.sha256.parse().map_err(|_| damaged())?;
     let found = sessions.contents()?.read(&name_of(&id), &content_id, range).await;
-    let found = found.map_err(|fault| of_place(&fault))?.filter(|content| content.octets == bytes);
+    let found = found.map_err(|fault| of_place(&fault))?.filter(|content| content.bytes == bytes);
     // What is gone or has another size is damaged, and is known to be before the first byte.
     let content = found.ok_or_else(damaged)?;
     let Range { start, end } = content.range;

@@ -112,7 +112,7 @@ impl Collector {
         self.state().bodies.len()
     }
 
-    pub(crate) fn largest_octets(&self) -> usize {
+    pub(crate) fn largest_bytes(&self) -> usize {
         self.state().bodies.iter().map(|(_, body)| body.len()).max().unwrap_or_default()
     }
 

@@ -176,7 +176,7 @@ async fn large_spans_travel_in_small_batches() {
     }
     telemetry.finish(PATIENCE).await;
     assert_eq!(collector.texts().len(), 12);
-    assert!(collector.largest_octets() <= 5 << 20, "{}", collector.largest_octets());
+    assert!(collector.largest_bytes() <= 5 << 20, "{}", collector.largest_bytes());
 }
 
 #[tokio::test]

@@ -156,7 +156,7 @@ async fn a_damaged_request_and_its_notification_hold_up_no_others() {
     eventually("what was asked after it", || async {
         let calls = receiver.exports();
         let mut said =
-            calls.iter().filter(|call| call.taken).map(|call| String::from_utf8_lossy(&call.octets));
+            calls.iter().filter(|call| call.taken).map(|call| String::from_utf8_lossy(&call.bytes));
         said.any(|body| body.contains("after it")).then_some(())
     })
     .await;

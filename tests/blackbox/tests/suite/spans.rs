@@ -125,7 +125,7 @@ async fn nothing_private_is_in_a_span() {
     for secret in [CANARY, alice.token(), bob.token(), server.operator().token()] {
         let found = exports
             .iter()
-            .any(|export| export.octets.windows(secret.len()).any(|window| window == secret.as_bytes()));
+            .any(|export| export.bytes.windows(secret.len()).any(|window| window == secret.as_bytes()));
         assert!(!found, "{secret} was exported");
     }
 }

@@ -63,7 +63,7 @@ impl Stream {
     /// Reads on; false when the connection is broken.
     async fn more(&mut self) -> bool {
         let read = timeout(PATIENCE, self.tcp.read_buf(&mut self.raw)).await;
-        read.expect("something comes in time").is_ok_and(|octets| octets > 0)
+        read.expect("something comes in time").is_ok_and(|bytes| bytes > 0)
     }
 
     /// Whether the next chunk is more than the last one; nothing when the connection is broken.

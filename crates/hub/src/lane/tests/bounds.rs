@@ -5,7 +5,7 @@ use super::*;
 
 #[tokio::test(start_paused = true)]
 async fn past_its_bound_a_turn_ends_and_the_rest_waits() {
-    let limits = LaneLimits { turn_count_max: 4, turn_octets_max: 3 * ENTRY_BYTES, ..LaneLimits::default() };
+    let limits = LaneLimits { turn_count_max: 4, turn_bytes_max: 3 * ENTRY_BYTES, ..LaneLimits::default() };
     let lane = lane(limits);
     let mut reader = subscribed(&lane, "a");
     for number in 1..=5 {
@@ -15,7 +15,7 @@ async fn past_its_bound_a_turn_ends_and_the_rest_waits() {
     assert_eq!(reader.try_next(&mut turn), Ok(true));
     assert_eq!(turn.len(), 3, "it ends with the message that reaches the bytes");
     assert_eq!(numbers(&mut reader), [4, 5]);
-    let roomy = LaneLimits { turn_octets_max: usize::MAX, ..limits };
+    let roomy = LaneLimits { turn_bytes_max: usize::MAX, ..limits };
     let lane = Lane::new(roomy);
     let mut reader = subscribed(&lane, "a");
     for number in 1..=9 {
@@ -55,9 +55,9 @@ async fn past_its_bound_a_key_without_subscriptions_gives_way() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn past_its_own_octets_a_key_loses_its_oldest_and_no_other_key_does() {
+async fn past_its_own_bytes_a_key_loses_its_oldest_and_no_other_key_does() {
     const EACH: usize = ENTRY_BYTES + 1;
-    let limits = LaneLimits { key_octets_max: 4 * EACH, octets_max: 100 * EACH, ..LaneLimits::default() };
+    let limits = LaneLimits { key_bytes_max: 4 * EACH, bytes_max: 100 * EACH, ..LaneLimits::default() };
     let lane = lane(limits);
     let mut stalled = lane.subscribe("loud", "a", None).unwrap();
     let mut paused = lane.subscribe("calm", "a", None).unwrap();
@@ -66,7 +66,7 @@ async fn past_its_own_octets_a_key_loses_its_oldest_and_no_other_key_does() {
     }
     for number in 1..1_000 {
         lane.emit("loud", message(number, "*"));
-        assert!(lane.size().octets <= 7 * EACH);
+        assert!(lane.size().bytes <= 7 * EACH);
     }
     assert_eq!(stalled.try_next(&mut Vec::new()), Err(EndReason::Stalled));
     assert_eq!(numbers(&mut paused), [1, 2, 3]);
@@ -74,9 +74,9 @@ async fn past_its_own_octets_a_key_loses_its_oldest_and_no_other_key_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn past_the_octets_of_all_the_keys_that_hold_the_most_lose_their_oldest() {
+async fn past_the_bytes_of_all_the_keys_that_hold_the_most_lose_their_oldest() {
     const EACH: usize = ENTRY_BYTES + 1;
-    let limits = LaneLimits { octets_max: 16 * EACH, entries_max: 100, ..LaneLimits::default() };
+    let limits = LaneLimits { bytes_max: 16 * EACH, entries_max: 100, ..LaneLimits::default() };
     let lane = lane(limits);
     for number in 1..=2 {
         lane.emit("calm", message(number, "*"));
@@ -84,14 +84,14 @@ async fn past_the_octets_of_all_the_keys_that_hold_the_most_lose_their_oldest() 
     for number in 1..=15 {
         lane.emit(if number % 3 == 0 { "loud" } else { "loudest" }, message(number, "*"));
     }
-    assert_eq!(lane.size().octets, 14 * EACH, "an eighth is free");
+    assert_eq!(lane.size().bytes, 14 * EACH, "an eighth is free");
     let kept = |key| numbers(&mut lane.subscribe(key, "a", Some(0)).unwrap()).len();
     assert_eq!(lane.retained("calm", &"a", 0).len(), 2);
     assert_eq!((lane.retained("loud", &"a", 0).len(), lane.retained("loudest", &"a", 0).len()), (5, 7));
     assert_eq!(kept("calm"), 2);
     for number in 18..10_000 {
         lane.emit("loudest", message(number, "*"));
-        assert!(lane.size().octets <= 16 * EACH);
+        assert!(lane.size().bytes <= 16 * EACH);
     }
     assert_eq!((lane.retained("calm", &"a", 0).len(), lane.retained("loud", &"a", 0).len()), (2, 5));
 }
@@ -101,9 +101,9 @@ async fn past_its_share_a_sender_loses_its_own_oldest_in_the_rings_of_others() {
     const BYTES: usize = 10_000;
     const EACH: usize = ENTRY_BYTES + BYTES;
     const KEYS: [&str; 8] = ["k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"];
-    let limits = LaneLimits { octets_max: 40 * EACH, sender_octets_max: 10 * EACH, ..LaneLimits::default() };
+    let limits = LaneLimits { bytes_max: 40 * EACH, sender_bytes_max: 10 * EACH, ..LaneLimits::default() };
     let lane = lane(limits);
-    let large = |number| Emission { octets: BYTES, ..message(number, "*") };
+    let large = |number| Emission { bytes: BYTES, ..message(number, "*") };
     for number in 1..=20 {
         lane.emit("calm", large(number));
     }
@@ -116,7 +116,7 @@ async fn past_its_share_a_sender_loses_its_own_oldest_in_the_rings_of_others() {
     for number in 2..200 {
         for key in KEYS {
             assert_eq!(lane.emit_from("eve", vec![(key, large(number))]), usize::from(key == "k1"));
-            assert!(lane.size().octets <= 32 * EACH + gone, "its share, and what the others have");
+            assert!(lane.size().bytes <= 32 * EACH + gone, "its share, and what the others have");
         }
         assert_eq!(numbers(&mut reader), [number], "whoever is there gets all of it");
     }
@@ -141,20 +141,20 @@ async fn one_message_to_more_keys_than_the_share_holds_reaches_every_reader() {
     let keys: Vec<_> = (0..KEYS).map(|key| key.to_string()).collect();
     let mut readers: Vec<_> = keys.iter().map(|key| lane.subscribe(key, "a", None).unwrap()).collect();
     let emitted = |number| {
-        let to = keys.iter().map(|key| (key, Emission { octets: BYTES, ..message(number, "*") }));
+        let to = keys.iter().map(|key| (key, Emission { bytes: BYTES, ..message(number, "*") }));
         lane.emit_from("eve", to.collect())
     };
     for number in 1..=20 {
         assert_eq!(emitted(number), KEYS);
     }
-    assert_eq!(lane.size().octets, 20 * (BYTES + KEYS * ENTRY_BYTES), "its octets are there once");
+    assert_eq!(lane.size().bytes, 20 * (BYTES + KEYS * ENTRY_BYTES), "its bytes are there once");
     for reader in &mut readers {
         assert_eq!(numbers(reader), (1..=20).collect::<Vec<_>>());
     }
     for number in 21..=200 {
         emitted(number);
         assert!(readers.iter_mut().all(|reader| numbers(reader) == [number]));
-        assert!(lane.size().octets <= LaneLimits::default().sender_octets_max);
+        assert!(lane.size().bytes <= LaneLimits::default().sender_bytes_max);
     }
 }
 
@@ -163,13 +163,13 @@ async fn past_its_share_a_sender_keeps_what_waits_and_past_its_backlog_the_reade
     const BYTES: usize = 10_000;
     const EACH: usize = ENTRY_BYTES + BYTES;
     let limits = LaneLimits {
-        sender_octets_max: 4 * EACH,
-        sender_backlog_octets_max: 8 * EACH,
+        sender_bytes_max: 4 * EACH,
+        sender_backlog_bytes_max: 8 * EACH,
         ..LaneLimits::default()
     };
     let lane = lane(limits);
     let sent = |number, text| {
-        lane.emit_from("eve", vec![("~k", Emission { octets: BYTES, ..message(number, text) })])
+        lane.emit_from("eve", vec![("~k", Emission { bytes: BYTES, ..message(number, text) })])
     };
     let (mut slow, mut other) = (subscribed(&lane, "a"), subscribed(&lane, "b"));
     lane.emit("~k", message(1, "*"));
@@ -181,7 +181,7 @@ async fn past_its_share_a_sender_keeps_what_waits_and_past_its_backlog_the_reade
     for number in 10..=20 {
         sent(number, "*");
         assert_eq!(numbers(&mut other), [number]);
-        assert!(lane.size().octets <= 8 * EACH + ENTRY_BYTES + 12 * ENTRY_BYTES);
+        assert!(lane.size().bytes <= 8 * EACH + ENTRY_BYTES + 12 * ENTRY_BYTES);
     }
     assert_eq!(slow.try_next(&mut Vec::new()), Err(EndReason::Stalled), "10 is lost, and it is told");
     assert_eq!(resumed(&lane, 12), (13..=20).collect::<Vec<_>>());
@@ -194,14 +194,14 @@ async fn what_many_senders_have_in_the_rings_of_others_leaves_half_of_the_room()
     const BYTES: usize = 10_000;
     const EACH: usize = ENTRY_BYTES + BYTES;
     const SENDERS: [&str; 8] = ["s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7"];
-    let limits = LaneLimits { octets_max: 64 * EACH, sender_octets_max: 16 * EACH, ..LaneLimits::default() };
+    let limits = LaneLimits { bytes_max: 64 * EACH, sender_bytes_max: 16 * EACH, ..LaneLimits::default() };
     let lane = lane(limits);
-    let large = |number| Emission { octets: BYTES, ..message(number, "*") };
+    let large = |number| Emission { bytes: BYTES, ..message(number, "*") };
     (1..=20).for_each(|number| _ = lane.emit("calm", large(number)));
     for number in 1..=100 {
         for sender in SENDERS {
             lane.emit_from(sender, vec![(sender, large(number))]);
-            assert!(lane.size().octets <= limits.octets_max);
+            assert!(lane.size().bytes <= limits.bytes_max);
         }
     }
     assert_eq!(lane.retained("calm", &"a", 0).len(), 20);
@@ -220,7 +220,7 @@ async fn rings_that_nobody_needs_are_freed() {
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(lane.size().keys, 2, "one that was left without a message goes at once");
     tokio::time::sleep(LaneLimits::default().age_max).await;
-    assert_eq!(lane.size(), LaneSize { keys: 1, octets: 0, subscriptions: 1, stalled: 0 });
+    assert_eq!(lane.size(), LaneSize { keys: 1, bytes: 0, subscriptions: 1, stalled: 0 });
     drop(reader);
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert_eq!(lane.size(), LaneSize::default());

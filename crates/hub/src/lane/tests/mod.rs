@@ -20,7 +20,7 @@ fn lane(limits: LaneLimits) -> Names {
 
 fn message(number: u64, text: &'static str) -> Emission<&'static str, &'static str> {
     let matches = Arc::new(move |name: &&'static str| text.starts_with(name) || text.starts_with('*'));
-    Emission { number, message: text, octets: text.len(), forget_at: None, matches }
+    Emission { number, message: text, bytes: text.len(), forget_at: None, matches }
 }
 
 fn subscribed(lane: &Names, name: &'static str) -> Subscription<&'static str, &'static str> {
@@ -161,7 +161,7 @@ fn readers_on_other_threads_get_everything_once_and_in_order() {
         let matches: super::Matches<usize> = Arc::new(|_| true);
         for number in 1..=MESSAGES {
             let matches = matches.clone();
-            let emission = Emission { number, message: number, octets: 8, forget_at: None, matches };
+            let emission = Emission { number, message: number, bytes: 8, forget_at: None, matches };
             assert_eq!(lane.emit("k", emission), READERS);
             if number % 64 == 0 {
                 lane.sweep();

@@ -39,13 +39,13 @@ const LIMITS: LaneLimits = LaneLimits {
     backlog_max: 6,
     age_max: Duration::from_secs(1_000),
     keys_max: 1,
-    key_octets_max: 1 << 20,
-    octets_max: 1 << 20,
-    sender_octets_max: usize::MAX,
-    sender_backlog_octets_max: usize::MAX,
+    key_bytes_max: 1 << 20,
+    bytes_max: 1 << 20,
+    sender_bytes_max: usize::MAX,
+    sender_backlog_bytes_max: usize::MAX,
     subscriptions_max: 8,
     turn_count_max: 2,
-    turn_octets_max: 1 << 20,
+    turn_bytes_max: 1 << 20,
     stall_max: Duration::from_secs(1_000),
 };
 
@@ -78,7 +78,7 @@ fn play(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 emitted.push((number, mask));
                 let matches: super::super::Matches<u8> = Arc::new(move |bit| *bit < 8 && is_for(mask, *bit));
                 let count =
-                    lane.emit("k", Emission { number, message: number, octets: 1, forget_at: None, matches });
+                    lane.emit("k", Emission { number, message: number, bytes: 1, forget_at: None, matches });
                 let matching: Vec<_> = readers.iter_mut().filter(|reader| is_for(mask, reader.bit)).collect();
                 prop_assert_eq!(count, matching.len());
                 matching.into_iter().for_each(|reader| reader.due.push(number));

@@ -11,13 +11,13 @@ const FEW: LaneLimits = LaneLimits {
     backlog_max: 5,
     age_max: Duration::from_secs(10),
     keys_max: 2,
-    key_octets_max: 1 << 20,
-    octets_max: 1 << 20,
-    sender_octets_max: usize::MAX,
-    sender_backlog_octets_max: usize::MAX,
+    key_bytes_max: 1 << 20,
+    bytes_max: 1 << 20,
+    sender_bytes_max: usize::MAX,
+    sender_backlog_bytes_max: usize::MAX,
     subscriptions_max: 3,
     turn_count_max: 2,
-    turn_octets_max: 1 << 20,
+    turn_bytes_max: 1 << 20,
     stall_max: Duration::from_secs(5),
 };
 
@@ -49,13 +49,13 @@ async fn fo_60_what_is_kept_for_live_readers_alone_is_not_resumed() {
     assert_eq!(resumed(&lane, 1), [0_u64; 0], "2 is there only for who has not read it");
     assert_eq!(numbers(&mut live), [1, 2, 3, 4, 5]);
     lane.sweep();
-    let octets = lane.size().octets;
+    let bytes = lane.size().bytes;
     emitted(&lane, 6..=9);
     lane.sweep();
-    assert!(lane.size().octets > octets, "all four wait for their reader");
+    assert!(lane.size().bytes > bytes, "all four wait for their reader");
     assert_eq!(numbers(&mut live), [6, 7, 8, 9]);
     lane.sweep();
-    assert_eq!(lane.size().octets, octets, "what all have read is let go of");
+    assert_eq!(lane.size().bytes, bytes, "what all have read is let go of");
 }
 
 #[tokio::test(start_paused = true)]

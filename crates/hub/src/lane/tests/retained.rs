@@ -13,7 +13,7 @@ fn lane() -> Lane<(), u64> {
 fn emit(lane: &Lane<(), u64>, numbers: impl IntoIterator<Item = u64>) {
     for number in numbers {
         let matches = Arc::new(|(): &()| true);
-        lane.emit("~nick", Emission { number, message: number, octets: 1, forget_at: None, matches });
+        lane.emit("~nick", Emission { number, message: number, bytes: 1, forget_at: None, matches });
     }
 }
 
@@ -63,7 +63,7 @@ async fn fo_89_what_asked_to_be_forgotten_is_not_among_it() {
     emit(&lane, [1]);
     let forget_at = Some(Instant::now() + Duration::from_secs(5));
     let matches = Arc::new(|(): &()| true);
-    lane.emit("~nick", Emission { number: 2, message: 2, octets: 1, forget_at, matches });
+    lane.emit("~nick", Emission { number: 2, message: 2, bytes: 1, forget_at, matches });
     emit(&lane, [3]);
     assert_eq!(retained(&lane), [1, 2, 3]);
     advance(Duration::from_secs(6)).await;

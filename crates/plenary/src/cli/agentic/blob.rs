@@ -86,17 +86,17 @@ pub(super) async fn upload(
     delivered: Vec<DeliverableFile>,
 ) -> Result<(), Failure> {
     let files = delivered.into_iter().filter_map(|one| Some((one.entry.path, one.content?)));
-    let (mut count, mut octets) = (0, 0);
+    let (mut count, mut bytes) = (0, 0);
     let mut progress = Progress::new(&context.out);
     for (_, content) in files {
-        octets += content.len() as u64;
+        bytes += content.len() as u64;
         place.client.put_blob(place.project()?, content).await?;
         count += 1;
-        progress.tell("upload", count, octets);
+        progress.tell("upload", count, bytes);
     }
     drop(progress);
     if count > 0 {
-        context.out.note(&format!("{count} files uploaded, {octets} bytes"));
+        context.out.note(&format!("{count} files uploaded, {bytes} bytes"));
     }
     Ok(())
 }

@@ -174,7 +174,7 @@ impl Repository {
     /// The merge base of this commit and `commit`; `None` if `commit` is unknown here.
     pub(super) fn base_with(&self, commit: &str) -> Result<Option<String>, Failure> {
         // The value comes from a package: only an object id may get onto git's command line.
-        if !(7..=64).contains(&commit.len()) || !commit.bytes().all(|octet| octet.is_ascii_hexdigit()) {
+        if !(7..=64).contains(&commit.len()) || !commit.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(None);
         }
         Ok(self.run(&["merge-base", commit, &self.head])?.map(|id| text(&id)))
@@ -237,14 +237,14 @@ impl Repository {
         ];
         let names = self.run(&filter)?.unwrap_or_default();
         let mut paths: Vec<String> =
-            names.split(|octet| *octet == 0).filter(|path| !path.is_empty()).map(text).collect();
+            names.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(text).collect();
         let all = paths.len();
         paths.truncate(FILES_MAX);
         let mut args = vec!["ls-tree", "-r", "-l", "-z", "--full-tree", &self.head, "--"];
         args.extend(paths.iter().map(String::as_str));
         let listing = if paths.is_empty() { Vec::new() } else { self.run(&args)?.unwrap_or_default() };
         let mut files = Vec::new();
-        for entry in listing.split(|octet| *octet == 0) {
+        for entry in listing.split(|byte| *byte == 0) {
             let entry = String::from_utf8_lossy(entry);
             let Some((head, path)) = entry.split_once('\t') else { continue };
             // Mode, type, object, size; a submodule has no size.
@@ -289,8 +289,8 @@ fn program(path: Option<OsString>) -> Option<PathBuf> {
     directories.map(|directory| directory.join("git")).find(|program| program.is_file())
 }
 
-fn text(octets: impl AsRef<[u8]>) -> String {
-    String::from_utf8_lossy(octets.as_ref()).trim_end_matches(['\n', '\r']).to_owned()
+fn text(bytes: impl AsRef<[u8]>) -> String {
+    String::from_utf8_lossy(bytes.as_ref()).trim_end_matches(['\n', '\r']).to_owned()
 }
 
 /// Parses commits between record and unit separators, which no message contains.

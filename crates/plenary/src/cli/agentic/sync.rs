@@ -144,7 +144,7 @@ async fn one_way(
     let mut state = file.as_deref().map(load).unwrap_or_default();
     let mut progress = Progress::new(&context.out);
     let way = format!("{source} to {}", to.base());
-    let mut tell = |at: &transfer::Progress<'_>| progress.tell(&way, at.records, at.octets);
+    let mut tell = |at: &transfer::Progress<'_>| progress.tell(&way, at.records, at.bytes);
     let report = transfer::sync(from, (to, into), projects, &mut state, &mut tell).await;
     drop(progress);
     if let Some(Err(error)) = file.map(|file| store(&file, &state)) {

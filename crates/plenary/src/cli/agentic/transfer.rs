@@ -77,8 +77,7 @@ pub(super) async fn export(context: &Context, args: &PlaceArgs, export: Export) 
     let place = Place::of(context, args)?;
     let projects = projects(context, args, &place, export.all)?;
     let mut progress = Progress::new(&context.out);
-    let mut tell =
-        |at: &plenary_client::transfer::Progress<'_>| progress.tell(at.step, at.records, at.octets);
+    let mut tell = |at: &plenary_client::transfer::Progress<'_>| progress.tell(at.step, at.records, at.bytes);
     let dest = &export.dest;
     if export.format == Format::Backup {
         if export.since.is_some() {
@@ -203,8 +202,7 @@ pub(super) async fn import(context: &Context, import: Import) -> Result<(), Fail
     let client = governing_client(context)?;
     let options = ImportOptions { conflict, dry_run, into };
     let mut progress = Progress::new(&context.out);
-    let mut tell =
-        |at: &plenary_client::transfer::Progress<'_>| progress.tell(at.step, at.records, at.octets);
+    let mut tell = |at: &plenary_client::transfer::Progress<'_>| progress.tell(at.step, at.records, at.bytes);
     let report = if src.is_dir() {
         client.restore(&src, &options, &mut tell).await?
     } else {

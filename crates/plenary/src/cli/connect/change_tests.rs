@@ -235,7 +235,7 @@ fn any_settings() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
     #[test]
-    fn connecting_and_disconnecting_leaves_every_octet(
+    fn connecting_and_disconnecting_leaves_every_byte(
         settings in any_settings(), pretty in any::<bool>(), which in 0..CodingAgent::COUNT, user in any::<bool>()
     ) {
         let text = if pretty { serde_json::to_string_pretty(&settings).unwrap() + "\n" } else { settings.to_string() };

@@ -166,12 +166,12 @@ fn text(value: &Value) -> Option<&str> {
 }
 
 /// Reads an event; an argument overrides the JSON.
-pub(super) fn read(octets: &[u8], told: Option<&str>, coding: Option<&str>) -> Result<Event, String> {
-    let input: Input = if octets.trim_ascii().is_empty() {
+pub(super) fn read(bytes: &[u8], told: Option<&str>, coding: Option<&str>) -> Result<Event, String> {
+    let input: Input = if bytes.trim_ascii().is_empty() {
         Input::default()
     } else {
         // The JSON may be private, and the parser's error could quote it.
-        serde_json::from_slice(octets).map_err(|_| "standard input is not the JSON of a hook".to_owned())?
+        serde_json::from_slice(bytes).map_err(|_| "standard input is not the JSON of a hook".to_owned())?
     };
     let said = text(&input.hook_event_name);
     let name = told.or(said).ok_or("no event is named")?;

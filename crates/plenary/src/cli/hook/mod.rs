@@ -110,18 +110,18 @@ pub(crate) fn failed(context: &Context, args: &Hook, why: &Failure) {
 fn listen(context: &Context, args: &Hook, within: Duration) -> Result<Event, String> {
     let (sender, receiver) = mpsc::sync_channel(1);
     std::thread::spawn(move || {
-        let mut octets = Vec::new();
-        let read = std::io::stdin().lock().take(INPUT_BYTES_MAX + 1).read_to_end(&mut octets);
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().lock().take(INPUT_BYTES_MAX + 1).read_to_end(&mut bytes);
         // Fails if the receiver timed out.
-        let _late = sender.send(read.map(|_| octets));
+        let _late = sender.send(read.map(|_| bytes));
     });
-    let octets = receiver.recv_timeout(within).map_err(|_| "standard input does not end".to_owned())?;
-    let octets = octets.map_err(|error| format!("standard input cannot be read: {error}"))?;
-    if octets.len() as u64 > INPUT_BYTES_MAX {
+    let bytes = receiver.recv_timeout(within).map_err(|_| "standard input does not end".to_owned())?;
+    let bytes = bytes.map_err(|error| format!("standard input cannot be read: {error}"))?;
+    if bytes.len() as u64 > INPUT_BYTES_MAX {
         return Err("standard input is too large".to_owned());
     }
     let named = args.client.clone().or_else(|| context.environment.var(identity::CLIENT_VAR));
-    let mut event = event::read(&octets, args.event.as_deref(), named.as_deref())?;
+    let mut event = event::read(&bytes, args.event.as_deref(), named.as_deref())?;
     event.takes_context = event::takes_context(context.environment.var(PROGRAM_VAR).as_deref());
     Ok(event)
 }

@@ -116,11 +116,11 @@ fn notice(me: &AgentHandle, item: &Value) -> String {
 
 /// The client silently drops other names.
 fn is_name(name: &str) -> bool {
-    !name.is_empty() && name.bytes().all(|octet| octet.is_ascii_alphanumeric() || octet == b'_')
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 fn encoded(text: &str) -> String {
-    text.bytes().map(|octet| format!("%{octet:02X}")).collect()
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }
 
 #[cfg(test)]

@@ -140,7 +140,7 @@ impl Message {
 
 /// A header's value, with the encoding of revision 2026-07-28 for text that is not allowed in a header.
 fn value(text: &str) -> HeaderValue {
-    let is_plain = text.bytes().all(|octet| (0x20..0x7f).contains(&octet))
+    let is_plain = text.bytes().all(|byte| (0x20..0x7f).contains(&byte))
         && text.trim() == text
         && !(text.starts_with("=?base64?") && text.ends_with("?="));
     let written = if is_plain { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) };

@@ -85,7 +85,7 @@ fn typed() -> mpsc::Receiver<String> {
     let (tell, told) = mpsc::channel(LINES_AHEAD);
     std::thread::spawn(move || {
         let mut line = String::new();
-        while std::io::stdin().read_line(&mut line).is_ok_and(|octets| octets > 0) {
+        while std::io::stdin().read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
             if tell.blocking_send(std::mem::take(&mut line)).is_err() {
                 break;
             }

@@ -194,7 +194,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_put_in_is_taken_out_to_the_octet(
+        fn what_was_put_in_is_taken_out_to_the_byte(
             lines in prop::collection::vec("([a-z]{4}[0-9]{4} = [1-9]( # note)?|# note|)", 0..5), end in "\n{0,3}"
         ) {
             let text = format!("{}{end}", lines.join("\n"));

@@ -224,12 +224,12 @@ impl Document {
             return value.to_string();
         }
         let unit = tree::read(&self.text).map_or_else(|_| "  ".to_owned(), |root| self.unit(&root));
-        let mut octets = Vec::new();
+        let mut bytes = Vec::new();
         let form = PrettyFormatter::with_indent(unit.as_bytes());
-        let mut serializer = serde_json::Serializer::with_formatter(&mut octets, form);
+        let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, form);
         value.serialize(&mut serializer).expect("a value is JSON");
         let newline = if self.text.contains("\r\n") { "\r\n" } else { "\n" };
-        String::from_utf8(octets).expect("JSON is UTF-8").replace('\n', &format!("{newline}{indent}"))
+        String::from_utf8(bytes).expect("JSON is UTF-8").replace('\n', &format!("{newline}{indent}"))
     }
 }
 

@@ -154,7 +154,7 @@ fn any_settings() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
     #[test]
-    fn what_was_put_in_is_taken_out_to_the_octet(text in any_settings()) {
+    fn what_was_put_in_is_taken_out_to_the_byte(text in any_settings()) {
         prop_assume!(tree::read(&text).is_ok());
         let before = Document::read(&text).unwrap().value(&[]).unwrap();
         let (there, back) = there_and_back(&text);

@@ -51,8 +51,8 @@ fn contents_are_kept_beside_the_store_unless_it_is_said_where() {
     assert_eq!(place(&["--data", "/d"], "blobs = \"s3://b/p\""), bucket);
     assert_eq!(place(&["--blobs", "file:///e"], "blobs = \"s3://b/p\""), Some(Place::Directory("/e".into())));
     assert!(resolve(&["--blobs", "blobs"], "").is_err());
-    assert_eq!(resolve(&[], "blob_octets_max = 9").unwrap().context.blob_octets_max, 9);
-    assert_eq!(resolve(&[], "").unwrap().context.blob_octets_max, 64 << 20);
+    assert_eq!(resolve(&[], "blob_octets_max = 9").unwrap().context.blob_bytes_max, 9);
+    assert_eq!(resolve(&[], "").unwrap().context.blob_bytes_max, 64 << 20);
 }
 
 #[test]

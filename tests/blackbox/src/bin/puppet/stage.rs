@@ -34,14 +34,14 @@ impl Stage {
 
     /// One JSON value as a line.
     pub(crate) async fn say(&self, value: &Value) {
-        self.octets(format!("{value}\n").as_bytes()).await;
+        self.bytes(format!("{value}\n").as_bytes()).await;
     }
 
     /// Bytes as they are. Whoever listened may be gone, which ends nothing.
-    pub(crate) async fn octets(&self, octets: &[u8]) {
+    pub(crate) async fn bytes(&self, bytes: &[u8]) {
         let _turn = self.out.lock().await;
         let mut out = std::io::stdout().lock();
-        let written = out.write_all(octets).and_then(|()| out.flush());
+        let written = out.write_all(bytes).and_then(|()| out.flush());
         drop(written);
     }
 
@@ -49,8 +49,8 @@ impl Stage {
     pub(crate) async fn step(&self, verb: &str, rest: &str) -> bool {
         match verb {
             "" => {}
-            "line" => self.octets(format!("{rest}\n").as_bytes()).await,
-            "hex" => self.octets(&unhex(rest)).await,
+            "line" => self.bytes(format!("{rest}\n").as_bytes()).await,
+            "hex" => self.bytes(&unhex(rest)).await,
             "err" => complain(format!("{rest}\n").as_bytes()),
             "errflood" => {
                 let line = [b"e".repeat(1023), b"\n".to_vec()].concat();
@@ -124,8 +124,8 @@ pub(crate) fn number(text: &str) -> usize {
     text.trim().parse().unwrap_or(1)
 }
 
-fn complain(octets: &[u8]) {
-    let written = std::io::stderr().write_all(octets);
+fn complain(bytes: &[u8]) {
+    let written = std::io::stderr().write_all(bytes);
     drop(written);
 }
 

@@ -195,7 +195,7 @@ async fn ch_25_an_event_has_a_kind_and_an_object() {
     refused(&ann.post_raw(&path, deep.as_bytes()).await, 400, "invalid_json");
     let frame = r#"{"kind":"log","payload":{"x":""}}"#.len();
     let sized =
-        |octets: usize| format!(r#"{{"kind":"log","payload":{{"x":"{}"}}}}"#, "y".repeat(octets - frame));
+        |bytes: usize| format!(r#"{{"kind":"log","payload":{{"x":"{}"}}}}"#, "y".repeat(bytes - frame));
     refused(&ann.post_raw(&path, sized((1 << 20) + 1).as_bytes()).await, 413, "body_too_large");
     assert!(events(&ann, &channel, "").await.is_empty());
     let made = ann.post_raw(&path, sized(1 << 20).as_bytes()).await.ok(200);

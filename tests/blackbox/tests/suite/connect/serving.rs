@@ -25,9 +25,8 @@ fn servers_of(home: &Path) -> Vec<Pid> {
     let processes = std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
     let is_one = |process: &std::fs::DirEntry| {
         let read = |name: &str| std::fs::read(process.path().join(name)).unwrap_or_default();
-        let has = |octets: Vec<u8>, word: &str| {
-            octets.split(|octet| *octet == 0).any(|part| part == word.as_bytes())
-        };
+        let has =
+            |bytes: Vec<u8>, word: &str| bytes.split(|byte| *byte == 0).any(|part| part == word.as_bytes());
         has(read("cmdline"), "serve") && has(read("environ"), &home)
     };
     let pids = processes.filter(is_one).filter_map(|process| process.file_name().to_str()?.parse().ok());

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{ALL, agents::git, connected, done, files, home, json_of, server};
 
 #[tokio::test]
-async fn what_a_person_has_stays_to_the_octet_and_a_second_time_changes_nothing() {
+async fn what_a_person_has_stays_to_the_byte_and_a_second_time_changes_nothing() {
     let server = server().await;
     let home = home(&server);
     for (coding, project, user) in ALL {

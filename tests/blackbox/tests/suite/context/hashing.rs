@@ -101,7 +101,7 @@ async fn ap_98_texts_hash_as_characters() {
 
 /// AP-93, AP-94, AP-96: names in the order of their bytes, lists in theirs, no spaces.
 #[tokio::test]
-async fn ap_93_members_are_sorted_by_octets() {
+async fn ap_93_members_are_sorted_by_bytes() {
     let (_server, nick) = desk().await;
     let names = r#"{"\u20ac":1,"\r":2,"\ufb33":3,"1":4,"\ud83d\ude00":5,"\u0080":6,"\u00f6":7,"":8,"aa":9,"a":10,"A":11,"a\u0001":12,"\\":13,"\"":14}"#;
     check(&nick, "order", &format!(r#","x-names":[{names},[{names}]]"#)).await;

@@ -128,7 +128,7 @@ fn stripped(body: &str, hash: &str) -> String {
 }
 
 #[tokio::test]
-async fn ap_36_random_packages_keep_octets_and_hash() {
+async fn ap_36_random_packages_keep_bytes_and_hash() {
     let seed = Seed::choose();
     let mut dice = Dice::new(seed.0);
     let (_server, nick) = desk().await;

@@ -41,11 +41,11 @@ pub(super) fn with(mut object: Value, members: Value) -> Value {
 
 /// Everything but the unreserved characters, percent-encoded.
 pub(super) fn enc(text: &str) -> String {
-    let octet = |byte: u8| match byte {
+    let byte = |byte: u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'~' => char::from(byte).to_string(),
         other => format!("%{other:02X}"),
     };
-    text.bytes().map(octet).collect()
+    text.bytes().map(byte).collect()
 }
 
 pub(super) fn packages_of(project: &str) -> String {

@@ -41,7 +41,7 @@ async fn a_capability_opens_the_wrapped_stream() {
         assert_eq!(event.frame["timestamp"], frame["created_at"]);
         assert_eq!(event.frame["pubkey"], key);
         assert_eq!(event.frame["signature"].as_str().map(str::len), Some(86), "64 bytes in base64url");
-        assert!(event.octets.contains(&format!("\"frame_id\":\"{}\"", id_of(&frame))), "{}", event.octets);
+        assert!(event.bytes.contains(&format!("\"frame_id\":\"{}\"", id_of(&frame))), "{}", event.bytes);
     }
 }
 

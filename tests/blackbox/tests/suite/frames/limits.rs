@@ -127,11 +127,11 @@ async fn fo_78_the_burst_is_granted() {
 }
 
 /// An advisory whose JSON has exactly so many bytes.
-fn sized(from: &Agent, octets: usize) -> Value {
+fn sized(from: &Agent, bytes: usize) -> Value {
     let mut frame = advisory(from, "~alice", "big é");
     frame["payload"]["file_refs"] = json!([]);
     loop {
-        let missing = octets.checked_sub(frame.to_string().len()).expect("room for the frame");
+        let missing = bytes.checked_sub(frame.to_string().len()).expect("room for the frame");
         if missing == 0 {
             return frame;
         }
@@ -154,8 +154,8 @@ async fn fo_80_a_frame_ends_at_32_kib() {
     let server = patient_server().await;
     let alice = server.agent("@alice.bot").await;
     let mut stream = subscribe(&alice).await;
-    for octets in [FRAME_BYTES_MAX - 1, FRAME_BYTES_MAX] {
-        let frame = sized(&alice, octets);
+    for bytes in [FRAME_BYTES_MAX - 1, FRAME_BYTES_MAX] {
+        let frame = sized(&alice, bytes);
         assert_eq!(sent(&submit(&alice, &frame).await, &frame).count, 1);
         assert_eq!(stream.event().await.frame, frame);
         let wrapped = alice.post("/frames", json!({"scope": "~alice", "frame": frame})).await;
@@ -178,16 +178,16 @@ async fn fo_80_a_body_ends_at_34_kib() {
     let alice = server.agent("@alice.bot").await;
     let mut stream = subscribe(&alice).await;
     let frame = advisory(&alice, "~alice", "padded");
-    let padded = |octets: usize| {
+    let padded = |bytes: usize| {
         let mut body = json!({"scope": "~alice", "frame": frame}).to_string();
-        let missing = octets - body.len();
+        let missing = bytes - body.len();
         body.insert_str(1, &" ".repeat(missing));
         body.into_bytes()
     };
     let whole = alice.post_raw("/frames", &padded(BODY_BYTES_MAX)).await;
     assert_eq!(sent(&whole, &frame).count, 1);
-    for octets in [BODY_BYTES_MAX + 1, 64 * 1024, 2 * 1024 * 1024] {
-        let answer = alice.post_raw("/frames", &padded(octets)).await;
+    for bytes in [BODY_BYTES_MAX + 1, 64 * 1024, 2 * 1024 * 1024] {
+        let answer = alice.post_raw("/frames", &padded(bytes)).await;
         refused(&answer, 413, "field-invalid", Field::Any);
     }
     let headers = [("Content-Type", "application/json"), ("Transfer-Encoding", "chunked")];

@@ -10,7 +10,7 @@ use super::catalogue::Rule;
 const ITEMS_MAX: usize = 64;
 
 /// A text of exactly so many bytes, of characters of one, two and three bytes.
-pub(super) fn octets(count: usize) -> String {
+pub(super) fn bytes(count: usize) -> String {
     let rest = ["", "x", "é"][count % 3];
     "€".repeat(count / 3) + rest
 }
@@ -44,10 +44,10 @@ pub(super) fn good(rule: Rule) -> Value {
 /// A value at the bound, one past it, and where inside the member that one is wrong.
 pub(super) fn bound(rule: Rule) -> (Value, Value, &'static str) {
     let (at, past) = match rule {
-        Rule::Text(_, max) => (json!(octets(max)), json!(octets(max + 1))),
+        Rule::Text(_, max) => (json!(bytes(max)), json!(bytes(max + 1))),
         Rule::Name(_, max) => (json!("x".repeat(max)), json!("x".repeat(max + 1))),
         Rule::Free | Rule::QueryId | Rule::Question => (good(rule), Value::Null),
-        Rule::Class => (json!(format!("a.{}", octets(126))), json!("no_separator-here")),
+        Rule::Class => (json!(format!("a.{}", bytes(126))), json!("no_separator-here")),
         Rule::Scope => (json!("org:acme/members/*"), json!("~alice/")),
         Rule::OneOf(words) => (json!(words[words.len() - 1]), json!("unheard-of")),
         Rule::Uuid4 => {
@@ -57,7 +57,7 @@ pub(super) fn bound(rule: Rule) -> (Value, Value, &'static str) {
         Rule::Flag => (json!(false), json!("true")),
         // FO-41: what points at a thing is a text, never the thing itself.
         Rule::Texts(_, max) => {
-            return (json!(vec![octets(max); 2]), json!(["x", {"title": "the thing itself"}]), "[1]");
+            return (json!(vec![bytes(max); 2]), json!(["x", {"title": "the thing itself"}]), "[1]");
         }
         Rule::Tags => (json!(vec!["x"; ITEMS_MAX]), json!([])),
         Rule::Time => (json!("2024-02-29T23:59:59.5+14:00"), json!("2026-05-22T10:00:00")),

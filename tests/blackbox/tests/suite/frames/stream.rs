@@ -31,7 +31,7 @@ async fn fo_53_96_the_head() {
 
 /// FO-59: `id` and `data`, one line each, LF, nothing else; the number of the answer is the number of the event.
 #[tokio::test]
-async fn fo_59_an_event_to_the_octet() {
+async fn fo_59_an_event_to_the_byte() {
     let server = Server::start().await;
     let alice = server.agent("@alice.bot").await;
     let mut stream = subscribe(&alice).await;
@@ -50,12 +50,8 @@ async fn fo_59_an_event_to_the_octet() {
         let event = stream.event().await;
         assert_eq!(event.frame, frame);
         assert_eq!(event.id, event_id);
-        assert!(event.octets.contains(&format!("id: {event_id}\n")), "{:?}", event.octets);
-        assert!(
-            event.octets.contains("\ndata: {") || event.octets.starts_with("data: {"),
-            "{:?}",
-            event.octets
-        );
+        assert!(event.bytes.contains(&format!("id: {event_id}\n")), "{:?}", event.bytes);
+        assert!(event.bytes.contains("\ndata: {") || event.bytes.starts_with("data: {"), "{:?}", event.bytes);
     }
 }
 

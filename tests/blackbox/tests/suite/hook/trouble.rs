@@ -36,11 +36,11 @@ async fn listening(mood: Mood) -> SocketAddr {
 }
 
 async fn serve(mut stream: TcpStream, mood: Mood) {
-    let mut octets = vec![0; 64 << 10];
+    let mut bytes = vec![0; 64 << 10];
     match mood {
-        Mood::Silent => while stream.read(&mut octets).await.is_ok_and(|count| count > 0) {},
+        Mood::Silent => while stream.read(&mut bytes).await.is_ok_and(|count| count > 0) {},
         Mood::Garbage => {
-            let _read = stream.read(&mut octets).await;
+            let _read = stream.read(&mut bytes).await;
             let _sent = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n{\"items").await;
         }
         Mood::Forgetful(server) => {
@@ -48,12 +48,12 @@ async fn serve(mut stream: TcpStream, mood: Mood) {
             let mut answer = vec![0; 64 << 10];
             loop {
                 tokio::select! {
-                    read = stream.read(&mut octets) => {
+                    read = stream.read(&mut bytes) => {
                         let count = read.unwrap_or(0);
-                        if count == 0 || octets.starts_with(b"POST /inbox/shown") {
+                        if count == 0 || bytes.starts_with(b"POST /inbox/shown") {
                             break;
                         }
-                        beyond.write_all(&octets[..count]).await.expect("the server reads");
+                        beyond.write_all(&bytes[..count]).await.expect("the server reads");
                     }
                     read = beyond.read(&mut answer) => {
                         let count = read.unwrap_or(0);

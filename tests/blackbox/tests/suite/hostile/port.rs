@@ -25,9 +25,9 @@ impl Stranger {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let kept = Arc::clone(&kept);
                 tokio::spawn(async move {
-                    let mut octets = [0; 4096];
-                    while let Ok(1..) = stream.read(&mut octets).await.inspect(|read| {
-                        let text = String::from_utf8_lossy(&octets[..*read]).into_owned();
+                    let mut bytes = [0; 4096];
+                    while let Ok(1..) = stream.read(&mut bytes).await.inspect(|read| {
+                        let text = String::from_utf8_lossy(&bytes[..*read]).into_owned();
                         kept.lock().expect("nobody panics with it").push_str(&text);
                     }) {
                         let body = r#"{"ok":true,"status":"ok","version":"0","uptime_ms":1,"proof":"00"}"#;

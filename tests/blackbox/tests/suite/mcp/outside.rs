@@ -27,7 +27,7 @@ async fn run(command: &mut Command) -> (i32, String) {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
     let output = timeout(RUN_MAX, command.output()).await;
     let output = output.unwrap_or_else(|_| panic!("{command:?} did not end")).expect("it starts");
-    let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let out = text(&output.stdout);
     let code = output.status.code().unwrap_or(-1);
     assert!(code == 0 || !out.is_empty(), "{command:?} failed: {}", text(&output.stderr));

@@ -25,7 +25,7 @@ async fn a_receiver_that_was_down_gets_it_under_the_same_id() {
     let ids: BTreeSet<_> =
         house.receiver.exports().iter().map(|call| call.headers["webhook-id"].clone()).collect();
     assert_eq!(ids.len(), 1, "{ids:?}");
-    let bodies: BTreeSet<_> = house.receiver.exports().iter().map(|call| call.octets.clone()).collect();
+    let bodies: BTreeSet<_> = house.receiver.exports().iter().map(|call| call.bytes.clone()).collect();
     assert_eq!(bodies.len(), 1, "each attempt says the same");
     house.ask("two").await;
     let taken = (taken.len(), house.taken(2).await);
@@ -154,7 +154,7 @@ async fn nobody_is_told_of_what_waits_no_more_but_programs_are() {
     let second = house.ask("two").await;
     let taken = house.taken(2).await;
     assert!(
-        !taken.iter().any(|call| String::from_utf8_lossy(&call.octets).contains("asks: one")),
+        !taken.iter().any(|call| String::from_utf8_lossy(&call.bytes).contains("asks: one")),
         "{taken:?}"
     );
     assert!(taken.iter().any(|call| json_of(call)["data"]["request"]["request_id"] == json!(second)));

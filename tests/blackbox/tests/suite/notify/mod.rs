@@ -62,14 +62,14 @@ pub(super) async fn taken(receiver: &Collector, count: usize) -> Vec<Export> {
 }
 
 pub(super) fn json_of(call: &Export) -> Value {
-    serde_json::from_slice(&call.octets).expect("the body is JSON")
+    serde_json::from_slice(&call.bytes).expect("the body is JSON")
 }
 
 /// As the specification of Standard Webhooks has it, with another implementation of HMAC.
 pub(super) fn is_signed(call: &Export, secret: &str) -> bool {
     let key = STANDARD.decode(secret.strip_prefix("whsec_").expect("a secret")).expect("base64");
     let (id, at) = (&call.headers["webhook-id"], &call.headers["webhook-timestamp"]);
-    let said = [format!("{id}.{at}.").as_bytes(), &call.octets].concat();
+    let said = [format!("{id}.{at}.").as_bytes(), &call.bytes].concat();
     let signature = call.headers["webhook-signature"].strip_prefix("v1,").expect("version 1").to_owned();
     let signature = STANDARD.decode(signature).expect("base64");
     hmac::verify(&hmac::Key::new(hmac::HMAC_SHA256, &key), &said, &signature).is_ok()

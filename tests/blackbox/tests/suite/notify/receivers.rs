@@ -165,7 +165,7 @@ fn expanded(salt: &[u8], secret: &[u8], info: &[&[u8]], len: usize) -> Vec<u8> {
 
 /// Opens a message as a browser does (RFC 8291).
 fn opened(call: &Export, private: agreement::EphemeralPrivateKey, public: &[u8], auth: &[u8]) -> Value {
-    let (salt, rest) = call.octets.split_at(16);
+    let (salt, rest) = call.bytes.split_at(16);
     let (length, sender) = (usize::from(rest[4]), &rest[5..]);
     let (sender, record) = sender.split_at(length);
     let peer = agreement::UnparsedPublicKey::new(&agreement::ECDH_P256, sender);
@@ -202,7 +202,7 @@ async fn a_browser_opens_what_it_gets_and_the_push_service_knows_who_sent_it() {
     let call = house.taken(1).await.remove(0);
     assert_eq!((call.target.as_str(), call.headers["content-encoding"].as_str()), ("/push/1", "aes128gcm"));
     assert_eq!((call.headers["urgency"].as_str(), call.headers["ttl"].as_str()), ("normal", "86400"));
-    assert!(call.octets.len() <= 4_096);
+    assert!(call.bytes.len() <= 4_096);
     let (token, said) = call.headers["authorization"]
         .strip_prefix("vapid t=")
         .and_then(|rest| rest.split_once(", k="))

@@ -51,9 +51,9 @@ async fn sc_23_depth_and_size_have_their_limits() {
     assert_eq!(nick.post_raw(&path, &nested(64)).await.status, 202);
     refused(&nick.post_raw(&path, &nested(65)).await, 400);
     refused(&nick.post_raw(&path, &nested(50_000)).await, 400);
-    let sized = |octets: usize| {
+    let sized = |bytes: usize| {
         let body = json!({"input": ""}).to_string();
-        body.replace("\"\"", &format!("\"{}\"", "x".repeat(octets - body.len()))).into_bytes()
+        body.replace("\"\"", &format!("\"{}\"", "x".repeat(bytes - body.len()))).into_bytes()
     };
     assert_eq!(nick.post_raw(&path, &sized(MIB)).await.status, 202);
     assert_eq!(nick.post_raw(&path, &sized(MIB + 1)).await.status, 413);

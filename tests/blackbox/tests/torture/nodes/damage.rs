@@ -103,23 +103,23 @@ impl Harm {
     pub(super) fn strike(self, disk: &Path, path: &Path, chance: &mut Chance) -> String {
         let name = path.strip_prefix(disk.parent().unwrap_or(disk)).unwrap_or(path).display();
         let mut file = File::options().read(true).write(true).open(path).expect("the file opens");
-        let octets = file.metadata().expect("it is there").len();
+        let bytes = file.metadata().expect("it is there").len();
         match self {
             Self::Flip => {
                 let bits = 1 + chance.below(BITS_MAX);
                 for _ in 0..bits {
-                    let (at, bit) = (chance.below(octets), chance.below(8));
-                    let mut octet = [0];
-                    file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(&mut octet)).expect("read");
-                    octet[0] ^= 1 << bit;
-                    file.seek(SeekFrom::Start(at)).and_then(|_| file.write_all(&octet)).expect("written");
+                    let (at, bit) = (chance.below(bytes), chance.below(8));
+                    let mut byte = [0];
+                    file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(&mut byte)).expect("read");
+                    byte[0] ^= 1 << bit;
+                    file.seek(SeekFrom::Start(at)).and_then(|_| file.write_all(&byte)).expect("written");
                 }
-                format!("{name} of {octets}: {bits} bits")
+                format!("{name} of {bytes}: {bits} bits")
             }
             Self::Shorten => {
-                let left = chance.below(octets);
+                let left = chance.below(bytes);
                 file.set_len(left).expect("it is cut");
-                format!("{name} of {octets}: {left} left")
+                format!("{name} of {bytes}: {left} left")
             }
         }
     }

@@ -26,7 +26,7 @@ impl Machines {
         let mut command = Command::new(binary());
         command.env_clear().env("HOME", self.dir.path()).env("PLENARY_CLUSTER", self.urls(0));
         let output = command.args(args).output().expect("the binary starts");
-        let text = |octets| String::from_utf8(octets).expect("it prints UTF-8");
+        let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
         (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
     }
 

@@ -57,7 +57,7 @@ fn kind(line: &str) -> Kind<'_> {
     if text.is_empty() {
         return Kind::Blank;
     }
-    let level = text.bytes().take_while(|octet| *octet == b'#').count();
+    let level = text.bytes().take_while(|byte| *byte == b'#').count();
     let rest = &text[level..];
     if (1..=6).contains(&level) && (rest.is_empty() || rest.starts_with([' ', '\t'])) {
         let text = rest.trim().trim_end_matches('#').trim();

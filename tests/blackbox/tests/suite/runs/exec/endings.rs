@@ -40,7 +40,7 @@ async fn sc_26_an_exit_after_the_end_is_no_error() {
 async fn sc_26_a_half_line_before_the_exit_is_no_event() {
     let (_server, nick) = playing().await;
     let half: String =
-        br#"{"type":"TextOutput","content":"ha"#.iter().map(|octet| format!("{octet:02x}")).collect();
+        br#"{"type":"TextOutput","content":"ha"#.iter().map(|byte| format!("{byte:02x}")).collect();
     let events = outcome(&nick, PUPPET, &format!("text a\nhex {half}\nexit 0")).await;
     assert_eq!((said(&events), finish(&events)), (vec!["a"], "error"));
 }

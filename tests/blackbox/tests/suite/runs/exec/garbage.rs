@@ -6,8 +6,8 @@ use serde_json::json;
 use crate::runs::speak::{Gates, PUPPET, chat, finish, outcome, playing, said, types, whole};
 
 /// Bytes as the script's `hex` takes them.
-fn hex(octets: &[u8]) -> String {
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Lines that are no events leave no trace in the run, and end nothing.
@@ -54,7 +54,7 @@ async fn sc_24_lines_that_are_no_events_are_ignored() {
 
 /// Bytes that are no text.
 #[tokio::test]
-async fn sc_24_octets_that_are_no_text_are_ignored() {
+async fn sc_24_bytes_that_are_no_text_are_ignored() {
     let (_server, nick) = playing().await;
     let lines: [&[u8]; 5] = [
         b"{\"type\":\"TextOutput\",\"content\":\"\xff\xfe\"}\n",

@@ -55,7 +55,7 @@ async fn sc_44_waiting_has_a_limit_of_its_own() {
 
 /// A run may tell only so much.
 #[tokio::test]
-async fn sc_26_events_and_octets_are_limited() {
+async fn sc_26_events_and_bytes_are_limited() {
     let (_server, nick) = limited("events_max = 50").await;
     let run = chat(&nick, PUPPET, "many 500 t\nhang").await;
     let events = whole(&nick, &run).await;
