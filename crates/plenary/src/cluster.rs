@@ -44,9 +44,9 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Have another node take the pen from this one, so that it can be stopped without a pause
     Drain(DrainArgs),
-    /// Write the store of a stopped server to an empty journal, so that its log goes on as that of a cluster
+    /// Begin a cluster with the log of a stopped server, by writing its store to an empty journal
     Begin(BeginArgs),
-    /// Make the replica of a stopped node a store of its own, which a server without --cluster goes on with
+    /// Turn the replica of a stopped node into a store for a server without --cluster
     Leave(LeaveArgs),
 }
 

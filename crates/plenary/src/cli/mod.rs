@@ -248,7 +248,7 @@ pub(crate) enum Command {
     Status,
     /// Print a link that signs a browser in to the console once
     Console(console::Console),
-    /// Search what was said anywhere: messages, channels, runs, packages, facts, agents
+    /// Search everything that you may read: messages, channels, runs, packages, facts, agents
     Search(search::Search),
     /// Follow all events that the caller may see, one line each
     Watch(watch::Watch),

@@ -52,7 +52,7 @@ pub(crate) struct ChannelArgs {
     /// Only requests of these agents
     #[arg(long, value_delimiter = ',')]
     agents: Option<Vec<String>>,
-    /// The person whose subscription it is: what is given to another person is left out; `everybody` for nobody's own
+    /// The person that it belongs to; requests assigned to another person are left out. `everybody` for no one person
     #[arg(long, value_name = "@OWNER.NAME")]
     person: Option<String>,
     /// Only requests with at least this urgency: low, normal or high

@@ -1,4 +1,4 @@
-//! `plenary search`: searches what was said anywhere.
+//! `plenary search`: searches everything that the caller may read.
 //! Must not know: how hits are ranked.
 
 use clap::Args;
@@ -10,9 +10,9 @@ use crate::out::{Out, Style, clean};
 
 /// Shown under `--help`.
 const HELP: &str = "\
-Finds messages, channel events, what runs were asked and answered, packages, facts and agents that you may read, the nearest \
-first: as an agent where anything says which one you are, with --owner what an owner may read, and as the operator everything. \
-With --json the answer is printed as the server sent it; `path` of a hit reads it.
+Finds messages, channel events, inputs and results of runs, packages, facts and agents that you may read, the best hit first. \
+You search as your agent; with --owner as an owner, and without either as the operator. With --json each hit has a `path` that \
+reads it.
 
 Examples:
   plenary search \"which parser generator\" --room sessions --since 2026-01-31
@@ -40,7 +40,7 @@ pub(crate) struct Search {
     /// Maximum number of hits [default: 20]
     #[arg(long)]
     limit: Option<u32>,
-    /// Go on behind this cursor, which the page before ended with
+    /// Continue after this cursor, which the previous page printed
     #[arg(long)]
     cursor: Option<String>,
     /// Search as this owner, e.g. `nick`

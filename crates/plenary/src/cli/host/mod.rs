@@ -43,7 +43,7 @@ shown with its run.
 A lost connection is restored by itself; the runs that used it are canceled. Ctrl-C, SIGTERM \
 and the end of the terminal (except under nohup) end the active runs; a second signal exits at once.
 
-With --json what happens is one object a line on standard output, by its type: made, attached, lost, run_started, \
+With --json each event is one JSON object on a line of standard output, with its type: made, attached, lost, run_started, \
 run_completed, stopping.";
 
 /// The arguments of `plenary agent host`.
