@@ -1,5 +1,6 @@
-//! Reads structures only from JSON objects. The derived readers of `serde` also accept an array and fill the members
-//! in their order, which no schema describes. Pure.
+//! Reads structures only from JSON objects, and the names of variants only from text. The derived readers of `serde` also
+//! accept an array, whose elements become the members in their order, and the number of a variant as its tag; no schema
+//! describes either. Pure.
 //! Must not know: requests.
 
 use std::fmt;
@@ -27,12 +28,15 @@ struct Objects<T>(T);
 /// The visitor of a structure.
 struct Members<V>(V);
 
+/// The visitor of the name of a variant.
+struct VariantName<V>(V);
+
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
     type Error = D::Error;
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map identifier ignored_any
+        tuple_struct map ignored_any
     }
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
@@ -60,6 +64,10 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
         self.0.deserialize_enum(name, variants, Objects(visitor))
     }
 
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
+        self.0.deserialize_identifier(VariantName(visitor))
+    }
+
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -79,6 +87,22 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Members<V> {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
         self.0.visit_map(Objects(map))
+    }
+}
+
+impl<'de, V: Visitor<'de>> Visitor<'de> for VariantName<V> {
+    type Value = V::Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.expecting(f)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<V::Value, E> {
+        self.0.visit_str(text)
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<V::Value, E> {
+        self.0.visit_borrowed_str(text)
     }
 }
 
@@ -203,6 +227,13 @@ mod tests {
         Two(u8),
     }
 
+    #[derive(Debug, PartialEq, Deserialize)]
+    #[serde(tag = "kind", rename_all = "snake_case")]
+    enum Tagged {
+        One { a: u8 },
+        Two { b: u8 },
+    }
+
     #[derive(Debug, Deserialize)]
     struct Outer<'a> {
         inner: Option<Inner>,
@@ -227,6 +258,22 @@ mod tests {
             let refused = read::<Outer<'_>>(text.as_bytes()).unwrap_err().to_string();
             assert!(refused.starts_with("invalid type: sequence, expected struct "), "{text}: {refused}");
             assert!(refused.contains(" at line 1 column "), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_variant_has_a_name_and_no_number() {
+        for (text, tagged) in [
+            (r#"{"kind": "one", "a": 1}"#, Tagged::One { a: 1 }),
+            (r#"{"b": 2, "kind": "two"}"#, Tagged::Two { b: 2 }),
+        ] {
+            assert_eq!(read::<Tagged>(text.as_bytes()).unwrap(), tagged);
+        }
+        for kind in ["0", "1", "null", "true", "[0]", "\"three\""] {
+            let text = format!(r#"{{"a": 1, "b": 2, "kind": {kind}}}"#);
+            read::<Tagged>(text.as_bytes()).unwrap_err();
+            let nested = format!(r#"[{text}]"#);
+            read::<Vec<Tagged>>(nested.as_bytes()).unwrap_err();
         }
     }
 
