@@ -1,17 +1,11 @@
 //! The `plenary` binary: its command line, and the dispatch to its parts.
 //! Must not know: the work of any command.
 
-mod browser;
-mod cli;
 mod cluster;
 mod demo;
 mod fsck;
-mod guide;
 mod log_copy;
 mod logs;
-mod out;
-mod paths;
-mod secrets;
 mod serve;
 mod server;
 
@@ -19,6 +13,11 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+use plenary_command_line::{
+    browser, cli, duration, guide, listen_address, out, paths,
+    program::{self, Program},
+    secrets,
+};
 use secrets::Flag;
 
 /// A request makes many small allocations on one thread that another thread frees; this allocator handles that well.
@@ -49,7 +48,7 @@ enum Cli {
     /// Play a conversation of two agents on a temporary server
     Demo(demo::DemoArgs),
     #[command(flatten)]
-    Client(cli::Command),
+    Client(cli::ClientCommand),
 }
 
 impl Cli {
@@ -68,9 +67,17 @@ impl Cli {
             Flag::secret("--embeddings", serve::EMBEDDINGS, embeddings.as_deref()),
             Flag::secret("--rerank", serve::RERANK, rerank.as_deref()),
         ];
-        secrets::withdraw(&flags, matches!(self, Self::Serve(_)))
+        let starts_programs = matches!(self, Self::Serve(_));
+        secrets::withdraw(&flags, starts_programs.then_some(Plenary::command))
     }
 }
+
+/// What the command line takes from the server.
+const PROGRAM: Program = Program {
+    command: Plenary::command,
+    local_answers: server::local_answers,
+    server_defaults: serve::without_arguments,
+};
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
@@ -78,7 +85,7 @@ fn main() -> ExitCode {
         return plenary_hosts::launching::launch(words);
     }
     if cli::is_hook(arguments()) {
-        return cli::run_hook();
+        return cli::run_hook(PROGRAM);
     }
     let parsed = cli::grouped(Plenary::command()).try_get_matches();
     let Plenary { global, command } = match parsed.and_then(|found| Plenary::from_arg_matches(&found)) {
@@ -95,7 +102,7 @@ fn main() -> ExitCode {
         Cli::Cluster(args) => cluster::run(&args, &out),
         Cli::Log(args) => finish(&out, log_copy::run(&args, &out)),
         Cli::Demo(args) => finish(&out, demo::run(&args, &out)),
-        Cli::Client(command) => cli::run(global, command, out),
+        Cli::Client(command) => cli::run(global, command, out, PROGRAM),
     }
 }
 
@@ -171,5 +178,42 @@ mod tests {
             _ => vec![part.to_owned()],
         });
         parts.collect()
+    }
+
+    #[test]
+    fn every_flag_with_a_secret_is_withdrawn() {
+        let command = Plenary::command();
+        let mut secret: Vec<_> = command
+            .get_subcommands()
+            .flat_map(clap::Command::get_arguments)
+            .filter(|argument| argument.is_hide_env_values_set())
+            .filter_map(|argument| argument.get_long())
+            .collect();
+        secret.sort_unstable();
+        secret.dedup();
+        assert_eq!(secret, ["cluster", "database", "embeddings", "rerank"], "`Plenary` withdraws these");
+    }
+
+    #[test]
+    fn what_may_be_a_secret_is_withdrawn_and_settings_are_not() {
+        for name in [
+            "PLENARY_OPERATOR_TOKEN",
+            "PLENARY_TOKEN",
+            "PLENARY_DATABASE",
+            "PLENARY_EMBEDDINGS",
+            "PLENARY_EMBEDDINGS_API_KEY",
+            "PLENARY_RERANK",
+            "PLENARY_RERANK_API_KEY",
+            "PLENARY_FAR_TOKEN",
+            "AWS_SECRET_ACCESS_KEY",
+            "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+        ] {
+            assert!(secrets::is_secret(name, Plenary::command), "{name}");
+        }
+        for name in
+            ["PLENARY_LISTEN", "PLENARY_DATA", "PLENARY_CONFIG", "AWS_REGION", "PATH", "OTEL_SDK_DISABLED"]
+        {
+            assert!(!secrets::is_secret(name, Plenary::command), "{name}");
+        }
     }
 }

@@ -9,10 +9,13 @@ use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
+    duration::parse_duration,
+    listen_address::Listen,
     logs::{self, LogFormat},
     out::Out,
+    program::ServerDefaults,
     secrets,
-    server::{AddressFile, Keepers, Listen, OperatorToken, Server, Settings},
+    server::{AddressFile, Keepers, OperatorToken, Server, Settings},
 };
 
 /// The variable with the URL of the database, which may contain a password.
@@ -105,13 +108,14 @@ pub(crate) struct ServeArgs {
 }
 
 /// The settings of a server that is started without arguments: the environment, the user's own file, the defaults.
-pub(crate) fn without_arguments() -> anyhow::Result<Settings> {
+pub(crate) fn without_arguments() -> anyhow::Result<ServerDefaults> {
     #[derive(clap::Parser)]
     struct Line {
         #[command(flatten)]
         args: ServeArgs,
     }
-    Settings::resolve(&<Line as clap::Parser>::try_parse_from(["plenary"])?.args)
+    let settings = Settings::resolve(&<Line as clap::Parser>::try_parse_from(["plenary"])?.args)?;
+    Ok(ServerDefaults { listen: settings.listen, listen_source: settings.listen_source, data: settings.data })
 }
 
 /// How long background work may continue after the server has stopped.
@@ -174,37 +178,6 @@ fn operator(settings: &Settings) -> anyhow::Result<Operator> {
             let directory = tempfile::Builder::new().prefix("plenary-").tempdir()?;
             let token = OperatorToken::of_directory(directory.path())?;
             Ok(Operator { token, _directory: Some(directory) })
-        }
-    }
-}
-
-/// Parses `500ms`, `30s`, `5m`, `2h`, or a bare `0`.
-pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let (number, unit) = text.split_at(digits);
-    let number: u64 = number.parse().map_err(|_| "write e.g. 30s, 500ms or 5m".to_owned())?;
-    let factor_ms = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" => 60_000,
-        "h" => 3_600_000,
-        "" if number == 0 => 1,
-        _ => return Err("give it a unit: ms, s, m or h".into()),
-    };
-    number.checked_mul(factor_ms).map(Duration::from_millis).ok_or_else(|| "too long".into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_need_a_unit() {
-        for (text, ms) in [("30s", 30_000), ("500ms", 500), ("5m", 300_000), ("0", 0), ("0s", 0)] {
-            assert_eq!(parse_duration(text), Ok(Duration::from_millis(ms)), "{text}");
-        }
-        for bad in ["30", "", "s", "-1s", "1.5s", "99999999999999999999s", "99999999999999999h"] {
-            assert!(parse_duration(bad).is_err(), "{bad}");
         }
     }
 }

@@ -20,10 +20,11 @@ const PATH: &str = "/peers/{peer}/{*path}";
 
 fn doc(id: &'static str, method: Method, summary: &'static str) -> OperationDoc {
     OperationDoc::new(id, method, PATH, summary)
-        .no_tool("tools name things of this network")
+        .no_tool("`peer` of the tools for the operation itself")
+        .without_key()
         .description(
             "`path` is that of an operation of the peer about channels, projects (named in full, `OWNER:ID`) or runs, with its \
-             query and body. The peer's room answers in its own form, and with the names of its network.",
+             query, body and `Idempotency-Key`. The peer's room answers in its own form, and with the names of its network.",
         )
         .path_parameter::<OwnerName>("peer", "The local name of the peer.")
         .path_parameter::<String>("path", "The path at the peer.")

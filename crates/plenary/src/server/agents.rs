@@ -17,7 +17,7 @@ use plenary_runs::{Agent, Echo, Quotas, Registry, RunLimits, Runner, limits::DEP
 use serde::Deserialize;
 use toml::Table;
 
-use crate::serve::parse_duration;
+use crate::duration::parse_duration;
 
 /// The default owner of agents.
 const OWNER: &str = "plenary";

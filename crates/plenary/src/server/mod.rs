@@ -35,7 +35,9 @@ pub(crate) use cluster::{Keepers, LOG, NETWORK, SIGNALS};
 pub(crate) use operator::OperatorToken;
 pub(crate) use recount::{Miscount, Recount};
 use rooms::{RoomInputs, Rooms};
-pub(crate) use settings::{Listen, ListenSource, MEMORY, Settings};
+
+use crate::listen_address::ListenSource;
+pub(crate) use settings::Settings;
 pub(crate) use surface::{descriptions, local_answers};
 pub(crate) use toolbox::OwnTools;
 

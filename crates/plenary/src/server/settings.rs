@@ -3,7 +3,6 @@
 mod files;
 mod issuers;
 mod links;
-mod listen;
 mod notify;
 mod quota;
 mod source;
@@ -36,14 +35,12 @@ use super::{
     cluster::{self, Cluster, ClusterTable},
 };
 use crate::{
+    duration::parse_duration,
+    listen_address::{self, Listen, ListenSource, MEMORY},
     paths, secrets,
-    serve::{DATABASE, EMBEDDINGS, RERANK, ServeArgs, parse_duration},
+    serve::{DATABASE, EMBEDDINGS, RERANK, ServeArgs},
 };
-pub(crate) use listen::{Listen, ListenSource};
 use source::Source;
-
-/// The value that stands for no data directory: keep everything in memory.
-pub(crate) const MEMORY: &str = ":memory:";
 
 /// The resolved settings of a server.
 #[derive(Debug, Clone)]
@@ -530,7 +527,7 @@ fn listen_on(args: &ServeArgs, in_file: Option<Listen>, source: &Source) -> (Soc
         (Some(Listen(address)), _, _) if from_environment() => (address, ListenSource::Environment),
         (Some(Listen(address)), _, _) => (address, ListenSource::Flag),
         (None, Some(Listen(address)), Some(path)) => (address, ListenSource::File(path.clone())),
-        (None, Some(_) | None, _) => (listen::DEFAULT, ListenSource::Default),
+        (None, Some(_) | None, _) => (listen_address::DEFAULT, ListenSource::Default),
     }
 }
 

@@ -345,6 +345,10 @@ async fn description(State(Surface(inner)): State<Surface>) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use plenary_mcp::tool::Toolset;
+
     use super::*;
 
     #[test]
@@ -380,5 +384,18 @@ mod tests {
     #[test]
     fn every_operation_is_a_tool_or_says_why_not() {
         assert_eq!(plenary_mcp::tools::faults(&descriptions()), [""; 0]);
+    }
+
+    /// The tools of the daily work are asked of the description of the server, which names them all.
+    #[test]
+    fn every_tool_of_the_guide_is_there_and_every_one_there_is_in_the_guide() {
+        let section = crate::guide::GUIDE.split("## Tools").nth(1).unwrap().split("\n## ").next().unwrap();
+        let heads = section.lines().filter_map(|line| line.strip_prefix("- ")?.split(": ").next());
+        let named: BTreeSet<String> =
+            heads.flat_map(|head| head.split(", ")).map(|name| name.trim_matches('`').to_owned()).collect();
+        let operations = Operations::new(Router::new(), descriptions());
+        let tools = plenary_mcp::tools::all(&operations);
+        let there = tools.of(&[Toolset::Core]).map(|tool| tool.name.clone()).collect();
+        assert_eq!(named, there);
     }
 }

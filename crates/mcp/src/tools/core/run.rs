@@ -15,7 +15,8 @@ use crate::tools::{
 
 pub(super) const SAYS: &str =
     "Run an agent of this server and wait for its result; with run_id: wait, answer its question, or cancel.";
-pub(super) const AGENTS: Route = get("/_discovery");
+pub(super) const AGENTS: Route = get("/");
+pub(super) const PATHS: Route = get("/_discovery");
 pub(super) const RUN: Route = post("/agent/{name}/run");
 pub(super) const SHOW: Route = get("/agent/{name}/runs/{run_id}");
 pub(super) const EVENTS: Route = get("/agent/{name}/get_events");
@@ -97,6 +98,12 @@ fn unknown(refused: Refusal) -> Refusal {
 
 /// The names of all agents.
 pub(super) async fn names(asking: &ToolCaller) -> Result<Vec<Value>, Refusal> {
+    if asking.peer.is_some() {
+        // A peer lists only the paths of its agents.
+        let paths = asking.read(&PATHS, &[], &[]).await?;
+        let named = |path: &Value| Some(path.as_str()?.rsplit('/').next()?.into());
+        return Ok(paths.as_array().into_iter().flatten().filter_map(named).collect());
+    }
     let listed = asking.read(&AGENTS, &[], &[]).await?;
     Ok(listed.as_array().into_iter().flatten().map(|pair| pair[0].clone()).collect())
 }

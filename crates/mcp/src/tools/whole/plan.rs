@@ -25,6 +25,8 @@ pub(super) const LIMIT: &str = "limit";
 const LIMIT_DEFAULT: u64 = 20;
 /// For an operation that a peer may carry out: the peer.
 const PEER: &str = "peer";
+/// The room whose tools take a peer.
+const PROJECTS: &str = "context";
 /// Defaults of parameters of one operation: reading events must not consume them.
 const DEFAULTS: [(&str, &str, &str); 1] = [("run.events", "since", "0")];
 
@@ -65,7 +67,7 @@ impl Plan {
             id: doc.id(),
             route: Route { method: doc.method().clone(), path: doc.path() },
             streams: doc.streams(),
-            is_for_peers: doc.is_for_guests(),
+            is_for_peers: doc.is_for_guests() && doc.room_name() == PROJECTS,
             path: doc.path_names().collect(),
             query: Vec::new(),
             body: None,
@@ -90,7 +92,8 @@ impl Plan {
                 plan.argument(name, schema, required && schemas.request_required);
             }
         }
-        if doc.is_for_guests() {
+        // The core tools have it for channels and runs.
+        if plan.is_for_peers {
             plan.argument(PEER, &serde_json::json!({"type": "string"}), false);
         }
         if plan.streams {

@@ -5,7 +5,7 @@ use anyhow::bail;
 use plenary_sessions::files::{FILE_BYTES_MAX, FILE_UNNAMED_MS_MAX};
 use serde::Deserialize;
 
-use crate::serve::parse_duration;
+use crate::duration::parse_duration;
 
 /// The table; an absent value has its default.
 #[derive(Debug, Default, Deserialize)]

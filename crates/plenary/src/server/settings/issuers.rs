@@ -16,7 +16,7 @@ use plenary_kernel::{AgentHandle, OwnerName};
 use serde::Deserialize;
 
 use super::{super::privacy, source::Source};
-use crate::{secrets, serve::parse_duration};
+use crate::{duration::parse_duration, secrets};
 
 /// Longest name of an issuer, in characters.
 const NAME_CHARS_MAX: usize = 32;

@@ -7,7 +7,7 @@ use anyhow::bail;
 use plenary_notify::{Config, Smtp};
 use serde::Deserialize;
 
-use crate::{secrets, serve::parse_duration};
+use crate::{duration::parse_duration, secrets};
 
 /// The variable that replaces `smtp_url`, because the URL contains a password.
 const SMTP_URL: &str = "PLENARY_SMTP_URL";

@@ -27,7 +27,7 @@ fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
     let settings = resolve(&["--listen", "127.0.0.1:2"], file).unwrap();
     assert_eq!(settings.listen.port(), 2);
     assert_eq!((settings.grace, settings.data), (Duration::from_secs(5), None));
-    assert_eq!(resolve(&[], "").unwrap().listen, listen::DEFAULT);
+    assert_eq!(resolve(&[], "").unwrap().listen, listen_address::DEFAULT);
 }
 
 #[test]

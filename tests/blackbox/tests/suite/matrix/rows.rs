@@ -88,6 +88,10 @@ const PROFILE: &[(&str, Thing)] = &[("owner", Owner), ("name", Name)];
 const PROJECT: &[(&str, Thing)] = &[("project_id", Project)];
 const PACKAGE: &[(&str, Thing)] = &[("package_id", Package)];
 const ACCORD: &[(&str, Thing)] = &[("accord_id", Session)];
+/// A request of a guest.
+const GUEST: &[(&str, Thing)] = &[("accord_id", Session), ("agent", Handle), ("path", Name)];
+/// A request for a peer.
+const PEER: &[(&str, Thing)] = &[("peer", Name), ("path", Name)];
 const AGENT: &[(&str, Thing)] = &[("name", Hosted)];
 
 /// Every operation of the description.
@@ -122,6 +126,10 @@ fn server() -> Vec<Row> {
         row("link.events", ACCORD, Rule::Public).body(|_| json!({})),
         row("link.news", ACCORD, Rule::Public).body(|_| json!({})),
         row("link.states", ACCORD, Rule::Public).body(|_| json!({})),
+        row("link.guest_read", GUEST, Rule::Public),
+        row("link.guest_write", GUEST, Rule::Public).body(|_| json!({})),
+        row("link.guest_edit", GUEST, Rule::Public).body(|_| json!({})),
+        row("link.guest_delete", GUEST, Rule::Public),
         row("link.read", ACCORD, Rule::Public),
         row("link.revoke", ACCORD, Rule::Public),
         row("mcp.post", &[], Rule::OfBearers).body(|_| json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})),
@@ -155,6 +163,10 @@ fn accounts() -> Vec<Row> {
         row("peer.accept", &[], Rule::Only(404, NO_OPERATOR))
             .body(|_| json!({"network": "https://other.example", "peer": "other", "code": "plp_"})),
         row("peer.list", &[], Rule::Only(404, NO_OPERATOR)),
+        row("peer.read", PEER, Rule::OfAgents),
+        row("peer.write", PEER, Rule::OfAgents).body(|_| json!({})),
+        row("peer.edit", PEER, Rule::OfAgents).body(|_| json!({})),
+        row("peer.delete", PEER, Rule::OfAgents),
         row("peer.check", &[("peer", Name)], Rule::Only(404, NO_OPERATOR)),
         row("peer.revoke", &[("peer", Name)], Rule::Only(404, NO_OPERATOR)),
         row("owner.rotate_token", &[("owner", Owner)], Rule::Hidden(NOT_ITS_OWNER)),

@@ -128,6 +128,17 @@ impl Scene {
         ] {
             rows.push(row(id, signed, operator, ("POST", path), OTHER()));
         }
+        for (id, method) in
+            [("link.guest_write", "POST"), ("link.guest_edit", "PATCH"), ("link.guest_delete", "DELETE")]
+        {
+            let path = "/link/v1/accords/acc_1/as/@a.b/agent-channel/c/event";
+            rows.push(row(id, signed, operator, (method, path), OTHER()));
+        }
+        let of_peer = EachTime("the peer takes the key");
+        for (id, method) in [("peer.write", "POST"), ("peer.edit", "PATCH"), ("peer.delete", "DELETE")] {
+            let path = "/peers/leaving/agent-channel/c/event";
+            rows.push(row(id, of_peer, operator, (method, path), OTHER()));
+        }
         rows.push(row("link.revoke", signed, operator, ("POST", "/link/v1/accords/acc_1/revoke"), OTHER()));
         rows
     }

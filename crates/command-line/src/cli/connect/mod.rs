@@ -1,0 +1,498 @@
+//! `plenary connect` and `disconnect`: make a coding agent an agent of the network, through its settings.
+//! Must not know: how settings are written; the form of any one of them.
+
+mod approving;
+mod change;
+mod codex_trust;
+mod coding;
+mod edits;
+mod entries;
+mod ignored;
+pub(crate) mod launch;
+mod linked_home;
+mod naming;
+mod plan;
+pub(crate) mod serve;
+mod tool;
+mod tools;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use plenary_client::context::{AboutProject, NewProject};
+use plenary_kernel::{AgentHandle, OwnerName};
+use serde_json::{Value, json};
+
+use super::{
+    agentic,
+    context::Context,
+    failure::Failure,
+    identity::{
+        ClientEntry, Clients, Holder, Realm, RememberedIdentities, Source, main_tree, nearest, project_root,
+    },
+    server_address::UrlSource,
+    settings::File,
+};
+use crate::listen_address::Listen;
+pub(crate) use coding::{CodingAgent, Places, Scope};
+use edits::{carry_out, put_in, remove_directories, take_out};
+pub(crate) use entries::{ProgramEntries, read_entries};
+use naming::ChosenAgent;
+pub(crate) use naming::{default_owner, first_use, hold, speaks};
+pub(crate) use plan::SERVER;
+use plan::{PlannedFile, ProgramCommand, plan};
+pub(crate) use tool::{Off, Reach, Switch};
+
+/// The arguments of `plenary connect`.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  plenary connect claude --owner nick --serve")]
+pub(crate) struct Connect {
+    /// The coding agent
+    #[arg(value_name = "CODING AGENT")]
+    coding: CodingAgent,
+    /// Owner of the new agent [default: the owner used in this directory, else your login name]
+    #[arg(long, value_name = "OWNER")]
+    owner: Option<OwnerName>,
+    /// Also bind this directory to a project, and create the project if it does not exist
+    #[arg(long, value_name = "PROJECT")]
+    project: Option<String>,
+    /// Change your user settings, which apply to every directory
+    #[arg(long, conflicts_with = "project_scope")]
+    user: bool,
+    /// Change the settings of this directory (default)
+    #[arg(long)]
+    project_scope: bool,
+    /// Start a server on this machine if none answers; it keeps running
+    #[arg(long)]
+    serve: bool,
+    /// Address on which the started server listens; needed if other machines must reach it
+    #[arg(long, value_name = "ADDR", requires = "serve")]
+    listen: Option<Listen>,
+    /// Configure MCP over HTTP, with the token in PLENARY_TOKEN, instead of the program `plenary mcp`
+    #[arg(long)]
+    http: bool,
+    /// Wake an idle session when news arrives, at most five times in a row (Claude Code, Codex, OpenCode, Kilo, Pi)
+    #[arg(long, conflicts_with = "identity_only")]
+    wake: bool,
+    /// Send permission requests to your inbox for this many seconds before the coding agent asks in its window (Claude Code
+    /// and Codex), and what MCP servers ask you for (Claude Code) [default: 60 if no number is given]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "60", conflicts_with = "identity_only",
+        value_parser = clap::value_parser!(u64).range(1..=600))]
+    approvals: Option<u64>,
+    /// Do not allow Plenary's tools in advance; the coding agent asks before it calls one
+    #[arg(long, conflicts_with = "identity_only")]
+    ask: bool,
+    /// Only record the agent of this directory, without changing settings; for the plugin, which has its own settings
+    #[arg(long, conflicts_with_all = ["user", "http"])]
+    identity_only: bool,
+    /// Show the changes without writing them
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// The arguments of `plenary disconnect`.
+#[derive(Debug, Args)]
+pub(crate) struct Disconnect {
+    /// The coding agent
+    #[arg(value_name = "CODING AGENT")]
+    coding: CodingAgent,
+    /// Also delete the agent permanently; its handle cannot be used again
+    #[arg(long)]
+    delete_agent: bool,
+    /// Show the changes without writing them
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Failure> {
+    let directory = working_directory(context)?;
+    let scope = if args.user { Scope::User } else { Scope::Project };
+    let known = known(context, args.coding, scope, &directory)?;
+    if args.wake && !args.coding.reach().wakes {
+        return Err(Failure::usage(
+            format!("{} cannot be woken while it is idle", args.coding.title()),
+            "leave out --wake; news arrives with its next event",
+        ));
+    }
+    if args.approvals.is_some() && args.coding.tool().asks_person.is_empty() {
+        return Err(Failure::usage(
+            format!("{} does not call a hook before it asks for a permission", args.coding.title()),
+            "leave out --approvals; it asks in its own window",
+        ));
+    }
+    let approvals = args.approvals.or_else(|| known.as_ref()?.approvals);
+    let wake = args.wake || known.as_ref().is_some_and(|known| known.wake);
+    let ask = args.ask || known.as_ref().is_some_and(|known| known.ask);
+    let (old, old_lines) = known.as_ref().map(|k| (k.made.clone(), k.excluded.clone())).unwrap_or_default();
+    let place = place(scope, &directory);
+    let before = before(context, args.coding, scope, &directory, known.as_ref())?;
+    let edited = |agent: &ChosenAgent| {
+        if args.identity_only {
+            return Ok::<_, Failure>((Vec::new(), (Vec::new(), old.clone())));
+        }
+        let mut told = program_command(context, &agent.handle.to_string(), args.http)?;
+        (told.wake, told.ask, told.approvals) = (wake, ask, approvals);
+        let planned = planned(context, args.coding, scope, &directory, &told)?;
+        if scope == Scope::Project {
+            planned.iter().try_for_each(|file| stays_within(&directory, &file.path))?;
+        }
+        let edits = put_in(args.coding, base(scope, &directory), &planned, &old)?;
+        Ok((planned, edits))
+    };
+    // Settings that cannot be changed are detected before an agent is created for them.
+    let likely = likely(context, &args, &place, before.as_ref())?;
+    let shown = edited(&likely)?;
+    let (agent, (planned, (edits, made))) = if args.dry_run {
+        (likely, shown)
+    } else {
+        serve::answering(context, args.serve, args.listen).await?;
+        let agent = naming::agent(context, args.coding, &place, args.owner.as_ref(), before.as_ref()).await?;
+        let edits = edited(&agent)?;
+        (agent, edits)
+    };
+    if !args.dry_run {
+        let server = context.client()?.health().await?.value.server_id;
+        let entry = ClientEntry::of(agent.handle.clone(), server);
+        RememberedIdentities::of(&context.environment)?.put(&place, args.coding.as_str(), entry.clone())?;
+        // Record the change before writing foreign settings: an unrecorded change could not be removed again.
+        let (scope_name, plugin) = (scope.as_str().to_owned(), args.identity_only && made.is_empty());
+        let excluded = match scope {
+            Scope::Project => ignored::exclude(&directory, &made, &old_lines)?,
+            Scope::User => Vec::new(),
+        };
+        let trusted = known.as_ref().map(|known| known.trusted.clone()).unwrap_or_default();
+        let connected =
+            ClientEntry { scope: scope_name, wake, ask, approvals, plugin, made, excluded, trusted, ..entry };
+        if known.as_ref() != Some(&connected) {
+            note_connected(context, args.coding, scope, &directory, connected)?;
+        }
+        if let Some(project) = &args.project {
+            bind(context, &agent, project, &directory).await?;
+        }
+    }
+    let changed = carry_out(context, &edits, args.dry_run)?;
+    let is_trusted =
+        !args.dry_run && !ask && trust(context, args.coding, scope, &directory, &planned).await?;
+    said(context, &args, &agent, &changed, (ask, is_trusted))
+}
+
+/// Makes Codex trust the written hooks, so that the user need not do it with `/hooks`, or Qwen Code approve the server;
+/// returns whether it does now.
+async fn trust(
+    context: &Context,
+    coding: CodingAgent,
+    scope: Scope,
+    directory: &Path,
+    planned: &[PlannedFile],
+) -> Result<bool, Failure> {
+    let program = coding.tool().program;
+    if !launch::is_on_path(context, program) {
+        return Ok(false);
+    }
+    if coding == CodingAgent::Qwen {
+        return Ok(scope == Scope::User || approving::approve(program, directory).await);
+    }
+    let places = Places { directory, environment: &context.environment };
+    let file = coding.hooks_file(scope, &places).filter(|_| coding == CodingAgent::Codex);
+    let Some(file) = file else { return Ok(false) };
+    let text = File::at(&file).read()?.unwrap_or_default();
+    let written: Value = serde_json::from_str(&text).unwrap_or_default();
+    let flags = launch::hook_flags(planned)?;
+    let elsewhere = launch::state(context)?;
+    match codex_trust::trust(program, &flags, (&file, &written["hooks"]), &elsewhere).await {
+        Some(trusted) if !trusted.is_empty() => {
+            let name = coding.as_str();
+            let of_scope = match scope {
+                Scope::Project => Clients::load(&context.environment, directory)?,
+                Scope::User => Clients::of_user(&context.environment)?,
+            };
+            if let Some(connected) = of_scope.0.get(name).filter(|connected| connected.trusted != trusted) {
+                let connected = ClientEntry { trusted, ..connected.clone() };
+                note_connected(context, coding, scope, directory, connected)?;
+            }
+            Ok(true)
+        }
+        _ => Ok(false),
+    }
+}
+
+/// The record of earlier changes, here or for the user. Both at once would run each hook twice.
+fn known(
+    context: &Context,
+    coding: CodingAgent,
+    scope: Scope,
+    directory: &Path,
+) -> Result<Option<ClientEntry>, Failure> {
+    let name = coding.as_str();
+    let here = Clients::load(&context.environment, directory)?.0.remove(name);
+    let of_user = Clients::of_user(&context.environment)?.0.remove(name);
+    let other = here.iter().chain(&of_user).find(|known| known.scope != scope.as_str());
+    if let Some(other) = other {
+        return Err(Failure::usage(
+            format!("{} is already connected here, in the settings of the {}", coding.title(), other.scope),
+            format!("disconnect it first: `plenary disconnect {name}`"),
+        ));
+    }
+    Ok(here.or(of_user))
+}
+
+/// The previous agent: from the connection, an earlier connection or start, or the main tree of a worktree.
+fn before(
+    context: &Context,
+    coding: CodingAgent,
+    scope: Scope,
+    directory: &Path,
+    known: Option<&ClientEntry>,
+) -> Result<Option<ClientEntry>, Failure> {
+    if let Some(known) = known.filter(|_| scope == Scope::Project) {
+        return Ok(Some(known.clone()));
+    }
+    let name = coding.as_str();
+    let remembered = RememberedIdentities::of(&context.environment)?.known(&place(scope, directory), name)?;
+    match main_tree(directory).filter(|_| remembered.is_none()) {
+        Some(main) => Ok(nearest(&context.environment, &main, name)?.map(|(connected, _)| connected)),
+        None => Ok(remembered),
+    }
+}
+
+/// The directory that the agent belongs to.
+fn place(scope: Scope, directory: &Path) -> PathBuf {
+    if scope == Scope::User { project_root(directory) } else { directory.to_owned() }
+}
+
+/// The base of relative file names. For the user's scope it is the same in every directory.
+fn base(scope: Scope, directory: &Path) -> &Path {
+    if scope == Scope::User { Path::new("") } else { directory }
+}
+
+fn note_connected(
+    context: &Context,
+    coding: CodingAgent,
+    scope: Scope,
+    directory: &Path,
+    connected: ClientEntry,
+) -> Result<(), Failure> {
+    let (environment, name) = (&context.environment, coding.as_str().to_owned());
+    match scope {
+        Scope::Project => {
+            let mut clients = Clients::load(environment, directory)?;
+            clients.0.insert(name, connected);
+            clients.save(environment, directory)
+        }
+        Scope::User => {
+            let mut clients = Clients::of_user(environment)?;
+            clients.0.insert(name, connected);
+            clients.save_of_user(environment)
+        }
+    }
+}
+
+/// The agent that a connection would use, as far as this is known without the server.
+fn likely(
+    context: &Context,
+    args: &Connect,
+    directory: &Path,
+    before: Option<&ClientEntry>,
+) -> Result<ChosenAgent, Failure> {
+    let told = context.identity()?.filter(|found| found.source == Source::Flag);
+    match told.map(|identity| identity.handle).or_else(|| Some(before?.agent.clone())) {
+        Some(handle) => Ok(ChosenAgent { handle, is_new: false }),
+        None => {
+            let handle = naming::proposed(context, args.coding, directory, args.owner.as_ref(), 1)?;
+            Ok(ChosenAgent { handle, is_new: true })
+        }
+    }
+}
+
+pub(crate) async fn disconnect(context: &Context, args: Disconnect) -> Result<(), Failure> {
+    let directory = working_directory(context)?;
+    let (mut clients, mut of_user) =
+        (Clients::load(&context.environment, &directory)?, Clients::of_user(&context.environment)?);
+    let name = args.coding.as_str();
+    let here = clients.0.remove(name);
+    let (scope, known) = match here.map(|here| (Scope::Project, here)) {
+        Some(found) => found,
+        None => match of_user.0.remove(name) {
+            Some(known) => {
+                // The agent of this directory, not of the one where it was connected.
+                let agent = before(context, args.coding, Scope::User, &directory, None)?;
+                let agent = agent.map_or_else(|| known.agent.clone(), |entry| entry.agent);
+                (Scope::User, ClientEntry { agent, ..known })
+            }
+            None => {
+                context.out.note(&format!("{} is not connected in this directory", args.coding.title()));
+                return Ok(());
+            }
+        },
+    };
+    let told = ProgramCommand {
+        program: String::new(),
+        variables: Vec::new(),
+        arguments: Vec::new(),
+        agent: known.agent.to_string(),
+        wake: known.wake,
+        approvals: known.approvals,
+        ask: false,
+        http: None,
+    };
+    let planned = planned(context, args.coding, scope, &directory, &told)?;
+    let edits = take_out(args.coding, base(scope, &directory), &planned, &known.made)?;
+    let changed = carry_out(context, &edits, args.dry_run)?;
+    if !args.dry_run {
+        remove_directories(base(scope, &directory), &known.made);
+        match scope {
+            Scope::Project => {
+                clients.save(&context.environment, &directory)?;
+                ignored::include(&directory, &known.excluded)?;
+            }
+            Scope::User => of_user.save_of_user(&context.environment)?,
+        }
+        if !known.trusted.is_empty() {
+            // Without Codex, nothing runs the hooks that it trusts.
+            let elsewhere = launch::state(context)?;
+            let _gone = codex_trust::distrust(args.coding.tool().program, &known.trusted, &elsewhere).await;
+        }
+        if args.delete_agent {
+            delete_agent(context, &known.agent).await?;
+        }
+    }
+    if context.out.is_json() {
+        let answer = json!({"client": args.coding.as_str(), "agent": known.agent, "dry_run": args.dry_run,
+            "agent_deleted": args.delete_agent && !args.dry_run, "files": changed});
+        return Ok(context.out.line(&answer.to_string())?);
+    }
+    if !args.dry_run {
+        context.out.line(&format!("{} is no longer connected", args.coding.title()))?;
+        if !args.delete_agent {
+            context.out.note(&format!(
+                "the agent {0} and its messages still exist; `plenary agent rm {0}` deletes it permanently",
+                known.agent
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Deletes the agent on the server, and removes its token and its directory's entry here.
+async fn delete_agent(context: &Context, agent: &AgentHandle) -> Result<(), Failure> {
+    let owner = agent.owner_name();
+    context.configuring_client(Realm::Owner(&owner))?.delete_agent(agent).await?;
+    let (file, server) = (context.tokens_file_needed()?, context.server()?);
+    let holder = Holder::Agent(agent.clone());
+    file.change(|tokens| tokens.remove(&server, &holder))?;
+    RememberedIdentities::of(&context.environment)?.forget(agent)?;
+    Ok(())
+}
+
+fn working_directory(context: &Context) -> Result<PathBuf, Failure> {
+    context.environment.directory().cloned().ok_or_else(|| Failure::local("the working directory is gone"))
+}
+
+/// The arguments and variables with which a program started elsewhere finds the same server and agent as this command.
+fn program_command(context: &Context, agent: &str, http: bool) -> Result<ProgramCommand, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;
+    let found = context.server_address()?;
+    let mut arguments = Vec::new();
+    if matches!(found.source, UrlSource::Flag | UrlSource::Environment) {
+        arguments.extend(["--url".to_owned(), found.url.to_string()]);
+    }
+    let kept = ["PLENARY_DATA", "PLENARY_CACERT"];
+    let variables = kept.iter().filter_map(|name| Some(((*name).to_owned(), context.environment.var(name)?)));
+    Ok(ProgramCommand {
+        program: program.to_string_lossy().into_owned(),
+        variables: variables.collect(),
+        arguments,
+        agent: agent.to_owned(),
+        wake: false,
+        ask: false,
+        approvals: None,
+        http: http.then(|| format!("{}/mcp", found.url)),
+    })
+}
+
+fn planned(
+    context: &Context,
+    coding: CodingAgent,
+    scope: Scope,
+    directory: &Path,
+    told: &ProgramCommand,
+) -> Result<Vec<PlannedFile>, Failure> {
+    let places = Places { directory, environment: &context.environment };
+    plan(coding, scope, &places, told)
+        .ok_or_else(|| Failure::local_with("there is no home directory for your settings", "set HOME"))
+}
+
+/// Rejects a directory's settings that are a link to the user's: the link may have come with the directory.
+fn stays_within(directory: &Path, path: &Path) -> Result<(), Failure> {
+    let real = |path: &Path| path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
+    let is_dangling = path.symlink_metadata().is_ok_and(|found| found.is_symlink()) && !path.exists();
+    if !is_dangling
+        && real(path).zip(real(directory)).is_some_and(|(path, directory)| path.starts_with(directory))
+    {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("{} is a symbolic link that leads out of this directory", path.display()),
+        "remove it, or change your user settings with --user",
+    ))
+}
+
+async fn bind(
+    context: &Context,
+    agent: &ChosenAgent,
+    project: &str,
+    directory: &Path,
+) -> Result<(), Failure> {
+    let missing = || Failure::local(format!("no token of {} is saved here", agent.handle));
+    let client = context.saved_client(&agent.handle)?.ok_or_else(missing)?;
+    let about = AboutProject { name: None, description: None, settings: None };
+    let project = NewProject { project_id: project.to_owned(), owner_id: None, about };
+    agentic::bind(&client, &context.environment, directory, project).await?;
+    Ok(())
+}
+
+fn said(
+    context: &Context,
+    args: &Connect,
+    agent: &ChosenAgent,
+    changed: &[Value],
+    (ask, is_trusted): (bool, bool),
+) -> Result<(), Failure> {
+    if context.out.is_json() {
+        let answer = json!({"client": args.coding.as_str(), "agent": agent.handle, "agent_created": agent.is_new,
+            "dry_run": args.dry_run, "files": changed});
+        return Ok(context.out.line(&answer.to_string())?);
+    }
+    let title = args.coding.title();
+    if args.dry_run {
+        context.out.note(&format!("nothing was changed; {title} would be the agent {} here", agent.handle));
+        return Ok(());
+    }
+    let is_same = !agent.is_new && changed.iter().all(|file| file["state"] == "unchanged");
+    let how = if is_same { "is already connected as" } else { "is connected here as" };
+    context.out.line(&format!("{title} {how} {}", agent.handle))?;
+    if !ask && !args.identity_only && args.coding.reach().unasked {
+        context.out.note(&format!(
+            "it calls the {} tools of `plenary` without asking you; connect with --ask to be asked",
+            plenary_mcp::tools::CORE.len()
+        ));
+    }
+    context.out.note(args.coding.tool().next);
+    if args.coding == CodingAgent::Codex && !args.identity_only {
+        context.out.note(if is_trusted {
+            "it trusts the hooks written now; connect with --ask to be asked"
+        } else {
+            "trust its hooks once with `/hooks`; until then it runs none of them"
+        });
+    }
+    if args.coding == CodingAgent::Qwen && !is_trusted && !args.user && !args.identity_only {
+        context
+            .out
+            .note("approve the server once with `qwen mcp approve plenary`; until then it does not start it");
+    }
+    context
+        .out
+        .note(&format!("check the connection with `plenary doctor --client {}`", args.coding.as_str()));
+    Ok(())
+}

@@ -1,0 +1,325 @@
+//! The context of every client command: settings, the server, the caller, and the output.
+//! Must not know: any command.
+
+use std::{
+    cell::RefCell,
+    path::{Path, PathBuf},
+};
+
+use plenary_client::{BaseUrl, Builder, Client, Error, Reply, Roots, TokenKind};
+use plenary_kernel::{AgentHandle, OwnerName};
+
+use super::{
+    Global, connect,
+    environment::Environment,
+    failure::Failure,
+    identity::{self, Credential, Holder, Identity, Realm, Source, TokensFile},
+    server_address::{self, ServerAddress, UrlSource},
+};
+use crate::{
+    out::{Out, Table},
+    paths,
+    program::Program,
+};
+
+/// One command's context.
+pub(crate) struct Context {
+    /// The output.
+    pub out: Out,
+    /// The process's environment.
+    pub environment: Environment,
+    /// The program around the command line.
+    pub program: Program,
+    global: Global,
+    elsewhere: RefCell<Option<BaseUrl>>,
+    used: RefCell<Option<(Option<Identity>, Credential)>>,
+}
+
+impl Context {
+    /// A context; everything is resolved when it is first needed.
+    pub(crate) fn new(global: Global, out: Out, environment: Environment, program: Program) -> Self {
+        Self { out, environment, program, global, elsewhere: RefCell::new(None), used: RefCell::new(None) }
+    }
+
+    /// The server.
+    pub(crate) fn server(&self) -> Result<BaseUrl, Failure> {
+        Ok(self.server_address()?.url)
+    }
+
+    /// The server's URL, and its source.
+    pub(crate) fn server_address(&self) -> Result<ServerAddress, Failure> {
+        match &*self.elsewhere.borrow() {
+            Some(url) => Ok(ServerAddress { url: url.clone(), source: UrlSource::Argument }),
+            None => server_address::resolve(self.global.url.as_ref(), &self.environment),
+        }
+    }
+
+    /// Uses the server that an argument names from now on.
+    pub(crate) fn use_server(&self, server: BaseUrl) {
+        *self.elsewhere.borrow_mut() = Some(server);
+    }
+
+    /// The agent that this command acts as, if any setting names one.
+    pub(crate) fn identity(&self) -> Result<Option<Identity>, Failure> {
+        identity::resolve(self.global.speak_as.as_ref(), &self.environment)
+    }
+
+    /// The linked network whose channels, projects and agents the command uses.
+    pub(crate) fn peer(&self) -> Option<&OwnerName> {
+        self.global.peer.as_ref()
+    }
+
+    /// Whether this very command names an agent to act as.
+    pub(crate) fn speaks_as_agent(&self) -> bool {
+        self.global.speak_as.is_some()
+    }
+
+    /// The identity of a coding agent in a directory, if there is one.
+    pub(crate) fn identity_of(&self, client: &str, directory: &Path) -> Result<Option<Identity>, Failure> {
+        identity::resolve_client(self.global.speak_as.as_ref(), &self.environment, client, directory)
+    }
+
+    /// The same context for another agent, in another directory.
+    pub(crate) fn speaking_as(&self, handle: &AgentHandle, directory: &Path) -> Self {
+        let global = Global { speak_as: Some(handle.clone()), ..self.global.clone() };
+        Self::new(global, self.out, self.environment.moved(directory.to_owned()), self.program)
+    }
+
+    /// The same context in another directory, without notes.
+    pub(crate) fn silent_in(&self, directory: &Path) -> Self {
+        let environment = self.environment.moved(directory.to_owned());
+        Self::new(self.global.clone(), self.out.silent(), environment, self.program)
+    }
+
+    /// The tokens file; `None` if the user has no home.
+    pub(crate) fn tokens_file(&self) -> Option<TokensFile> {
+        paths::config_dir(&|name| self.environment.var(name)).map(|directory| TokensFile::in_dir(&directory))
+    }
+
+    /// The tokens file; an error if the user has no home.
+    pub(crate) fn tokens_file_needed(&self) -> Result<TokensFile, Failure> {
+        let next = "set HOME or XDG_CONFIG_HOME";
+        self.tokens_file()
+            .ok_or_else(|| Failure::local_with("tokens cannot be saved: there is no home directory", next))
+    }
+
+    /// The token of `--token`.
+    pub(crate) fn token_flag(&self) -> Option<&str> {
+        self.global.token.as_deref()
+    }
+
+    /// `--token`, else `PLENARY_TOKEN`.
+    pub(crate) fn given_token(&self) -> Result<Option<Credential>, Failure> {
+        identity::given_token(self.global.token.as_deref(), &self.environment)
+    }
+
+    /// A client without a token.
+    pub(crate) fn client(&self) -> Result<Client, Failure> {
+        self.client_of(self.server()?)
+    }
+
+    /// A client of another server, without a token.
+    pub(crate) fn client_of(&self, server: BaseUrl) -> Result<Client, Failure> {
+        Ok(self.builder(server).build()?)
+    }
+
+    /// A client with this token. A saved token is not sent to a listener on this machine before the listener has proved
+    /// that it knows the token.
+    pub(crate) fn client_speaking(&self, server: BaseUrl, found: &Credential) -> Result<Client, Failure> {
+        let builder = self.builder(server);
+        let builder = if found.source.is_given() { builder } else { builder.proving(found.token.clone()) };
+        Ok(builder.build()?.with_token(found.token.clone()))
+    }
+
+    /// A client with the saved token of an agent for the server; `None` if there is none.
+    pub(crate) fn saved_client(&self, handle: &AgentHandle) -> Result<Option<Client>, Failure> {
+        let server = self.server()?;
+        let holder = Holder::Agent(handle.clone());
+        let found = identity::saved(self.tokens_file().as_ref(), &server, &holder)?;
+        found.map(|found| self.client_speaking(server, &found)).transpose()
+    }
+
+    fn builder(&self, server: BaseUrl) -> Builder {
+        let file =
+            self.global.cacert.clone().or_else(|| self.environment.var("PLENARY_CACERT").map(PathBuf::from));
+        let roots = file.map_or(Roots::System, Roots::File);
+        Client::builder(server).roots(roots)
+    }
+
+    /// A client of the current agent.
+    pub(crate) fn agent_client(&self) -> Result<Client, Failure> {
+        self.client_of_identity(self.identity()?)
+    }
+
+    /// A client of the agent that the command is about, whoever the current agent is.
+    pub(crate) fn client_as(&self, handle: &AgentHandle) -> Result<Client, Failure> {
+        self.client_of_identity(Some(Identity { handle: handle.clone(), source: Source::Argument }))
+    }
+
+    /// A client of the caller: the current agent if there is one, else the person at this machine.
+    pub(crate) fn speaker(&self) -> Result<Client, Failure> {
+        let is_agents =
+            |given: Credential| matches!(given.token.kind(), TokenKind::Agent | TokenKind::Unknown);
+        let identity = self.identity()?;
+        if identity.is_some() || self.given_token()?.is_some_and(is_agents) {
+            return self.client_of_identity(identity);
+        }
+        let handle = AgentHandle::of_recipient(&format!("@{}", connect::default_owner(self)?))
+            .map_err(|error| Failure::local(format!("your name: {error}")))?;
+        self.client_of_identity(Some(Identity { handle, source: Source::Person }))
+    }
+
+    /// The token of an identity: its own, or, for an owner's person, that of the owner or the operator.
+    fn credential_of(&self, identity: Option<&Identity>) -> Result<Credential, Failure> {
+        let (file, server) = (self.tokens_file(), self.server()?);
+        let failure = match identity::agent_credential(self.given_token()?, identity, &server, file.as_ref())
+        {
+            Err(failure @ Failure::Auth { .. }) => failure,
+            found => return found,
+        };
+        let Some(person) = identity.filter(|identity| identity.is_person()) else {
+            return Err(self.undecided(identity).unwrap_or(failure));
+        };
+        let owner = person.handle.owner_name();
+        let (given, realm) = (self.given_token()?, Realm::Owner(&owner));
+        let lent = identity::configuring_credential(given, realm, &server, file.as_ref(), &self.environment);
+        lent.map_err(|_| failure)
+    }
+
+    /// The failure if several coding agents are connected and nothing selects one.
+    fn undecided(&self, identity: Option<&Identity>) -> Option<Failure> {
+        let directory = self.environment.directory().filter(|_| identity.is_none())?;
+        let agents = identity::candidates(&self.environment, directory);
+        let agents: Vec<&str> = agents.iter().map(AgentHandle::as_str).collect();
+        (agents.len() > 1).then(|| {
+            let names = agents.join(", ");
+            Failure::auth(
+                format!("several coding agents are connected in this directory: {names}"),
+                format!("name one, e.g. `--as {}`", agents[0]),
+            )
+        })
+    }
+
+    fn client_of_identity(&self, identity: Option<Identity>) -> Result<Client, Failure> {
+        let found = self.credential_of(identity.as_ref())?;
+        let mut client = self.client_speaking(self.server()?, &found)?;
+        if let Some(identity) = &identity {
+            client = client.expecting(identity.handle.clone());
+        }
+        if let Some(peer) = self.peer() {
+            client = client.at_peer(peer.clone());
+        }
+        *self.used.borrow_mut() = Some((identity, found));
+        Ok(client)
+    }
+
+    /// A client with any available token, or without one for a server that needs none. If no token was found, also the
+    /// reason, in case the server requires one.
+    pub(crate) fn any_client(&self) -> Result<(Client, Option<Failure>), Failure> {
+        let failure = match self.agent_client() {
+            Ok(client) => return Ok((client, None)),
+            Err(failure @ Failure::Auth { .. }) => failure,
+            Err(failure) => return Err(failure),
+        };
+        let client = self.client()?;
+        let Some(given) = self.given_token()? else { return Ok((client, Some(failure))) };
+        Ok((self.client_with(given)?, None))
+    }
+
+    /// A client with this token, without an expected agent.
+    pub(crate) fn client_with(&self, found: Credential) -> Result<Client, Failure> {
+        let client = self.client_speaking(self.server()?, &found)?;
+        *self.used.borrow_mut() = Some((None, found));
+        Ok(client)
+    }
+
+    /// The directory for copies of settings that a command changes; `None` without a home.
+    pub(crate) fn copies(&self) -> Option<PathBuf> {
+        Some(paths::state_dir(&|name| self.environment.var(name))?.join("copies"))
+    }
+
+    /// A client with the rights to configure.
+    pub(crate) fn configuring_client(&self, realm: Realm<'_>) -> Result<Client, Failure> {
+        let file = self.tokens_file();
+        let server = self.server()?;
+        let found = identity::configuring_credential(
+            self.given_token()?,
+            realm,
+            &server,
+            file.as_ref(),
+            &self.environment,
+        )?;
+        self.client_with(found)
+    }
+
+    /// The last identity and token used, to explain a refusal.
+    pub(crate) fn used(&self) -> Option<(Option<Identity>, Credential)> {
+        self.used.borrow().clone()
+    }
+
+    /// Saves a token that the server shows only once. If that fails, prints the token, so that it is not lost.
+    pub(crate) fn keep_token(&self, holder: &Holder, token: &str) -> Result<(), Failure> {
+        let server = self.server()?;
+        let kept = self.tokens_file_needed().and_then(|file| {
+            file.change(|tokens| tokens.put(&server, holder, token))?;
+            Ok(file)
+        });
+        match kept {
+            Ok(file) => {
+                self.out.note(&format!("the token of {holder} is saved in {}", file.path().display()));
+                Ok(())
+            }
+            Err(failure) => {
+                self.out.note(&format!(
+                    "the token of {holder} could not be saved; it is shown only once: {token}"
+                ));
+                Err(failure)
+            }
+        }
+    }
+
+    /// Fails before any change on the server if a new token could not be saved.
+    pub(crate) fn check_tokens_file(&self) -> Result<(), Failure> {
+        self.tokens_file_needed()?.change(|_| ())
+    }
+
+    /// Reads every page of a list: prints the JSON under `--json`, one line each, and passes each page to `take`.
+    pub(crate) async fn pages<T>(
+        &self,
+        mut ask: impl AsyncFnMut(Option<&str>) -> Result<Reply<T>, Error>,
+        next: fn(&T) -> Option<&String>,
+        mut take: impl FnMut(&T),
+    ) -> Result<(), Failure> {
+        let mut cursor: Option<String> = None;
+        loop {
+            let reply = ask(cursor.as_deref()).await?;
+            take(&reply);
+            self.answer(&reply, |_| Ok(()))?;
+            match next(&reply) {
+                // A cursor that does not change would repeat the same page for ever.
+                Some(next) if cursor.as_ref() != Some(next) => cursor = Some(next.clone()),
+                Some(_) | None => return Ok(()),
+            }
+        }
+    }
+
+    /// A table for people; under `--json` its rows were printed already.
+    pub(crate) fn table(&self, table: &Table, empty: &str) -> Result<(), Failure> {
+        if self.out.is_json() { Ok(()) } else { Ok(self.out.table(table, empty)?) }
+    }
+
+    /// The server's JSON under `--json`, else the words for people.
+    pub(crate) fn answer<T>(
+        &self,
+        reply: &Reply<T>,
+        words: impl FnOnce(&T) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if !self.out.is_json() {
+            return words(&reply.value);
+        }
+        if !reply.json().is_empty() {
+            self.out.line(reply.json().trim_end())?;
+        }
+        Ok(())
+    }
+}

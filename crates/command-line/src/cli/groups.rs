@@ -1,0 +1,88 @@
+//! `plenary --help`: the commands in groups, each with an example.
+//! Must not know: a command, except its own description.
+
+use clap::Command;
+
+/// A group of related commands.
+pub struct Group {
+    title: &'static str,
+    /// Their names.
+    pub commands: &'static [&'static str],
+    /// An example of one of them.
+    pub example: &'static str,
+}
+
+/// Every command, in groups; the most used come first.
+pub const GROUPS: &[Group] = &[
+    Group {
+        title: "Talk",
+        commands: &["send", "reply", "ask", "who", "inbox", "attention", "search", "watch", "message"],
+        example: "plenary send @nick.claude-parser \"The schema changed: see db/schema.sql\"",
+    },
+    Group {
+        title: "Begin",
+        commands: &["serve", "connect", "disconnect", "doctor", "status", "stop", "console", "demo"],
+        example: "plenary connect claude --owner nick --serve",
+    },
+    Group {
+        title: "Start a coding agent",
+        commands: &[
+            "claude",
+            "codex",
+            "gemini",
+            "opencode",
+            "qwen",
+            "kimi",
+            "copilot",
+            "kilo",
+            "qoder",
+            "droid",
+            "antigravity",
+            "pi",
+            "amp",
+            "crush",
+            "goose",
+            "auggie",
+            "cursor",
+        ],
+        example: "plenary claude",
+    },
+    Group { title: "People", commands: &["requests", "contact"], example: "plenary requests list" },
+    Group {
+        title: "Work together",
+        commands: &["session", "context", "channel", "frame", "run", "runs", "listen"],
+        example: "plenary session create --invite @acme.support --topic \"Export\" --message \"Is it known?\"",
+    },
+    Group {
+        title: "Accounts",
+        commands: &["agents", "agent", "owner", "org", "peer", "me", "token", "use", "trust"],
+        example: "plenary agent add @nick.assistant",
+    },
+    Group {
+        title: "For programs",
+        commands: &["mcp", "acp", "hook", "teach", "completions", "fsck", "cluster", "log"],
+        example: "plenary completions bash",
+    },
+];
+
+/// The layout of the help page: the groups replace the single list of commands.
+const TEMPLATE: &str =
+    "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}\nOptions:\n{options}\n\n{after-help}";
+
+/// The command line with its commands in groups.
+pub fn grouped(command: Command) -> Command {
+    let about = |name: &str| {
+        let found = command.find_subcommand(name).and_then(Command::get_about);
+        found.map(ToString::to_string).unwrap_or_default()
+    };
+    let mut text = String::new();
+    for group in GROUPS {
+        text.push_str(&format!("{}:\n", group.title));
+        for name in group.commands {
+            text.push_str(&format!("  {name:<12} {}\n", about(name)));
+        }
+        text.push_str(&format!("  e.g. {}\n\n", group.example));
+    }
+    text.push_str("`plenary help COMMAND` shows more about each.\n");
+    command.before_help(text).help_template(TEMPLATE)
+}

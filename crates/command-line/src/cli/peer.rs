@@ -1,0 +1,135 @@
+//! `plenary peer`: networks of other operators that this one is linked to.
+//! Must not know: how networks speak with each other.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use plenary_client::peers::{Grants, NewPeer, Peer, PeerAcceptance};
+use plenary_kernel::OwnerName;
+
+use super::{context::Context, failure::Failure, identity::Realm};
+use crate::{
+    duration::parse_duration,
+    out::{Table, clean, utc},
+};
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Invite another network; its operator accepts with the code that is printed
+    Invite {
+        #[command(flatten)]
+        named: NamedPeer,
+        /// How long the invitation lasts, e.g. `1h` [default: 24h]
+        #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+        expires_in: Option<Duration>,
+    },
+    /// Accept the invitation of another network
+    Accept {
+        #[command(flatten)]
+        named: NamedPeer,
+        /// What its operator got: `plp_…`
+        code: String,
+    },
+    /// List the networks that this one is linked to
+    List,
+    /// Ask a peer whether the accord holds
+    Check(PeerArgument),
+    /// Revoke an accord or an invitation; nothing crosses from now on
+    Revoke(PeerArgument),
+}
+
+/// One peer.
+#[derive(Debug, Args)]
+pub(crate) struct PeerArgument {
+    /// What the network is called here
+    peer: OwnerName,
+}
+
+/// A network, and the names granted to it.
+#[derive(Debug, Args)]
+pub(crate) struct NamedPeer {
+    /// What the network is to be called here, e.g. `acme`
+    peer: OwnerName,
+    /// Its public URL, e.g. `https://plenary.acme.example`
+    network: String,
+    /// Grant it a name for owners of this network, e.g. `support=nick,rose`; may be repeated. Other owners take no part
+    #[arg(long = "grants", visible_alias = "grant", value_name = "NAME=OWNER,…")]
+    grants: Vec<String>,
+}
+
+impl NamedPeer {
+    fn granted(&self) -> Result<Grants, Failure> {
+        let mut all = Grants::new();
+        for text in &self.grants {
+            let (name, owners) = text.split_once('=').ok_or_else(|| {
+                Failure::usage(format!("{text:?} is no grant"), "e.g. --grants support=nick,rose")
+            })?;
+            all.entry(name.to_owned()).or_default().extend(owners.split(',').map(str::to_owned));
+        }
+        Ok(all)
+    }
+}
+
+pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
+    let client = context.configuring_client(Realm::Server)?;
+    match command {
+        Command::Invite { named, expires_in } => {
+            let grants = named.granted()?;
+            let expires_in_s = expires_in.map(|time| time.as_secs());
+            let new = NewPeer { network: named.network, peer: named.peer, grants, expires_in_s };
+            let reply = client.invite_peer(&new).await?;
+            context.answer(&reply, |made| {
+                context.out.note(&format!("the operator of {} accepts with:", clean(&made.peer.network)));
+                Ok(context.out.line(&format!("plenary peer accept NAME {} {}", made.inviting, made.code))?)
+            })
+        }
+        Command::Accept { named, code } => {
+            let grants = named.granted()?;
+            let acceptance = PeerAcceptance { network: named.network, code, peer: named.peer, grants };
+            let reply = client.accept_peer(&acceptance).await?;
+            context.answer(&reply, |peer| {
+                Ok(context.out.line(&format!("linked to {} as {}", clean(&peer.network), peer.peer))?)
+            })
+        }
+        Command::List => {
+            let reply = client.peers().await?;
+            let mut table = Table::new(&["PEER", "NETWORK", "ACCORD", "SINCE", "GRANTS", "GRANTED"]);
+            for peer in &reply.value.peers {
+                table.row(row(peer).each_ref().map(String::as_str));
+            }
+            context.answer(&reply, |_| {
+                context.table(&table, "no peers yet; invite one with `plenary peer invite NAME URL`")
+            })
+        }
+        Command::Check(PeerArgument { peer }) => {
+            let reply = client.check_peer(&peer).await?;
+            if !reply.value.alive && !context.out.is_json() {
+                let why = clean(reply.value.error.as_deref().unwrap_or_default()).into_owned();
+                return Err(Failure::local(format!("{peer} does not say that the accord holds: {why}")));
+            }
+            context.answer(&reply, |_| Ok(context.out.line(&format!("{peer}: the accord holds"))?))
+        }
+        Command::Revoke(PeerArgument { peer }) => {
+            let reply = client.revoke_peer(&peer).await?;
+            context.answer(&reply, |()| Ok(context.out.line(&format!("revoked {peer}"))?))
+        }
+    }
+}
+
+fn row(peer: &Peer) -> [String; 6] {
+    let standing = match (peer.revoked_by.as_deref(), peer.told) {
+        (Some("peer"), _) => "revoked by it".to_owned(),
+        (Some(_), Some(false)) => "revoked, not told yet".to_owned(),
+        _ => peer.standing.clone(),
+    };
+    let grants = peer.grants.iter().map(|(name, owners)| format!("{name}={}", owners.join(",")));
+    [
+        peer.peer.to_string(),
+        clean(&peer.network).into_owned(),
+        standing,
+        utc(peer.since),
+        grants.collect::<Vec<_>>().join(" "),
+        peer.granted.join(" "),
+    ]
+}

@@ -1,0 +1,173 @@
+//! The only place that prints: data on standard output, everything else on standard error.
+//! Must not know: the meaning of the data.
+
+mod clean;
+mod progress;
+mod table;
+mod time;
+
+use std::io::{self, IsTerminal, Write};
+
+use serde_json::json;
+
+pub use clean::{clean, clean_block};
+pub use progress::{Progress, grouped, size};
+pub use table::Table;
+pub use time::{span, utc};
+
+/// The style of a piece of text, if colours are on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// Secondary: ids, times.
+    Dim,
+    /// Names.
+    Bold,
+    /// Errors.
+    Red,
+    /// An arrival or a beginning.
+    Green,
+    /// A departure or an end.
+    Yellow,
+}
+
+impl Style {
+    const fn code(self) -> u8 {
+        match self {
+            Self::Bold => 1,
+            Self::Dim => 2,
+            Self::Red => 31,
+            Self::Green => 32,
+            Self::Yellow => 33,
+        }
+    }
+}
+
+/// The output of a command.
+#[derive(Debug, Clone, Copy)]
+pub struct Out {
+    json: bool,
+    color_out: bool,
+    color_err: bool,
+    /// Maximum width of a table; `None` if the reader is a program, for which nothing is cut.
+    width: Option<usize>,
+    /// Whether notes are suppressed.
+    is_silent: bool,
+}
+
+impl Out {
+    /// Colours are on if standard output is a terminal, unless `--no-color`, `NO_COLOR` or `TERM=dumb` turns them off.
+    pub fn new(json: bool, no_color: bool) -> Self {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let color = !no_color && !set("NO_COLOR") && !dumb;
+        let on_terminal = io::stdout().is_terminal();
+        Self {
+            json,
+            color_out: color && on_terminal,
+            color_err: color && io::stderr().is_terminal(),
+            width: on_terminal.then(terminal_width),
+            is_silent: false,
+        }
+    }
+
+    /// The same output without notes.
+    pub const fn silent(self) -> Self {
+        Self { is_silent: true, ..self }
+    }
+
+    /// Whether `--json` was given.
+    pub const fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Styles a text for standard output, if colours are on. Clean the text first.
+    pub fn paint(&self, style: Style, text: &str) -> String {
+        paint(self.color_out, style, text)
+    }
+
+    /// One line of data.
+    pub fn line(&self, text: &str) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(text.as_bytes())?;
+        stdout.write_all(b"\n")?;
+        stdout.flush()
+    }
+
+    /// Data, unchanged.
+    pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        stdout.write_all(bytes)?;
+        stdout.flush()
+    }
+
+    /// A table, or the text `empty` if it has no rows.
+    pub fn table(&self, table: &Table, empty: &str) -> io::Result<()> {
+        if table.is_empty() {
+            self.note(empty);
+            return Ok(());
+        }
+        table.lines(self.width).into_iter().enumerate().try_for_each(|(n, line)| match n {
+            0 => self.line(&self.paint(Style::Dim, &line)),
+            _ => self.line(&line),
+        })
+    }
+
+    /// A note for the person at the terminal.
+    pub fn note(&self, text: &str) {
+        if !self.is_silent {
+            self.stderr(&format!("{text}\n"));
+        }
+    }
+
+    /// A note of low importance.
+    pub fn aside(&self, text: &str) {
+        self.note(&paint(self.color_err, Style::Dim, text));
+    }
+
+    /// A question; the cursor stays on its line for the answer.
+    pub fn ask(&self, text: &str) {
+        self.stderr(text);
+    }
+
+    /// An error and what to do next. Under `--json` one line of JSON: `{"error":{"message","next"?}}`.
+    pub fn error(&self, what: &str, next: Option<&str>) {
+        if self.json {
+            let mut error = json!({"message": what});
+            if let Some(next) = next {
+                error["next"] = next.into();
+            }
+            self.json_error(&error);
+            return;
+        }
+        let what = clean_block(what, "       ");
+        self.stderr(&format!("{} {what}\n", paint(self.color_err, Style::Red, "error:")));
+        if let Some(next) = next {
+            self.stderr(&format!(
+                "{}  {}\n",
+                paint(self.color_err, Style::Bold, "next:"),
+                clean_block(next, "       ")
+            ));
+        }
+    }
+
+    /// An error's members as one line of JSON on standard error.
+    pub fn json_error(&self, error: &serde_json::Value) {
+        self.stderr(&format!("{}\n", json!({ "error": error })));
+    }
+
+    fn stderr(&self, text: &str) {
+        // Ignored: if standard error is closed, nobody reads.
+        let _closed = io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+fn paint(color: bool, style: Style, text: &str) -> String {
+    if color { format!("\x1b[{}m{text}\x1b[0m", style.code()) } else { text.to_owned() }
+}
+
+/// `COLUMNS`, else the terminal's width, else 80.
+fn terminal_width() -> usize {
+    let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let asked = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    said.or_else(asked).filter(|width| *width >= 20).unwrap_or(80)
+}

@@ -1,0 +1,96 @@
+//! The progress of long work: one line on a terminal that is rewritten, and nothing without a terminal.
+//! Must not know: the work.
+
+use std::{
+    io::{self, IsTerminal, Write},
+    time::{Duration, Instant},
+};
+
+use super::Out;
+
+/// The interval between two updates of the line.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// The line; removed when dropped.
+pub struct Progress {
+    shown: bool,
+    written: Option<Instant>,
+    begun: Instant,
+}
+
+impl Progress {
+    /// Visible if standard error is a terminal, and never under `--json`.
+    pub fn new(out: &Out) -> Self {
+        Self { shown: !out.is_json() && io::stderr().is_terminal(), written: None, begun: Instant::now() }
+    }
+
+    /// Updates the line, unless it was updated just now.
+    pub fn tell(&mut self, step: &str, records: u64, bytes: u64) {
+        if !self.shown || self.written.is_some_and(|written| written.elapsed() < EVERY) {
+            return;
+        }
+        self.written = Some(Instant::now());
+        let line = line(step, records, bytes, self.begun.elapsed());
+        let _closed = write!(io::stderr().lock(), "\r\x1b[K{line}");
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.written.is_some() {
+            let _closed = write!(io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+}
+
+fn line(step: &str, records: u64, bytes: u64, since: Duration) -> String {
+    let per_s = bytes.saturating_mul(1000) / u64::try_from(since.as_millis()).unwrap_or(u64::MAX).max(1);
+    format!("{step}: {records} done, {}, {}/s", size(bytes), size(per_s))
+}
+
+/// A number of bytes as text.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        0..1024 => format!("{bytes} B"),
+        1024..1_048_576 => format!("{} KiB", bytes >> 10),
+        1_048_576..1_073_741_824 => format!("{}.{} MiB", bytes >> 20, (bytes >> 10) % 1024 * 10 / 1024),
+        _ => format!("{}.{} GiB", bytes >> 30, (bytes >> 20) % 1024 * 10 / 1024),
+    }
+}
+
+/// A number with separated thousands: `10,000,000`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (nth, digit) in digits.chars().enumerate() {
+        if nth > 0 && (digits.len() - nth).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_says_how_much_and_how_fast() {
+        let said = line("export", 12, 3 << 20, Duration::from_secs(2));
+        assert_eq!(said, "export: 12 done, 3.0 MiB, 1.5 MiB/s");
+        assert_eq!(line("import", 0, 0, Duration::ZERO), "import: 0 done, 0 B, 0 B/s");
+        assert_eq!([size(1023), size(1024), size(3 << 29)], ["1023 B", "1 KiB", "1.5 GiB"]);
+        assert_eq!(
+            [grouped(0), grouped(999), grouped(1_000), grouped(1_234_567)],
+            ["0", "999", "1,000", "1,234,567"]
+        );
+    }
+
+    #[test]
+    fn nobody_who_does_not_watch_is_told() {
+        let mut progress = Progress::new(&Out::new(true, true));
+        progress.tell("export", 1, 1);
+        assert!(progress.written.is_none());
+    }
+}
