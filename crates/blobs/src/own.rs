@@ -61,7 +61,7 @@ impl BlobId {
             let piece = piece.map_err(PutError::Content)?;
             bytes += piece.len() as u64;
             if bytes > bytes_max {
-                return Err(PutError::TooLarge { bytes_max: bytes_max });
+                return Err(PutError::TooLarge { bytes_max });
             }
             hasher.update(&piece);
         }

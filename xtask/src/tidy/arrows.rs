@@ -41,8 +41,8 @@ const BACKENDS: &[&str] = &[
 /// The binary combines all crates and the automation measures it: both may name any crate.
 const WHOLE: &[&str] = &["plenary", "xtask"];
 
-/// Programs and tests, beside the libraries.
-const PROGRAMS: &[&str] = &["plenary", "xtask", "bench", "blackbox"];
+/// Programs with their parts, and tests, beside the libraries.
+const PROGRAMS: &[&str] = &["plenary", "command-line", "xtask", "bench", "blackbox"];
 
 /// The dependencies that every other crate may have.
 const ARROWS: &[(&str, &[&str])] = &[
@@ -71,6 +71,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("room", &["kernel", "log", "retrieval", "engine", "hub", "edge"]),
     ("accounts", &["kernel", "log", "engine", "hub", "telemetry", "edge", "room"]),
     ("client", &["kernel", "outward"]),
+    // The commands are clients; a host runs programs, and a server that is down is replaced by its fixed answers.
+    ("command-line", &["kernel", "client", "hosts", "mcp", "runs"]),
     // Between a room and the programs that it runs: each kind of agent is a file here.
     ("hosts", &["kernel", "log", "hub", "edge", "room", "accounts", "outward", "runs", "a2a-schema"]),
     // It calls the rooms through the router, like every client; the engine has the clock.

@@ -20,7 +20,7 @@ const PATH: &str = "/peers/{peer}/{*path}";
 
 fn doc(id: &'static str, method: Method, summary: &'static str) -> OperationDoc {
     OperationDoc::new(id, method, PATH, summary)
-        .no_tool("`peer` of the tools for the operation itself")
+        .no_tool("the tools `channel` and `run_agent` take a peer")
         .without_key()
         .description(
             "`path` is that of an operation of the peer about channels, projects (named in full, `OWNER:ID`) or runs, with its \

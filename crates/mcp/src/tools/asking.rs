@@ -51,11 +51,6 @@ pub(crate) struct ToolCaller {
     pub(crate) peer: Option<String>,
 }
 
-/// The path of an operation at a peer.
-pub(crate) fn at_peer(peer: &str, path: &str) -> String {
-    format!("/peers/{}{path}", utf8_percent_encode(peer, SEGMENT))
-}
-
 pub(crate) const fn get(path: &'static str) -> Route {
     Route { method: Method::GET, path }
 }
@@ -141,7 +136,8 @@ impl ToolCaller {
     }
 
     fn at<'a>(&self, path: &'a str) -> Cow<'a, str> {
-        self.peer.as_deref().map_or(Cow::Borrowed(path), |peer| at_peer(peer, path).into())
+        let at_peer = |peer| format!("/peers/{}{path}", utf8_percent_encode(peer, SEGMENT)).into();
+        self.peer.as_deref().map_or(Cow::Borrowed(path), at_peer)
     }
 
     /// Calls an operation; a refusal is an error.

@@ -12,7 +12,7 @@ use crate::tools::{
     bounds,
 };
 
-pub(super) const SAYS: &str = "Shared channels. list; create (title); read (id or URL with key): newest events, or after after_id; post (id, text or payload).";
+pub(super) const SAYS: &str = "Shared channels. list; create (title); read (id or URL with key): newest events, or after_id; post (id, text or payload).";
 pub(super) const LIST: Route = get("/agent-channel");
 pub(super) const CREATE: Route = post("/agent-channel");
 pub(super) const SHOW: Route = get("/agent-channel/{id}");
@@ -40,11 +40,10 @@ pub(super) struct ChannelArguments {
     id: Option<String>,
     title: Option<String>,
     text: Option<String>,
-    /// comms, status, state, spec, log or other; comms if absent
+    /// comms (default), status, state, spec, log or other
     kind: Option<String>,
     payload: Option<Map<String, Value>>,
     after_id: Option<u64>,
-    /// The linked network that the channel is in
     peer: Option<String>,
 }
 

@@ -14,7 +14,7 @@ use crate::tools::{
 };
 
 pub(super) const SAYS: &str =
-    "Run an agent of this server and wait for its result; with run_id: wait, answer its question, or cancel.";
+    "Run an agent, wait for its result; with run_id: wait, answer its question, or cancel.";
 pub(super) const AGENTS: Route = get("/");
 pub(super) const PATHS: Route = get("/_discovery");
 pub(super) const RUN: Route = post("/agent/{name}/run");
@@ -28,17 +28,16 @@ const WAIT_S_MAX: u64 = 110;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunArguments {
-    /// Name; lists the agents if absent
+    /// Absent: lists them
     agent: Option<String>,
     input: Option<String>,
     thread_id: Option<String>,
     run_id: Option<String>,
-    /// A value for each key it asks for
+    /// A value per key
     answer: Option<Map<String, Value>>,
     cancel: Option<bool>,
     /// 60 if absent, at most 110
     wait_s: Option<u64>,
-    /// The linked network that has the agent
     peer: Option<String>,
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::{
     tool::Hints,
     tools::{
-        asking::{Refusal, Route, at_peer},
+        asking::{Refusal, Route},
         schema::{self, Words},
     },
 };
@@ -23,10 +23,6 @@ pub(super) const WAIT: &str = "wait_s";
 /// The parameter for the number of rows, and its default for models.
 pub(super) const LIMIT: &str = "limit";
 const LIMIT_DEFAULT: u64 = 20;
-/// For an operation that a peer may carry out: the peer.
-const PEER: &str = "peer";
-/// The room whose tools take a peer.
-const PROJECTS: &str = "context";
 /// Defaults of parameters of one operation: reading events must not consume them.
 const DEFAULTS: [(&str, &str, &str); 1] = [("run.events", "since", "0")];
 
@@ -36,7 +32,6 @@ pub(super) struct Plan {
     pub(super) id: &'static str,
     pub(super) route: Route,
     pub(super) streams: bool,
-    is_for_peers: bool,
     path: Vec<&'static str>,
     query: Vec<String>,
     body: Option<Body>,
@@ -67,7 +62,6 @@ impl Plan {
             id: doc.id(),
             route: Route { method: doc.method().clone(), path: doc.path() },
             streams: doc.streams(),
-            is_for_peers: doc.is_for_guests() && doc.room_name() == PROJECTS,
             path: doc.path_names().collect(),
             query: Vec::new(),
             body: None,
@@ -91,10 +85,6 @@ impl Plan {
             for (name, schema, required) in members(request) {
                 plan.argument(name, schema, required && schemas.request_required);
             }
-        }
-        // The core tools have it for channels and runs.
-        if plan.is_for_peers {
-            plan.argument(PEER, &serde_json::json!({"type": "string"}), false);
         }
         if plan.streams {
             plan.argument(WAIT, &serde_json::json!({"type": "integer"}), false);
@@ -178,20 +168,13 @@ impl Plan {
             query.push(("stream", "true".to_owned()));
         }
         let query: Vec<(&str, &str)> = query.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let path = self.route.at(&values, &query);
-        let path = match given(PEER) {
-            Some(peer) if self.is_for_peers => at_peer(&text(peer), &path),
-            _ => path,
-        };
-        Ok(Request { path, body: self.body(arguments) })
+        Ok(Request { path: self.route.at(&values, &query), body: self.body(arguments) })
     }
 
     fn body(&self, arguments: &Map<String, Value>) -> Option<Value> {
         let body = self.body.as_ref()?;
-        let elsewhere = |name: &String| {
-            let is_own = matches!(name.as_str(), WAIT | PEER);
-            is_own || self.query.contains(name) || self.path.contains(&name.as_str())
-        };
+        let elsewhere =
+            |name: &String| self.query.contains(name) || self.path.contains(&name.as_str()) || name == WAIT;
         let belongs = |name: &String| body.members.contains(name) || body.open && !elsewhere(name);
         let members: Map<String, Value> = arguments
             .iter()

@@ -311,8 +311,16 @@ async fn what_the_rows_name_is_there() {
             answers.push(request.ask(&world, caller, Some(Who::Own), "").await);
         }
         // Only the agent itself attaches, and that is an upgrade. A link is nobody's but whose it was given to. An issuer
-        // answers with a redirect. An accord is read by the other network.
-        let apart = ["run.attach", "request.tap", "console.sign_in_at", "console.signed_in_at", "link.read"];
+        // answers with a redirect. An accord and what is read under it need another network.
+        let apart = [
+            "run.attach",
+            "request.tap",
+            "console.sign_in_at",
+            "console.signed_in_at",
+            "link.read",
+            "link.guest_read",
+            "peer.read",
+        ];
         let is_apart = apart.contains(&row.id);
         let is_there = |answer: &Response| answer.status == 200 || is_apart;
         if !answers.iter().any(is_there) {

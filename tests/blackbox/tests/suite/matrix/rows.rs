@@ -96,9 +96,32 @@ const AGENT: &[(&str, Thing)] = &[("name", Hosted)];
 
 /// Every operation of the description.
 pub(super) fn rows() -> Vec<Row> {
-    let first = [server(), account(), accounts(), own(), sessions(), frames(), channels()];
+    let first = [server(), links(), account(), accounts(), own(), sessions(), frames(), channels()];
     let last = [context(), packages(), runs(), requests(), notifications(), foreign()];
     first.into_iter().chain(last).flatten().collect()
+}
+
+fn links() -> Vec<Row> {
+    vec![
+        row("peer.read", PEER, Rule::OfAgents),
+        row("peer.write", PEER, Rule::OfAgents).body(|_| json!({})),
+        row("peer.edit", PEER, Rule::OfAgents).body(|_| json!({})),
+        row("peer.delete", PEER, Rule::OfAgents),
+        row("link.network", &[], Rule::Public),
+        row("link.accept", &[], Rule::Public).body(|_| json!({})),
+        row("link.frame", ACCORD, Rule::Public).body(|_| json!({})),
+        row("link.offer", ACCORD, Rule::Public).body(|_| json!({})),
+        row("link.command", ACCORD, Rule::Public).body(|_| json!({})),
+        row("link.events", ACCORD, Rule::Public).body(|_| json!({})),
+        row("link.news", ACCORD, Rule::Public).body(|_| json!({})),
+        row("link.states", ACCORD, Rule::Public).body(|_| json!({})),
+        row("link.guest_read", GUEST, Rule::Public),
+        row("link.guest_write", GUEST, Rule::Public).body(|_| json!({})),
+        row("link.guest_edit", GUEST, Rule::Public).body(|_| json!({})),
+        row("link.guest_delete", GUEST, Rule::Public),
+        row("link.read", ACCORD, Rule::Public),
+        row("link.revoke", ACCORD, Rule::Public),
+    ]
 }
 
 fn server() -> Vec<Row> {
@@ -118,20 +141,6 @@ fn server() -> Vec<Row> {
         row("oauth.sign_in", &[], Rule::Public).body(|_| json!({})),
         row("oauth.token", &[], Rule::Public).body(|_| json!({})),
         row("oauth.revoke", &[], Rule::Public).body(|_| json!({})),
-        row("link.network", &[], Rule::Public),
-        row("link.accept", &[], Rule::Public).body(|_| json!({})),
-        row("link.frame", ACCORD, Rule::Public).body(|_| json!({})),
-        row("link.offer", ACCORD, Rule::Public).body(|_| json!({})),
-        row("link.command", ACCORD, Rule::Public).body(|_| json!({})),
-        row("link.events", ACCORD, Rule::Public).body(|_| json!({})),
-        row("link.news", ACCORD, Rule::Public).body(|_| json!({})),
-        row("link.states", ACCORD, Rule::Public).body(|_| json!({})),
-        row("link.guest_read", GUEST, Rule::Public),
-        row("link.guest_write", GUEST, Rule::Public).body(|_| json!({})),
-        row("link.guest_edit", GUEST, Rule::Public).body(|_| json!({})),
-        row("link.guest_delete", GUEST, Rule::Public),
-        row("link.read", ACCORD, Rule::Public),
-        row("link.revoke", ACCORD, Rule::Public),
         row("mcp.post", &[], Rule::OfBearers).body(|_| json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})),
         // Its session is named by a header, which another test sends.
         row("mcp.listen", &[], Rule::OfBearers),
@@ -163,10 +172,6 @@ fn accounts() -> Vec<Row> {
         row("peer.accept", &[], Rule::Only(404, NO_OPERATOR))
             .body(|_| json!({"network": "https://other.example", "peer": "other", "code": "plp_"})),
         row("peer.list", &[], Rule::Only(404, NO_OPERATOR)),
-        row("peer.read", PEER, Rule::OfAgents),
-        row("peer.write", PEER, Rule::OfAgents).body(|_| json!({})),
-        row("peer.edit", PEER, Rule::OfAgents).body(|_| json!({})),
-        row("peer.delete", PEER, Rule::OfAgents),
         row("peer.check", &[("peer", Name)], Rule::Only(404, NO_OPERATOR)),
         row("peer.revoke", &[("peer", Name)], Rule::Only(404, NO_OPERATOR)),
         row("owner.rotate_token", &[("owner", Owner)], Rule::Hidden(NOT_ITS_OWNER)),
