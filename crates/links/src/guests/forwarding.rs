@@ -72,7 +72,10 @@ impl Links {
             }
         }
         let headers = response.headers_mut();
-        if let Some(here) = headers.get(header::LOCATION).and_then(|path| located(peer, path)) {
+        // A peer names places of its own, and sends nobody elsewhere.
+        if let Some(location) = headers.remove(header::LOCATION)
+            && let Some(here) = located(peer, &location)
+        {
             headers.insert(header::LOCATION, here);
         }
         headers.insert(header::CONTENT_SECURITY_POLICY, SANDBOX);

@@ -301,3 +301,46 @@ async fn an_agent_of_another_network_is_told_apart_from_every_other() {
     let other = caller.request("GET", &path, &[("X-ASP-Agent", "@ida.ivo")], None);
     assert_eq!(ida.bytes(&other).await.status, 401);
 }
+
+/// Over partitions and kills of either side, each post of a guest is there once and in order, as long as it repeats a post under
+/// its key until it is answered.
+#[tokio::test]
+async fn over_partitions_and_kills_each_post_is_there_once() {
+    let mut scene = Scene::new().await;
+    let id = channel(&scene.nick).await;
+    lists(&scene.acme, "@nick.cc", "@ida-at-rose.*").await;
+    let path = there(&format!("/agent-channel/{id}/event"));
+    for n in 0..30 {
+        match n % 10 {
+            2 => scene.acme.relay.cut(),
+            4 => {
+                scene.acme.crash().await;
+                scene.nick = scene.nick.at(&scene.acme.server);
+            }
+            6 => scene.rose.relay.cut(),
+            8 => {
+                scene.rose.crash().await;
+                scene.ida = scene.ida.at(&scene.rose.server);
+            }
+            _ => {}
+        }
+        let (body, key) = (format!("{{\"kind\":\"comms\",\"payload\":{{\"n\":{n}}}}}"), format!("post-{n}"));
+        let ida = &scene.ida;
+        let post = async || {
+            let request = ida.request("POST", &path, &[("Idempotency-Key", &key)], Some(body.as_bytes()));
+            let answer = ida.bytes(&request).await;
+            if answer.status != 200 {
+                answer.refused(503, "peer_unreachable");
+                scene.acme.relay.point_at(&scene.acme.server);
+                scene.rose.relay.point_at(&scene.rose.server);
+            }
+            (answer.status == 200).then_some(())
+        };
+        eventually_within(Duration::from_secs(30), "the post is taken", post).await;
+    }
+    let events = scene.nick.get(&format!("/agent-channel/{id}/events?kind=comms&limit=500")).await.ok(200);
+    let mut said: Vec<_> =
+        events.as_array().expect("a list").iter().map(|event| event["payload"]["n"].clone()).collect();
+    said.reverse();
+    assert_eq!(Value::from(said), Value::from((0..30).collect::<Vec<_>>()));
+}
