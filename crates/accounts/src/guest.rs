@@ -40,20 +40,29 @@ pub trait PeerStandings: Send + Sync {
 /// An agent of another network as a caller. Only the room that has verified the peer's signature makes it, and nothing that a
 /// client sends becomes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GuestIdentity(AgentHandle);
+pub struct GuestIdentity {
+    handle: AgentHandle,
+    hops: Option<u32>,
+}
 
 impl GuestIdentity {
     /// The guest with this local handle, for a request that its network has signed; `None` if it is not the handle of an agent
-    /// of another network.
+    /// of another network. `hops` is how many agents of that network have passed on what it acts upon.
     #[must_use]
-    pub fn of_signed(handle: AgentHandle) -> Option<Self> {
-        handle.is_elsewhere().then_some(Self(handle))
+    pub fn of_signed(handle: AgentHandle, hops: Option<u32>) -> Option<Self> {
+        handle.is_elsewhere().then_some(Self { handle, hops })
+    }
+
+    /// How many agents of its network have passed on what it acts upon, if its network runs it.
+    #[must_use]
+    pub fn hops(&self) -> Option<u32> {
+        self.hops
     }
 
     /// The guest as the bearer of a token.
     #[must_use]
     pub fn principal(&self) -> Principal {
-        Principal { who: TokenOwner::Agent(self.0.clone()), token: TokenDigest::GUEST }
+        Principal { who: TokenOwner::Agent(self.handle.clone()), token: TokenDigest::GUEST }
     }
 
     /// The authority with which it acts.

@@ -30,7 +30,9 @@ pub fn is_own(by: &Actor, id: &str) -> bool {
         Actor::Owner(owner) => owner.as_str() == id,
         Actor::Agent(agent) => {
             let handle = agent.as_str();
-            [handle, &handle[1..], agent.owner(), agent.name()].contains(&id)
+            let is_handle = [handle, &handle[1..]].contains(&id);
+            // Another network chooses the names of its agents; alone they may be those of an owner here.
+            is_handle || !agent.is_elsewhere() && [agent.owner(), agent.name()].contains(&id)
         }
     }
 }
@@ -64,5 +66,11 @@ mod tests {
             assert!(speaks_as(by, &itself(by).id, Attribution::Own));
         }
         assert!(speaks_as(&Actor::Operator, "ann", Attribution::Own));
+        let guest = Actor::Agent("@ida-at-rose.nick".parse().unwrap());
+        for (id, is_own) in
+            [("@ida-at-rose.nick", true), ("ida-at-rose.nick", true), ("ida-at-rose", false), ("nick", false)]
+        {
+            assert_eq!(speaks_as(&guest, id, Attribution::Own), is_own, "{id}");
+        }
     }
 }

@@ -123,7 +123,9 @@ impl Context {
         if named == own {
             return Ok(Place::vacant(own, id));
         }
-        let old = self.at(key::part(text)).await?.filter(is_read);
+        // Another network's agent names the owner, so that its accord can be checked.
+        let is_elsewhere = matches!(by, Actor::Agent(agent) if agent.is_elsewhere());
+        let old = self.at(key::part(text)).await?.filter(|place| !is_elsewhere && is_read(place));
         old.ok_or_else(|| Rejection::ProjectNotFound.into())
     }
 

@@ -88,6 +88,7 @@ impl Context {
 /// The operations for agents of other networks, on a project that is shared with them.
 const GUESTS: &[&str] = &[
     "context.project",
+    "context.members",
     "context.pull",
     "context.deposit",
     "context.get",

@@ -4,7 +4,7 @@
 use axum::extract::FromRequestParts;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::{HeaderMap, HeaderValue, header, request::Parts};
-use plenary_accounts::{Actor, Authority, Credentials, HostedIdentity, Principal, identify};
+use plenary_accounts::{Actor, Authority, Credentials, GuestIdentity, HostedIdentity, Principal, identify};
 
 use crate::{Runs, command::Caller, refusals::RunRefusal, registry::Agent};
 
@@ -22,7 +22,8 @@ impl RequestCaller {
         let other = with_password(parts);
         let parts = other.as_ref().unwrap_or(parts);
         let principal = identify(parts, runs.accounts(), Credentials::Header).await?;
-        Ok(Self(principal, parts.extensions.get().map(HostedIdentity::hops)))
+        let here = parts.extensions.get().map(HostedIdentity::hops);
+        Ok(Self(principal, here.or_else(|| parts.extensions.get().and_then(GuestIdentity::hops))))
     }
 
     /// The caller as part of a command on an agent's threads.

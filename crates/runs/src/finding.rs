@@ -71,8 +71,22 @@ impl Runs {
     /// The agent of a name, and whether the caller may run it.
     pub(crate) async fn seen(&self, asking: &RequestCaller, name: &str) -> Result<VisibleAgent, RunRefusal> {
         let agent = self.0.registry.get(name).ok_or_else(refusals::agent_not_found)?;
+        if self.is_apart(asking, &agent).await? {
+            return Err(refusals::agent_not_found());
+        }
         let is_there = self.may_run(&asking.actor(), &agent).await?;
         Ok(VisibleAgent { agent, is_there })
+    }
+
+    /// Whether the caller is of another network, and the agent's owner takes no part in the accord with it: not even its earlier
+    /// runs are there then.
+    async fn is_apart(&self, asking: &RequestCaller, agent: &Agent) -> Result<bool, Fault> {
+        let Actor::Agent(guest) = asking.actor() else { return Ok(false) };
+        if !guest.is_elsewhere() {
+            return Ok(false);
+        }
+        let standing = self.accounts().guest_standing(&guest).await?;
+        Ok(standing.is_some_and(|standing| !standing.owners.contains(&agent.owner())))
     }
 
     /// Whether an actor may run an agent, with changes at other processes of the store included.

@@ -987,8 +987,8 @@ export class ContextOperations {
       conflict?: types.Mode;
       /** Report what the import would do, and write nothing. */
       dryRun?: boolean;
-      /** The owner of the projects here, whatever owner the records name. */
-      into?: types.OwnerName;
+      /** The only project of the import, `OWNER:ID`, whatever owner the records name. */
+      into?: string;
     } & CallOptions = {},
   ): Promise<types.Report> {
     return (await this.transport.call("context.import", "POST", "/v1/import", "json", "once", { ...options, content, contentType: "application/x-ndjson", query: { conflict: options.conflict, dry_run: options.dryRun, into: options.into } })) as types.Report;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokio::{sync::mpsc, time::timeout};
 
 use super::{ImportOptions, ImportReport, OnProgress, Progress};
-use crate::{Client, Error, FaultKind, NetworkFault, Reply, Result};
+use crate::{Client, Error, FaultKind, NetworkFault, Reply, Result, client::segment};
 
 /// Maximum number of pieces that wait to be sent.
 const PIECES_WAITING_MAX: usize = 4;
@@ -45,7 +45,7 @@ pub(super) async fn send(
 ) -> Result<Reply<ImportReport>> {
     let mut path = format!("/v1/import?conflict={}&dry_run={}", options.conflict, options.dry_run);
     if let Some(into) = &options.into {
-        path.push_str(&format!("&into={into}"));
+        path.push_str(&format!("&into={}", segment(into)));
     }
     let stalled = || {
         let (server, detail) = (client.base().to_string(), "the server does not read the import".to_owned());

@@ -13,7 +13,6 @@ mod sync;
 
 use std::{fmt, str::FromStr};
 
-use plenary_kernel::OwnerName;
 use serde::{Deserialize, Serialize};
 
 pub use contents::{ContentsIndex, FetchedContents, MissingContent, RestoredContents};
@@ -68,8 +67,8 @@ pub struct ImportOptions {
     pub conflict: Conflict,
     /// Only report the result, and write nothing.
     pub dry_run: bool,
-    /// The owner of the projects here, whatever owner the records name.
-    pub into: Option<OwnerName>,
+    /// The only project of the import, `OWNER:ID`, whatever owner the records name.
+    pub into: Option<String>,
 }
 
 /// The progress of a transfer.

@@ -173,7 +173,11 @@ async fn one(
     };
     let export = Export::new(from, Some(project_id), since);
     let mut pipe = Pipe { export, project, differs: false, sent: Counts::default(), is_over: false };
-    let options = ImportOptions { conflict: Conflict::Overwrite, dry_run: false, into: into.cloned() };
+    let options = ImportOptions {
+        conflict: Conflict::Overwrite,
+        dry_run: false,
+        into: into.is_some().then_some(there),
+    };
     let taken = send(to, &options, &mut pipe, told).await?.value;
     if taken.complete != Some(true) {
         return Err(Error::Unreadable(format!("the import of `{project_id}` is incomplete")));

@@ -5,7 +5,7 @@ use axum::{
     response::Response,
 };
 use http::{HeaderMap, Method, request::Parts};
-use plenary_accounts::{Authority, Credentials, Follower, Principal, identify};
+use plenary_accounts::{Authority, Credentials, Follower, Principal, TokenDigest, TokenOwner, identify};
 use plenary_edge::Operation;
 use plenary_engine::Room;
 use plenary_kernel::Class;
@@ -89,6 +89,14 @@ fn wanted(types: Option<&str>) -> Result<Vec<Activity>, ContextFault> {
     Ok(wanted)
 }
 
+/// What the streams of a caller count for: its token. Agents of other networks have none, and share by owner.
+fn counted(principal: &Principal) -> TokenDigest {
+    match &principal.who {
+        TokenOwner::Agent(guest) if principal.token.is_guest() => TokenDigest::of(guest.owner()),
+        TokenOwner::Operator | TokenOwner::Owner(_) | TokenOwner::Agent(_) => principal.token,
+    }
+}
+
 async fn follow(
     State(context): State<Context>,
     Reader(principal): Reader,
@@ -101,7 +109,7 @@ async fn follow(
     let (project, state) = context.readable(&project_id, &by).await?;
     let stream = ActivityRoom::stream(&project);
     // Register as a watcher first, then read the log, so that no event is missed.
-    let watch = context.watchers().watch(&stream, Follower::new(Some(&principal)), principal.token);
+    let watch = context.watchers().watch(&stream, Follower::new(Some(&principal)), counted(&principal));
     let watch = watch.map_err(|why| match why {
         CannotWatch::TooMany => Rejection::TooManyStreams,
         CannotWatch::Stopping => Rejection::Stopping,

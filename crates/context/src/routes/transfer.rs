@@ -10,7 +10,7 @@ use futures_util::stream::try_unfold;
 use http::{HeaderValue, Method, StatusCode, header};
 use plenary_accounts::Actor;
 use plenary_edge::{Line, Lines, Operation};
-use plenary_kernel::{Class, OwnerName, Share};
+use plenary_kernel::{Class, Share};
 use schemars::JsonSchema;
 
 use super::{Bearer, Path, doc, in_project};
@@ -18,6 +18,7 @@ use crate::{
     Context,
     limits::{EXPORT_PROJECTS_MAX, LINE_BYTES_MAX},
     malformed::ContextFault,
+    naming::{Home, split},
     parameters::Parameters,
     refusals::ContextRefusal,
     rejection::Rejection,
@@ -44,8 +45,8 @@ struct ImportQuery {
     conflict: Option<Mode>,
     /// Report what the import would do, and write nothing.
     dry_run: Option<bool>,
-    /// The owner of the projects here, whatever owner the records name.
-    into: Option<OwnerName>,
+    /// The only project of the import, `OWNER:ID`, whatever owner the records name.
+    into: Option<String>,
 }
 
 pub(super) fn operations() -> Vec<Operation<Context>> {
@@ -153,16 +154,21 @@ async fn import(
         return Err(Rejection::NotPermitted.into());
     }
     let attribution = context.config().attribution;
-    let into = parameters.one("into")?.map(str::parse::<OwnerName>).transpose();
-    let into = into.map_err(|_| ContextFault::parameter("into", "the name of an owner"))?;
+    let into = match parameters.one("into")? {
+        None => None,
+        Some(text) => {
+            let named = split(text).ok_or_else(|| ContextFault::parameter("into", "a project, OWNER:ID"))?;
+            Some(Home { owner: named.0, project_id: named.1.to_owned() })
+        }
+    };
     if let Some(into) = &into {
-        let is_another = authority.by.owner().is_some_and(|own| own != *into);
-        if is_another || !context.accounts().fresh_owner(into).await?.state.exists() {
+        let is_another = authority.by.owner().is_some_and(|own| own != into.owner);
+        if is_another || !context.accounts().fresh_owner(&into.owner).await?.state.exists() {
             return Err(Rejection::NotPermitted.into());
         }
     }
     let import = Import { authority: &authority, mode, attribution };
-    let mut importer = Importer::new(&context, import, dry_run).into_projects_of(into);
+    let mut importer = Importer::new(&context, import, dry_run).into_project(into);
     let (parts, body) = request.into_parts();
     let mut lines = Lines::new(&parts.headers, body, LINE_BYTES_MAX)?;
     let mut nth = 0;

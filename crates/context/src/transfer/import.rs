@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use futures_util::future::join_all;
-use plenary_kernel::{OwnerName, TimestampMs};
+use plenary_kernel::TimestampMs;
 
 use super::{
     arriving::{ArrivingProject, ArrivingRecord},
@@ -58,8 +58,8 @@ pub(crate) struct Importer<'a> {
     seen: Counts,
     ends: Option<Counts>,
     has_envelopes: bool,
-    /// The owner of all projects, if the request names one.
-    into: Option<OwnerName>,
+    /// The only project of the import, if the request names one.
+    into: Option<Home>,
 }
 
 impl<'a> Importer<'a> {
@@ -83,9 +83,10 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// The same import into projects of this owner, whatever owner the records name.
-    pub(crate) fn into_projects_of(self, owner: Option<OwnerName>) -> Self {
-        Self { into: owner, ..self }
+    /// The same import into this project alone, whatever owner the records name; records of projects with another id are
+    /// refused.
+    pub(crate) fn into_project(self, project: Option<Home>) -> Self {
+        Self { into: project, ..self }
     }
 
     /// Processes a line; `None` stands for one that is too long. The report lists invalid lines.
@@ -185,14 +186,20 @@ impl<'a> Importer<'a> {
                     Rejection::from(ContextFault::field("project_id", "the project of the record")).into()
                 );
             }
-            let owner = self.into.as_ref().unwrap_or(owner);
+            if self.into.as_ref().is_some_and(|into| into.project_id != *project_id) {
+                return Err(not_of_the_project());
+            }
+            let owner = self.into.as_ref().map_or(owner, |into| &into.owner);
             if self.import.authority.by.owner().is_some_and(|own| own != *owner) {
                 return Err(Rejection::NotPermitted.into());
             }
             return Ok(context.place_of(owner, project_id).await?);
         }
         if let Some(into) = &self.into {
-            return Ok(context.place_of(into, named).await?);
+            if into.project_id != *named {
+                return Err(not_of_the_project());
+            }
+            return Ok(context.place_of(&into.owner, named).await?);
         }
         if let Some(own) = self.import.authority.by.owner() {
             return Ok(context.place_of(&own, named).await?);
@@ -333,6 +340,10 @@ impl<'a> Importer<'a> {
         };
         Ok(self.report)
     }
+}
+
+fn not_of_the_project() -> Failure {
+    Rejection::from(ContextFault::field("project_id", "that of the project of the import")).into()
 }
 
 fn too_long() -> ContextFault {

@@ -5,11 +5,12 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderValue, Method, StatusCode, header, request::Parts};
 use http_body_util::BodyExt as _;
+use plenary_accounts::HostedIdentity;
 use plenary_kernel::{AgentHandle, OwnerName, Refusal};
 use plenary_sessions::crossing::SessionCarrier as _;
 use tokio::time::timeout;
 
-use super::{ANSWERED, CROSSING, RETURNING, body::ending};
+use super::{ANSWERED, CROSSING, HOPS, RETURNING, body::ending};
 use crate::{
     Links,
     limits::GUEST_ANSWER_WITHIN,
@@ -44,9 +45,14 @@ impl Links {
                 request.headers_mut().insert(name, value.clone());
             }
         }
+        if let Some(acting) = parts.extensions.get::<HostedIdentity>() {
+            request.headers_mut().insert(HOPS, HeaderValue::from(acting.hops()));
+        }
+        let mut closed = self.0.closed.subscribe();
         let sent = tokio::select! {
             sent = timeout(GUEST_ANSWER_WITHIN, self.send(&linked.network, request)) => sent,
             () = self.ended(changes.clone(), &linked.accord) => return Err(Refusal::not_found().into()),
+            _ = closed.wait_for(|closed| *closed) => return Err(peer_unreachable("this server stops").into()),
         };
         let answer = match sent {
             Ok(Ok(answer)) => answer,
@@ -57,7 +63,7 @@ impl Links {
         if !head.headers.contains_key(ANSWERED) {
             return Err(unreached(&CallFailure::Refused(head.status)));
         }
-        let (links, mut closed) = (self.clone(), self.0.closed.subscribe());
+        let links = self.clone();
         let end = async move {
             tokio::select! {
                 () = links.ended(changes, &linked.accord) => {}

@@ -26,6 +26,9 @@ use crate::{
 /// Marks the response of a room, in contrast to one of the link itself.
 pub(crate) const ANSWERED: HeaderName = HeaderName::from_static("plenary-guest");
 
+/// How many agents of the home have passed on what the guest acts upon; only the home sets it.
+pub(crate) const HOPS: HeaderName = HeaderName::from_static("plenary-hops");
+
 /// The headers of a guest's request that cross.
 pub(crate) const CROSSING: [HeaderName; 6] = [
     header::ACCEPT,
@@ -37,13 +40,15 @@ pub(crate) const CROSSING: [HeaderName; 6] = [
 ];
 
 /// The headers of the response that cross.
-pub(crate) const RETURNING: [HeaderName; 9] = [
+pub(crate) const RETURNING: [HeaderName; 11] = [
     header::CONTENT_TYPE,
     header::CACHE_CONTROL,
     header::ETAG,
+    header::LINK,
     header::LOCATION,
     header::RETRY_AFTER,
     HeaderName::from_static("idempotency-replayed"),
+    HeaderName::from_static("x-accel-buffering"),
     HeaderName::from_static("x-content-hash"),
     HeaderName::from_static("x-run-id"),
     HeaderName::from_static("x-thread-id"),

@@ -10,34 +10,54 @@ use plenary_edge::OperationDoc;
 use plenary_kernel::OwnerName;
 use url::form_urlencoded;
 
+/// A project that nobody has: its owner has a name of a peer's owner, which no owner here may have.
+const ABSENT_PROJECT: &str = "nobody-at-nowhere:none";
 /// The room whose things are in projects.
 const OF_PROJECTS: &str = "context";
 
-/// Whether a guest may make this request. A request about a project names it in full, `OWNER:ID`, with an owner that takes
-/// part: a plain id could be one of the guest's own names.
-pub(super) fn permits(
+/// The target of a guest's request, path and query, as the room gets it; `None` if the request is not for guests. A request about
+/// a project names it in full, `OWNER:ID`: a plain id could be one of the guest's own names. The project of an owner that takes no
+/// part becomes one that does not exist, so that the guest cannot tell which owners take part.
+pub(super) fn permitted(
     docs: &[OperationDoc],
     (method, path, query): (&Method, &str, Option<&str>),
     owners: &BTreeSet<&OwnerName>,
-) -> bool {
+) -> Option<String> {
     let sent: Vec<&str> = path.split('/').collect();
     let found = docs.iter().find(|doc| doc.method() == method && fits(doc.path(), &sent));
-    let Some(doc) = found.filter(|doc| doc.is_for_guests()) else { return false };
-    let takes_part = |project: &str| {
-        let owner = project.split_once(':').filter(|(_, id)| !id.is_empty());
-        let owner = owner.and_then(|(owner, _)| owner.parse::<OwnerName>().ok());
-        owner.is_some_and(|owner| owners.contains(&owner))
+    let doc = found.filter(|doc| doc.is_for_guests())?;
+    let target = |path: &str, query: Option<&str>| match query {
+        Some(query) => format!("{path}?{query}"),
+        None => path.to_owned(),
     };
     if let Some(at) = doc.path().split('/').position(|part| part == "{project_id}") {
-        return percent_decode_str(sent[at]).decode_utf8().is_ok_and(|project| takes_part(&project));
+        let project = percent_decode_str(sent[at]).decode_utf8().ok()?;
+        if owners.contains(&owner_of(&project)?) {
+            return Some(target(path, query));
+        }
+        let mut parts = sent;
+        parts[at] = ABSENT_PROJECT;
+        return Some(target(&parts.join("/"), query));
     }
     if doc.room_name() != OF_PROJECTS {
-        return true;
+        return Some(target(path, query));
     }
-    let mut named = form_urlencoded::parse(query.unwrap_or_default().as_bytes())
-        .filter(|(name, _)| name == "project")
-        .map(|(_, project)| project);
-    named.next().is_some_and(|project| takes_part(&project)) && named.next().is_none()
+    let pairs: Vec<_> = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).collect();
+    let mut named = pairs.iter().filter(|(name, _)| name == "project").map(|(_, project)| project);
+    let (Some(project), None) = (named.next(), named.next()) else { return None };
+    if owners.contains(&owner_of(project)?) {
+        return Some(target(path, query));
+    }
+    let others = pairs.iter().filter(|(name, _)| name != "project");
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.extend_pairs(others).append_pair("project", ABSENT_PROJECT);
+    Some(target(path, Some(&query.finish())))
+}
+
+/// The owner of a project that is named in full.
+fn owner_of(project: &str) -> Option<OwnerName> {
+    let (owner, _) = project.split_once(':').filter(|(_, id)| !id.is_empty())?;
+    owner.parse().ok()
 }
 
 /// Whether a path has the form of a pattern. The rest of a pattern fits no path: it is no operation for guests.
@@ -54,7 +74,7 @@ fn fits(pattern: &str, sent: &[&str]) -> bool {
 mod tests {
     use super::*;
 
-    fn may(method: &Method, target: &str) -> bool {
+    fn sent_as(method: &Method, target: &str) -> Option<String> {
         let doc = |id, method, path| OperationDoc::new(id, method, path, "");
         let docs = [
             doc("channel.show", Method::GET, "/agent-channel/{id}").for_guests(),
@@ -73,7 +93,11 @@ mod tests {
         let nick: OwnerName = "nick".parse().unwrap();
         let (path, query) =
             target.split_once('?').map_or((target, None), |(path, query)| (path, Some(query)));
-        permits(&docs, (method, path, query), &[&nick].into())
+        permitted(&docs, (method, path, query), &[&nick].into())
+    }
+
+    fn may(method: &Method, target: &str) -> bool {
+        sent_as(method, target).is_some_and(|sent| sent == target)
     }
 
     #[test]
@@ -108,6 +132,21 @@ mod tests {
             "/v1/orchestrate",
         ] {
             assert!(!may(&Method::GET, target), "{target}");
+        }
+    }
+
+    #[test]
+    fn a_project_of_an_owner_that_takes_no_part_is_one_that_nobody_has() {
+        for (target, begin, end) in [
+            (
+                "/v1/projects/ann%3Ap/packages?limit=1",
+                "/v1/projects/nobody-at-nowhere:none",
+                "/packages?limit=1",
+            ),
+            ("/v1/packages/x?project=ann:p", "/v1/packages/x?project=nobody-at-nowhere%3A", ""),
+        ] {
+            let sent = sent_as(&Method::GET, target).unwrap();
+            assert!(sent.starts_with(begin) && sent.ends_with(end), "{sent}");
         }
     }
 

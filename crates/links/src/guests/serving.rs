@@ -8,7 +8,7 @@ use plenary_accounts::GuestIdentity;
 use plenary_edge::operations::{Caller, Operations};
 use plenary_kernel::{AgentHandle, Refusal, Share};
 
-use super::{ANSWERED, CROSSING, RETURNING, body::ending, permitted::permits};
+use super::{ANSWERED, CROSSING, HOPS, RETURNING, body::ending, permitted::permitted};
 use crate::{
     Links,
     limits::GUEST_BYTES_PER_MINUTE_MAX,
@@ -39,9 +39,9 @@ impl Links {
         let guest = agent.elsewhere(&call.peer).filter(|_| is_own).ok_or_else(Refusal::not_found)?;
         let operations = self.0.operations.read().clone().ok_or_else(Refusal::not_found)?;
         let asked = (&parts.method, asked.0, asked.1);
-        if !permits(operations.docs(), asked, &call.grants.owners())
-            || self.accounts().guest_standing(&guest).await?.is_none()
-        {
+        let target =
+            permitted(operations.docs(), asked, &call.grants.owners()).ok_or_else(Refusal::not_found)?;
+        if self.accounts().guest_standing(&guest).await?.is_none() {
             return Err(Refusal::not_found().into());
         }
         let now = self.now();
@@ -55,10 +55,11 @@ impl Links {
                 caller = caller.with(name, value.clone());
             }
         }
-        let identity = GuestIdentity::of_signed(guest).ok_or_else(Refusal::not_found)?;
+        let hops = parts.headers.get(HOPS).and_then(|hops| hops.to_str().ok()?.parse().ok());
+        let identity = GuestIdentity::of_signed(guest, hops).ok_or_else(Refusal::not_found)?;
         let mut request = Request::new(Body::from(body));
         *request.method_mut() = parts.method.clone();
-        *request.uri_mut() = path.parse().map_err(|_| Refusal::not_found())?;
+        *request.uri_mut() = target.parse().map_err(|_| Refusal::not_found())?;
         let answer = operations.carry(&caller.known_as(identity), request).await;
         Ok(self.returned(call, answer))
     }

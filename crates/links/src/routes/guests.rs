@@ -34,7 +34,6 @@ fn doc(id: &'static str, method: Method, summary: &'static str) -> OperationDoc 
         .errors(Class::NotFound, &["not_found"])
         .errors(Class::TooMany, &["too_many_requests"])
         .errors(Class::Unavailable, &["peer_unreachable"])
-        .answers_page()
 }
 
 pub(super) fn operations() -> Vec<Operation<Door>> {

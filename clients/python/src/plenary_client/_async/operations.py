@@ -1799,7 +1799,7 @@ class AsyncContextOperations:
         *,
         conflict: Mode | Omit = OMIT,
         dry_run: bool | Omit = OMIT,
-        into: OwnerName | Omit = OMIT,
+        into: str | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Report:
@@ -1810,7 +1810,7 @@ class AsyncContextOperations:
 
         conflict: `skip`, `overwrite` or `rename`; `skip` when absent.
         dry_run: Report what the import would do, and write nothing.
-        into: The owner of the projects here, whatever owner the records name.
+        into: The only project of the import, `OWNER:ID`, whatever owner the records name.
 
         Refused with: invalid_parameter, missing_authorization, invalid_authorization, unauthorized,
         too_many_renames.

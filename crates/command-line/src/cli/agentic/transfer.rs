@@ -13,7 +13,6 @@ use plenary_client::transfer::{
     Conflict, Counts, ExportSummary, FetchedContents, ImportOptions, ImportReport, RefusedLine,
     RestoredContents,
 };
-use plenary_kernel::OwnerName;
 use serde::Serialize;
 
 use super::place::{Place, PlaceArgs, governing_client, project_of};
@@ -68,9 +67,9 @@ pub(crate) struct Import {
     /// Report what the import would do, without writing anything
     #[arg(long)]
     dry_run: bool,
-    /// The owner of the projects here, whatever owner the records name
-    #[arg(long, value_name = "OWNER")]
-    into: Option<OwnerName>,
+    /// Import into this project alone, whatever owner the records name
+    #[arg(long, value_name = "OWNER:ID")]
+    into: Option<String>,
 }
 
 pub(super) async fn export(context: &Context, args: &PlaceArgs, export: Export) -> Result<(), Failure> {

@@ -26,7 +26,6 @@ fn about(id: &'static str, method: Method, summary: &'static str) -> OperationDo
         .reply::<Value>()
         .or_reply_type("text/event-stream")
         .errors(Class::TooMany, BUSY)
-        .answers_page()
 }
 
 pub(super) fn operations() -> Vec<Operation<Door>> {
