@@ -11,7 +11,7 @@ use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, OwnerName};
 use plenary_log::{Condition, Fault};
 
-use crate::{Accounts, Authority, KnownAgent, Principal, TokenDigest, TokenOwner, trust::lists_stranger};
+use crate::{Accounts, KnownAgent, Principal, TokenDigest, TokenOwner, trust::lists_stranger};
 
 /// The accord with a peer, while it is active.
 #[derive(Debug, Clone)]
@@ -63,12 +63,6 @@ impl GuestIdentity {
     #[must_use]
     pub fn principal(&self) -> Principal {
         Principal { who: TokenOwner::Agent(self.handle.clone()), token: TokenDigest::GUEST }
-    }
-
-    /// The authority with which it acts.
-    #[must_use]
-    pub fn authority(&self) -> Authority {
-        self.principal().into()
     }
 }
 

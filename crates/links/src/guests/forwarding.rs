@@ -3,14 +3,14 @@
 
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderValue, Method, StatusCode, header, request::Parts};
+use http::{HeaderValue, StatusCode, header, request::Parts};
 use http_body_util::BodyExt as _;
 use plenary_accounts::HostedIdentity;
 use plenary_kernel::{AgentHandle, OwnerName, Refusal};
 use plenary_sessions::crossing::SessionCarrier as _;
 use tokio::time::timeout;
 
-use super::{ANSWERED, CROSSING, HOPS, RETURNING, body::ending};
+use super::{ANSWERED, CROSSING, HOPS, RETURNING, body::ending, copy_headers};
 use crate::{
     Links,
     limits::GUEST_ANSWER_WITHIN,
@@ -40,11 +40,7 @@ impl Links {
         let target = format!("{ACCORDS_PATH}/{}/as/{agent}{path}", linked.accord);
         let signed = self.signed(&linked.network, (&parts.method, &target), body).await;
         let mut request = signed.map_err(|failure| unreached(&failure))?;
-        for name in CROSSING {
-            if let Some(value) = parts.headers.get(&name) {
-                request.headers_mut().insert(name, value.clone());
-            }
-        }
+        copy_headers(&parts.headers, request.headers_mut(), CROSSING);
         if let Some(acting) = parts.extensions.get::<HostedIdentity>() {
             request.headers_mut().insert(HOPS, HeaderValue::from(acting.hops()));
         }
@@ -72,11 +68,7 @@ impl Links {
         };
         let mut response = Response::new(ending(body.into_data_stream(), end, (owners, peers)));
         *response.status_mut() = head.status;
-        for name in RETURNING {
-            if let Some(value) = head.headers.get(&name) {
-                response.headers_mut().insert(name, value.clone());
-            }
-        }
+        copy_headers(&head.headers, response.headers_mut(), RETURNING);
         let headers = response.headers_mut();
         // A peer names places of its own, and sends nobody elsewhere.
         if let Some(location) = headers.remove(header::LOCATION)
@@ -105,6 +97,3 @@ fn unreached(failure: &CallFailure) -> HouseRefusal {
         CallFailure::Unreachable(why) => peer_unreachable(why).into(),
     }
 }
-
-/// The methods of forwarded requests.
-pub(crate) const METHODS: [Method; 4] = [Method::GET, Method::POST, Method::PATCH, Method::DELETE];

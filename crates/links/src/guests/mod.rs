@@ -10,18 +10,19 @@ mod serving;
 use std::collections::BTreeSet;
 
 use futures_util::future::BoxFuture;
-use http::{HeaderName, header};
+use http::{HeaderMap, HeaderName, Method, header};
 use plenary_accounts::{PeerStanding, PeerStandings};
 use plenary_engine::Room as _;
 use plenary_kernel::OwnerName;
 use plenary_log::{Condition, Fault};
 
-pub(crate) use forwarding::METHODS;
-
 use crate::{
     Links,
     accord::{AccordRoom, PEERS},
 };
+
+/// The methods of guests' requests.
+pub(crate) const METHODS: [Method; 4] = [Method::GET, Method::POST, Method::PATCH, Method::DELETE];
 
 /// Marks the response of a room, in contrast to one of the link itself.
 pub(crate) const ANSWERED: HeaderName = HeaderName::from_static("plenary-guest");
@@ -53,6 +54,15 @@ pub(crate) const RETURNING: [HeaderName; 11] = [
     HeaderName::from_static("x-run-id"),
     HeaderName::from_static("x-thread-id"),
 ];
+
+/// Copies these headers, as far as they are there.
+fn copy_headers(from: &HeaderMap, to: &mut HeaderMap, names: impl IntoIterator<Item = HeaderName>) {
+    for name in names {
+        if let Some(value) = from.get(&name) {
+            to.insert(name, value.clone());
+        }
+    }
+}
 
 impl PeerStandings for Links {
     fn standing<'a>(&'a self, peer: &'a OwnerName) -> BoxFuture<'a, Result<Option<PeerStanding>, Fault>> {

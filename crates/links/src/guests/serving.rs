@@ -8,7 +8,7 @@ use plenary_accounts::GuestIdentity;
 use plenary_edge::operations::{Caller, Operations};
 use plenary_kernel::{AgentHandle, Refusal, Share};
 
-use super::{ANSWERED, CROSSING, HOPS, RETURNING, body::ending, permitted::permitted};
+use super::{ANSWERED, CROSSING, HOPS, RETURNING, body::ending, copy_headers, permitted::permitted};
 use crate::{
     Links,
     limits::GUEST_BYTES_PER_MINUTE_MAX,
@@ -49,15 +49,11 @@ impl Links {
             return Err(too_many_requests().into());
         }
         self.0.guest_bytes.add(&call.accord, body.len(), now);
-        let mut caller = Caller::of(parts).without_headers();
-        for name in CROSSING {
-            if let Some(value) = parts.headers.get(&name) {
-                caller = caller.with(name, value.clone());
-            }
-        }
+        let caller = Caller::of(parts).without_headers();
         let hops = parts.headers.get(HOPS).and_then(|hops| hops.to_str().ok()?.parse().ok());
         let identity = GuestIdentity::of_signed(guest, hops).ok_or_else(Refusal::not_found)?;
         let mut request = Request::new(Body::from(body));
+        copy_headers(&parts.headers, request.headers_mut(), CROSSING);
         *request.method_mut() = parts.method.clone();
         *request.uri_mut() = target.parse().map_err(|_| Refusal::not_found())?;
         let answer = operations.carry(&caller.known_as(identity), request).await;
@@ -73,11 +69,7 @@ impl Links {
         let share: Share<_> = call.into_share();
         let mut response = Response::new(ending(body.into_data_stream(), end, share));
         *response.status_mut() = head.status;
-        for name in RETURNING {
-            if let Some(value) = head.headers.get(&name) {
-                response.headers_mut().insert(name, value.clone());
-            }
-        }
+        copy_headers(&head.headers, response.headers_mut(), RETURNING);
         response.headers_mut().insert(ANSWERED, HeaderValue::from_static("1"));
         response
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use http::Method;
-use plenary_engine::Room as _;
+use plenary_accounts::PeerStandings;
 use plenary_kernel::{AgentHandle, OwnerName, SessionId};
 use plenary_log::{Condition, Fault};
 use plenary_sessions::{
@@ -24,7 +24,6 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::LinkedPeer;
 use crate::{
     Links,
-    accord::{AccordRoom, PEERS},
     limits::{ANSWER_BYTES_MAX, ANSWER_WITHIN, STATES_ASKED_MAX},
     outgoing::{ACCORDS_PATH, AnswerLimits, CallFailure},
     wire::LinkOutcome,
@@ -63,11 +62,8 @@ const SMALL: AnswerLimits = AnswerLimits { bytes: ANSWER_BYTES_MAX, within: ANSW
 impl SessionCarrier for Links {
     fn standing<'a>(&'a self, peer: &'a OwnerName) -> Carrying<'a, Option<Condition>> {
         Box::pin(async move {
-            let found = self.0.peers.look_up(PEERS).await?;
-            let holds = found.state.all.get(peer).is_some_and(|known| known.active().is_some());
-            let condition =
-                Condition { stream: AccordRoom::stream(PEERS), expected: found.version, upon: found.upon };
-            Ok(holds.then_some(condition))
+            let standing = PeerStandings::standing(self, peer).await?;
+            Ok(standing.map(|standing| standing.condition))
         })
     }
 

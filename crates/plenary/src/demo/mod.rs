@@ -1,7 +1,8 @@
 //! `plenary demo`: a server on a temporary store, and the conversation of the Agent Session Protocol's own
 //! walkthrough (ASP §7) on it with real clients over HTTP and WebSocket, then frames between the sessions of one
 //! person, a handoff on a channel, context that outlives its session, runs of an agent behind the server, the
-//! network of another operator, and the tools of models. A person reads a story, scene by scene; with `--raw` each step is printed as it crosses the wire.
+//! network of another operator, and the tools of models. A person reads a story, scene by scene; with `--raw` each step
+//! is printed as it crosses the wire.
 //! Every step is checked.
 //! Must not know: the command line's other commands, or how the server works.
 

@@ -63,7 +63,7 @@ async fn across(stage: &mut Stage, rose: &Server, operator: &OperatorToken) -> a
     stage.request(nicks, Method::POST, "/_admin/peers/accept", Some(acceptance), 201).await?;
     stage.lists(NICK, IDA_HERE).await?;
 
-    stage.note("A frame goes to whom a grant names, and a conversation to an agent.")?;
+    stage.note("A frame reaches agents of the owners in a grant; a conversation is with one agent.")?;
     let advisory = Advisory { advisory_text: "The price list is out.".to_owned(), ..Advisory::default() };
     stage.submit(IDA, &Payload::Advisory(advisory), "accord:home/grant:team", 1).await?;
     stage.frame(NICK, "agent_advisory", json!({"advisory_text": "The price list is out."})).await?;
@@ -79,7 +79,7 @@ async fn across(stage: &mut Stage, rose: &Server, operator: &OperatorToken) -> a
     stage.until(NICK, said).await?;
 
     stage.scene("A channel, a project and a run of another network").await?;
-    stage.note("What stays at Nick's server is used through it, under its rules.")?;
+    stage.note("They stay at Nick's server, and Ida's agent uses them there under its rules.")?;
     let title = json!({"title": "The price list"});
     let channel = stage.request(NICK, Method::POST, "/agent-channel", Some(title), 200).await?;
     let channel = format!("/agent-channel/{}", channel["id"].as_str().context("the channel has an id")?);

@@ -78,8 +78,8 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, sync: Sync) -> Resu
     }
     let (Some(remote), None) = (remote, into) else {
         return Err(Failure::usage(
-            "the other server is missing",
-            "give its URL, or --peer with --into OWNER",
+            "a sync is with one other server or with one linked network",
+            "give the URL of the server, or --peer with --into OWNER",
         ));
     };
     if place.server == remote {

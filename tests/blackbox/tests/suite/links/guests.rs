@@ -347,3 +347,28 @@ async fn over_partitions_and_kills_each_post_is_there_once() {
     said.reverse();
     assert_eq!(Value::from(said), Value::from((0..30).collect::<Vec<_>>()));
 }
+
+/// The requests of one owner to peers under way, as docs/limits.md says.
+const UNDER_WAY_PER_OWNER: usize = 32;
+
+#[tokio::test]
+async fn an_owner_has_so_many_requests_to_peers_under_way() {
+    let Scene { acme, rose, nick, ida } = &Scene::new().await;
+    let id = channel(nick).await;
+    lists(acme, "@nick.cc", "@ida-at-rose.*").await;
+    let (path, ivo) =
+        (there(&format!("/agent-channel/{id}/events/stream")), rose.server.agent("@ida.ivo").await);
+    let mut open = Vec::new();
+    for _ in 0..UNDER_WAY_PER_OWNER {
+        open.push(Stream::open(ida, &path, &[]).await);
+    }
+    // Its agents share.
+    for who in [ida, &ivo] {
+        who.get(&path).await.refused(429, "too_many_requests");
+    }
+    open.pop();
+    eventually_within(Duration::from_secs(5), "there is room again", async || {
+        (ida.get(&there(&format!("/agent-channel/{id}"))).await.status == 200).then_some(())
+    })
+    .await;
+}
