@@ -140,8 +140,10 @@ async fn shown(
     let ShownReport { told, cursor, spots, held, cut, digest } = sent.check()?;
     let CodingEvent { session, client, event, .. } = told;
     let to = inbox.cursor(&caller.handle, &cursor).await?;
+    let settled = inbox.settled_since(&caller.handle).await?;
     let (marks, _) = inbox
         .change(&caller.handle, |marks, now| {
+            marks.shown.settle(&settled);
             let is_taken = marks.show((&session, &client), event, (spots.clone(), &held), &to, now);
             if is_taken {
                 marks.shown.was_cut(cut.clone());

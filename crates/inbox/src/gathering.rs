@@ -26,16 +26,25 @@ pub(crate) enum ShelfLookup {
 }
 
 impl Inbox {
-    /// Starts a new search for an agent's news after a position.
-    pub(crate) async fn begin_known(
+    /// Starts a new search for an agent's news, or for the offers of strangers to it, after a position.
+    pub(crate) async fn begin_shelf(
         &self,
         me: &AgentHandle,
         shelf: &mut Shelf,
+        on: ShelfLookup,
         after: Position,
     ) -> Result<(), Fault> {
-        let (streams, listing) = self.list_known(me, after).await?;
-        shelf.begin(after, streams, listing);
-        Ok(())
+        match on {
+            ShelfLookup::Known => {
+                let (streams, listing) = self.list_known(me, after).await?;
+                shelf.begin(after, streams, listing);
+                Ok(())
+            }
+            ShelfLookup::Offered => {
+                shelf.begin(after, Vec::new(), ShelfCoverage::Behind(None));
+                self.list_further(me, shelf).await
+            }
+        }
     }
 
     /// The streams that may have news for an agent after a position, and the extent of this list.
@@ -56,17 +65,6 @@ impl Inbox {
             found.extend(self.0.log.streams_after(some, after).await?);
         }
         Ok((found, listing))
-    }
-
-    /// Starts a new search for the offers of strangers to an agent after a position.
-    pub(crate) async fn begin_offered(
-        &self,
-        me: &AgentHandle,
-        shelf: &mut Shelf,
-        after: Position,
-    ) -> Result<(), Fault> {
-        shelf.begin(after, Vec::new(), ShelfCoverage::Behind(None));
-        self.list_further(me, shelf).await
     }
 
     /// Lists more streams that may have news for an agent.

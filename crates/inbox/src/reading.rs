@@ -207,6 +207,31 @@ impl Inbox {
         Ok((known.unread + offered.unread + frames, known.is_cut || offered.is_cut))
     }
 
+    /// The items that came back from coding sessions and that the agent has settled since, by an answer, by joining
+    /// or by reading; none before they are too many.
+    pub(crate) async fn settled_since(&self, me: &AgentHandle) -> Result<Vec<Spot>, Fault> {
+        let marks = self.settled_marks(me).await?;
+        if !marks.shown.is_crowded() {
+            return Ok(Vec::new());
+        }
+        let (desk, reader) = (self.0.desks.open(me), self.reader(me).await?);
+        let ask = Ask { after: None, limit: 0, kinds: Kinds::ALL, coding: None };
+        let mut shelves = desk.shelves.lock().await;
+        self.bring_up(&desk, &mut shelves, &reader, &ask, &marks).await?;
+        let mut open = Openness::new(self, &reader, &ask, &marks);
+        let mut settled = Vec::new();
+        for shelf in [&shelves.known, &shelves.offered] {
+            for (place, stub) in shelf.behind(Place::default()) {
+                let spot = Spot::of(stub.kind, place);
+                let is_returned = marks.shown.is_returned(spot);
+                if is_returned && !open.is_unread(shelf, &marks, place, stub).await? {
+                    settled.push(spot);
+                }
+            }
+        }
+        Ok(settled)
+    }
+
     /// The requested items of both shelves, as far as they are found at once. The background search
     /// finds the rest.
     async fn pick(
@@ -269,24 +294,40 @@ impl Inbox {
         let Shelves { known, offered, .. } = shelves;
         let mut work = LOOKED_AT_ONCE;
         if ask.kinds.iter().any(Kind::is_in_line) {
-            let start = ask.lowest(marks);
-            let from = before(start.min(marks.unread_lowest(ask.kinds)).0);
-            if !known.covers(from) || (ask.after.is_some() && known.lacks(start)) {
-                self.begin_known(me, known, from).await?;
-            } else if known.falls_short(start, ask.limit + 1) {
-                self.begin_known(me, known, before(start.0)).await?;
-            }
-            self.look(me, known, ShelfLookup::Known, &mut work).await?;
+            let places = (ask.lowest(marks), marks.unread_lowest(ask.kinds));
+            self.reach(me, known, ShelfLookup::Known, ask, places, &mut work).await?;
         }
         if ask.kinds.has(Kind::SessionOffered) {
-            let start = ask.start(Kind::SessionOffered, marks);
-            let from = before(start.min(marks.unread_from(Kind::SessionOffered)).0);
-            if !offered.covers(from) {
-                self.begin_offered(me, offered, from).await?;
-            } else if offered.falls_short(start, ask.limit + 1) {
-                self.begin_offered(me, offered, before(start.0)).await?;
-            }
-            self.look(me, offered, ShelfLookup::Offered, &mut work).await?;
+            let kind = Kind::SessionOffered;
+            let places = (ask.start(kind, marks), marks.unread_from(kind));
+            self.reach(me, offered, ShelfLookup::Offered, ask, places, &mut work).await?;
+        }
+        Ok(())
+    }
+
+    /// Looks for the items of one shelf from the start of the read on, and from the first unread item on if that is
+    /// earlier and both fit. A shelf that is full before a page ends begins again at the start of the page.
+    async fn reach(
+        &self,
+        me: &AgentHandle,
+        shelf: &mut Shelf,
+        on: ShelfLookup,
+        ask: &Ask<'_>,
+        (start, unread_from): (Place, Place),
+        work: &mut usize,
+    ) -> Result<(), Fault> {
+        let from = before(start.min(unread_from).0);
+        let is_there = match ask.after {
+            Some(_) => shelf.covers(before(start.0)) && !shelf.lacks(start),
+            None => shelf.covers(from),
+        };
+        if !is_there {
+            self.begin_shelf(me, shelf, on, from).await?;
+        }
+        self.look(me, shelf, on, work).await?;
+        if shelf.falls_short(start, ask.limit + 1) {
+            self.begin_shelf(me, shelf, on, before(start.0)).await?;
+            self.look(me, shelf, on, work).await?;
         }
         Ok(())
     }

@@ -76,7 +76,7 @@ impl From<Rejection> for InboxRefusal {
                 Class::TooMany,
                 "too_many_shown",
                 format!(
-                    "{RETURNED_MAX} items were handed over and are unread again; show or acknowledge those first."
+                    "More than {RETURNED_MAX} items were handed over and are unread again; show, answer or acknowledge those first."
                 ),
             ),
             Rejection::Revoked => {

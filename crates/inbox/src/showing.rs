@@ -383,7 +383,21 @@ impl Handovers {
         self.held.retain(|spot| self.returned.contains_key(spot));
     }
 
-    /// Notes that a session was shown these items; false beyond the limit of their number.
+    /// Whether so many items have come back that those the agent has settled since must be dropped.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.returned.len() > RETURNED_MAX
+    }
+
+    /// Drops items that came back and that the agent has settled by its actions since.
+    pub(crate) fn settle(&mut self, spots: &[Spot]) {
+        for spot in spots {
+            self.returned.remove(spot);
+            self.held.remove(spot);
+        }
+    }
+
+    /// Notes that a session was shown these items; false beyond the limit of items that came back, unless all of
+    /// these are among them.
     pub(crate) fn show(
         &mut self,
         (session, client): (&str, &str),
@@ -393,14 +407,12 @@ impl Handovers {
         now: TimestampMs,
     ) -> bool {
         self.hear(session, client, at, now);
-        if self.returned.len() > RETURNED_MAX {
+        let adds = held.iter().chain(&spots).any(|spot| !self.is_returned(*spot));
+        if adds && self.is_crowded() {
             return false;
         }
         self.hold(held);
-        for spot in &spots {
-            self.returned.remove(spot);
-            self.held.remove(spot);
-        }
+        self.settle(&spots);
         let (session, to) = (session.to_owned(), to.into());
         self.pending.push(Handover { session, at, spots, cut: Vec::new(), to, lapsed: false });
         if self.pending.len() > SHOWINGS_MAX {
@@ -429,9 +441,8 @@ impl Handovers {
             settled.changed = true;
             match at.fate(showing.at) {
                 Fate::InContext => {
+                    self.settle(&showing.spots);
                     for spot in &showing.spots {
-                        self.returned.remove(spot);
-                        self.held.remove(spot);
                         self.cut.remove(*spot);
                         self.pending.iter_mut().for_each(|other| other.spots.retain(|other| other != spot));
                     }

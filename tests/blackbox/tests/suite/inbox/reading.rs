@@ -68,6 +68,17 @@ async fn what_comes_after_very_many_read_items_is_shown() {
     }
     let last = alice.say(&id, "the last of them").await;
     assert_eq!(inbox(&bob, "?limit=1").await["unread_at_least"], true);
+    let (mut found, mut query) = (0, "?limit=100".to_owned());
+    loop {
+        let page = inbox(&bob, &query).await;
+        found += texts(&page).len();
+        if page["more"] != true {
+            break;
+        }
+        assert_ne!(page["items"], json!([]), "an empty page after {found} items, with more to come");
+        query = format!("?limit=100&after={}", cursor(&page));
+    }
+    assert_eq!(found, 330 * 50 + 1, "what the coding session was shown is left out");
     let read = json!({"session_id": id, "after_sequence": first, "sequence": last});
     bob.post("/inbox/ack", read).await.ok(200);
     alice.say(&id, "behind them").await;

@@ -223,3 +223,50 @@ async fn more_than_a_hundred_messages_for_one_session_hold_no_other_up() {
     let expected: Vec<String> = (0..MANY).map(|number| format!("for one {number}")).collect();
     assert_eq!(read.iter().filter(|text| text.starts_with("for one")).cloned().collect::<Vec<_>>(), expected);
 }
+
+/// Items that came back from a coding session are refused a further handover only while they are unread.
+#[tokio::test]
+async fn items_that_came_back_do_not_block_a_coding_session_for_ever() {
+    const RETURNED_MAX: usize = 2_048;
+    let server = Server::start().await;
+    let (one, two) = (server.agent("@nick.one").await, server.agent("@nick.two").await);
+    let event = async |session: &str, event: &str| {
+        let body = json!({"session": session, "client": "claude", "event": event});
+        two.post("/inbox/session", body).await.ok(200);
+    };
+    let show = async |session: &str, ids: &[Value], cursor: &Value| {
+        let body = json!({"session": session, "client": "claude", "event": "tool", "cursor": cursor, "items": ids});
+        two.post("/inbox/shown", body).await
+    };
+    let room = blackbox::room(&[&one, &two]).await;
+    event("s-1", "prompt").await;
+    for number in 0..=RETURNED_MAX {
+        one.say(&room, format!("message {number}")).await;
+    }
+    let (mut query, mut first) = ("?coding_session=s-1&kinds=session.message&limit=100".to_owned(), None);
+    loop {
+        let page = inbox(&two, &query).await;
+        let items = page["items"].as_array().unwrap();
+        let ids: Vec<Value> = items.iter().map(|item| item["id"].clone()).collect();
+        show("s-1", &ids, &page["cursor"]).await.ok(200);
+        first.get_or_insert((ids, page["cursor"].clone()));
+        query = format!("?coding_session=s-1&kinds=session.message&limit=100&after={}", super::cursor(&page));
+        if page["more"] != true {
+            break;
+        }
+    }
+    event("s-1", "gone").await;
+    event("s-2", "prompt").await;
+    one.say(&room, "one more").await;
+    let page = inbox(&two, &query.replace("s-1", "s-2")).await;
+    assert_eq!(super::texts(&page), ["one more"]);
+    let last = [page["items"][0]["id"].clone()];
+    show("s-2", &last, &page["cursor"]).await.refused(429, "too_many_shown");
+    let (ids, cursor) = first.unwrap();
+    show("s-2", &ids, &cursor).await.ok(200);
+    event("s-2", "gone").await;
+    event("s-3", "prompt").await;
+    show("s-3", &last, &page["cursor"]).await.refused(429, "too_many_shown");
+    two.say(&room, "an answer to all of them").await;
+    show("s-3", &last, &page["cursor"]).await.ok(200);
+}
