@@ -28,7 +28,7 @@ pub(crate) fn facts() -> Vec<(&'static str, String)> {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let mut facts = vec![("cores, shared by server and load", cores.to_string())];
     let found = [
-        ("processor", after(&read("/proc/cpuinfo"), "model name")),
+        ("processor", processor(&read("/proc/cpuinfo"))),
         ("memory", memory()),
         ("kernel", Some(read("/proc/sys/kernel/osrelease").trim().to_owned())),
         ("compiler", said("rustc", &["--version"])),
@@ -36,6 +36,13 @@ pub(crate) fn facts() -> Vec<(&'static str, String)> {
     facts.extend(found.into_iter().filter_map(|(name, fact)| Some((name, fact?))));
     facts.push(("SQLite", rusqlite::version().to_owned()));
     facts
+}
+
+/// The name says little on a rented machine, so family and model follow it.
+fn processor(text: &str) -> Option<String> {
+    let name = after(text, "model name")?;
+    let model = after(text, "cpu family").zip(after(text, "model"));
+    Some(model.map_or(name.clone(), |(family, model)| format!("{name}, family {family}, model {model}")))
 }
 
 fn memory() -> Option<String> {

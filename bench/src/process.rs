@@ -108,6 +108,11 @@ impl Listening {
         self.memory_kib("VmRSS:")
     }
 
+    /// Its resident memory without pages of files, which the kernel maps as it likes, in KiB.
+    pub(crate) fn anonymous_kib(&self) -> Result<u64> {
+        self.memory_kib("RssAnon:")
+    }
+
     /// The most that was ever resident, in KiB.
     pub(crate) fn peak_kib(&self) -> Result<u64> {
         self.memory_kib("VmHWM:")

@@ -21,7 +21,8 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
     let store = bench.fresh();
     let agents = registered(bench, &store, count).await?;
     let nobody = Agent { handle: String::new(), token: "0".to_owned() };
-    let (mut bare, mut idle, mut start) = (Series::default(), Series::default(), Series::default());
+    let (mut bare, mut idle) = (Series::default(), Series::default());
+    let (mut start, mut own) = (Series::default(), Series::default());
     for _ in 0..bench.sizes.rounds {
         let limit = bench.limit(&["axumws"])?;
         bare.0.push(each(&limit, std::iter::repeat_n(&nobody, count), count).await?);
@@ -33,6 +34,7 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
         let server = bench.server()?;
         tokio::time::sleep(REST).await;
         start.0.push(server.resident_kib()? as f64 / 1024.0);
+        own.0.push(server.anonymous_kib()? as f64 / 1024.0);
     }
     let row = |what: String, unit, figure, limit: Option<Series>, goal| Row {
         id: "P9",
@@ -52,6 +54,13 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
             Goal::RatioAtMost(1.1),
         ),
         row("memory of a server that has started".to_owned(), Unit::Mib, start, None, Goal::AtMost(25.0)),
+        row(
+            "of that, without pages of the binary and other files".to_owned(),
+            Unit::Mib,
+            own,
+            None,
+            Goal::None,
+        ),
     ])
 }
 
