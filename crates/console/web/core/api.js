@@ -22,6 +22,13 @@ export class ApiError extends Error {
   }
 }
 
+/** The server did not answer. What was sent may have reached it all the same. */
+export class Unanswered extends Error {
+  constructor() {
+    super('The server does not answer.');
+  }
+}
+
 /** A unique id, which also works without a secure context. */
 export const freshId = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
@@ -49,6 +56,8 @@ export async function request(method, path, { body, as, signal: abort, accept = 
     cache: 'no-store',
     redirect: 'error',
     signal: abort,
+  }).catch((error) => {
+    throw error instanceof TypeError ? new Unanswered() : error;
   });
   if (reply.ok) return reply;
   const said = await reply.json().catch(() => undefined);

@@ -1,7 +1,7 @@
 // Keyboard shortcuts: each page registers its keys, and `?` shows them.
 // Must not know: pages.
 
-import { signal, useEffect, useRef } from './preact.js';
+import { signal, useLayoutEffect, useRef } from './preact.js';
 
 /** @typedef {{keys: string, says: string, run: (event: KeyboardEvent) => void, hidden?: boolean}} Shortcut */
 
@@ -15,11 +15,24 @@ let timer = 0;
 const types = (target) =>
   target instanceof HTMLElement && (target.isContentEditable || target.matches('input:not([type="checkbox"]), textarea, select'));
 
+/** Whether the element uses the key itself: Enter on a link, an arrow in a text that scrolls. @param {EventTarget | null} target @param {string} name */
+const isOwn = (target, name) => target instanceof HTMLElement && (name === 'Enter'
+  ? target.matches('a[href], button, summary')
+  : /^(Arrow(Up|Down)|Home|End)$/.test(name) && target.matches('[tabindex="0"]:not([role="listbox"])'));
+/** The keys that repeat while they are held. The others act, and act once. */
+const REPEATED = /^(j|k|Arrow.*|\+|-)$/;
+
 /** @param {KeyboardEvent} event */
 const pressed = (event) => {
   if (event.defaultPrevented || event.metaKey || event.altKey || event.isComposing) return;
   const open = document.querySelector('dialog[open]');
   const name = (event.ctrlKey ? 'Ctrl+' : '') + event.key;
+  if (isOwn(event.target, name)) return;
+  if (name === 'Escape' && !open && types(event.target)) {
+    event.preventDefault();
+    /** @type {HTMLElement} */ (event.target).blur();
+    return;
+  }
   if (types(event.target) && !(event.key === 'Escape' || name === 'Ctrl+k' || (event.ctrlKey && event.key === 'Enter'))) return;
   const wanted = prefix ? `${prefix} ${name}` : name;
   prefix = '';
@@ -28,7 +41,7 @@ const pressed = (event) => {
     const found = layer.shortcuts.find(({ keys }) => keys.split(' or ').includes(wanted));
     if (found) {
       event.preventDefault();
-      found.run(event);
+      if (!event.repeat || REPEATED.test(event.key)) found.run(event);
       return;
     }
   }
@@ -44,7 +57,8 @@ addEventListener('keydown', pressed);
 export function useKeys(title, shortcuts) {
   const layer = useRef(/** @type {{title: string, shortcuts: Shortcut[]}} */ ({ title, shortcuts })).current;
   layer.shortcuts = shortcuts;
-  useEffect(() => {
+  // Before the next paint: a key that is pressed as soon as the page shows something works.
+  useLayoutEffect(() => {
     layers.value = [...layers.peek(), layer];
     return () => {
       layers.value = layers.peek().filter((other) => other !== layer);

@@ -27,6 +27,7 @@ const decode = (text) => {
 
 export const route = signal(read());
 addEventListener('hashchange', () => (route.value = read()));
+addEventListener('popstate', () => (route.value = read()));
 
 /** @param {string} page @param {string} [id] @param {Record<string, string | undefined>} [params] */
 export const href = (page, id = '', params = {}) => {
@@ -40,9 +41,16 @@ export const go = (page, id, params) => {
   location.hash = href(page, id, params);
 };
 
-/** Replaces the address without a history entry. @param {{id?: string, params?: Record<string, string | undefined>}} change */
+/**
+ * Changes the address within the page. Only opening an item from the list makes a history entry, so that Back returns to the list.
+ * @param {{id?: string, params?: Record<string, string | undefined>}} change
+ */
 export const refine = ({ id, params }) => {
   const now = route.value;
-  history.replaceState(null, '', href(now.page, id ?? now.id, { ...now.params, ...params }));
+  const to = href(now.page, id ?? now.id, { ...now.params, ...params });
+  // `below` is the address of the list, if it is the previous history entry.
+  if (id && !now.id) history.pushState({ below: location.hash }, '', to);
+  else if (id === '' && now.id && history.state?.below === to) return history.back();
+  else history.replaceState(history.state, '', to);
   route.value = read();
 };

@@ -16,6 +16,8 @@ import { forgetFrames, keepFrame } from './frames.js';
 const listeners = new Set();
 /** @type {Set<() => void>} */
 const gaps = new Set();
+/** @type {Set<() => void>} */
+const opens = new Set();
 
 /** Calls `listener` for each event of the stream. @param {(event: import('./types.js').WatchEvent) => void} listener */
 export const onEvent = (listener) => {
@@ -27,6 +29,12 @@ export const onEvent = (listener) => {
 export const onGap = (listener) => {
   gaps.add(listener);
   return () => void gaps.delete(listener);
+};
+
+/** Calls `listener` when the stream is open, at first and after an interruption. @param {() => void} listener */
+export const onOpen = (listener) => {
+  opens.add(listener);
+  return () => void opens.delete(listener);
 };
 
 let watching = /** @type {AbortController | undefined} */ (undefined);
@@ -51,7 +59,10 @@ export const watch = () => {
   });
   follow({
     event: (event) => (event.room === 'frames' ? keepFrame(event) : listeners.forEach((listener) => listener(event))),
-    open,
+    open: () => {
+      open();
+      opens.forEach((listener) => listener());
+    },
     gap: () => gaps.forEach((listener) => listener()),
     stop: watching.signal,
   });
@@ -103,7 +114,7 @@ export function resource(load, stale = () => false, everyMs = 250, pollMs = 0) {
     }, everyMs);
   };
   const poll = pollMs ? setInterval(() => document.hidden || reload(), pollMs) : 0;
-  const ends = [onEvent((event) => stale(event) && later()), onGap(reload), () => clearInterval(poll)];
+  const ends = [onEvent((event) => stale(event) && later()), onGap(reload), onOpen(() => void (error.value && reload())), () => clearInterval(poll)];
   reload();
   const close = () => {
     closed = true;

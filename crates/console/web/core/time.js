@@ -29,5 +29,15 @@ const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short',
 export const timeOfDay = (at) => (Number.isNaN(moment(at)) ? '' : hour.format(moment(at)));
 /** @param {number | string | null | undefined} at */
 export const date = (at) => (Number.isNaN(moment(at)) ? '' : day.format(moment(at)));
+const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+/** The date, the time and the zone, as people read them. @param {number | string | null | undefined} at */
+export const inFull = (at) => (Number.isNaN(moment(at)) ? '' : whole.format(moment(at)));
+/** A key of the local day. @param {number | string | null | undefined} at */
+export const dayOf = (at) => new Date(moment(at)).toDateString();
 /** @param {number | string | null | undefined} at */
+export const isToday = (at) => dayOf(at) === dayOf(Date.now());
+/** The time, with the date unless it is today. @param {number | string | null | undefined} at */
+export const timeOn = (at) => (Number.isNaN(moment(at)) || isToday(at) ? timeOfDay(at) : `${dayAndMonth.format(moment(at))} ${timeOfDay(at)}`);
+/** In UTC, for programs. @param {number | string | null | undefined} at */
 export const exact = (at) => (Number.isNaN(moment(at)) ? '' : new Date(moment(at)).toISOString());

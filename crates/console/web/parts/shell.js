@@ -57,10 +57,7 @@ export function Shell({ children }) {
     { keys: 'Ctrl+k', says: 'Go anywhere by typing', run: () => (going.value = true) },
     { keys: 'u', says: 'Undo the last answer', run: undoLast },
     { keys: '?', says: 'These keys', run: () => (helping.value = true) },
-    { keys: 'Escape', says: 'Leave a field, close what is open', run: () => {
-      if (document.activeElement instanceof HTMLElement && document.activeElement.matches('input, textarea, select')) document.activeElement.blur();
-      more.value = false;
-    } },
+    { keys: 'Escape', says: 'Leave a field, close what is open', run: () => (more.value = false) },
   ]);
   return html`<div class="shell">
     <a class="skip" href="#main" onClick=${(/** @type {Event} */ event) => { event.preventDefault(); document.getElementById('main')?.focus(); }}>Skip to the page</a>
@@ -75,9 +72,9 @@ export function Shell({ children }) {
         <button class="quiet help-key" onClick=${() => (helping.value = true)} aria-label="Keys">?</button>
       </div>
     </header>
-    <main id="main" tabindex="-1">${liveness.value.why ? html`<p class="banner" role="status"><b>This page does not follow what happens.</b> Too many pages and programs do at once: ${plainly(liveness.value.why)} What you see is read again every half minute until there is room. <a href=${href('access')}>Who is signed in</a></p>` : null}${children}</main>
+    <main id="main" tabindex="-1" onPointerDown=${() => (more.value = false)}>${liveness.value.why ? html`<p class="banner" role="status"><b>This page does not follow what happens.</b> Too many pages and programs do at once: ${plainly(liveness.value.why)} What you see is read again every half minute until there is room. <a href=${href('access')}>Who is signed in</a></p>` : null}${children}</main>
     <nav class="tabs" aria-label="Main pages">
-      ${PAGES.filter((page) => page.phone).map((page) => html`<a href=${href(page.name)} aria-current=${route.value.page === page.name ? 'page' : null}>${page.title === 'Conversations' ? 'Talk' : page.title}${page.name === 'inbox' && openRequests.value.length ? html`<span class="count num">${openRequests.value.length}</span>` : null}</a>`)}
+      ${PAGES.filter((page) => page.phone).map((page) => html`<a href=${href(page.name)} aria-current=${route.value.page === page.name ? 'page' : null} onClick=${() => (more.value = false)}>${page.title === 'Conversations' ? 'Talk' : page.title}${page.name === 'inbox' && openRequests.value.length ? html`<span class="count num">${openRequests.value.length}</span>` : null}</a>`)}
       <button class="quiet" aria-expanded=${more.value ? 'true' : 'false'} onClick=${() => (more.value = !more.value)}>More</button>
     </nav>
     <${Toasts} />

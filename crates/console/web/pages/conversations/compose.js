@@ -3,17 +3,18 @@
 
 import { html, useEffect, useRef, useState } from '../../core/preact.js';
 import { freshId, mayWrite, post } from '../../core/api.js';
+import { forgetDrafts, useDraft } from '../../core/drafts.js';
 import { Handle } from '../../parts/text.js';
 import { sayFailure } from '../../parts/toast.js';
 
 /**
- * @param {{session: import('./sessions.js').Known, joined: string[], invited: string[], person: string | undefined,
+ * @param {{session: import('./sessions.js').Known, joined: string[], invited: string[], person: string | undefined, sent: () => void,
  *   act: (what: string, body: any, done: string, as?: string) => Promise<void>}} props
  */
-export function Compose({ session, joined, invited, person, act }) {
+export function Compose({ session, joined, invited, person, sent, act }) {
   const self = person && joined.includes(person) ? person : undefined;
   const [as, setAs] = useState(self ?? joined[0] ?? '');
-  const [text, set] = useState('');
+  const [text, set] = useDraft(`${session.id} message`, '');
   const [busy, setBusy] = useState(false);
   const key = useRef(freshId());
   useEffect(() => {
@@ -27,6 +28,8 @@ export function Compose({ session, joined, invited, person, act }) {
       await post(`/sessions/${encodeURIComponent(session.id)}/messages`, { content: text }, { as, key: key.current });
       key.current = freshId();
       set('');
+      forgetDrafts(session.id);
+      sent();
     } catch (error) {
       sayFailure(error);
     }

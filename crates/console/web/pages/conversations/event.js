@@ -3,7 +3,7 @@
 
 import { html, useState } from '../../core/preact.js';
 import { href } from '../../core/route.js';
-import { timeOfDay, exact } from '../../core/time.js';
+import { exact, inFull, timeOfDay } from '../../core/time.js';
 import { download } from '../../parts/download.js';
 import { Markdown } from '../../parts/markdown.js';
 import { Ladder, STATE_WORDS } from '../../parts/marks.js';
@@ -14,14 +14,14 @@ const RUN_MS = 5 * 60_000;
 /** @param {{event: any, before: any, ticks: any, mine: Set<string>, named: boolean, session: string, reader: string | undefined}} props */
 export function Event({ event, before, ticks, mine, named, session, reader }) {
   const [open, setOpen] = useState(false);
-  if (event.type !== 'session.message') return html`<p class="event-line" data-sequence=${event.sequence}><${What} event=${event} /> <time datetime=${exact(event.created_at)}>${timeOfDay(event.created_at)}</time></p>`;
+  if (event.type !== 'session.message') return html`<p class="event-line" data-sequence=${event.sequence}><${What} event=${event} /> <time datetime=${exact(event.created_at)} title=${inFull(event.created_at)}>${timeOfDay(event.created_at)}</time></p>`;
   const runOn = before?.type === 'session.message' && before.sender === event.sender && event.created_at - before.created_at < RUN_MS;
   return html`<div class=${`message${runOn ? ' run-on' : ''}${named ? ' named' : ''}`} data-sequence=${event.sequence}>
     <p class="message-head">
       ${runOn ? null : html`<a href=${href('agents', event.sender)}><${Handle} handle=${event.sender} /></a>${mine.has(event.sender) ? null : html`<span class="foreign">another owner</span>`}`}
       <span class="message-foot">
         ${ticks ? html`<button class="quiet ticks" aria-expanded=${open ? 'true' : 'false'} aria-label="How far this message came" onClick=${() => setOpen(!open)}>${ticks.recipients.slice(0, 5).map((/** @type {any} */ one) => html`<${Ladder} state=${one.state} who=${one.agent} why=${one.waiting?.reason} />`)}${ticks.recipients.length > 5 ? ` +${ticks.recipients.length - 5}` : null}</button>` : null}
-        <time class="num" datetime=${exact(event.created_at)} title=${exact(event.created_at)}>${timeOfDay(event.created_at)}</time>
+        <time class="num" datetime=${exact(event.created_at)} title=${inFull(event.created_at)}>${timeOfDay(event.created_at)}</time>
         <a class="seq num" href=${href('timeline', '', { session, at: String(event.sequence) })} title="In the timeline">${event.sequence}</a>
       </span>
     </p>

@@ -1,69 +1,20 @@
 // One conversation: its participants, its messages with their delivery states, and the form for a new one.
 // Must not know: the list of conversations.
 
-import { html, useEffect, useMemo, useRef, useState } from '../../core/preact.js';
-import { get, me, mayWrite, post, query } from '../../core/api.js';
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../../core/preact.js';
+import { me, mayWrite, post } from '../../core/api.js';
 import { useKeys } from '../../core/keys.js';
 import { refine, route } from '../../core/route.js';
-import { following, onEvent, onGap } from '../../core/store.js';
+import { date, dayOf } from '../../core/time.js';
 import { Mark } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
 import { say, sayFailure } from '../../parts/toast.js';
 import { Compose } from './compose.js';
 import { Event } from './event.js';
 import { Export } from './export.js';
+import { useHeld } from './held.js';
 import { refresh } from './sessions.js';
 import { useTicks } from './ticks.js';
-
-const PAGE = 200;
-const SHOWN_MAX = 3_000;
-
-/**
- * The events of the session that the agent may read, from the beginning, and new ones.
- * @param {string} id
- * @param {string | undefined} agent
- */
-function useEvents(id, agent) {
-  const [events, set] = useState(/** @type {any[]} */ ([]));
-  const [trouble, setTrouble] = useState('');
-  const state = useRef({ last: 0, reading: false, again: false }).current;
-  useEffect(() => {
-    if (!agent) return undefined;
-    let ended = false;
-    const read = async () => {
-      if (state.reading) return void (state.again = true);
-      state.reading = true;
-      await following();
-      try {
-        for (;;) {
-          const page = await get(`/_admin/agents/${agent}/sessions/${encodeURIComponent(id)}/events${query({ after_sequence: state.last, limit: PAGE })}`);
-          if (ended) return;
-          if (page.events.length) {
-            state.last = page.events.at(-1).sequence;
-            set((was) => [...was, ...page.events].slice(-SHOWN_MAX));
-          }
-          if (!page.next_cursor || page.events.length === 0) break;
-        }
-        setTrouble('');
-      } catch (error) {
-        setTrouble(error instanceof Error ? error.message : String(error));
-      } finally {
-        state.reading = false;
-      }
-      if (state.again && !ended) {
-        state.again = false;
-        read();
-      }
-    };
-    read();
-    const ends = [onEvent((event) => event.room === 'sessions' && event.stream === id && read()), onGap(read)];
-    return () => {
-      ended = true;
-      ends.forEach((end) => end());
-    };
-  }, [id, agent]);
-  return { events, trouble };
-}
 
 /** @param {{session: import('./sessions.js').Known, agents: import('../../core/types.js').Agent[]}} props */
 export function Talk({ session, agents }) {
@@ -71,16 +22,44 @@ export function Talk({ session, agents }) {
   const inside = session.participants.filter(({ handle }) => mine.has(handle));
   const joined = inside.filter(({ status }) => status === 'joined');
   const reader = [...joined, ...inside][0]?.handle ?? session.seen_by[0];
-  const { events, trouble } = useEvents(session.id, reader);
+  const at = Number(route.value.params.at ?? 0);
+  // The events are read again only if the message of the address is not among them.
+  const held = useRef(/** @type {any[]} */ ([]));
+  const [around, readAround] = useState(at);
+  if (at && at !== around && !held.current.some(({ sequence }) => sequence === at)) readAround(at);
+  const { held: { events, begin, joined: isWhole }, trouble, earlier, later } = useHeld(session.id, reader, around);
+  held.current = events;
   const ticks = useTicks(session.id, reader, events);
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const near = useRef(true);
-  const at = Number(route.value.params.at ?? 0);
+  const shownAt = useRef(0);
+  const first = events[0]?.sequence ?? 0;
+  // Earlier events are put above: what is in view stays there.
+  const kept = useRef({ first: 0, top: 0 });
+  const topOf = (/** @type {number} */ sequence) => box.current?.querySelector(`[data-sequence="${sequence}"]`)?.getBoundingClientRect().top ?? 0;
+  const above = () => {
+    near.current = false;
+    kept.current = { first, top: topOf(first) };
+    earlier();
+  };
+  useLayoutEffect(() => {
+    const { first: was, top } = kept.current;
+    if (box.current && first < was) box.current.scrollTop += topOf(was) - top;
+    kept.current = { first: 0, top: 0 };
+  }, [first]);
+  const newest = () => {
+    near.current = true;
+    readAround(0);
+    refine({ params: { at: undefined } });
+  };
   useEffect(() => {
     const node = box.current;
     const named = at ? node?.querySelector(`[data-sequence="${at}"]`) : null;
-    if (named) named.scrollIntoView({ block: 'center' });
-    else if (node && near.current) node.scrollTop = node.scrollHeight;
+    if (named && shownAt.current !== at) {
+      shownAt.current = at;
+      near.current = false;
+      named.scrollIntoView({ block: 'center' });
+    } else if (node && near.current) node.scrollTop = node.scrollHeight;
   }, [events.length, at]);
   const [saving, setSaving] = useState(false);
   const over = session.state !== 'active';
@@ -110,11 +89,13 @@ export function Talk({ session, agents }) {
     </header>
     <div class="talk-scroll" ref=${box} tabindex="0" role="log" aria-label="Messages" onScroll=${() => { const node = box.current; if (node) near.current = node.scrollHeight - node.scrollTop - node.clientHeight < 80; }}>
       ${trouble ? html`<p class="trouble">${trouble}</p>` : null}
-      ${events.map((event, n) => html`<${Event} key=${event.sequence} event=${event} before=${events[n - 1]} ticks=${ticks[event.sequence]} mine=${mine} named=${event.sequence === at} session=${session.id} reader=${reader} />`)}
+      ${first > begin ? html`<p class="event-line">${(first - begin).toLocaleString('en')} earlier ${first - begin === 1 ? 'event is' : 'events are'} not shown. <button onClick=${above}>Earlier</button></p>` : null}
+      ${events.flatMap((event, n) => [n && dayOf(event.created_at) === dayOf(events[n - 1].created_at) ? null : html`<p key=${`day ${event.sequence}`} class="event-line day">${date(event.created_at)}</p>`, html`<${Event} key=${event.sequence} event=${event} before=${events[n - 1]} ticks=${ticks[event.sequence]} mine=${mine} named=${event.sequence === at} session=${session.id} reader=${reader} />`])}
+      ${first && !isWhole ? html`<p class="event-line">Later events are not shown. <button onClick=${later}>Later</button> <button onClick=${newest}>Newest</button></p>` : null}
       ${over ? html`<p class="event-line">This conversation has ended.</p>` : null}
     </div>
     ${saving && reader ? html`<${Export} session=${session} reader=${reader} close=${() => setSaving(false)} />` : null}
-    ${over ? null : html`<${Compose} session=${session} joined=${joined.map(({ handle }) => handle)} invited=${inside.filter(({ status }) => status === 'invited').map(({ handle }) => handle)} person=${me.value?.person ?? undefined} act=${act} />`}
+    ${over ? null : html`<${Compose} session=${session} sent=${() => isWhole || newest()} joined=${joined.map(({ handle }) => handle)} invited=${inside.filter(({ status }) => status === 'invited').map(({ handle }) => handle)} person=${me.value?.person ?? undefined} act=${act} />`}
   </article>`;
 }
 

@@ -1,10 +1,11 @@
 // One request in full: its sender, its content, what happens without an answer, and the answer.
 // Must not know: the list of requests.
 
-import { html, useState } from '../../core/preact.js';
+import { html, useEffect, useState } from '../../core/preact.js';
 import { mayWrite } from '../../core/api.js';
+import { forgetDrafts, keepDraft, useDraft } from '../../core/drafts.js';
 import { useKeys } from '../../core/keys.js';
-import { href, refine } from '../../core/route.js';
+import { href, refine, route } from '../../core/route.js';
 import { Command, Diff } from '../../parts/diff.js';
 import { Markdown } from '../../parts/markdown.js';
 import { Age, Deadline, Mark } from '../../parts/marks.js';
@@ -28,7 +29,10 @@ const sourceHref = ({ room, id }) => {
 
 /** @param {{one: PersonRequest, advance: () => void}} props */
 export function Detail({ one, advance }) {
-  const [form, setForm] = useState('');
+  // After a reply was refused, its form opens again, once.
+  const [reopened, setReopened] = useDraft(`${one.request_id} form`, '');
+  const [form, setForm] = useState(reopened);
+  useEffect(() => void (reopened && setReopened('')), []);
   const [always, setAlways] = useState(false);
   const waits = one.state === 'open' || one.state === 'snoozed';
   const may = mayWrite() && waits;
@@ -37,16 +41,21 @@ export function Detail({ one, advance }) {
   const allow = { ...one.allow, edit: one.allow.edit && !(asks && one.allow.respond && !one.form) };
   const rule = always && one.action ? { agent: one.from, tool: one.action.name, directory: one.directory, expires_in_days: 7 } : undefined;
   /**
-   * Answers and advances to the next request; returns to this one if the answer was refused.
+   * Answers and advances to the next request. If the answer was refused, its text is kept, and this request is shown again
+   * unless the person already writes elsewhere.
    * @param {Parameters<typeof answer>[1]} said
    */
   const give = (said) => {
-    answer(one, said).then((taken) => taken || refine({ id: one.request_id }));
+    keepDraft(`${one.request_id} form`, form);
+    answer(one, said, form !== '').then((taken) => {
+      if (taken) return forgetDrafts(one.request_id);
+      return route.value.page === 'inbox' && !document.activeElement?.matches('input, textarea, select') && refine({ id: one.request_id });
+    });
     advance();
   };
   const effects = effectsOf(one);
   const no = ignoring(one);
-  const act = (/** @type {'accept' | 'ignore'} */ type) => () => may && allow[type] && give({ type, rule: type === 'accept' ? rule : undefined });
+  const act = (/** @type {'accept' | 'ignore'} */ type) => () => may && form === '' && allow[type] && give({ type, rule: type === 'accept' ? rule : undefined });
   const show = (/** @type {'edit' | 'respond'} */ name) => () => may && allow[name] && setForm(name);
   useKeys('Request', [
     { keys: 'a', says: 'Accept', run: act('accept') },
@@ -68,17 +77,17 @@ export function Detail({ one, advance }) {
       ${waits ? null : html`<${Decided} one=${one} />`}
     </div>
     ${waits ? html`<footer class="answer">
-      ${form === 'edit' && one.form ? html`<${Fields} schema=${one.form} close=${() => setForm('')} give=${(/** @type {any} */ args) => give({ type: 'edit', args })} />` : null}
+      ${form === 'edit' && one.form ? html`<${Fields} schema=${one.form} draft=${`${one.request_id} fields`} close=${() => setForm('')} give=${(/** @type {any} */ args) => give({ type: 'edit', args })} />` : null}
       ${form === 'edit' && !one.form ? html`<${Edit} one=${one} close=${() => setForm('')} give=${(/** @type {any} */ args) => give({ type: 'edit', args, rule })} />` : null}
       ${form === 'respond' ? html`<${Respond} one=${one} close=${() => setForm('')} give=${(/** @type {string} */ text) => give({ type: 'respond', text })} />` : null}
       ${form === '' && one.choices?.length && allow.respond ? html`<div class="choices" role="group" aria-label="Choices">${one.choices.map((choice) => html`<button disabled=${!may} onClick=${() => give({ type: 'respond', text: choice })}><${Text} text=${choice} /></button>`)}</div>` : null}
-      <div class="answer-bar">
+      ${form === '' ? html`<div class="answer-bar">
         ${allow.accept ? html`<button class="primary" disabled=${!may} onClick=${act('accept')}>Accept <kbd>a</kbd></button>` : null}
-        ${allow.edit ? html`<button class=${one.form && form !== 'edit' ? 'primary' : ''} disabled=${!may} aria-expanded=${form === 'edit' ? 'true' : 'false'} onClick=${show('edit')}>${one.form ? 'Fill in' : asks ? 'Answer' : 'Edit'} <kbd>e</kbd></button>` : null}
-        ${allow.respond ? html`<button class=${allow.accept ? '' : 'primary'} disabled=${!may} aria-expanded=${form === 'respond' ? 'true' : 'false'} onClick=${show('respond')}>Respond <kbd>r</kbd></button>` : null}
+        ${allow.edit ? html`<button class=${one.form ? 'primary' : ''} disabled=${!may} onClick=${show('edit')}>${one.form ? 'Fill in' : asks ? 'Answer' : 'Edit'} <kbd>e</kbd></button>` : null}
+        ${allow.respond ? html`<button class=${allow.accept ? '' : 'primary'} disabled=${!may} onClick=${show('respond')}>Respond <kbd>r</kbd></button>` : null}
         ${allow.ignore ? html`<button disabled=${!may} onClick=${act('ignore')}>${no} <kbd>i</kbd></button>` : null}
         <${Later} one=${one} may=${may} advance=${advance} />
-      </div>
+      </div>` : null}
       <p class="answer-note">
         <span>${one.deadline_at ? TIMEOUT[thenOf(one)] ?? '' : NO_DEADLINE}</span>
         ${one.action && allow.accept ? html`<label><input type="checkbox" checked=${always} disabled=${!may} onChange=${() => setAlways(!always)} /> Always accept <b><${Text} text=${one.action.name} /></b> of <${Handle} handle=${one.from} /> ${one.directory ? html`in <code><${Text} text=${one.directory} /></code>` : null} for 7 days</label>` : null}

@@ -1,7 +1,8 @@
 // The fields of a form that an agent or its tool server sends, and their values.
 // Must not know: the use of the values.
 
-import { html, useEffect, useRef, useState } from '../../core/preact.js';
+import { useDraft } from '../../core/drafts.js';
+import { html, useEffect, useRef } from '../../core/preact.js';
 import { Text, plainly } from '../../parts/text.js';
 
 /**
@@ -57,11 +58,11 @@ export const Asked = ({ schema }) => html`<dl class="facts stack">${fieldsOf(sch
 
 /**
  * The form. A form that can be closed was opened by the person, and gets the focus.
- * @param {{schema: any, close?: () => void, give: (values: any) => void, says?: string, disabled?: boolean, children?: any}} props
+ * @param {{schema: any, draft: string, close?: () => void, give: (values: any) => void, says?: string, disabled?: boolean, children?: any}} props
  */
-export function Fields({ schema, close, give, says = 'Send', disabled = false, children }) {
+export function Fields({ schema, draft, close, give, says = 'Send', disabled = false, children }) {
   const fields = fieldsOf(schema);
-  const [held, hold] = useState(/** @type {Record<string, any>} */ (Object.fromEntries(fields.map((field) => [field.name, initial(field)]))));
+  const [held, hold] = useDraft(draft, /** @type {Record<string, any>} */ (Object.fromEntries(fields.map((field) => [field.name, initial(field)]))));
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   useEffect(() => {
     if (close) /** @type {HTMLElement | null} */ (form.current?.querySelector('input, select, textarea'))?.focus();

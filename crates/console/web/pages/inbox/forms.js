@@ -1,6 +1,7 @@
 // The two answers that need input: changed arguments, or a reply.
 // Must not know: the rest of the request.
 
+import { useDraft } from '../../core/drafts.js';
 import { html, useEffect, useRef, useState } from '../../core/preact.js';
 import { plainly } from '../../parts/text.js';
 import { askerOf } from './kinds.js';
@@ -31,7 +32,7 @@ export function Edit({ one, close, give }) {
   const plain = /** @type {[string, any][]} */ (named.length ? named : [[WHOLE, {}]]);
   // A run's questions are in the arguments: they are answered, not changed.
   const asks = one.kind === 'run_input';
-  const [values, set] = useState(/** @type {Record<string, string>} */ (Object.fromEntries(plain.map(([name, value]) => [name, asks ? '' : typeof value === 'string' ? value : JSON.stringify(value)]))));
+  const [values, set] = useDraft(`${one.request_id} edit`, /** @type {Record<string, string>} */ (Object.fromEntries(plain.map(([name, value]) => [name, asks ? '' : typeof value === 'string' ? value : JSON.stringify(value)]))));
   const [trouble, setTrouble] = useState('');
   const first = useFocus();
   const send = () => {
@@ -60,7 +61,7 @@ export function Edit({ one, close, give }) {
 
 /** @param {{one: PersonRequest, close: () => void, give: (text: string) => void}} props */
 export function Respond({ one, close, give }) {
-  const [text, set] = useState('');
+  const [text, set] = useDraft(`${one.request_id} respond`, '');
   const field = useFocus();
   const send = () => {
     if (text.trim()) give(text);

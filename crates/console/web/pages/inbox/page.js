@@ -48,19 +48,25 @@ export function Page() {
     pinned.id = '';
     refine({ id: '', params });
   };
-  const toggle = () => {
-    if (!one) return;
+  const toggle = (/** @type {string | undefined} */ which) => {
+    if (!which) return;
     const next = new Set(picked);
-    if (!next.delete(one.request_id)) next.add(one.request_id);
+    if (!next.delete(which)) next.add(which);
     pick(next);
   };
   const many = items.filter(({ request_id }) => picked.has(request_id));
+  /** The label of a batch: only some of the picked requests may take the answer. @param {'accept' | 'ignore'} type @param {string} says */
+  const label = (type, says) => {
+    const count = many.filter(({ allow }) => allow[type]).length;
+    return count === many.length ? `${says} all` : `${says} ${count} of ${many.length}`;
+  };
+  const takes = (/** @type {'accept' | 'ignore'} */ type) => mayWrite() && many.some(({ allow }) => allow[type]);
   const together = async (/** @type {'accept' | 'ignore'} */ type) => {
     pick(new Set());
     await answerAll(many, type);
   };
   useKeys('Inbox', [
-    { keys: 'x', says: 'Pick for a batch', run: toggle },
+    { keys: 'x', says: 'Pick for a batch', run: () => toggle(one?.request_id) },
     { keys: 'X', says: 'Pick all, or none', run: () => pick(picked.size ? new Set() : new Set(items.map(({ request_id }) => request_id))) },
   ]);
   return html`<div class=${id ? 'page split inbox open' : 'page split inbox'}>
@@ -73,15 +79,15 @@ export function Page() {
       ${state === 'rules' || state === 'answered' || (everyone.length === all.length && !isAll) ? null : html`<div class="segments" role="group" aria-label="Whose">
         ${[[undefined, 'Mine'], ['all', 'All']].map(([whose, title]) => html`<button aria-pressed=${params.whose === whose ? 'true' : 'false'} onClick=${() => leave({ whose })}>${title}</button>`)}</div>`}
       ${state === 'rules' ? null : html`<${Filters} params=${params} all=${all} />`}
-      ${many.length > 1 ? html`<div class="batch" role="group" aria-label="Batch"><b class="num">${many.length}</b> picked
-        <button class="primary" disabled=${!mayWrite()} onClick=${() => together('accept')}>Accept all</button>
-        <button disabled=${!mayWrite()} onClick=${() => together('ignore')}>Ignore all</button>
+      ${many.length ? html`<div class="batch" role="group" aria-label="Batch"><b class="num">${many.length}</b> picked
+        <button class="primary" disabled=${!takes('accept')} onClick=${() => together('accept')}>${label('accept', 'Accept')}</button>
+        <button disabled=${!takes('ignore')} onClick=${() => together('ignore')}>${label('ignore', 'Ignore')}</button>
         <button class="quiet" onClick=${() => pick(new Set())}>None</button></div>` : null}
       ${failure.value ? html`<p class="trouble">The requests cannot be read: ${failure.value.message}</p>` : null}
       ${state === 'rules' ? html`<${Rules} />` : html`<${List} items=${items} height=${76} label="Requests" keyOf=${(/** @type {any} */ item) => item.request_id} selected=${one?.request_id ?? ''}
         select=${(/** @type {string} */ key) => refine({ id: key })}
-        empty=${loading.value ? 'Looking …' : state === 'open' ? 'Nothing waits for you.' : 'None.'}
-        row=${(/** @type {any} */ item) => html`<${Row} one=${item} picked=${picked.has(item.request_id)} />`} />`}
+        empty=${failure.value ? null : loading.value ? 'Looking …' : state === 'open' ? 'Nothing waits for you.' : 'None.'}
+        row=${(/** @type {any} */ item) => html`<${Row} one=${item} picked=${picked.has(item.request_id)} toggle=${state === 'open' || state === 'snoozed' ? () => toggle(item.request_id) : undefined} />`} />`}
     </section>
     <section class="split-detail" aria-label="The request">
       ${one && state !== 'rules' ? html`<${Guard} key=${one.request_id}><${Detail} one=${one} advance=${advance} /><//>` : html`${id ? html`<p class="back"><button class="quiet" onClick=${() => leave({})}>‹ All requests</button></p>` : null}
@@ -121,9 +127,9 @@ function Filters({ params, all }) {
   </div>`;
 }
 
-/** @param {{one: import('../../core/types.js').PersonRequest, picked: boolean}} props */
-const Row = ({ one, picked }) => html`<div class=${picked ? 'request-row picked' : 'request-row'}>
-  <p class="row-top"><span class="kind">${KINDS[one.kind] ?? one.kind}</span><span class="aside"><${Age} at=${one.created_at} /></span></p>
+/** @param {{one: import('../../core/types.js').PersonRequest, picked: boolean, toggle?: () => void}} props */
+const Row = ({ one, picked, toggle }) => html`<div class=${picked ? 'request-row picked' : 'request-row'}>
+  <p class="row-top">${toggle ? html`<span class="pick" title="Pick for a batch (x)" onClick=${(/** @type {Event} */ event) => { event.stopPropagation(); toggle(); }}></span>` : null}<span class="kind">${KINDS[one.kind] ?? one.kind}${picked ? html`<span class="unseen">, picked</span>` : null}</span><span class="aside"><${Age} at=${one.created_at} /></span></p>
   <p class="row-title"><${Text} text=${one.title} /></p>
   <p class="row-foot"><${Handle} handle=${askerOf(one)} plain />${one.to ? html`<span>Given to <${Handle} handle=${one.to} plain /></span>` : null} ${one.state === 'open' || one.state === 'snoozed' ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} />` : html`<span class="aside"><${Mark} state=${one.state} /> ${one.answer?.type ?? one.state}</span>`}</p>
 </div>`;

@@ -2,8 +2,8 @@
 // Must not know: their presentation.
 
 import { computed, effect, signal } from '../../core/preact.js';
-import { ApiError, freshId, get, me, post, query } from '../../core/api.js';
-import { following, onEvent, onGap } from '../../core/store.js';
+import { ApiError, Unanswered, freshId, get, me, post, query } from '../../core/api.js';
+import { following, onEvent, onGap, onOpen } from '../../core/store.js';
 import { drop, say, sayFailure } from '../../parts/toast.js';
 
 /** @typedef {import('../../core/types.js').PersonRequest} PersonRequest */
@@ -119,6 +119,7 @@ onEvent((event) => {
   if (event.room === 'requests' && event.data?.request_id) refresh(event.data.request_id);
 });
 onGap(reload);
+onOpen(() => void (failure.value && reload()));
 // Polling is needed because the end of a snooze is not an event.
 setInterval(() => snoozed.value.filter(({ snoozed_until }) => (snoozed_until ?? 0) <= Date.now()).forEach(({ request_id }) => refresh(request_id)), BACK_MS);
 
@@ -129,8 +130,9 @@ const DONE = { accept: 'Accepted', edit: 'Accepted with changes', respond: 'Answ
  * Answers a request. The answer takes effect at once, or after an undo period if the person has set `answersWait`.
  * @param {PersonRequest} one
  * @param {{type: import('../../core/types.js').AnswerType, args?: any, text?: string, rule?: any}} answer
+ * @param {boolean} [isWritten] whether the person wrote it in a form, which keeps the text
  */
-export async function answer(one, answer) {
+export async function answer(one, answer, isWritten = false) {
   const was = known.value.get(one.request_id) ?? one;
   const path = `/requests/${encodeURIComponent(one.request_id)}`;
   const key = freshId();
@@ -146,32 +148,40 @@ export async function answer(one, answer) {
     return true;
   } catch (error) {
     drop(note);
-    refused(was, error);
+    refused(was, error, isWritten);
     return false;
   }
 }
 
-/** @param {PersonRequest} was @param {any} error */
-function refused(was, error) {
+/** @param {PersonRequest} was @param {any} error @param {boolean} isWritten */
+function refused(was, error, isWritten) {
+  const kept = isWritten ? 'Your reply is still in the form.' : '';
   const stands = error?.body?.request ?? error?.body?.error?.request;
   known.value = new Map(known.value).set(was.request_id, stands?.request_id ? stands : was);
   if (error?.code === 'already_answered') {
     const by = error.body?.answer ?? stands?.answer;
     say(`Somebody was faster: ${by?.type ? DONE[by.type]?.toLowerCase() : 'it has an answer'}${by?.by ? ` by ${by.person ?? by.by}` : ''}.`, { bad: true });
-  } else if (error?.code === 'stale_version') say('It changed meanwhile. Look again, then answer.', { bad: true });
+  } else if (error?.code === 'stale_version') say(`It changed meanwhile. Look again, then answer. ${kept}`, { bad: true });
+  else if (error instanceof Unanswered) say(`The server did not answer. ${kept || 'Answer again when this page is live.'}`, { bad: true });
   else sayFailure(error);
   refresh(was.request_id);
 }
 
-/** @param {string} id */
-export const undo = async (id) => {
-  try {
-    keep([await post(`/requests/${encodeURIComponent(id)}/undo`)]);
-    say('Undone: it waits for you again.');
-  } catch (error) {
-    sayFailure(error);
-  }
-  refresh(id);
+/** Takes answers back, and says so once. @param {string[]} ids */
+export const undo = async (...ids) => {
+  const troubles = (await Promise.all(ids.map(async (id) => {
+    try {
+      keep([await post(`/requests/${encodeURIComponent(id)}/undo`)]);
+      return [];
+    } catch (error) {
+      return [error];
+    } finally {
+      refresh(id);
+    }
+  }))).flat();
+  const count = ids.length - troubles.length;
+  if (count) say(ids.length === 1 ? 'Undone: it waits for you again.' : `${count} undone.`);
+  if (troubles.length) sayFailure(troubles[0]);
 };
 
 /**
@@ -183,8 +193,8 @@ export const answerAll = async (many, type) => {
   const may = many.filter(({ allow }) => allow[type]);
   const sent = sendAll(may, type);
   // The undo is available before the server has replied, so that an early `u` works too.
-  const takeBack = () => sent.then(({ done }) => done.forEach(({ request_id }) => undo(request_id)));
-  const note = may.length ? say(`${DONE[type]}: ${may.length} requests`, { ms: UNDO_S * 1000, undo: takeBack }) : 0;
+  const takeBack = () => sent.then(({ done }) => undo(...done.map(({ request_id }) => request_id)));
+  const note = may.length ? say(`${DONE[type]}: ${may.length} ${may.length === 1 ? 'request' : 'requests'}`, { ms: UNDO_S * 1000, undo: takeBack }) : 0;
   const { done, failed } = await sent;
   keep(done.map(({ request }) => request));
   if (!done.length) drop(note);

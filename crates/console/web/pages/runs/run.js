@@ -88,7 +88,7 @@ export function Run({ run, rerun }) {
         ${writing ? html`<li class="step text writing"><${Markdown} text=${writing} /></li>` : null}
         ${ended || status === 'waiting' || writing ? null : html`<li class="step event-line" aria-live="polite">${report?.held ? 'It waits until a person of the agent’s owner accepts it.' : 'working …'}</li>`}</ol>
     </div>
-    ${waiting ? html`<${Answer} key=${waiting.id} asked=${waiting} send=${(/** @type {any} */ request_keys) => post(path, { type: 'ResumeWithInput', run_id: run.run_id, event_id: waiting.id, request_keys }, { as: run.as })} />` : null}
+    ${waiting ? html`<${Answer} key=${waiting.id} asked=${waiting} draft=${`${run.run_id} ${waiting.id}`} send=${(/** @type {any} */ request_keys) => post(path, { type: 'ResumeWithInput', run_id: run.run_id, event_id: waiting.id, request_keys }, { as: run.as })} />` : null}
   </article>`;
 }
 
@@ -104,8 +104,8 @@ const formOf = ({ request_keys, options }) => ({
   }])),
 });
 
-/** @param {{asked: any, send: (keys: any) => Promise<any>}} props */
-function Answer({ asked, send }) {
+/** @param {{asked: any, draft: string, send: (keys: any) => Promise<any>}} props */
+function Answer({ asked, draft, send }) {
   const [busy, setBusy] = useState(false);
   const give = async (/** @type {any} */ keys) => {
     setBusy(true);
@@ -122,5 +122,5 @@ function Answer({ asked, send }) {
   const isEmpty = asked.form && !fieldsOf(asked.form).length;
   return html`<footer class="answer">${asked.message ? html`<${Markdown} text=${String(asked.message)} />` : null}
     ${isEmpty ? html`<div class="answer-bar"><button class="primary" disabled=${disabled} onClick=${() => give({ [WHOLE]: 'accept' })}>Accept</button>${decline}</div>`
-    : html`<${Fields} schema=${asked.form ?? formOf(asked)} says="Answer" disabled=${disabled} give=${give}>${decline}<//>`}</footer>`;
+    : html`<${Fields} schema=${asked.form ?? formOf(asked)} draft=${draft} says="Answer" disabled=${disabled} give=${give}>${decline}<//>`}</footer>`;
 }

@@ -1,0 +1,169 @@
+// What a person types and presses: each key acts once and on what is shown, and no text is lost.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { client } from '../api.mjs';
+import { violations } from '../axe.mjs';
+import { openBrowser } from '../browser.mjs';
+import { seed } from '../seed.mjs';
+import { startServer } from '../server.mjs';
+
+let server;
+let made;
+let laptop;
+let owner;
+
+before(async () => {
+  server = await startServer();
+  made = await seed(server.url, server.operator);
+  laptop = client(server.url, made.tokens['@ida.laptop']);
+  owner = client(server.url, made.owners.ida);
+});
+after(() => server?.stop());
+
+const ALL = { accept: true, edit: true, respond: true, ignore: true };
+let serial = 0;
+/** Asks a person for a permission. */
+const ask = (more = {}) =>
+  laptop.post('/requests', {
+    kind: 'permission', title: `Typed ${++serial}.`, action: { name: 'Sh', args: { command: 'rm -rf /srv' } }, allow: ALL, on_timeout: 'none', ...more,
+  });
+const stateOf = ({ request_id }) => owner.get(`/requests/${request_id}`);
+const become = async (request, wanted) => {
+  for (let n = 0; n < 200; n++) {
+    const now = await stateOf(request);
+    if (wanted(now)) return now;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  throw new Error(`it stays ${JSON.stringify(await stateOf(request))}`);
+};
+const show = async (page, request) => {
+  await page.evaluate((id) => (location.hash = `#/inbox/${id}`), request.request_id);
+  await page.locator('#request-title', { hasText: request.title }).waitFor();
+};
+const open = async (t) => {
+  const browser = await openBrowser(t);
+  return { browser, page: await browser.signedIn(server, made.owners.ida) };
+};
+const hashOf = (page) => page.evaluate(() => location.hash);
+
+test('while a form is open, only the form answers', async (t) => {
+  const request = await ask();
+  const { page } = await open(t);
+  await show(page, request);
+  await page.keyboard.press('e');
+  await page.locator('.answer-form textarea').fill('ls /srv');
+  assert.equal(await page.locator('.answer button.primary').count(), 1);
+  assert.equal(await page.getByLabel('Later, or by somebody else').count(), 0);
+  await page.keyboard.press('Escape');
+  for (const key of ['a', 'i', 'z']) await page.keyboard.press(key);
+  assert.equal((await stateOf(request)).state, 'open');
+  await page.getByRole('button', { name: /^Accept/ }).click();
+  const { answer } = await become(request, ({ state }) => state === 'answered');
+  assert.deepEqual([answer.type, answer.args], ['edit', { command: 'ls /srv' }]);
+});
+
+test('a key that is held answers one request; a held j moves on', async (t) => {
+  const requests = [await ask(), await ask(), await ask(), await ask()];
+  const { page } = await open(t);
+  await show(page, requests[0]);
+  for (let n = 0; n < 8; n++) await page.keyboard.down('a');
+  await page.keyboard.up('a');
+  await become(requests[0], ({ state }) => state === 'answered');
+  await page.locator('#request-title', { hasText: requests[1].title }).waitFor();
+  for (let n = 0; n < 2; n++) await page.keyboard.down('j');
+  await page.keyboard.up('j');
+  await page.locator('#request-title', { hasText: requests[3].title }).waitFor();
+  for (const request of requests.slice(1)) assert.equal((await stateOf(request)).state, 'open');
+});
+
+test('links, buttons and texts keep their own keys', async (t) => {
+  const request = await ask({ detail: { text: Array.from({ length: 80 }, (_, n) => `Line ${n}.`).join('\n\n') } });
+  const { page } = await open(t);
+  await page.locator('.lane-row.chosen').waitFor();
+  await page.locator('.rail a', { hasText: 'Health' }).focus();
+  await page.keyboard.press('Enter');
+  await page.locator('h1', { hasText: 'Health' }).waitFor();
+  await show(page, request);
+  const text = page.locator('.request-scroll');
+  await text.focus();
+  await page.keyboard.press('ArrowDown');
+  await page.waitForFunction(() => document.querySelector('.request-scroll').scrollTop > 0);
+  await page.keyboard.press('End');
+  await page.waitForFunction(() => document.querySelector('.request-scroll').scrollTop > 500);
+  await page.locator('#request-title', { hasText: request.title }).waitFor();
+  // In the list, and where nothing has the focus, they move through the rows.
+  await page.locator('.split-list .list').focus();
+  await page.keyboard.press('Home');
+  await page.waitForFunction((title) => !document.querySelector('#request-title').textContent.includes(title), request.title);
+});
+
+test('Escape leaves a field, and what is open and written stays', async (t) => {
+  const { page } = await open(t);
+  await page.evaluate((id) => (location.hash = `#/conversations/${id}`), made.sessions.review);
+  await page.locator('#compose').fill('A draft.');
+  await page.keyboard.press('Escape');
+  assert.equal(await page.locator('#talk-title').textContent(), 'Merge the new lexer');
+  assert.equal(await page.locator('#compose').inputValue(), 'A draft.');
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'BODY');
+  await page.keyboard.press('/');
+  await page.keyboard.type('lexer');
+  const before = await hashOf(page);
+  await page.keyboard.press('Escape');
+  assert.equal(await hashOf(page), before);
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'BODY');
+  // Another conversation, and back.
+  await page.evaluate((id) => (location.hash = `#/conversations/${id}`), made.sessions.export);
+  await page.locator('#talk-title', { hasText: 'Widget export' }).waitFor();
+  assert.equal(await page.locator('#compose').inputValue(), '');
+  await page.evaluate((id) => (location.hash = `#/conversations/${id}`), made.sessions.review);
+  await page.locator('#talk-title', { hasText: 'Merge the new lexer' }).waitFor();
+  assert.equal(await page.locator('#compose').inputValue(), 'A draft.');
+});
+
+test('a reply that was left or did not reach the server is still in its form', async (t) => {
+  const [request, next] = [await ask(), await ask()];
+  const { page } = await open(t);
+  const field = page.locator('.answer-form textarea');
+  await show(page, request);
+  await page.keyboard.press('r');
+  await field.fill('Use the staging copy.');
+  for (const key of ['Escape', 'Escape']) await page.keyboard.press(key);
+  await page.locator('.answer-form').waitFor({ state: 'detached' });
+  await page.keyboard.press('r');
+  assert.equal(await field.inputValue(), 'Use the staging copy.');
+  await page.route('**/answer', (route) => route.abort());
+  await field.press('Control+Enter');
+  await page.locator('.toast', { hasText: 'The server did not answer. Your reply is still in the form.' }).waitFor();
+  await page.locator('#request-title', { hasText: request.title }).waitFor();
+  assert.equal(await field.inputValue(), 'Use the staging copy.');
+  await page.unroute('**/answer');
+  await field.press('Control+Enter');
+  assert.equal((await become(request, ({ state }) => state === 'answered')).answer.text, 'Use the staging copy.');
+  // The next one has a form of its own.
+  await show(page, next);
+  await page.keyboard.press('r');
+  assert.equal(await field.inputValue(), '');
+});
+
+test('requests are picked with the mouse, the buttons say how many they answer, and one undo says so once', async (t) => {
+  const requests = [await ask(), await ask()];
+  const question = await ask({ kind: 'question', action: undefined, allow: { ...ALL, accept: false, edit: false } });
+  const { browser, page } = await open(t);
+  await show(page, requests[0]);
+  const pick = (request) => page.locator('.list-row', { hasText: request.title }).locator('.pick').click();
+  await pick(requests[1]);
+  await page.getByRole('button', { name: 'Accept all' }).waitFor();
+  await page.locator('#request-title', { hasText: requests[0].title }).waitFor();
+  await pick(requests[0]);
+  await pick(question);
+  assert.deepEqual(await violations(page), []);
+  await page.getByRole('button', { name: 'Accept 2 of 3' }).click();
+  for (const request of requests) await become(request, ({ state }) => state === 'answered');
+  assert.match(await page.locator('.toast button', { hasText: 'Undo' }).innerText(), /[5-8] s/);
+  await page.keyboard.press('u');
+  for (const request of requests) await become(request, ({ state }) => state === 'open');
+  await page.locator('.toast', { hasText: '2 undone.' }).waitFor();
+  assert.equal(await page.locator('.toast', { hasText: /ndone/ }).count(), 1);
+  assert.equal((await stateOf(question)).state, 'open');
+  assert.deepEqual(browser.troubles, []);
+});
