@@ -13,10 +13,21 @@ import { PAGES } from './pages/pages.js';
 
 /** @type {Record<string, any>} */
 const loaded = {};
+const AHEAD_MS = 3_000;
+let isAhead = false;
+/** Loads the code of the other pages, so that they open without the server too. */
+const loadAhead = () => {
+  if (isAhead) return;
+  isAhead = true;
+  setTimeout(async () => {
+    for (const { load } of PAGES) await load().catch(() => {});
+  }, AHEAD_MS);
+};
 
 /** The page of the address. Its code is loaded on first use. */
 function Page() {
   const { page } = route.value;
+  const [failed, fail] = useState('');
   const [, again] = useState(0);
   const known = PAGES.find(({ name }) => name === page);
   useEffect(() => {
@@ -24,11 +35,14 @@ function Page() {
       known.load().then((module) => {
         loaded[known.name] = module.Page;
         again((n) => n + 1);
-      }, () => again((n) => n + 1));
+        loadAhead();
+      }, () => fail(known.name));
     }
   }, [page]);
   if (!known) return html`<div class="page"><h1>No such page</h1><p class="quiet-note">The console has no page of this name. <a href=${href('now')}>What waits for you</a></p></div>`;
   const Found = loaded[known.name];
+  // Browsers remember that an import failed: only a new load of the console tries again.
+  if (!Found && failed === known.name) return html`<div class="page"><p class="trouble" role="alert">This page could not be loaded.</p><p><button onClick=${() => location.reload()}>Load again</button></p></div>`;
   return Found ? html`<${Guard} key=${known.name}><${Found} /><//>` : html`<div class="loading" aria-busy="true"></div>`;
 }
 

@@ -7,7 +7,7 @@ import { useAgents } from '../../core/agents.js';
 import { useKeys } from '../../core/keys.js';
 import { href } from '../../core/route.js';
 import { useResource } from '../../core/store.js';
-import { clock, exact, span } from '../../core/time.js';
+import { clock, exact, inFull, span } from '../../core/time.js';
 import { Dialog } from '../../parts/dialog.js';
 import { Age } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
@@ -73,7 +73,7 @@ export function Tokens() {
       ${found.length > list.length ? html`<p class="banner" role="status">${list.length} of ${found.length} agents; search for the others.</p>` : null}
       ${list.length ? html`<div class="scroll-x" tabindex="0" role="region" aria-label="Tokens, a table"><table class="table tree"><thead><tr><th scope="col">Token</th><th scope="col" class="wide-only">Made with</th><th scope="col">May</th><th scope="col">Ends</th><th scope="col">Last used</th><th scope="col"><span class="unseen">End it</span></th></tr></thead>
         ${list.map((agent) => html`<tbody key=${agent.handle}><${Own} agent=${agent} />${rowsOf(agent.handle).map((row) => html`<${Row} key=${row.token.id} row=${row} rows=${rowsOf(agent.handle)} end=${() => end({ handle: agent.handle, row })} />`)}</tbody>`)}</table></div>`
-      : html`<p class="aside">${agents.data.value ? 'No agents.' : 'Looking …'}</p>`}</section>
+      : html`<p class="aside">${agents.error.value ? null : agents.data.value ? 'No agents.' : 'Looking …'}</p>`}</section>
     <section class="panel spaced" aria-labelledby="clients"><h2 id="clients">Clients that were let in</h2>
       ${clients.length ? html`<div class="scroll-x" tabindex="0" role="region" aria-label="Clients, a table"><table class="table"><thead><tr><th scope="col">Client</th><th scope="col">Speaks as</th><th scope="col">May</th><th scope="col" class="wide-only">Since</th><th scope="col">Ends</th><th scope="col">Last used</th><th scope="col"><span class="unseen">End it</span></th></tr></thead>
         <tbody>${clients.map(({ handle, row }) => html`<tr key=${row.token.id}><th scope="row"><${Text} text=${row.token.client?.name ?? ''} /> <span class="aside num"><${Text} text=${hostOf(row.token.client?.id ?? '')} /></span></th><td><${Handle} handle=${handle} /></td><td><${Scope} scope=${row.token.scope} /></td><td class="wide-only"><${Age} at=${row.token.created_at} suffix=" ago" /></td><td><${Until} at=${row.token.expires_at} /></td><td><${Used} at=${row.last_used_at} /></td>
@@ -100,7 +100,7 @@ function Row({ row: { token, depth }, rows, end }) {
 const Scope = ({ scope }) => html`<ul class="words">${scope.split(' ').map((word) => html`<li><code><${Text} text=${word} /></code></li>`)}</ul>`;
 
 /** @param {{at: number | undefined}} props */
-const Until = ({ at }) => (at ? html`<time class="num" datetime=${exact(at)} title=${exact(at)}>${at > clock.value ? `in ${span(at - clock.value)}` : 'now'}</time>` : html`never`);
+const Until = ({ at }) => (at ? html`<time class="num" datetime=${exact(at)} title=${inFull(at)}>${at > clock.value ? `in ${span(at - clock.value)}` : 'now'}</time>` : html`never`);
 
 /** @param {{at: number | undefined}} props */
 const Used = ({ at }) => (at ? html`<${Age} at=${at} suffix=" ago" />` : html`never`);

@@ -17,9 +17,12 @@ const LIMIT = 100;
 /** The channels of these agents, each with an agent that may read it. @param {import('../../core/types.js').Agent[]} agents */
 const readAll = async (agents) => {
   const names = agents.length ? agents.map(({ handle }) => handle) : [undefined];
-  const lists = await Promise.all(names.map(async (as) => ({ as, channels: await get(`/agent-channel?include_closed=true&limit=${LIMIT}`, { as }).catch(() => []) })));
+  const lists = await Promise.all(names.map(async (as) => ({ as, channels: await get(`/agent-channel?include_closed=true&limit=${LIMIT}`, { as }).catch((error) => ({ error })) })));
+  // An agent that may not read channels has none. Without an answer, nobody knows.
+  const failed = lists.find(({ channels: { error } }) => error && !(error.status < 429));
+  if (failed) throw failed.channels.error;
   const all = new Map();
-  for (const { as, channels } of lists) for (const channel of channels) if (!all.has(channel.id)) all.set(channel.id, { ...channel, as });
+  for (const { as, channels } of lists) for (const channel of channels.error ? [] : channels) if (!all.has(channel.id)) all.set(channel.id, { ...channel, as });
   return [...all.values()].sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
 };
 
@@ -32,9 +35,11 @@ export function Page() {
   return html`<div class=${id ? 'page split open' : 'page split'}>
     <h1 class="unseen">Channels</h1>
     <section class="split-list" aria-label="Channels"><header class="page-head slim"><p class="title" aria-hidden="true">Channels</p></header>
+      ${channels.error.value ? html`<p class="trouble">The channels cannot be read: ${channels.error.value.message}</p>` : null}
       <${List} items=${items} height=${62} label="Channels" keyOf=${(/** @type {any} */ item) => item.id} selected=${one?.id ?? ''} select=${(/** @type {string} */ key) => refine({ id: key })}
-        empty=${channels.data.value ? 'No channel yet.' : 'Looking …'} row=${(/** @type {any} */ item) => html`<div class="session-row"><p class="row-title"><${Mark} state=${item.closed_at ? 'ended' : 'active'} label /> <${Text} text=${item.title} /></p><p class="row-foot"><${Handle} handle=${item.created_by} plain /><span class="aside"><${Age} at=${item.created_at} /></span></p></div>`} /></section>
-    <section class="split-detail" aria-label="The channel">${one ? html`<${Channel} key=${one.id} channel=${one} />` : null}</section>
+        empty=${channels.error.value ? null : channels.data.value ? 'No channel yet.' : 'Looking …'} row=${(/** @type {any} */ item) => html`<div class="session-row"><p class="row-title"><${Mark} state=${item.closed_at ? 'ended' : 'active'} label /> <${Text} text=${item.title} /></p><p class="row-foot"><${Handle} handle=${item.created_by} plain /><span class="aside"><${Age} at=${item.created_at} /></span></p></div>`} /></section>
+    <section class="split-detail" aria-label="The channel">${one ? html`<${Channel} key=${one.id} channel=${one} />` : html`${id ? html`<p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All channels</button></p>` : null}
+      <p class="quiet-note center" role="status">${id && channels.data.value ? 'There is no such channel, or it is not yours.' : ''}</p>`}</section>
   </div>`;
 }
 

@@ -42,7 +42,7 @@ export function Packages({ project, review }) {
       <div class="filters"><input type="search" data-search placeholder="Words or meaning" aria-label="Search packages" value=${words} onInput=${(/** @type {any} */ event) => setWords(event.target.value)} /></div>
       ${packages.error.value ? html`<p class="trouble">The packages cannot be read: ${packages.error.value.message}</p>` : null}
       <${List} items=${items} height=${q ? 84 : 62} label="Packages" keyOf=${(/** @type {any} */ item) => item.package_id} selected=${one?.package_id ?? ''} select=${(/** @type {string} */ key) => refine({ params: { package: key, with: undefined } })}
-        empty=${packages.data.value ? (review ? 'Nothing awaits a review.' : 'None.') : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} reason=${q ? why.data.value?.get(item.package_id) : undefined} />`} />
+        empty=${packages.error.value ? null : packages.data.value ? (review ? 'Nothing awaits a review.' : 'None.') : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} reason=${q ? why.data.value?.get(item.package_id) : undefined} />`} />
     </section>
     <section aria-label="The package" class="column-detail">${one ? html`<${Package} key=${one.package_id} project=${project} id=${one.package_id} />` : null}</section>
   </div>`;

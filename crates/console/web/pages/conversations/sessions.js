@@ -3,7 +3,7 @@
 
 import { computed, effect, signal } from '../../core/preact.js';
 import { get, me, query } from '../../core/api.js';
-import { following, onEvent, onGap } from '../../core/store.js';
+import { following, onEvent, onGap, onOpen } from '../../core/store.js';
 
 /** @typedef {import('../../core/types.js').Session & {seen_by: string[], touched: number}} Known */
 
@@ -109,6 +109,7 @@ onEvent((event) => {
   }, 200);
 });
 onGap(() => begun && readAll());
+onOpen(() => void (begun && failure.value && readAll()));
 let of = '';
 effect(() => {
   const now = me.value?.session_id ?? '';

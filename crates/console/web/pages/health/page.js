@@ -18,11 +18,13 @@ import { Writing } from './writing.js';
 const every = () => true;
 
 export function Page() {
-  const health = useResource('health', () => get('/healthz'), every, 5000);
+  const health = useResource('health', () => get('/healthz'), every, 5000, 5000);
   const usage = useResource('usage', () => (me.value?.role === 'operator' ? get('/_admin/owners?limit=100') : get('/usage')), every, 5000);
   const overview = useOverview();
   const metrics = useResource('metrics', async () => (me.value?.role === 'operator' ? parse(await get('/metrics', { accept: 'text/plain' })) : []), every, 5000);
   const up = health.data.value;
+  // A refused stream has a reason: the server serves.
+  const isDown = health.error.value || (liveness.value.state === 'stale' && !liveness.value.why);
   const own = me.value?.role === 'operator' ? undefined : usage.data.value;
   const diagnosis = async () => {
     try {
@@ -36,7 +38,7 @@ export function Page() {
   return html`<div class="page">
     <header class="page-head"><div><h1>Health</h1></div><button onClick=${diagnosis}>Save a diagnosis</button></header>
     <dl class="gauges">
-      <div class=${health.error.value ? 'bad' : ''}><dd><${Mark} state=${health.error.value ? 'failed' : up ? 'working' : 'queued'} /> ${health.error.value ? 'down' : up ? 'serves' : '…'}</dd><dt>${up ? `version ${up.version}, up ${span(up.uptime_ms ?? 0)}` : (health.error.value?.message ?? '')}</dt></div>
+      <div class=${isDown ? 'bad' : ''}><dd><${Mark} state=${isDown ? 'failed' : up ? 'working' : 'queued'} /> ${isDown ? 'down' : up ? 'serves' : '…'}</dd><dt>${isDown ? health.error.value?.message ?? 'The server does not answer.' : up ? `version ${up.version}, up ${span(up.uptime_ms ?? 0)}` : ''}</dt></div>
       <div class=${liveness.value.state === 'stale' ? 'bad' : ''}><dd>${liveness.value.state}</dd><dt>this page, since ${span(clock.value - liveness.value.since)}</dt></div>
       <div><dd class="num">${place() ?? '…'}</dd><dt>position in the log</dt></div>
       ${own ? html`<div><dd class="num">${own.stored_events.toLocaleString('en')}</dd><dt>events stored${own.stored_events_max ? `, of ${own.stored_events_max.toLocaleString('en')}` : ''}</dt></div>

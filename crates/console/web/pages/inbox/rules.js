@@ -21,6 +21,8 @@ export function Rules() {
     }
     rules.reload();
   };
+  if (rules.error.value) return html`<p class="trouble">The rules cannot be read: ${rules.error.value.message}</p>`;
+  if (!rules.data.value) return html`<p class="quiet-note">Looking …</p>`;
   if (!list.length) return html`<p class="quiet-note">No rules. Tick “Always accept” when you accept, and the next requests like it are answered at once.</p>`;
   return html`<ul class="rules">${list.map((/** @type {any} */ rule) => html`<li>
     <p><b>${rule.type ?? rule.answer?.type ?? 'accept'}</b> <code><${Text} text=${rule.tool} /></code> of <${Handle} handle=${rule.agent} />${rule.directory ? html` in <code><${Text} text=${rule.directory} /></code>` : null}</p>

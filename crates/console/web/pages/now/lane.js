@@ -6,15 +6,15 @@ import { mayWrite } from '../../core/api.js';
 import { href } from '../../core/route.js';
 import { Age, Deadline } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
-import { answer } from '../inbox/requests.js';
+import { answer, failure, loading } from '../inbox/requests.js';
 import { KINDS, askerOf, gist, ignoring, thenOf } from '../inbox/kinds.js';
 
 const SHOWN_MAX = 8;
 
-/** @param {{open: import('../../core/types.js').PersonRequest[], chosen: string, choose: (id: string) => void, loading: boolean}} props */
-export function Lane({ open, chosen, choose, loading }) {
+/** @param {{open: import('../../core/types.js').PersonRequest[], chosen: string, choose: (id: string) => void}} props */
+export function Lane({ open, chosen, choose }) {
   if (open.length === 0) {
-    return html`<p class="quiet-note">${loading ? 'Looking …' : 'Your agents go on by themselves. What they ask of you appears here at once.'}</p>`;
+    return html`<p class="quiet-note">${failure.value ? 'The requests of your agents appear here once they can be read.' : loading.value ? 'Looking …' : 'Your agents go on by themselves. What they ask of you appears here at once.'}</p>`;
   }
   return html`<ol class="lane-rows">
     ${open.slice(0, SHOWN_MAX).map((one) => html`<${Row} key=${one.request_id} one=${one} chosen=${one.request_id === chosen} choose=${choose} />`)}

@@ -7,8 +7,8 @@ import { useKeys } from '../../core/keys.js';
 import { go, href } from '../../core/route.js';
 import { useOverview } from '../../core/overview.js';
 import { clock, span } from '../../core/time.js';
-import { Text } from '../../parts/text.js';
-import { answer, loading, openRequests } from '../inbox/requests.js';
+import { Text, plainly } from '../../parts/text.js';
+import { answer, failure, loading, openRequests } from '../inbox/requests.js';
 import { Agents } from './agents.js';
 import { Lane } from './lane.js';
 import { Sampled } from './sampled.js';
@@ -18,6 +18,8 @@ const WORDS = ['Nothing', 'One', 'Two', 'Three', 'Four', 'Five', 'Six', 'Seven',
 /** A one-sentence summary. @param {{open: import('../../core/types.js').PersonRequest[]}} props */
 function Statement({ open }) {
   const count = open.length;
+  if (count === 0 && failure.value) return html`<h1 class="statement">What waits for you cannot be read.</h1><p class="statement-more trouble">${plainly(failure.value.message)}</p>`;
+  if (count === 0 && loading.value) return html`<h1 class="statement">Looking …</h1>`;
   if (count === 0) return html`<h1 class="statement">Nothing waits for you.</h1>`;
   const oldest = open[0];
   return html`<h1 class="statement"><em>${WORDS[count] ?? count}</em> ${count === 1 ? 'waits' : 'wait'} for you.</h1>
@@ -56,7 +58,7 @@ export function Page() {
     <div class="now-grid">
       <section class="panel lane" aria-labelledby="lane">
         <h2 id="lane">Needs you</h2>
-        <${Lane} open=${open} chosen=${one?.request_id ?? ''} choose=${choose} loading=${loading.value} />
+        <${Lane} open=${open} chosen=${one?.request_id ?? ''} choose=${choose} />
       </section>
       <section class="panel" aria-labelledby="delivery"><${Sampled} delivery=${now?.delivery} /></section>
       <section class="panel wide" aria-labelledby="agents">
