@@ -76,3 +76,38 @@ test('what a person does in the name of an agent is in the audit of the owner an
     }
   }
 });
+
+test('the audit shows decisions as they are made, and none is missing between its pages', async (t) => {
+  const laptop = client(server.url, made.tokens['@ida.laptop']);
+  const browser = await openBrowser(t);
+  const page = await browser.signedIn(server, made.owners.ida);
+  const other = await browser.context.newPage();
+  await other.goto(`${server.url}/#/inbox`);
+  await other.locator('.list-row').first().waitFor();
+  const decide = async (title) => {
+    const { request_id } = await laptop.post('/requests', { kind: 'permission', title, action: { name: 'Sh', args: {} }, allow: { accept: true, edit: true, respond: true, ignore: true } });
+    await other.evaluate((id) => (location.hash = `#/inbox/${id}`), request_id);
+    await other.locator('#request-title', { hasText: title }).waitFor();
+    await other.keyboard.press('a');
+    return request_id;
+  };
+  const first = [];
+  for (let n = 0; n < 4; n++) first.push(await decide(`Early ${n}.`));
+  await page.route(/\/_admin\/audit(\?|$)/, (route) => {
+    const url = new URL(route.request().url());
+    url.searchParams.set('limit', '3');
+    return route.continue({ url: url.href });
+  });
+  await page.evaluate(() => (location.hash = '#/audit'));
+  const row = (id) => page.locator('tr', { hasText: id });
+  await row(first[3]).first().waitFor();
+  const late = [];
+  for (let n = 0; n < 2; n++) late.push(await decide(`Late ${n}.`));
+  for (const id of late) await row(id).first().waitFor();
+  for (let n = 0; n < 20 && (await page.getByRole('button', { name: 'Older' }).count()); n++) {
+    const before = await page.locator('tbody tr').count();
+    await page.getByRole('button', { name: 'Older' }).click();
+    await page.waitForFunction((was) => document.querySelectorAll('tbody tr').length > was || !document.body.textContent.includes('Older'), before);
+  }
+  for (const id of [...first, ...late]) assert.equal(await row(id).count(), 1, id);
+});

@@ -1,10 +1,10 @@
 // Audit: the writes of people that have entries, newest first.
 // Must not know: how it is recorded.
 
-import { html, useState } from '../../core/preact.js';
+import { html, useRef, useState } from '../../core/preact.js';
 import { get, query } from '../../core/api.js';
 import { useResource } from '../../core/store.js';
-import { exact } from '../../core/time.js';
+import { exact, inFull } from '../../core/time.js';
 import { csv } from '../../parts/csv.js';
 import { save } from '../../parts/download.js';
 import { Age } from '../../parts/marks.js';
@@ -15,17 +15,25 @@ const PAGE_MAX = 500;
 const SAVED_MAX = 200_000;
 const COLUMNS = ['at', 'person', 'session_id', 'as', 'operation', 'path', 'status'];
 
+/** What makes an entry this one: it has no id. @param {any} one */
+const keyOf = ({ at, person, session_id, as, operation, path }) => JSON.stringify([at, person, session_id, as, operation, path]);
+
 export function Page() {
-  const [more, setMore] = useState(/** @type {any[]} */ ([]));
-  const [cursor, setCursor] = useState(/** @type {string | null | undefined} */ (undefined));
-  const first = useResource('audit', () => get('/_admin/audit'), ({ room }) => room === 'accounts' || room === 'sessions', 2000);
-  const entries = [...(first.data.value?.entries ?? []), ...more];
-  const next = cursor === undefined ? first.data.value?.next_cursor : cursor;
+  const [, draw] = useState(0);
+  const known = useRef({ entries: /** @type {Map<string, any>} */ (new Map()), cursor: /** @type {string | null | undefined} */ (null) }).current;
+  const first = useResource('audit', () => get('/_admin/audit'), ({ room }) => ['accounts', 'sessions', 'requests'].includes(room), 2000);
+  const newest = first.data.value;
+  // On the first read, or if a page does not connect to the known entries, replace them.
+  if (newest && !newest.entries.some((/** @type {any} */ one) => known.entries.has(keyOf(one)))) Object.assign(known, { entries: new Map(), cursor: newest.next_cursor });
+  newest?.entries.forEach((/** @type {any} */ one) => known.entries.set(keyOf(one), one));
+  const entries = [...known.entries.values()].sort((a, b) => b.at - a.at);
+  const next = known.cursor;
   const read = async () => {
     try {
       const page = await get(`/_admin/audit${query({ cursor: next })}`);
-      setMore([...more, ...page.entries]);
-      setCursor(page.next_cursor ?? null);
+      page.entries.forEach((/** @type {any} */ one) => known.entries.set(keyOf(one), one));
+      known.cursor = page.next_cursor;
+      draw((n) => n + 1);
     } catch (error) {
       sayFailure(error);
     }
@@ -57,7 +65,7 @@ export function Page() {
     <section class="panel" aria-label="Entries">
       ${first.error.value ? html`<p class="trouble">${first.error.value.message}</p>` : null}
       ${entries.length ? html`<div class="scroll-x" tabindex="0" role="region" aria-label="Entries, a table"><table class="table"><thead><tr><th scope="col">When</th><th scope="col">Person</th><th scope="col">As</th><th scope="col">What</th><th scope="col">Path</th><th scope="col" class="r">Status</th></tr></thead>
-        <tbody>${entries.map((one, n) => html`<tr key=${n}><td class="num" title=${exact(one.at)}><${Age} at=${one.at} suffix=" ago" /></td><th scope="row"><${Handle} handle=${one.person ?? 'operator'} /></th><td><${Handle} handle=${one.as} /></td><td><code><${Text} text=${one.operation} /></code></td><td><code class="aside"><${Text} text=${one.path} /></code></td><td class=${one.status >= 400 ? 'r num late' : 'r num'}>${one.status}</td></tr>`)}</tbody></table></div>` : html`<p class="quiet-note">${first.data.value ? 'No entry yet.' : 'Looking …'}</p>`}
+        <tbody>${entries.map((one) => html`<tr key=${keyOf(one)}><td class="num" title=${inFull(one.at)}><${Age} at=${one.at} suffix=" ago" /></td><th scope="row"><${Handle} handle=${one.person ?? 'operator'} /></th><td><${Handle} handle=${one.as} /></td><td><code><${Text} text=${one.operation} /></code></td><td><code class="aside"><${Text} text=${one.path} /></code></td><td class=${one.status >= 400 ? 'r num late' : 'r num'}>${one.status}</td></tr>`)}</tbody></table></div>` : html`<p class="quiet-note">${first.error.value ? null : first.data.value ? 'No entry yet.' : 'Looking …'}</p>`}
       ${next ? html`<p><button onClick=${read}>Older</button></p>` : null}
     </section></div>`;
 }
