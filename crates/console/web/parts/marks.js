@@ -2,7 +2,7 @@
 // Must not know: pages.
 
 import { html } from '../core/preact.js';
-import { clock, exact, moment, span } from '../core/time.js';
+import { clock, exact, inFull, moment, span } from '../core/time.js';
 
 const SHAPES = {
   working: html`<circle cx="6" cy="6" r="5" class="fill" />`,
@@ -32,7 +32,7 @@ export const Mark = ({ state, label = false }) => {
 export const Age = ({ at, suffix = '' }) => {
   const then = moment(at);
   if (Number.isNaN(then)) return null;
-  return html`<time class="num" datetime=${exact(then)} title=${exact(then)}>${span(clock.value - then)}${suffix}</time>`;
+  return html`<time class="num" datetime=${exact(then)} title=${inFull(then)}>${span(clock.value - then)}${suffix}</time>`;
 };
 
 const LADDER = ['accepted', 'delivered', 'shown', 'in_context', 'answered'];
@@ -70,7 +70,7 @@ export const Deadline = ({ from, until, then }) => {
   const left = until - clock.value;
   const part = Math.max(0, Math.min(1, left / Math.max(1, until - from)));
   const near = left < 10 * 60_000;
-  return html`<span class=${near ? 'deadline near' : 'deadline'} title=${exact(until)}>
+  return html`<span class=${near ? 'deadline near' : 'deadline'} title=${inFull(until)}>
     <svg viewBox="0 0 48 4" width="48" height="4" preserveAspectRatio="none" aria-hidden="true"><rect width="48" height="4" class="off" /><rect width=${48 * part} height="4" class="on" /></svg>
     <span>${left > 0 ? `${span(left)} left` : 'past its time'}, ${TIMEOUT_WORDS[then] ?? then}</span>
   </span>`;

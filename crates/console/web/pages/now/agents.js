@@ -19,7 +19,7 @@ export function Agents({ agents }) {
   return html`
     <ul class="tally">
       ${ORDER.map((state) => html`<li><${Mark} state=${state} /><b class="num">${shown.filter((one) => one.state === state).length}</b> ${state}</li>`)}
-      ${late?.oldest_unread_at ? html`<li class=${clock.value - late.oldest_unread_at > LATE_MS ? 'late' : ''}>oldest unattended <b class="num">${span(clock.value - late.oldest_unread_at)}</b> at <${Handle} handle=${late.handle} /></li>` : null}
+      ${late?.oldest_unread_at ? html`<li class=${clock.value - late.oldest_unread_at > LATE_MS ? 'oldest late' : 'oldest'}>oldest unattended <b class="num">${span(clock.value - late.oldest_unread_at)}</b> at <${Handle} handle=${late.handle} /></li>` : null}
     </ul>
     <div class="scroll-x" tabindex="0" role="region" aria-label="Agents, a table">
     <table class="table">
@@ -37,6 +37,6 @@ function Row({ one }) {
     <td class="r num">${one.unread || html`<span class="nil">0</span>`}</td>
     <td class=${late ? 'r num late' : 'r num'}>${one.oldest_unread_at ? html`<${Age} at=${one.oldest_unread_at} />` : html`<span class="nil">none</span>`}</td>
     <td class="r num"><a href=${href('conversations', '', { agent: one.handle })}>${one.sessions_active}</a></td>
-    <td class="r num">${one.runs_waiting ? html`<span class="late">${one.runs_waiting} waiting</span> ` : null}${one.runs_active || !one.runs_waiting ? one.runs_active : null}</td>
+    <td class="r num">${one.runs_waiting ? html`<span class="late nowrap">${one.runs_waiting} waiting</span> ` : null}${one.runs_active || !one.runs_waiting ? one.runs_active : null}</td>
   </tr>`;
 }

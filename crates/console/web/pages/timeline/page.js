@@ -4,7 +4,7 @@
 import { html, useMemo, useRef, useState } from '../../core/preact.js';
 import { useAgents } from '../../core/agents.js';
 import { refine, route } from '../../core/route.js';
-import { timeOfDay } from '../../core/time.js';
+import { isToday, timeOn } from '../../core/time.js';
 import { timeIn } from '../../core/when.js';
 import { List } from '../../parts/list.js';
 import { Handle, Text } from '../../parts/text.js';
@@ -91,7 +91,7 @@ export function Page() {
     <${Strip} events=${shown} chosen=${one} choose=${(/** @type {string} */ cursor) => refine({ id: cursor })} />
     ${rooms.length === 1 && rooms[0] === 'frames' ? html`<p class="quiet-note">${FRAMES_NOTE}</p>` : null}
     ${trouble ? html`<p class="trouble">The timeline cannot be read: ${trouble}</p>` : null}
-    <div class="timeline-body">
+    <div class=${shown.length && !isToday(shown[shown.length - 1].at) ? 'timeline-body dated' : 'timeline-body'}>
       <${List} items=${shown} height=${34} label="Events, newest first" keyOf=${(/** @type {any} */ item) => item.cursor} selected=${one?.cursor ?? ''} select=${(/** @type {string} */ key) => refine({ id: key })}
         empty=${reading ? 'Reading …' : low > 0 ? `No event fits from position ${low + 1} on. “Older” looks further back.` : 'No event fits.'} row=${(/** @type {any} */ item) => html`<${Row} event=${item} line=${line.get(item.cursor)} />`} />
       <section class="raw" aria-label="The event">${one ? html`<${Raw} key=${one.cursor} event=${one} />` : id && !reading ? html`<p class="quiet-note">${position(id) ? `No event at position ${id} fits, or you may not see it.` : 'This frame is not on the page: a frame is in no log, and the server keeps it for five minutes.'}</p>` : null}</section>
@@ -125,7 +125,7 @@ function Seek({ from, around }) {
 
 /** @param {{event: import('../../core/types.js').WatchEvent, line: string | undefined}} props */
 const Row = ({ event, line }) => html`<div class="event-row">
-  <span class="num aside">${position(event.cursor) || ''}</span><${TraceMark} id=${event.trace_id} line=${line} /><time class="num">${timeOfDay(event.at)}</time>
+  <span class="num aside">${position(event.cursor) || ''}</span><${TraceMark} id=${event.trace_id} line=${line} /><time class="num">${timeOn(event.at)}</time>
   <span class="event-kind"><i class=${`swatch r-${event.room}`} aria-hidden="true"></i><${Text} text=${event.kind} /></span>
   <span class="event-who"><${Handle} handle=${event.agents?.[0]} plain /></span>
   <span class="event-about"><${Text} text=${event.data?.title ?? event.data?.text ?? event.data?.topic ?? event.stream} /></span>

@@ -2,7 +2,7 @@
 // Must not know: the table.
 
 import { html } from '../../core/preact.js';
-import { timeOfDay } from '../../core/time.js';
+import { timeOn } from '../../core/time.js';
 
 /** The rooms of the log. */
 export const LOG_ROOMS = ['sessions', 'runs', 'requests', 'context', 'channels', 'accounts'];
@@ -33,12 +33,12 @@ export function Strip({ events, chosen, choose }) {
   return html`<figure class="strip">
     <div class="strip-rows">
       <ul aria-hidden="true">${ROOMS.map((room) => html`<li>${room}</li>`)}</ul>
-      <svg viewBox=${`0 0 ${WIDTH} ${height}`} preserveAspectRatio="none" role="img" aria-label=${`${events.length} events between ${timeOfDay(first)} and ${timeOfDay(last)}; the table below has them all`} onClick=${pick}>
+      <svg viewBox=${`0 0 ${WIDTH} ${height}`} preserveAspectRatio="none" role="img" aria-label=${`${events.length} events between ${timeOn(first)} and ${timeOn(last)}; the table below has them all`} onClick=${pick}>
         ${ROOMS.map((_, n) => html`<line x1="0" x2=${WIDTH} y1=${n * LANE + LANE / 2} y2=${n * LANE + LANE / 2} class="rule" />`)}
         ${drawn.map((event) => html`<rect key=${event.cursor} x=${x(event.at) - 1} y=${Math.max(0, ROOMS.indexOf(event.room)) * LANE + 3} width="2" height=${LANE - 6} class=${`m-${event.room}${/fail|error|expired/.test(event.kind + (event.data?.status ?? '')) ? ' bad' : ''}`} />`)}
         ${chosen ? html`<line x1=${x(chosen.at)} x2=${x(chosen.at)} y1="0" y2=${height} class="needle" />` : null}
       </svg>
     </div>
-    <div class="strip-axis num" aria-hidden="true">${ticks.map((at) => html`<span>${timeOfDay(at)}</span>`)}</div>
+    <div class="strip-axis num" aria-hidden="true">${ticks.map((at) => html`<span>${timeOn(at)}</span>`)}</div>
   </figure>`;
 }
