@@ -120,3 +120,20 @@ test('Back returns from an item to its list', async (t) => {
   await page.goBack();
   await page.locator('.statement').waitFor();
 });
+
+test('lists within lists, tables, directions and emoji are shown as written', async (t) => {
+  const { session_id } = await laptop.post('/sessions', { invite: ['@ida.scribe'], topic: 'Shapes' });
+  const content = '- outer\n  - inner\n    1. innermost\n- last\n\n| Step | Time |\n|---|---:|\n| lex | 57 ms |\n| a \\| b |\n\nHello.\n\nשלום לכולם\n\n\u{1f468}\u200d\u{1f469}\u200d\u{1f467} می\u200cخواهم a\u200db';
+  await laptop.post(`/sessions/${session_id}/messages`, { content });
+  const { browser, page } = await open(t, `#/conversations/${session_id}`);
+  const said = page.locator('.message .said');
+  await said.locator('ul > li > ul > li > ol > li', { hasText: 'innermost' }).waitFor();
+  assert.equal(await said.locator(':scope > ul > li').count(), 2);
+  assert.deepEqual(await said.locator('td').allInnerTexts(), ['lex', '57 ms', 'a | b']);
+  const direction = (text) => said.locator('p', { hasText: text }).evaluate((node) => getComputedStyle(node).direction);
+  assert.deepEqual([await direction('Hello.'), await direction('שלום')], ['ltr', 'rtl']);
+  const last = await said.locator('p').last().textContent();
+  assert.ok(last.includes('\u{1f468}\u200d\u{1f469}') && last.includes('می\u200cخواهم') && last.includes('aU+200Db'), last);
+  assert.deepEqual(await violations(page), []);
+  assert.deepEqual(browser.troubles, []);
+});

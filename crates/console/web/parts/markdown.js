@@ -72,38 +72,55 @@ function blocks(text, depth) {
     } else if (HEADING.test(line)) {
       const [, marks, title] = /** @type {RegExpExecArray} */ (HEADING.exec(line));
       n++;
-      nodes.push(html`<p class=${`said-heading h-${marks.length}`}>${inline(title)}</p>`);
+      nodes.push(html`<p class=${`said-heading h-${marks.length}`} dir="auto">${inline(title)}</p>`);
     } else if (/^\s{0,3}>/.test(line) && depth < DEPTH_MAX) {
       const quoted = take((other) => /^\s{0,3}>/.test(other)).map((other) => other.replace(/^\s{0,3}> ?/, ''));
-      nodes.push(html`<blockquote>${blocks(quoted.join('\n'), depth + 1)}</blockquote>`);
+      nodes.push(html`<blockquote dir="auto">${blocks(quoted.join('\n'), depth + 1)}</blockquote>`);
     } else if (/^\s{0,3}([-*_])(\s*\1){2,}\s*$/.test(line)) {
       n++;
       nodes.push(html`<hr />`);
     } else if (BULLET.test(line)) {
-      nodes.push(list(take((other) => BULLET.test(other) || /^\s{2,}\S/.test(other))));
+      nodes.push(list(take((other) => BULLET.test(other) || /^\s{2,}\S/.test(other)), depth));
+    } else if (isTable(lines, n)) {
+      const [head, , ...rows] = take((other) => other.includes('|'));
+      nodes.push(html`<div class="scroll-x" tabindex="0" role="region" aria-label="A table"><table class="table"><thead><tr>${cellsOf(head).map((cell) => html`<th scope="col" dir="auto">${inline(cell)}</th>`)}</tr></thead>
+        <tbody>${rows.map((row) => html`<tr>${cellsOf(row).map((cell) => html`<td dir="auto">${inline(cell)}</td>`)}</tr>`)}</tbody></table></div>`);
     } else {
-      const said = take((other) => !!other.trim() && !FENCE.test(other) && !HEADING.test(other) && !BULLET.test(other) && !/^\s{0,3}>/.test(other));
+      const said = take((other) => !!other.trim() && !FENCE.test(other) && !HEADING.test(other) && !BULLET.test(other) && !/^\s{0,3}>/.test(other) && !isTable(lines, n));
       const taken = said.length ? said : [lines[n++]];
-      nodes.push(html`<p>${taken.flatMap((one, k) => (k ? [html`<br />`, ...inline(one)] : inline(one)))}</p>`);
+      nodes.push(html`<p dir="auto">${taken.flatMap((one, k) => (k ? [html`<br />`, ...inline(one)] : inline(one)))}</p>`);
     }
   }
   return nodes;
 }
 
-/** @param {string[]} lines */
-function list(lines) {
-  const items = /** @type {string[]} */ ([]);
+/** @param {string} line */
+const cellsOf = (line) => line.trim().replace(/^\||\|$/g, '').split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'));
+/** Whether a table begins at this line: its head, and a line of dashes with as many cells. @param {string[]} lines @param {number} n */
+const isTable = (lines, n) => {
+  const [head, rule = ''] = [lines[n], lines[n + 1]];
+  return head.includes('|') && rule.includes('|') && cellsOf(rule).every((cell) => /^:?-+:?$/.test(cell)) && cellsOf(rule).length === cellsOf(head).length;
+};
+
+const INDENT = 2;
+/** A list, with the lists within it by their indents. @param {string[]} lines @param {number} depth @returns {any} */
+function list(lines, depth) {
+  const items = /** @type {{text: string, below: string[]}[]} */ ([]);
   const first = BULLET.exec(lines[0]);
+  const indent = (/** @type {string} */ line) => line.length - line.trimStart().length;
+  const inner = indent(lines[0]) + INDENT;
   for (const line of lines) {
     const found = BULLET.exec(line);
-    if (found) items.push(found[2]);
-    else items[items.length - 1] += ' ' + line.trim();
+    const last = items[items.length - 1];
+    if (found && (!last || indent(line) < inner || depth >= DEPTH_MAX)) items.push({ text: found[2], below: [] });
+    else if (found || last.below.length) last.below.push(line.slice(Math.min(indent(line), inner)));
+    else last.text += ' ' + line.trim();
   }
-  const shown = items.map((item) => html`<li>${inline(item)}</li>`);
+  const shown = items.map(({ text, below }) => html`<li dir="auto">${inline(text)}${below.length ? list(below, depth + 1) : null}</li>`);
   return first?.[1] ? html`<ol start=${Number(first[1])}>${shown}</ol>` : html`<ul>${shown}</ul>`;
 }
 
 const SHOWN_MAX = 100_000;
 
 /** @param {{text: string}} props */
-export const Markdown = ({ text }) => html`<div class="said" dir="auto">${blocks(String(text ?? '').slice(0, SHOWN_MAX), 0)}</div>`;
+export const Markdown = ({ text }) => html`<div class="said">${blocks(String(text ?? '').slice(0, SHOWN_MAX), 0)}</div>`;
