@@ -3,8 +3,13 @@
 
 import { html, useEffect, useRef } from '../core/preact.js';
 
-/** @param {{title: string, close: () => void, children?: any, wide?: boolean}} props */
-export function Dialog({ title, close, children, wide = false }) {
+/**
+ * A click beside it closes it, unless it is `firm`: what it shows is not shown again.
+ * @param {{title: string, close: () => void, children?: any, wide?: boolean, firm?: boolean}} props
+ */
+export function Dialog({ title, close, children, wide = false, firm = false }) {
+  // A text that is selected out of the dialog ends its click beside it.
+  const pressed = useRef(/** @type {EventTarget | null} */ (null));
   const node = useRef(/** @type {HTMLDialogElement | null} */ (null));
   useEffect(() => {
     const dialog = node.current;
@@ -16,7 +21,8 @@ export function Dialog({ title, close, children, wide = false }) {
     };
   }, []);
   return html`<dialog ref=${node} class=${wide ? 'dialog wide' : 'dialog'} aria-label=${title} onCancel=${(/** @type {Event} */ event) => { event.preventDefault(); close(); }}
-      onClick=${(/** @type {MouseEvent} */ event) => event.target === node.current && close()}>
+      onMouseDown=${(/** @type {MouseEvent} */ event) => (pressed.current = event.target)}
+      onClick=${(/** @type {MouseEvent} */ event) => !firm && event.target === node.current && pressed.current === node.current && close()}>
     <div class="dialog-body">
       <header><h2>${title}</h2><button class="quiet close" aria-label="Close" onClick=${close}>×</button></header>
       ${children}

@@ -4,6 +4,7 @@
 import { html, useState } from '../../core/preact.js';
 import { post } from '../../core/api.js';
 import { Dialog } from '../../parts/dialog.js';
+import { Secret } from '../../parts/secret.js';
 import { Handle } from '../../parts/text.js';
 
 const ROOMS = ['accounts', 'sessions', 'frames', 'channels', 'context', 'runs', 'requests', 'inbox'];
@@ -36,8 +37,8 @@ export function Issue({ agents, handle, close, made }) {
     }
   };
   if (token) {
-    return html`<${Dialog} title="The token is made" close=${close}><p><${Handle} handle=${of} /> has this token. It is shown once.</p>
-      <pre class="code wrap" tabindex="0" aria-label="The token"><code>${token.token}</code></pre><//>`;
+    return html`<${Dialog} title="The token is made" firm close=${close}><p><${Handle} handle=${of} /> has this token. It is shown once.</p>
+      <${Secret} text=${token.token} label="The token" /><//>`;
   }
   const value = (/** @type {any} */ event) => event.target.value;
   return html`<${Dialog} title="A new token" close=${close}><form class="form" onSubmit=${send}>

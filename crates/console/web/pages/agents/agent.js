@@ -10,6 +10,7 @@ import { Dialog } from '../../parts/dialog.js';
 import { Markdown } from '../../parts/markdown.js';
 import { Age, Mark } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
+import { Secret } from '../../parts/secret.js';
 import { say, sayFailure } from '../../parts/toast.js';
 import { Coding } from './coding.js';
 import { Policy } from './policy.js';
@@ -22,8 +23,8 @@ export function Agent({ agent, now, all }) {
     <p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All agents</button></p>
     <header class="agent-head">
       <div><h2 id="agent-title"><${Handle} handle=${handle} /></h2>
-        <p class="lead">${agent.display_name !== handle ? html`<${Text} text=${agent.display_name} />` : null}${agent.description ? html`. <${Text} text=${agent.description} />` : null}</p></div>
-      ${now ? html`<p class="big-state"><${Mark} state=${now.state} /> ${now.state} ${now.since ? html`<span class="aside">${now.state === 'gone' ? 'last seen' : 'since'} <${Age} at=${now.since} /></span>` : null}</p>` : null}
+        <p class="lead"><${Text} text=${[agent.display_name === handle ? '' : agent.display_name, agent.description].filter(Boolean).join('. ')} /></p></div>
+      ${now && !(now.kind === 'person' && now.state === 'gone') ? html`<p class="big-state"><${Mark} state=${now.state} /> ${now.state} ${now.since ? html`<span class="aside">${now.state === 'gone' ? 'last seen' : 'since'} <${Age} at=${now.since} /></span>` : null}</p>` : null}
     </header>
     ${now ? html`<dl class="gauges">
       <div><dd class="num">${now.unread}</dd><dt>unread${now.oldest_unread_at ? html`, oldest <${Age} at=${now.oldest_unread_at} />` : ''}</dt></div>
@@ -104,5 +105,5 @@ function Dangerous({ agent }) {
     ${asking ? html`<${Dialog} title=${asking === 'rotate' ? 'A new token?' : 'Delete the agent?'} close=${() => ask('')}>
       <p>${asking === 'rotate' ? html`The token that <${Handle} handle=${agent.handle} /> has now is dead at once, and its connections close.` : html`<${Handle} handle=${agent.handle} /> leaves every conversation. Its name stays taken.`}</p>
       <div class="answer-bar"><button class="primary" onClick=${act}>${asking === 'rotate' ? 'Make a new token' : 'Delete it'}</button><button class="quiet" onClick=${() => ask('')}>Leave</button></div><//>` : null}
-    ${token ? html`<${Dialog} title="The new token" close=${() => setToken('')}><p>It is shown once.</p><pre class="code" tabindex="0" aria-label="The token"><code>${token}</code></pre><//>` : null}`;
+    ${token ? html`<${Dialog} title="The new token" firm close=${() => setToken('')}><p>It is shown once.</p><${Secret} text=${token} label="The token" /><//>` : null}`;
 }

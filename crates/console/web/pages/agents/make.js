@@ -4,6 +4,7 @@
 import { html, useState } from '../../core/preact.js';
 import { me, post } from '../../core/api.js';
 import { Dialog } from '../../parts/dialog.js';
+import { Secret } from '../../parts/secret.js';
 import { Handle } from '../../parts/text.js';
 
 /** @param {{close: () => void}} props */
@@ -23,8 +24,8 @@ export function Make({ close }) {
     }
   };
   if (made) {
-    return html`<${Dialog} title="The agent is made" close=${close}><p><${Handle} handle=${made.handle} /> has this token. It is shown once.</p>
-      <pre class="code" tabindex="0" aria-label="The token"><code>${made.token}</code></pre><//>`;
+    return html`<${Dialog} title="The agent is made" firm close=${close}><p><${Handle} handle=${made.handle} /> has this token. It is shown once.</p>
+      <${Secret} text=${made.token} label="The token" /><//>`;
   }
   return html`<${Dialog} title="A new agent" close=${close}><form class="form" onSubmit=${send}>
     <label>Name <input name="name" required autofocus placeholder=${owner ? 'laptop' : '@owner.laptop'} spellcheck=${false} autocomplete="off" /></label>

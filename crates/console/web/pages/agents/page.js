@@ -2,7 +2,7 @@
 // Must not know: how a policy is enforced.
 
 import { html, useState } from '../../core/preact.js';
-import { mayWrite } from '../../core/api.js';
+import { me, mayWrite } from '../../core/api.js';
 import { useAgents } from '../../core/agents.js';
 import { useKeys } from '../../core/keys.js';
 import { refine, route } from '../../core/route.js';
@@ -41,7 +41,7 @@ export function Page() {
         empty=${agents.error.value ? null : agents.data.value ? 'None.' : 'Looking …'} row=${(/** @type {any} */ item) => html`<${Row} one=${item} now=${now.get(item.handle)} />`} />
     </section>
     <section class="split-detail" aria-label="The agent">
-      ${one ? html`<${Agent} key=${one.handle} agent=${one} now=${now.get(one.handle)} all=${agents.data.value ?? []} />` : html`<p class="quiet-note center">${id && agents.data.value ? html`<${Handle} handle=${id} /> belongs to another owner. What it is and allows, only that owner sees.` : ''}</p>`}
+      ${one ? html`<${Agent} key=${one.handle} agent=${one} now=${now.get(one.handle)} all=${agents.data.value ?? []} />` : html`<p class="quiet-note center">${id && agents.data.value && (me.value?.role === 'operator' || id.startsWith(`@${me.value?.owner}.`)) ? html`There is no agent of the name <${Handle} handle=${id} />.` : id && agents.data.value ? html`<${Handle} handle=${id} /> belongs to another owner. What it is and allows, only that owner sees.` : ''}</p>`}
     </section>
     ${making ? html`<${Make} close=${() => setMaking(false)} />` : null}
   </div>`;
@@ -49,6 +49,6 @@ export function Page() {
 
 /** @param {{one: import('../../core/types.js').Agent, now: any}} props */
 const Row = ({ one, now }) => html`<div class="session-row">
-  <p class="row-title"><${Mark} state=${now?.state ?? 'idle'} label /> <${Handle} handle=${one.handle} />${now?.kind === 'person' ? html`<span class="tag">person</span>` : null}</p>
+  <p class="row-title"><${Mark} state=${now?.kind === 'person' && now.state === 'gone' ? 'idle' : now?.state ?? 'idle'} label=${now?.kind !== 'person'} /> <${Handle} handle=${one.handle} />${now?.kind === 'person' ? html`<span class="tag">person</span>` : null}</p>
   <p class="row-foot"><span class="who-list"><${Text} text=${one.description || (one.display_name !== one.handle ? one.display_name : '')} /></span><span class="aside">${one.policy === 'open' ? 'open' : `allows ${one.allowlist.length}`}</span></p>
 </div>`;

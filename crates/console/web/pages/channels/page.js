@@ -10,6 +10,7 @@ import { List } from '../../parts/list.js';
 import { Markdown } from '../../parts/markdown.js';
 import { Age, Mark } from '../../parts/marks.js';
 import { Handle, Json, Text } from '../../parts/text.js';
+import { Dialog } from '../../parts/dialog.js';
 import { say, sayFailure } from '../../parts/toast.js';
 
 const LIMIT = 100;
@@ -38,7 +39,7 @@ export function Page() {
       ${channels.error.value ? html`<p class="trouble">The channels cannot be read: ${channels.error.value.message}</p>` : null}
       <${List} items=${items} height=${62} label="Channels" keyOf=${(/** @type {any} */ item) => item.id} selected=${one?.id ?? ''} select=${(/** @type {string} */ key) => refine({ id: key })}
         empty=${channels.error.value ? null : channels.data.value ? 'No channel yet.' : 'Looking …'} row=${(/** @type {any} */ item) => html`<div class="session-row"><p class="row-title"><${Mark} state=${item.closed_at ? 'ended' : 'active'} label /> <${Text} text=${item.title} /></p><p class="row-foot"><${Handle} handle=${item.created_by} plain /><span class="aside"><${Age} at=${item.created_at} /></span></p></div>`} /></section>
-    <section class="split-detail" aria-label="The channel">${one ? html`<${Channel} key=${one.id} channel=${one} />` : html`${id ? html`<p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All channels</button></p>` : null}
+    <section class="split-detail" aria-label="The channel">${one ? html`<${Channel} key=${one.id} channel=${one} again=${channels.reload} />` : html`${id ? html`<p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All channels</button></p>` : null}
       <p class="quiet-note center" role="status">${id && channels.data.value ? 'There is no such channel, or it is not yours.' : ''}</p>`}</section>
   </div>`;
 }
@@ -50,8 +51,9 @@ const Payload = ({ value }) => {
   return html`<dl class="facts">${members.map(([name, member]) => html`<div><dt><${Text} text=${name} /></dt><dd><${Text} text=${member} /></dd></div>`)}</dl>`;
 };
 
-/** @param {{channel: any}} props */
-function Channel({ channel }) {
+/** @param {{channel: any, again: () => Promise<void>}} props */
+function Channel({ channel, again }) {
+  const [closing, setClosing] = useState(false);
   const path = `/agent-channel/${encodeURIComponent(channel.id)}`;
   const more = { as: channel.as };
   const stale = (/** @type {import('../../core/types.js').WatchEvent} */ event) => event.room === 'channels' && event.stream === channel.id;
@@ -87,11 +89,18 @@ function Channel({ channel }) {
     }
     [view, events, presence].forEach((one) => one.reload());
   };
+  const end = async () => {
+    setClosing(false);
+    await act(post(`${path}/close`, {}, more), 'Closed.');
+    again();
+  };
   const as = me.value?.person ?? channel.as;
   return html`<article class="detail-scroll" tabindex="0" aria-labelledby="channel-title">
     <p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All channels</button></p>
     <header class="agent-head"><div><h2 id="channel-title"><${Text} text=${channel.title} /></h2><p class="lead">by <${Handle} handle=${channel.created_by} />, <${Age} at=${channel.created_at} suffix=" ago" /></p></div>
-      ${channel.closed_at ? html`<p class="big-state"><${Mark} state="ended" /> closed</p>` : html`<button disabled=${!mayWrite()} onClick=${() => act(post(`${path}/close`, {}, more), 'Closed.')}>Close</button>`}</header>
+      ${channel.closed_at ? html`<p class="big-state"><${Mark} state="ended" /> closed</p>` : html`<button disabled=${!mayWrite()} onClick=${() => setClosing(true)}>Close the channel …</button>`}</header>
+    ${closing ? html`<${Dialog} title="Close the channel?" close=${() => setClosing(false)}><p>Nobody can post in it afterwards. What was posted stays, and it cannot be opened again.</p>
+      <div class="answer-bar"><button class="primary" onClick=${end}>Close the channel</button><button class="quiet" onClick=${() => setClosing(false)}>Leave</button></div><//>` : null}
     <section class="block"><h3>Alive</h3>${presence.data.value?.agents?.length ? html`<ul class="people">${presence.data.value.agents.map((/** @type {any} */ one) => html`<li><${Mark} state=${one.presumed_dead ? 'failed' : 'working'} /> <${Handle} handle=${one.agent} /> <span class="aside">${one.presumed_dead ? 'presumed dead, ' : ''}heard ${one.silent_seconds} s ago</span></li>`)}</ul>` : html`<p class="aside">Nobody has posted a status.</p>`}</section>
     <section class="block"><h3>What was posted</h3>
       ${channel.closed_at ? null : html`<form class="field-row" onSubmit=${(/** @type {Event} */ event) => { event.preventDefault(); if (text.trim()) act(post(`${path}/event`, { kind: 'comms', payload: { text } }, { as }), 'Posted.'); }}><input aria-label="What to post" placeholder=${`Post as ${as}`} value=${text} disabled=${!mayWrite()} onInput=${(/** @type {any} */ event) => set(event.target.value)} /><button disabled=${!mayWrite() || !text.trim()}>Post</button></form>`}
