@@ -167,3 +167,73 @@ test('requests are picked with the mouse, the buttons say how many they answer, 
   assert.equal((await stateOf(question)).state, 'open');
   assert.deepEqual(browser.troubles, []);
 });
+
+test('a dialog stays when a text is selected out of it, and closes by a click beside it', async (t) => {
+  const { page } = await open(t);
+  await page.evaluate(() => (location.hash = '#/conversations'));
+  await page.locator('.list').waitFor();
+  await page.keyboard.press('n');
+  const topic = page.getByRole('dialog').getByLabel('About');
+  await topic.fill('A long topic');
+  const box = await topic.boundingBox();
+  await page.mouse.move(box.x + 60, box.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(20, 20);
+  await page.mouse.up();
+  assert.equal(await topic.inputValue(), 'A long topic');
+  await page.mouse.click(20, 20);
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+});
+
+test('what is put off says until when, and can be woken', async (t) => {
+  const request = await ask();
+  const { page } = await open(t);
+  await show(page, request);
+  await page.keyboard.press('z');
+  await become(request, ({ state }) => state === 'snoozed');
+  await page.evaluate((id) => (location.hash = `#/inbox/${id}?state=snoozed`), request.request_id);
+  await page.locator('.request-kind', { hasText: 'snoozed until' }).waitFor();
+  await page.locator('.list-row', { hasText: request.title }).getByText(/^until /).waitFor();
+  await page.getByLabel('Later, or by somebody else').selectOption('now');
+  await become(request, ({ state }) => state === 'open');
+});
+
+test('closing a channel asks first', async (t) => {
+  const { page } = await open(t);
+  await page.evaluate(() => (location.hash = '#/channels'));
+  await page.getByRole('button', { name: 'Close the channel …' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Close the channel?' });
+  await dialog.getByRole('button', { name: 'Leave' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Close the channel …' }).click();
+  await dialog.getByRole('button', { name: 'Close the channel' }).click();
+  await page.locator('.big-state', { hasText: 'closed' }).waitFor();
+});
+
+test('after an answer by a button, the focus is on the next request', async (t) => {
+  await ask();
+  const { page } = await open(t);
+  await page.locator('.lane-row').nth(2).waitFor();
+  const next = await page.locator('.lane-row').nth(1).locator('.lane-title').innerText();
+  await page.locator('.lane-row').first().getByRole('button', { name: /^Ignore/ }).click();
+  assert.equal(await page.evaluate(() => document.activeElement?.textContent), next);
+  const request = await ask();
+  await show(page, request);
+  await page.getByRole('button', { name: /^Ignore/ }).focus();
+  await page.keyboard.press('Enter');
+  await become(request, ({ state }) => state === 'answered');
+  await page.waitForFunction(() => document.activeElement?.id === 'request-title');
+});
+
+test('on a phone, More closes with the next tap', async (t) => {
+  const browser = await openBrowser(t, { viewport: { width: 390, height: 844 } });
+  const page = await browser.signedIn(server, made.owners.ida);
+  const more = page.getByRole('button', { name: 'More' });
+  const sheet = page.locator('.rail nav.open');
+  for (const tap of [() => page.locator('.tabs a', { hasText: 'Inbox' }).click(), () => page.locator('#main').click({ position: { x: 20, y: 700 } })]) {
+    await more.click();
+    await sheet.waitFor();
+    await tap();
+    await sheet.waitFor({ state: 'detached' });
+  }
+});

@@ -6,6 +6,7 @@ import { mayWrite } from '../../core/api.js';
 import { forgetDrafts, keepDraft, useDraft } from '../../core/drafts.js';
 import { useKeys } from '../../core/keys.js';
 import { href, refine, route } from '../../core/route.js';
+import { exact, inFull, timeOn } from '../../core/time.js';
 import { Command, Diff } from '../../parts/diff.js';
 import { Markdown } from '../../parts/markdown.js';
 import { Age, Deadline, Mark } from '../../parts/marks.js';
@@ -51,7 +52,10 @@ export function Detail({ one, advance }) {
       if (taken) return forgetDrafts(one.request_id);
       return route.value.page === 'inbox' && !document.activeElement?.matches('input, textarea, select') && refine({ id: one.request_id });
     });
+    // The button that had the focus is gone: the focus goes on to the next request.
+    const isWithin = document.activeElement?.closest('.answer');
     advance();
+    if (isWithin) setTimeout(() => document.getElementById('request-title')?.focus());
   };
   const effects = effectsOf(one);
   const no = ignoring(one);
@@ -69,8 +73,8 @@ export function Detail({ one, advance }) {
   return html`<article class="request" aria-labelledby="request-title">
     <div class="request-scroll" tabindex="0" role="region" aria-label="What is asked">
       <p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All requests</button></p>
-      <p class="request-kind"><span class="kind">${KINDS[one.kind] ?? one.kind}</span> <${Age} at=${one.created_at} suffix=" ago" /> ${waits ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} />` : null}</p>
-      <h2 id="request-title"><${Text} text=${one.title} /></h2>
+      <p class="request-kind"><span class="kind">${KINDS[one.kind] ?? one.kind}</span> <${Age} at=${one.created_at} suffix=" ago" /> ${one.state === 'snoozed' && one.snoozed_until ? html`<span>snoozed until <time datetime=${exact(one.snoozed_until)} title=${inFull(one.snoozed_until)}>${timeOn(one.snoozed_until)}</time></span>` : null} ${waits ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} />` : null}</p>
+      <h2 id="request-title" tabindex="-1"><${Text} text=${one.title} /></h2>
       <${Facts} one=${one} />
       <${Preview} one=${one} />
       ${waits && effects ? html`<dl class="facts effects"><div><dt>Accept</dt><dd>${effects[0]}</dd></div><div><dt>${no}</dt><dd>${effects[1]}</dd></div></dl>` : null}
@@ -121,7 +125,7 @@ function Preview({ one }) {
 
 /** @param {{one: PersonRequest}} props */
 const Decided = ({ one }) => html`<div class="decided">
-  <p><${Mark} state=${one.state} /> <b>${one.state}</b> ${one.answer ? html`: ${one.answer.type}` : null} ${one.answer?.by ? html`by <${Handle} handle=${one.answer.person ?? one.answer.by} />` : null} ${one.answer?.at ? html`<${Age} at=${one.answer.at} suffix=" ago" />` : null} ${one.answer?.rule_id || one.answer?.rule ? 'by a rule' : null}</p>
+  <p><${Mark} state=${one.state} /> <b>${one.state}</b>${one.answer ? html`: ${one.answer.type}` : null}${one.answer?.rule_id || one.answer?.rule || one.answer?.by === 'rule' ? ' by a rule' : one.answer?.by ? html` by <${Handle} handle=${one.answer.person ?? one.answer.by} />` : null}${one.answer?.at ? html` <${Age} at=${one.answer.at} suffix=" ago" />` : null}</p>
   ${one.answer?.text ? html`<${Markdown} text=${one.answer.text} />` : null}
   ${one.answer?.args ? html`<${Json} value=${one.answer.args} />` : null}
   ${one.answer?.undo_until > Date.now() ? html`<button onClick=${() => undo(one.request_id)}>Undo</button>` : null}

@@ -54,7 +54,15 @@ export function valuesOf(fields, held) {
 }
 
 /** The fields of a form as a list, before it is opened. @param {{schema: any}} props */
-export const Asked = ({ schema }) => html`<dl class="facts stack">${fieldsOf(schema).map((field) => html`<div><dt><${Text} text=${field.title} /></dt><dd><${Text} text=${field.description} />${field.choices.length ? html`${' '}<${Text} text=${field.choices.map(({ title }) => title).join(', ')} />` : null}${field.required ? null : html` <span class="aside">may be left out</span>`}</dd></div>`)}</dl>`;
+export const Asked = ({ schema }) => html`<dl class="facts stack">${fieldsOf(schema).map((field) => html`<div><dt><${Text} text=${field.title} /></dt><dd>${field.description ? html`<${Text} text=${field.description} />` : null}${field.choices.length ? html`${field.description ? ': ' : ''}<${Text} text=${field.choices.map(({ title }) => title).join(', ')} />` : null} <span class="aside">${[field.required ? 'required' : 'may be left out', ...limitsOf(field)].join(', ')}</span></dd></div>`)}</dl>`;
+
+/** The limits of a field, in words. @param {Field} field */
+const limitsOf = ({ kind, schema }) => {
+  const [low, high, unit] = kind === 'number' ? [schema.minimum, schema.maximum, ''] : kind === 'text' ? [schema.minLength, schema.maxLength, ' characters'] : [undefined, undefined, ''];
+  const [from, to] = [low, high].map((one) => (Number.isFinite(one) ? one : undefined));
+  if (from !== undefined && to !== undefined) return [`${from} to ${to}${unit}`];
+  return from !== undefined ? [`at least ${from}${unit}`] : to !== undefined ? [`at most ${to}${unit}`] : [];
+};
 
 /**
  * The form. A form that can be closed was opened by the person, and gets the focus.

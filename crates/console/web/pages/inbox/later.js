@@ -7,6 +7,8 @@ import { useOverview } from '../../core/overview.js';
 import { delegate, snooze } from './requests.js';
 
 const HOUR = 3_600_000;
+/** The server takes no time of the past. */
+const WAKE_MS = 1_000;
 const tomorrow = () => {
   const at = new Date();
   at.setDate(at.getDate() + 1);
@@ -22,7 +24,8 @@ export function Later({ one, may, advance }) {
   const pick = (/** @type {any} */ event) => {
     const choice = event.target.value;
     event.target.value = '';
-    if (choice === 'morning') put(tomorrow());
+    if (choice === 'now') snooze(one, Date.now() + WAKE_MS, 'It is open again.');
+    else if (choice === 'morning') put(tomorrow());
     else if (choice.startsWith('@')) delegate(one, choice).then((done) => done && advance());
     else if (choice) put(Date.now() + Number(choice) * HOUR);
   };
@@ -30,7 +33,7 @@ export function Later({ one, may, advance }) {
     <button id="later" hidden onClick=${() => put(Date.now() + HOUR)}></button>
     <select aria-label="Later, or by somebody else" disabled=${!may} onChange=${pick}>
       <option value="">Later …</option>
-      <optgroup label="Snooze"><option value="1">for an hour (z)</option><option value="4">for four hours</option><option value="morning">until tomorrow at 9</option><option value="168">for a week</option></optgroup>
+      <optgroup label="Snooze">${one.state === 'snoozed' ? html`<option value="now">wake it now</option>` : null}<option value="1">for an hour (z)</option><option value="4">for four hours</option><option value="morning">until tomorrow at 9</option><option value="168">for a week</option></optgroup>
       ${people.length ? html`<optgroup label="Give to">${people.map((/** @type {any} */ person) => html`<option value=${person.handle}>${person.handle}</option>`)}</optgroup>` : null}
     </select>
   </span>`;

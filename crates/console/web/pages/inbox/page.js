@@ -5,6 +5,7 @@ import { html, useEffect, useRef, useState } from '../../core/preact.js';
 import { mayWrite } from '../../core/api.js';
 import { useKeys } from '../../core/keys.js';
 import { refine, route } from '../../core/route.js';
+import { timeOn } from '../../core/time.js';
 import { Guard } from '../../parts/guard.js';
 import { List } from '../../parts/list.js';
 import { Age, Deadline, Mark } from '../../parts/marks.js';
@@ -131,5 +132,5 @@ function Filters({ params, all }) {
 const Row = ({ one, picked, toggle }) => html`<div class=${picked ? 'request-row picked' : 'request-row'}>
   <p class="row-top">${toggle ? html`<span class="pick" title="Pick for a batch (x)" onClick=${(/** @type {Event} */ event) => { event.stopPropagation(); toggle(); }}></span>` : null}<span class="kind">${KINDS[one.kind] ?? one.kind}${picked ? html`<span class="unseen">, picked</span>` : null}</span><span class="aside"><${Age} at=${one.created_at} /></span></p>
   <p class="row-title"><${Text} text=${one.title} /></p>
-  <p class="row-foot"><${Handle} handle=${askerOf(one)} plain />${one.to ? html`<span>Given to <${Handle} handle=${one.to} plain /></span>` : null} ${one.state === 'open' || one.state === 'snoozed' ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} />` : html`<span class="aside"><${Mark} state=${one.state} /> ${one.answer?.type ?? one.state}</span>`}</p>
+  <p class="row-foot"><${Handle} handle=${askerOf(one)} plain />${one.to ? html`<span>Given to <${Handle} handle=${one.to} plain /></span>` : null} ${one.state === 'snoozed' && one.snoozed_until ? html`<span class="aside num">until ${timeOn(one.snoozed_until)}</span>` : one.state === 'open' || one.state === 'snoozed' ? html`<${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} />` : html`<span class="aside"><${Mark} state=${one.state} /> ${one.answer?.type ?? one.state}</span>`}</p>
 </div>`;

@@ -4,6 +4,7 @@
 import { computed, effect, signal } from '../../core/preact.js';
 import { ApiError, Unanswered, freshId, get, me, post, query } from '../../core/api.js';
 import { following, onEvent, onGap, onOpen } from '../../core/store.js';
+import { timeOn } from '../../core/time.js';
 import { drop, say, sayFailure } from '../../parts/toast.js';
 
 /** @typedef {import('../../core/types.js').PersonRequest} PersonRequest */
@@ -221,8 +222,8 @@ async function sendAll(may, type) {
 }
 
 // Both return whether the change was made.
-/** @param {PersonRequest} one @param {number} until */
-export const snooze = (one, until) => change(one, 'snooze', { until }, 'Snoozed.');
+/** @param {PersonRequest} one @param {number} until @param {string} [done] */
+export const snooze = (one, until, done = `Snoozed until ${timeOn(until)}.`) => change(one, 'snooze', { until }, done);
 /** @param {PersonRequest} one @param {string} to */
 export const delegate = (one, to) => change(one, 'delegate', { to }, `Given to ${to}.`);
 

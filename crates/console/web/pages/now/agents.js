@@ -16,6 +16,7 @@ export function Agents({ agents }) {
   const shown = agents.filter(({ kind }) => kind !== 'person')
     .sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || a.handle.localeCompare(b.handle));
   const late = shown.filter(({ oldest_unread_at }) => oldest_unread_at).sort((a, b) => (a.oldest_unread_at ?? 0) - (b.oldest_unread_at ?? 0))[0];
+  if (!shown.length) return html`<p class="quiet-note">No agent yet. <a href=${href('agents')}>Make the first one</a>, or run <code>plenary connect claude</code> in a project.</p>`;
   return html`
     <ul class="tally">
       ${ORDER.map((state) => html`<li><${Mark} state=${state} /><b class="num">${shown.filter((one) => one.state === state).length}</b> ${state}</li>`)}

@@ -26,6 +26,12 @@ export function Lane({ open, chosen, choose }) {
 function Row({ one, chosen, choose }) {
   const may = mayWrite();
   const said = gist(one);
+  /** Answers, and hands the focus of the button on to the next request. @param {'accept' | 'ignore'} type */
+  const give = (type) => (/** @type {any} */ event) => {
+    const row = event.currentTarget === document.activeElement && event.currentTarget.closest('li');
+    answer(one, { type });
+    if (row) (row.nextElementSibling ?? row.previousElementSibling)?.querySelector('.lane-title a')?.focus();
+  };
   return html`<li class=${chosen ? 'lane-row chosen' : 'lane-row'} aria-current=${chosen ? 'true' : null} onClick=${() => choose(one.request_id)}>
     <p class="kind">${KINDS[one.kind] ?? one.kind}</p>
     <div class="lane-what">
@@ -34,8 +40,8 @@ function Row({ one, chosen, choose }) {
       <p class="lane-meta"><${Handle} handle=${askerOf(one)} /> <${Age} at=${one.created_at} suffix=" ago" /> <${Deadline} from=${one.created_at} until=${one.deadline_at} then=${thenOf(one)} /></p>
     </div>
     <div class="lane-acts">
-      ${one.allow.accept ? html`<button class="primary" disabled=${!may} onClick=${() => answer(one, { type: 'accept' })}>Accept${chosen ? html` <kbd>a</kbd>` : null}</button>` : html`<a class="button primary" href=${href('inbox', one.request_id)}>Answer${chosen ? html` <kbd>r</kbd>` : null}</a>`}
-      ${one.allow.ignore ? html`<button disabled=${!may} onClick=${() => answer(one, { type: 'ignore' })}>${ignoring(one)}${chosen ? html` <kbd>i</kbd>` : null}</button>` : null}
+      ${one.allow.accept ? html`<button class="primary" disabled=${!may} onClick=${give('accept')}>Accept${chosen ? html` <kbd>a</kbd>` : null}</button>` : html`<a class="button primary" href=${href('inbox', one.request_id)}>Answer${chosen ? html` <kbd>r</kbd>` : null}</a>`}
+      ${one.allow.ignore ? html`<button disabled=${!may} onClick=${give('ignore')}>${ignoring(one)}${chosen ? html` <kbd>i</kbd>` : null}</button>` : null}
     </div>
   </li>`;
 }
