@@ -56,7 +56,7 @@ test('a link signs in once, and signing out ends it', async (t) => {
   await second.goto(link);
   await second.getByText('This link is used').waitFor();
   await page.goto(`${server.url}/#/access`);
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.locator('.rail').getByRole('button', { name: 'Sign out' }).click();
   await page.getByText('A console for what your agents do').waitFor();
   await page.reload();
   await page.getByText('A console for what your agents do').waitFor();

@@ -27,7 +27,7 @@ const withAuthenticator = async (page) => {
 };
 const signOut = async (page) => {
   await page.evaluate(() => (location.hash = '#/access'));
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.locator('.rail').getByRole('button', { name: 'Sign out' }).click();
   await page.getByText('A console for what your agents do').waitFor();
 };
 const add = async (page, name) => {

@@ -2,7 +2,7 @@
 // Must not know: the content of a page.
 
 import { html, signal } from '../core/preact.js';
-import { me } from '../core/api.js';
+import { me, remove } from '../core/api.js';
 import { useKeys } from '../core/keys.js';
 import { go, href, route } from '../core/route.js';
 import { clock, span } from '../core/time.js';
@@ -12,7 +12,7 @@ import { Mark as Logo } from '../pages/sign-in/page.js';
 import { openRequests } from '../pages/inbox/requests.js';
 import { Help } from './help.js';
 import { Palette } from './palette.js';
-import { Toasts, undoLast } from './toast.js';
+import { Toasts, sayFailure, undoLast } from './toast.js';
 import { Handle, plainly } from './text.js';
 
 const helping = signal(false);
@@ -44,6 +44,15 @@ function Item({ page }) {
   </a></li>`;
 }
 
+const signOut = async () => {
+  try {
+    await remove(`/console/sessions/${encodeURIComponent(me.value?.session_id ?? '')}`);
+    me.value = null;
+  } catch (error) {
+    sayFailure(error);
+  }
+};
+
 /** @param {{children?: any}} props */
 export function Shell({ children }) {
   const person = me.value;
@@ -65,6 +74,7 @@ export function Shell({ children }) {
       <a class="wordmark" href=${href('now')}><${Logo} /><span>Plenary</span></a>
       <nav aria-label="Pages" class=${more.value ? 'open' : ''}>
         ${[1, 2, 3].map((group) => html`<ul class=${`group-${group}`}>${PAGES.filter((page) => page.group === group).map((page) => html`<${Item} page=${page} />`)}</ul>`)}
+        <button class="quiet sign-out" onClick=${signOut}>Sign out</button>
       </nav>
       <div class="rail-foot">
         <div class="who">${person?.person ? html`<${Handle} handle=${person.person} />` : html`<b>operator</b>`}<span class="role">${person?.role}</span></div>
