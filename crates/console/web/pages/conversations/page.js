@@ -23,10 +23,11 @@ export function Page() {
     if (id && !sessionOf(id) && agents.length) refresh(id, agents.map(({ handle }) => handle));
   }, [id, agents.length]);
   const words = (params.q ?? '').toLowerCase();
+  const parts = words.split(/\s+/).filter(Boolean);
   const items = sessions.value.filter((one) =>
     (!params.state || one.state === params.state) &&
     (!params.agent || one.participants.some(({ handle }) => handle === params.agent)) &&
-    (!words || (one.topic ?? '').toLowerCase().includes(words) || one.id.toLowerCase().includes(words) || one.participants.some(({ handle }) => handle.includes(words))));
+    parts.every((part) => `${one.topic ?? ''} ${one.id} ${one.participants.map(({ handle }) => handle).join(' ')}`.toLowerCase().includes(part)));
   // Without a choice the newest conversation is shown, and stays when others become newer.
   const pinned = useRef('');
   if (!items.some((item) => item.id === pinned.current)) pinned.current = items[0]?.id ?? '';

@@ -93,7 +93,7 @@ export function Page() {
     ${trouble ? html`<p class="trouble">The timeline cannot be read: ${trouble}</p>` : null}
     <div class=${shown.length && !isToday(shown[shown.length - 1].at) ? 'timeline-body dated' : 'timeline-body'}>
       <${List} items=${shown} height=${34} label="Events, newest first" keyOf=${(/** @type {any} */ item) => item.cursor} selected=${one?.cursor ?? ''} select=${(/** @type {string} */ key) => refine({ id: key })}
-        empty=${reading ? 'Reading …' : low > 0 ? `No event fits from position ${low + 1} on. “Older” looks further back.` : 'No event fits.'} row=${(/** @type {any} */ item) => html`<${Row} event=${item} line=${line.get(item.cursor)} />`} />
+        empty=${trouble ? null : reading ? 'Reading …' : low > 0 ? `No event fits from position ${low + 1} on. “Older” looks further back.` : 'No event fits.'} row=${(/** @type {any} */ item) => html`<${Row} event=${item} line=${line.get(item.cursor)} />`} />
       <section class="raw" aria-label="The event">${one ? html`<${Raw} key=${one.cursor} event=${one} />` : id && !reading ? html`<p class="quiet-note">${position(id) ? `No event at position ${id} fits, or you may not see it.` : 'This frame is not on the page: a frame is in no log, and the server keeps it for five minutes.'}</p>` : null}</section>
     </div>
   </div>`;

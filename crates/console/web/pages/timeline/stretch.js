@@ -2,7 +2,7 @@
 // Must not know: the drawing.
 
 import { useEffect, useRef, useState } from '../../core/preact.js';
-import { following, onEvent, onGap } from '../../core/store.js';
+import { following, onEvent, onGap, onOpen } from '../../core/store.js';
 import { KEPT_MAX, position, readAfter, readBack, readHead } from './events.js';
 
 /** @typedef {import('../../core/types.js').WatchEvent} WatchEvent */
@@ -39,7 +39,7 @@ export function useStretch({ from, around }, filter) {
   const [held, hold] = useState(/** @type {Held} */ ({ events: [], low: 0, at: 0, joined: false }));
   const [reading, setReading] = useState(true);
   const [trouble, setTrouble] = useState('');
-  const work = useRef({ stop: new AbortController(), waiting: /** @type {WatchEvent[]} */ ([]), lost: false }).current;
+  const work = useRef({ stop: new AbortController(), waiting: /** @type {WatchEvent[]} */ ([]), lost: false, failed: false }).current;
   const wanted = () => ({ stop: work.stop.signal, only: filter.only, fits: filter.isByWords ? filter.fits : undefined });
 
   /** @param {() => Promise<void>} read */
@@ -47,9 +47,11 @@ export function useStretch({ from, around }, filter) {
     const { signal } = work.stop;
     setReading(true);
     setTrouble('');
+    work.failed = false;
     try {
       await read();
     } catch (error) {
+      work.failed = read === fill && !signal.aborted;
       if (!signal.aborted) setTrouble(error instanceof Error ? error.message : String(error));
     }
     if (!signal.aborted) setReading(false);
@@ -92,7 +94,7 @@ export function useStretch({ from, around }, filter) {
 
   useEffect(() => {
     const timer = setTimeout(begin, filter.isByWords ? TYPING_MS : 0);
-    const ends = [onGap(begin), onEvent((event) => filter.fits(event) && hold((was) => {
+    const ends = [onGap(begin), onOpen(() => void (work.failed && begin())), onEvent((event) => filter.fits(event) && hold((was) => {
       if (was.joined) return newest({ ...was, events: join(was.events, [event]), at: position(event.cursor) });
       if (work.waiting.push(event) > WAITING_MAX) Object.assign(work, { waiting: [], lost: true });
       return was;
