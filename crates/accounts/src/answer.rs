@@ -48,7 +48,8 @@ pub(crate) fn foreign_agent() -> Refusal {
 }
 
 /// 403: only the agent itself may do this.
-pub(crate) fn token_required() -> Refusal {
+#[must_use]
+pub fn token_required() -> Refusal {
     let text =
         "A connection acts as the agent: open it with the agent's token. With a cookie, follow GET /watch.";
     Refusal::new(Class::Forbidden, "token_required", text)

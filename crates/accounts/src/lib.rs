@@ -48,6 +48,7 @@ mod viewer;
 pub mod wire;
 
 pub use accounts::{Accounts, Failure};
+pub use answer::token_required;
 pub use actor::{Actor, Authority, Principal, TokenOwner};
 pub use agent::{
     AgentRoom,

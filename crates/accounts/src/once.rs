@@ -32,8 +32,11 @@ use crate::{
     console::cookie::cookie_of,
     extract::{bearer, identify},
     limits::{ANSWER_KEPT_BYTES_MAX, IDEMPOTENCY_KEY_CHARS_MAX},
+    token::random_hex,
 };
 
+/// The row of the server's own part of a request's secret.
+const OWN_SECRET: &str = "once/own-secret";
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
@@ -44,7 +47,7 @@ pub struct AnsweredOnce {
     pub form: fn(Refusal) -> Response,
     /// Operations, by method and path, that handle the key themselves, or that take effect at every call.
     pub apart: &'static [(Method, &'static str)],
-    /// Operations whose answers contain a secret: it is not stored, but derived again.
+    /// Operations whose answers contain a secret: it is not stored, but derived again for the same token or cookie.
     pub secret: &'static [(Method, &'static str)],
 }
 
@@ -61,6 +64,13 @@ pub(crate) fn key_reused() -> Refusal {
     Refusal::conflict(
         "idempotency_key_reused",
         "This Idempotency-Key was used by another request; use a new one.",
+    )
+}
+
+fn of_another_token() -> Refusal {
+    Refusal::conflict(
+        "idempotency_key_reused",
+        "This Idempotency-Key was used with another token, to which its answer is bound; use a new key.",
     )
 }
 
@@ -118,9 +128,16 @@ async fn answered(State(Room(room)): State<Room>, request: Request, next: Next) 
         Ok(of) => of,
         Err(refusal) => return (room.form)(refusal),
     };
+    let secret = match secret(accounts, &parts, is_secret).await {
+        Ok(secret) => secret,
+        Err(fault) => return (room.form)(fault_refusal(&fault)),
+    };
     match accounts.log().read_key(&key.scope, &key.key).await {
         Err(fault) => return (room.form)(fault_refusal(&fault)),
         Ok(Some(earlier)) if earlier.digest != key.digest => return (room.form)(key_reused()),
+        Ok(Some(earlier)) if is_secret && earlier.outcome != fingerprint(secret) => {
+            return (room.form)(of_another_token());
+        }
         Ok(Some(earlier)) => {
             if let Some(answer) = replayed(&earlier.outcome) {
                 return answer;
@@ -128,13 +145,13 @@ async fn answered(State(Room(room)): State<Room>, request: Request, next: Next) 
         }
         Ok(None) => {}
     }
-    let secret = secret(&parts);
     let request = Request::from_parts(parts, Body::from(body));
     let answer = IdempotentRequest::new(key.clone(), secret).carry_out(next.run(request)).await;
     if !answer.status().is_success() {
         return answer;
     }
-    kept(accounts, room, (key, principal), answer, is_secret).await
+    let secret = is_secret.then(|| fingerprint(secret));
+    kept(accounts, room, (key, principal), answer, secret).await
 }
 
 /// The key of a request and its body. Equal JSON is the same request.
@@ -156,10 +173,19 @@ async fn key(parts: &Parts, principal: &Principal, body: Body) -> Result<(KeyUse
     Ok((KeyUse { scope, key, digest: digest(&said) }, body))
 }
 
-/// A secret that only the holder of the token or cookie knows, and that cannot be derived from stored data.
-fn secret(parts: &Parts) -> Option<[u8; 32]> {
-    let token = bearer(&parts.headers).ok().flatten().or_else(|| cookie_of(&parts.headers))?;
-    Some(digest(&[b"a secret of a request\0", token.as_bytes()].concat()))
+/// The secret of a request. It needs the token or cookie, which the server does not store, and a value of this server,
+/// so that neither the store nor a token that leaked is enough to derive what it protects.
+async fn secret(accounts: &Accounts, parts: &Parts, is_secret: bool) -> Result<Option<[u8; 32]>, Fault> {
+    let token = bearer(&parts.headers).ok().flatten().or_else(|| cookie_of(&parts.headers));
+    let Some(token) = token.filter(|_| is_secret) else { return Ok(None) };
+    let own = accounts.log().row_made_once(OWN_SECRET, || Ok(random_hex().into())).await?;
+    Ok(Some(digest(&[b"a secret of a request\0", &digest(&own)[..], token.as_bytes()].concat())))
+}
+
+/// What is stored of a request with a secret: whether a repetition has the same one.
+fn fingerprint(secret: Option<[u8; 32]>) -> Bytes {
+    let secret = secret.unwrap_or_default();
+    Bytes::copy_from_slice(&digest(&[b"the same secret\0", &secret[..]].concat()))
 }
 
 fn replayed(kept: &[u8]) -> Option<Response> {
@@ -174,34 +200,32 @@ fn replayed(kept: &[u8]) -> Option<Response> {
 }
 
 /// Stores an answer before it is sent. A long answer, or one with a secret, is computed again when the request is repeated:
-/// its effect still happens once.
+/// its effect still happens once. Of one with a secret only the fingerprint is stored.
 async fn kept(
     accounts: &Accounts,
     room: &AnsweredOnce,
     (key, principal): (KeyUse, Principal),
     answer: Response,
-    is_secret: bool,
+    secret: Option<Bytes>,
 ) -> Response {
-    let (parts, body) = answer.into_parts();
+    let (mut parts, body) = answer.into_parts();
     let is_long =
         http_body::Body::size_hint(&body).upper().is_none_or(|bytes| bytes > ANSWER_KEPT_BYTES_MAX as u64);
-    if is_long && !is_secret {
+    if is_long && secret.is_none() {
         return Response::from_parts(parts, body);
     }
     let Ok(body) = Limited::new(body, BODY_BYTES_MAX).collect().await.map(|body| body.to_bytes()) else {
         return (room.form)(fault_refusal(&Fault::OutcomeUnknown("an answer can't be read".into())));
     };
-    let outcome = match (is_secret, form(&parts.headers, parts.status, &body)) {
-        (false, Some(kept)) => kept,
-        // The digest of the request is stored, so that another request with the key is refused.
-        (true, _) | (false, None) => Bytes::new(),
-    };
+    // Without an outcome, the digest of the request is stored, so that another request with the key is refused.
+    let outcome = secret.or_else(|| form(&parts.headers, parts.status, &body)).unwrap_or_default();
     let KeyUse { scope, key, digest } = key;
     let claim = KeyClaim { scope, key, digest, outcome };
     match keep(accounts.log(), claim, Authority::from(principal).by.owner()).await {
-        Ok(Outcome::AlreadyDone { outcome }) => {
-            replayed(&outcome).unwrap_or_else(|| Response::from_parts(parts, body.into()))
-        }
+        Ok(Outcome::AlreadyDone { outcome }) => replayed(&outcome).unwrap_or_else(|| {
+            parts.headers.insert(REPLAYED, HeaderValue::from_static("true"));
+            Response::from_parts(parts, body.into())
+        }),
         Ok(Outcome::KeyReused) => (room.form)(key_reused()),
         Ok(Outcome::Appended(_) | Outcome::Conflict { .. } | Outcome::RowConflict { .. }) => {
             Response::from_parts(parts, body.into())

@@ -104,7 +104,10 @@ impl Scope {
         match demand.room {
             _ if !self.is_held() => true,
             "sessions" => is_among(&self.sessions, demand.session),
-            "channels" => is_among(&self.channels, demand.channel),
+            // Ids of channels are read without regard to case (CH-29).
+            "channels" => demand
+                .channel
+                .is_some_and(|id| self.channels.iter().any(|channel| channel.eq_ignore_ascii_case(id))),
             "context" => is_among(&self.projects, demand.project),
             "accounts" => demand.access == Access::Read,
             _ => false,

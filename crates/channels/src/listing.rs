@@ -12,20 +12,29 @@ use crate::{
     wire::Channel,
 };
 
+/// A page of channels.
+pub(crate) struct ChannelList {
+    pub(crate) channels: Vec<Channel>,
+    /// The cursor of the next page, if there may be more.
+    pub(crate) next: Option<String>,
+}
+
 impl Channels {
-    /// The channels that the caller's owner created or appended to and that the caller may use; for the operator all channels.
+    /// The channels after a cursor that the caller's owner created or appended to and that the caller may use; for the operator all channels.
     /// For a caller without a token, if none is needed, the channels that were created without one.
     pub(crate) async fn list(
         &self,
         asking: &RequestCaller,
         limit: usize,
         include_closed: bool,
-    ) -> Result<Vec<Channel>, Fault> {
+        cursor: Option<&str>,
+    ) -> Result<ChannelList, Fault> {
         let who = asking.owner().map_or_else(|| EVERYBODY.to_owned(), |owner| owner.to_string());
         let prefix = format!("{who}/");
         let index = if include_closed { LISTED } else { OPEN };
         let (caller, mut seen) = (asking.caller(), AgentCache::default());
-        let (mut channels, mut after, mut looked_at) = (Vec::new(), None::<String>, 0);
+        let after = cursor.map(|cursor| format!("{prefix}{cursor}"));
+        let (mut channels, mut after, mut looked_at) = (Vec::new(), after, 0);
         while channels.len() < limit && looked_at < LISTED_LOOKED_AT_MAX {
             let wanted = limit - channels.len();
             let rows =
@@ -35,7 +44,8 @@ impl Channels {
                 let corrupt = || Fault::Corrupt(format!("{} in {index}", row.key));
                 let id = row.key.rsplit('/').next().unwrap_or_default();
                 let id: ChannelId = id.parse().map_err(|_| corrupt())?;
-                let (state, _) = self.fresh(&id).await?;
+                let state = Fault::skip_corrupt(self.fresh(&id).await, "a list leaves out a damaged channel")?;
+                let Some((state, _)) = state else { continue };
                 let channel = Channel::of(&asking.base_url, &id, &state).ok_or_else(corrupt)?;
                 let may_use = self.access_of(&state, &caller, &mut seen).await?.is_some();
                 // The channel may have been closed since the index was read.
@@ -45,9 +55,10 @@ impl Channels {
             }
             match rows.last() {
                 Some(last) if rows.len() == wanted => after = Some(last.key.clone()),
-                _ => break,
+                _ => return Ok(ChannelList { channels, next: None }),
             }
         }
-        Ok(channels)
+        let next = after.map(|key| key[prefix.len()..].to_owned());
+        Ok(ChannelList { channels, next })
     }
 }

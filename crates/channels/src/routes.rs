@@ -13,7 +13,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, Method, header};
-use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Origin, RegistryFault};
+use plenary_edge::{
+    Auth, Metrics, Operation, OperationDoc, Origin, RegistryFault, with_method_refusals,
+};
 use plenary_kernel::Class;
 use schemars::JsonSchema;
 
@@ -43,7 +45,9 @@ type Answer = Result<Response, ChannelRefusal>;
 /// The operations contradict each other.
 pub fn routes(channels: Channels, origin: Origin, metrics: &Metrics) -> Result<Router, RegistryFault> {
     let surface = Surface { channels, origin: Arc::new(origin) };
-    Ok(plenary_edge::routes(operations(), metrics)?.with_state(surface))
+    let router = plenary_edge::routes(operations(), metrics)?;
+    let form = |refusal| ChannelRefusal::from(refusal).into_response();
+    Ok(with_method_refusals(router, metrics, form).with_state(surface))
 }
 
 /// The operations of this room.

@@ -26,6 +26,26 @@ pub fn part(text: &str) -> String {
     part
 }
 
+/// The text of a part; the part itself if its text was too long.
+pub(crate) fn text(part: &str) -> String {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let escaped = (*first == b'%').then(|| behind.get(..2).and_then(|digits| hex::decode(digits).ok()));
+        match escaped.flatten() {
+            Some(byte) => {
+                bytes.extend(byte);
+                rest = &behind[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// Separates a project's id from its owner in a key; no part of a key contains it.
 pub const OF_OWNER: char = ':';
 
@@ -53,6 +73,9 @@ mod tests {
         assert_eq!(part("a/b c~é"), "a%2Fb%20c%7E%C3%A9");
         assert_eq!(part("a%2Fb"), "a%252Fb");
         assert_eq!(part(""), "");
+        for id in ["pkg_1a.b-C", "a/b c~é", "a%2Fb", "", "%"] {
+            assert_eq!(text(&part(id)), id);
+        }
         let (long, longer) = ("x".repeat(KEY_PART_BYTES_MAX + 1), "x".repeat(KEY_PART_BYTES_MAX + 2));
         assert_eq!(part(&long).len(), 65);
         assert!(part(&long).starts_with('~'));

@@ -146,8 +146,18 @@ impl Context {
 
     /// A package by the id of its stream; an error if it is damaged.
     pub(crate) async fn package(&self, id: &str) -> Result<StoredPackage, Failure> {
-        let held = self.held(id).await?.ok_or(Rejection::PackageNotFound)?;
-        if held.is_sound { Ok(held) } else { Err(Rejection::Damaged.into()) }
+        match self.held(id).await {
+            Ok(Some(held)) if held.is_sound => Ok(held),
+            Ok(None) => Err(Rejection::PackageNotFound.into()),
+            Ok(Some(_)) | Err(Fault::Corrupt(_)) => Err(Rejection::Damaged.into()),
+            Err(fault) => Err(fault.into()),
+        }
+    }
+
+    /// A package for a list or a search, which leaves out a damaged one.
+    pub(crate) async fn listed(&self, id: &str) -> Result<Option<StoredPackage>, Fault> {
+        let held = Fault::skip_corrupt(self.held(id).await, "a damaged package is left out")?;
+        Ok(held.flatten().filter(|held| held.is_sound))
     }
 
     /// All events of a package.
@@ -218,12 +228,12 @@ impl Context {
                 });
                 let reads = wanted.filter(|row| in_window(&row.key)).map(|row| async move {
                     let package = row.key.rsplit('/').next().unwrap_or_default();
-                    Ok::<_, Fault>((row, self.held(&key::join(&[project, package])).await?))
+                    Ok::<_, Fault>((row, self.listed(&key::join(&[project, package])).await?))
                 });
                 let read = try_join_all(reads).await?;
                 rounds.learn(read.iter().flat_map(|(_, one)| one).map(|one| one.text.len()).sum());
                 for (row, one) in read {
-                    let Some(one) = one.filter(|one| one.is_sound && listing.takes(one)) else { continue };
+                    let Some(one) = one.filter(|one| listing.takes(one)) else { continue };
                     bytes += one.text.len();
                     if listed.len() == limit || bytes > LIST_BYTES_MAX && !listed.is_empty() {
                         return Ok(Page::of(listed, true));

@@ -3,7 +3,6 @@
 //! Must not know: routes; the meaning of a request.
 
 use std::{
-    net::SocketAddr,
     pin::{Pin, pin},
     sync::{
         Arc,
@@ -29,7 +28,7 @@ use crate::{
     guard::{Guard, Wire},
     http2::{self, PREFACE},
     metrics::OperationMetrics,
-    peer::Peer,
+    peer::{Ends, LocalAddress, Peer},
     serving::{Door, ServedConnection},
     socket::{Alpn, Socket},
 };
@@ -183,14 +182,15 @@ pub(crate) struct ServerContext {
 }
 
 impl ServerContext {
-    pub(crate) fn door(&self, peer: SocketAddr) -> Door {
+    pub(crate) fn door(&self, Ends { peer, local }: Ends) -> Door {
         let Self { router, refused, origin, .. } = self;
-        Door { router: router.clone(), peer: Peer(peer), refused: refused.clone(), origin: origin.clone() }
+        let (router, refused, origin) = (router.clone(), refused.clone(), origin.clone());
+        Door { router, peer: Peer(peer), local: LocalAddress(local), refused, origin }
     }
 }
 
 /// Serves one connection until it ends, becomes a WebSocket, or the server stops.
-pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, ground: &ServerContext) {
+pub(crate) async fn serve(socket: Socket, permit: Permit, ends: Ends, ground: &ServerContext) {
     let begun = Instant::now();
     let mut socket = CountedSocket { socket, first: Vec::new(), wire: None, permit };
     let opening = timeout_at(begun + ground.config.head_deadline, socket.speaks_http2());
@@ -202,22 +202,22 @@ pub(crate) async fn serve(socket: Socket, permit: Permit, peer: SocketAddr, grou
         Ok(Ok(true)) => {
             let (wire, places) = (Arc::new(Wire::default()), socket.permit.places());
             socket.wire = Some(wire.clone());
-            Box::pin(http2::serve(socket, &wire, places, peer, ground)).await;
+            Box::pin(http2::serve(socket, &wire, places, ends, ground)).await;
         }
-        Ok(Ok(false)) => serve_http1(socket, begun, peer, ground).await,
+        Ok(Ok(false)) => serve_http1(socket, begun, ends, ground).await,
         // An incomplete head gets an answer, like every request that arrives too slowly.
-        Err(_) if !socket.first.is_empty() => serve_http1(socket, begun, peer, ground).await,
+        Err(_) if !socket.first.is_empty() => serve_http1(socket, begun, ends, ground).await,
         Ok(Err(_)) | Err(_) => {}
     }
 }
 
-async fn serve_http1(socket: CountedSocket, begun: Instant, peer: SocketAddr, ground: &ServerContext) {
+async fn serve_http1(socket: CountedSocket, begun: Instant, ends: Ends, ground: &ServerContext) {
     let ServerContext { config, stage, answers, .. } = ground;
     let wire = Arc::new(Wire::default());
     let io = TokioIo::new(Guard::new(socket, wire.clone()));
     let allowance = Allowance::new(answers.clone());
     let serving =
-        ServedConnection { door: ground.door(peer), wire: wire.clone(), allowance: allowance.clone() };
+        ServedConnection { door: ground.door(ends), wire: wire.clone(), allowance: allowance.clone() };
     let connection = http1::Builder::new()
         // The guard and the deadlines below replace this, without a timer per request.
         .header_read_timeout(None)
@@ -251,7 +251,7 @@ async fn serve_http1(socket: CountedSocket, begun: Instant, peer: SocketAddr, gr
         loop {
             if let Poll::Ready(end) = connection.as_mut().poll(cx) {
                 if let Err(fault) = end {
-                    tracing::debug!(%peer, %fault, "connection ended");
+                    tracing::debug!(peer = %ends.peer, %fault, "connection ended");
                 }
                 return Poll::Ready(());
             }

@@ -5,7 +5,7 @@
 mod bodies;
 mod exchanges;
 
-use std::{convert::Infallible, net::SocketAddr, panic::AssertUnwindSafe, pin::pin, sync::Arc};
+use std::{convert::Infallible, panic::AssertUnwindSafe, pin::pin, sync::Arc};
 
 use axum::{body::Body, response::Response};
 use futures_util::{FutureExt, future::BoxFuture};
@@ -34,6 +34,7 @@ use crate::{
     connection::{ServerContext, Stage},
     error::bug_response,
     guard::{Fault, Wire},
+    peer::Ends,
     reader::Reader,
     serving::{Door, Reply},
 };
@@ -43,14 +44,14 @@ pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Serves one connection until it ends or the server stops. `wire` reports the progress of writes,
 /// `places` are for concurrent requests.
-pub(crate) async fn serve<IO>(io: IO, wire: &Wire, places: Places, peer: SocketAddr, ground: &ServerContext)
+pub(crate) async fn serve<IO>(io: IO, wire: &Wire, places: Places, ends: Ends, ground: &ServerContext)
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let ServerContext { config, answers, stage, .. } = ground;
     let exchanges = Exchanges::new(places);
     let serving = Http2Connection {
-        door: ground.door(peer),
+        door: ground.door(ends),
         answers: answers.clone(),
         config: config.clone(),
         exchanges: exchanges.clone(),
@@ -75,7 +76,7 @@ where
         tokio::select! {
             end = connection.as_mut() => {
                 if let Err(fault) = end {
-                    tracing::debug!(%peer, %fault, "connection ended");
+                    tracing::debug!(peer = %ends.peer, %fault, "connection ended");
                 }
                 return;
             }

@@ -26,6 +26,7 @@ mod operation;
 pub mod operations;
 mod origin;
 mod pages;
+mod paths;
 mod peer;
 pub mod ranges;
 mod reader;
@@ -52,7 +53,7 @@ pub use metrics::{METRICS_CONTENT_TYPE, Metrics};
 pub use openapi::{ApiInfo, openapi};
 pub use operation::{Auth, Operation, OperationDoc};
 pub use origin::{Origin, TrustedNet};
-pub use peer::{OwnPage, Peer};
+pub use peer::{LocalAddress, OwnPage, Peer};
 pub use rebinding::Foreign;
 pub use routes::{
     RegistryFault, consistent, routes, with_fallbacks, with_method_refusals, with_path_refusals,

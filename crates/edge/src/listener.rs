@@ -27,6 +27,7 @@ use crate::{
     linger::Linger,
     metrics::Metrics,
     origin::network_block,
+    peer::Ends,
     socket::Socket,
 };
 
@@ -168,10 +169,12 @@ fn take(stream: TcpStream, peer: SocketAddr, shared: &Arc<ListenerState>) {
         tracing::debug!(%peer, %fault, "connection lost at once");
         return;
     }
-    tokio::spawn(start(stream, permit, peer, shared.clone()));
+    let Ok(local) = stream.local_addr() else { return };
+    tokio::spawn(start(stream, permit, Ends { peer, local }, shared.clone()));
 }
 
-async fn start(stream: TcpStream, permit: Permit, peer: SocketAddr, shared: Arc<ListenerState>) {
+async fn start(stream: TcpStream, permit: Permit, ends: Ends, shared: Arc<ListenerState>) {
+    let peer = ends.peer;
     let socket = match &shared.tls {
         None => Socket::Plain(stream),
         Some(tls) => match timeout(shared.ground.config.handshake_deadline, tls.accept(stream)).await {
@@ -186,7 +189,7 @@ async fn start(stream: TcpStream, permit: Permit, peer: SocketAddr, shared: Arc<
             }
         },
     };
-    connection::serve(socket, permit, peer, &shared.ground).await;
+    connection::serve(socket, permit, ends, &shared.ground).await;
 }
 
 /// Answers a connection beyond a limit, if it speaks plain HTTP and there are not too many of them.

@@ -1,4 +1,4 @@
-//! The TCP peer of a connection.
+//! The addresses of a connection.
 //! Must not know: proxies; forwarded addresses are not trusted here.
 
 use std::{convert::Infallible, net::SocketAddr};
@@ -9,6 +9,17 @@ use http::request::Parts;
 /// The address of a request's sender; unspecified (`0.0.0.0:0`) without a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Peer(pub SocketAddr);
+
+/// The address of this server that the client is connected to: a request extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LocalAddress(pub SocketAddr);
+
+/// Both ends of a connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ends {
+    pub(crate) peer: SocketAddr,
+    pub(crate) local: SocketAddr,
+}
 
 /// A page of this server sent the request, by its `Origin`: a request extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -31,7 +31,8 @@ use crate::{
     guard::{Fault, STAND_IN_METHOD, Wire},
     inlet::{BodyDrain, DrainableBody},
     metrics::OperationMetrics,
-    peer::{OwnPage, Peer},
+    paths,
+    peer::{LocalAddress, OwnPage, Peer},
 };
 
 /// A streamed answer is interrupted: there is no budget for its next piece.
@@ -44,6 +45,7 @@ struct NoRoom;
 pub(crate) struct Door {
     pub(crate) router: Router,
     pub(crate) peer: Peer,
+    pub(crate) local: LocalAddress,
     /// The metrics of requests that are refused before their operation is known.
     pub(crate) refused: Arc<OperationMetrics>,
     /// The names and pages of this server; without it every request passes.
@@ -78,7 +80,11 @@ impl Door {
                 request.extensions_mut().insert(OwnPage);
             }
         }
+        if let Some(uri) = paths::readable(request.uri()) {
+            *request.uri_mut() = uri;
+        }
         request.extensions_mut().insert(self.peer);
+        request.extensions_mut().insert(self.local);
         request.extensions_mut().insert(allowance.clone());
         Ok(self.router.clone().call(request))
     }

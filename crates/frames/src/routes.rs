@@ -4,11 +4,13 @@ use axum::{
     Json, Router,
     body::Body,
     extract::{FromRef, FromRequestParts, Path, State},
-    response::Response,
+    response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header, request::Parts};
 use plenary_accounts::{Accounts, AgentCaller, Credentials, Principal, TokenOwner, identified, identify};
-use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, read_bytes};
+use plenary_edge::{
+    Auth, Metrics, Operation, OperationDoc, RegistryFault, read_bytes, with_method_refusals,
+};
 use plenary_hub::SubscribeError;
 use plenary_kernel::{Class, Refusal, SovereignHandle};
 use plenary_room::sse;
@@ -51,7 +53,9 @@ type Answer<T> = Result<Json<T>, FrameRefusal>;
 
 /// The routes of this room.
 pub fn routes(frames: Frames, metrics: &Metrics) -> Result<Router, RegistryFault> {
-    Ok(plenary_edge::routes(operations(), metrics)?.with_state(frames))
+    let router = plenary_edge::routes(operations(), metrics)?;
+    let form = |refusal| FrameRefusal::from(refusal).into_response();
+    Ok(with_method_refusals(router, metrics, form).with_state(frames))
 }
 
 /// The query of `POST /frames`.

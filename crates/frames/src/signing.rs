@@ -3,7 +3,7 @@
 //! Must not know: what is signed.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use plenary_log::{Batch, Fault, Log, RowOp};
+use plenary_log::{Fault, Log};
 use ring::{
     rand::SystemRandom,
     signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey},
@@ -32,15 +32,8 @@ impl FrameKey {
 
     /// The stored key; creates and stores one if there is none.
     pub(crate) async fn kept(log: &Log) -> Result<Self, Fault> {
-        if let Some(row) = log.read_row(ROW).await? {
-            return Self::read(&row.value).ok_or_else(broken);
-        }
-        let made = Self::generate().ok_or_else(|| Fault::Corrupt("no key can be made".into()))?;
-        // Another process may have been faster: the stored key counts.
-        let row = RowOp { name: ROW.into(), expected: Some(0), value: Some(made.into()) };
-        log.append(Batch { rows: vec![row], ..Batch::default() }).await?;
-        let row = log.read_row(ROW).await?.ok_or_else(broken)?;
-        Self::read(&row.value).ok_or_else(broken)
+        let make = || Self::generate().map(Into::into).ok_or_else(|| Fault::Corrupt("no key can be made".into()));
+        Self::read(&log.row_made_once(ROW, make).await?).ok_or_else(broken)
     }
 
     /// The public key, in the form that clients pin.

@@ -41,6 +41,10 @@ impl Inbox {
             self.0.rooms.sessions.states_there((id, sequence), &guests).await?
         };
         for recipient in receipt.recipients {
+            if receipt.is_frozen {
+                recipients.push(frozen(recipient));
+                continue;
+            }
             if recipient.elsewhere {
                 recipients.push(guest(&recipient, there.get(&recipient.agent)));
                 continue;
@@ -168,6 +172,18 @@ impl MessageStates for Inbox {
             let word = state.and_then(|state| serde_json::to_value(state).ok());
             Ok(word.and_then(|word| word.as_str().map(str::to_owned)))
         })
+    }
+}
+
+/// The state that a former participant may know: no mark of another says when it was set.
+fn frozen(recipient: Recipient) -> RecipientStatus {
+    RecipientStatus {
+        agent: recipient.agent,
+        state: if recipient.answered_at.is_some() { State::Answered } else { State::Accepted },
+        at: recipient.answered_at.map(TimestampMs::rfc3339),
+        waiting: None,
+        shown_characters: None,
+        characters: None,
     }
 }
 

@@ -1,6 +1,9 @@
 //! A server proves that it knows a token before the client sends the token. It answers a challenge with a MAC that requires the
-//! token or its digest. The MAC covers the port, so a listener that relays challenges to the real server gets no usable answer.
+//! token or its digest. The MAC covers the address that the client reached, so a listener that relays challenges to the real server gets
+//! no usable answer.
 //! Must not know: HTTP, the owner of a token, randomness.
+
+use std::net::SocketAddr;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
@@ -12,7 +15,7 @@ pub const KEY_DIGITS: usize = 16;
 /// Hex digits of the random part of a challenge.
 pub const NONCE_DIGITS: usize = 64;
 /// The domain separation: this MAC is not valid for any other purpose.
-const PURPOSE: &[u8] = b"plenary token proof 1\0";
+const PURPOSE: &[u8] = b"plenary token proof 2\0";
 
 /// A challenge from a client to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,24 +24,24 @@ pub struct Challenge {
     pub nonce: String,
     /// The first [`KEY_DIGITS`] hex digits of the token's digest.
     pub key: String,
-    /// The port of the client's connection.
-    pub port: u16,
+    /// The address that the client is connected to.
+    pub address: SocketAddr,
 }
 
 impl Challenge {
-    /// A challenge for a token at a port.
+    /// A challenge for a token at an address.
     #[must_use]
-    pub fn of(token: &str, nonce: [u8; NONCE_DIGITS / 2], port: u16) -> Self {
+    pub fn of(token: &str, nonce: [u8; NONCE_DIGITS / 2], address: SocketAddr) -> Self {
         let mut key = hex::encode(digest(token.as_bytes()));
         key.truncate(KEY_DIGITS);
-        Self { nonce: hex::encode(nonce), key, port }
+        Self { nonce: hex::encode(nonce), key, address }
     }
 
     /// Whether the nonce and the key have the right length and are lower-case hex.
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
         let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        let Self { nonce, key, port: _ } = self;
+        let Self { nonce, key, address: _ } = self;
         nonce.len() == NONCE_DIGITS && key.len() == KEY_DIGITS && is_hex(nonce) && is_hex(key)
     }
 
@@ -59,7 +62,7 @@ impl Challenge {
         let mut mac = Hmac::<Sha256>::new_from_slice(digest).expect("a key of any length will do");
         mac.update(PURPOSE);
         mac.update(self.nonce.as_bytes());
-        mac.update(&self.port.to_be_bytes());
+        mac.update(self.address.to_string().as_bytes());
         mac
     }
 }
@@ -70,9 +73,13 @@ mod tests {
 
     const TOKEN: &str = "pla_0000000000000000";
 
+    fn at(address: &str) -> SocketAddr {
+        address.parse().unwrap()
+    }
+
     #[test]
     fn who_has_the_digest_answers_and_nobody_else() {
-        let challenge = Challenge::of(TOKEN, [7; 32], 7420);
+        let challenge = Challenge::of(TOKEN, [7; 32], at("127.0.0.1:7420"));
         assert!(challenge.is_well_formed());
         let answer = challenge.answer(&digest(TOKEN.as_bytes()));
         assert_eq!(answer.len(), 64);
@@ -85,15 +92,19 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_for_one_challenge_at_one_port() {
-        let answer = Challenge::of(TOKEN, [7; 32], 7420).answer(&digest(TOKEN.as_bytes()));
-        assert!(!Challenge::of(TOKEN, [8; 32], 7420).is_answered_by(TOKEN, &answer));
-        assert!(!Challenge::of(TOKEN, [7; 32], 7421).is_answered_by(TOKEN, &answer));
+    fn an_answer_is_for_one_challenge_at_one_address() {
+        let own = at("127.0.0.1:7420");
+        let answer = Challenge::of(TOKEN, [7; 32], own).answer(&digest(TOKEN.as_bytes()));
+        assert!(Challenge::of(TOKEN, [7; 32], own).is_answered_by(TOKEN, &answer));
+        assert!(!Challenge::of(TOKEN, [8; 32], own).is_answered_by(TOKEN, &answer));
+        for other in ["127.0.0.1:7421", "127.0.0.2:7420", "[::1]:7420"] {
+            assert!(!Challenge::of(TOKEN, [7; 32], at(other)).is_answered_by(TOKEN, &answer), "{other}");
+        }
     }
 
     #[test]
     fn a_challenge_of_another_form_is_none() {
-        let good = Challenge::of(TOKEN, [7; 32], 1);
+        let good = Challenge::of(TOKEN, [7; 32], at("127.0.0.1:1"));
         for bad in [
             Challenge { nonce: "0".into(), ..good.clone() },
             Challenge { nonce: "A".repeat(NONCE_DIGITS), ..good.clone() },
@@ -107,9 +118,9 @@ mod tests {
     #[test]
     fn the_answer_is_the_same_for_ever() {
         // Clients and servers of different versions must compute the same answer.
-        let answer = Challenge::of("token", [0; 32], 7420).answer(&digest(b"token"));
+        let answer = Challenge::of("token", [0; 32], at("127.0.0.1:7420")).answer(&digest(b"token"));
         assert_eq!(answer, GOLDEN);
     }
 
-    const GOLDEN: &str = "ca2313edd6696a3028887f4dad042f48816f7af93c089be50ca882b885f3920a";
+    const GOLDEN: &str = "b731ee067a1752ec646bbf9f4281fea1e7621fae793425ac175d9959ec11ca86";
 }

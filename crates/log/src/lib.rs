@@ -11,6 +11,7 @@ mod event;
 mod facade;
 mod fault;
 mod high_water;
+mod made_once;
 mod measured;
 mod memory;
 mod page;

@@ -1,7 +1,7 @@
 //! The key that identifies this server to push services: created at its first use, one for all processes of a store.
 //! Must not know: the messages.
 
-use plenary_log::{Batch, Fault, RowOp};
+use plenary_log::Fault;
 
 use crate::{Notify, push::Vapid};
 
@@ -19,14 +19,7 @@ impl Notify {
     }
 
     async fn kept_key(&self) -> Result<Vapid, Fault> {
-        if let Some(row) = self.log().read_row(ROW).await? {
-            return Vapid::read(&row.value).ok_or_else(broken);
-        }
-        let made = Vapid::generate().map_err(|_| Fault::Corrupt("no key can be made".into()))?;
-        // Another process may have been faster: then its key is used.
-        let row = RowOp { name: ROW.into(), expected: Some(0), value: Some(made.into()) };
-        self.log().append(Batch { rows: vec![row], ..Batch::default() }).await?;
-        let row = self.log().read_row(ROW).await?.ok_or_else(broken)?;
-        Vapid::read(&row.value).ok_or_else(broken)
+        let make = || Vapid::generate().map(Into::into).map_err(|_| Fault::Corrupt("no key can be made".into()));
+        Vapid::read(&self.log().row_made_once(ROW, make).await?).ok_or_else(broken)
     }
 }

@@ -27,6 +27,8 @@ pub struct Receipt {
     pub sender: AgentHandle,
     /// The other participants.
     pub recipients: Vec<Recipient>,
+    /// Whether the caller has left, and learns of nothing that happened since.
+    pub is_frozen: bool,
 }
 
 /// One recipient of a message.
@@ -90,11 +92,12 @@ impl Sessions {
                     });
                 }
             }
+            let left = state.participant(me).filter(|me| me.stay.is_none());
             // A caller that has left learns of no answer that it may not read.
-            let last =
-                state.participant(me).filter(|me| me.stay.is_none()).map_or(head, |me| me.frozen.min(head));
+            let last = left.map_or(head, |me| me.frozen.min(head));
             self.answers(id, at, last, &mut recipients).await?;
-            Ok(Some(Receipt { at: event.at, sender: sent.sender, recipients }))
+            let is_frozen = left.is_some();
+            Ok(Some(Receipt { at: event.at, sender: sent.sender, recipients, is_frozen }))
         })
     }
 
@@ -120,7 +123,7 @@ impl Sessions {
         Ok(joined.map(|joined| (joined.position, message.version.0)))
     }
 
-    /// The recipients that have sent a message since. Only a recipient that can read the message can answer it.
+    /// The recipients that have sent a message since, up to `head`. Only a recipient that can read the message can answer it.
     async fn answers(
         &self,
         id: &SessionId,
@@ -137,7 +140,8 @@ impl Sessions {
             size.learn(&events);
             let Some(newest) = events.last() else { break };
             read = newest.version;
-            for event in events.iter().filter(|event| event.kind == "MessageSent") {
+            let is_message = |event: &&StoredEvent| event.kind == "MessageSent" && event.version <= last;
+            for event in events.iter().filter(is_message) {
                 let SessionEvent::MessageSent(sent) = SessionEvent::decode(event)? else { continue };
                 let spoke = recipients.iter_mut().find(|recipient| recipient.agent == sent.sender);
                 if let Some(recipient) = spoke.filter(|recipient| is_silent(recipient)) {

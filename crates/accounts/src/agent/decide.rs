@@ -13,7 +13,7 @@ use super::{
     },
     event::{AgentConfigured, AgentDeleted, AgentEvent, AgentRegistered, Block, Entries, TokenRotated},
     granting::{end, issue},
-    profile::Profile,
+    profile::{AgentKind, Profile},
     state::AgentState,
 };
 use crate::{
@@ -92,6 +92,7 @@ pub(crate) fn edit(
             let known = state.blocks(blocked);
             known.then_some(AgentEvent::AgentUnblocked(Block { by, blocked: blocked.clone() }))
         }
+        AgentEdit::RotateToken(_) if state.kind() != AgentKind::Agent => return Err(Rejection::NoTokens),
         AgentEdit::RotateToken(_) if facts.token_exists => return Err(Rejection::TokenExists),
         AgentEdit::RotateToken(new) => {
             let ended = state.issued().of_own();

@@ -23,6 +23,7 @@ use super::{Answer, Surface, doc, of_channel, query};
 use crate::{
     caller::{RequestCaller, StreamCaller},
     key::LinkKey,
+    listing::ChannelList,
     live::{Live, Start},
     reading::{EventQuery, Next},
     refusals, request,
@@ -34,7 +35,8 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
     let list_doc = doc("channel.list", Method::GET, "/agent-channel", "List your channels, newest first")
         .tool("channels")
         .description(
-            "The channels that your owner created or appended to and that you may use; all channels for the operator.",
+            "The channels that your owner created or appended to and that you may use; all channels for the operator. If \
+             there may be more, `Link: <…>; rel=\"next\"` gives the next page.",
         )
         .query::<ListQuery>()
         .reply::<Vec<Channel>>()
@@ -92,6 +94,8 @@ struct ListQuery {
     /// Whether closed channels are listed; true when absent.
     #[schemars(with = "Option<bool>")]
     include_closed: Option<String>,
+    /// The next page begins after it; from the `Link` of the previous one.
+    cursor: Option<String>,
 }
 
 /// The query of `GET …/events`.
@@ -142,7 +146,20 @@ async fn list(
     let limit = request::limit(sent.limit.as_deref())?;
     let include_closed =
         request::switch(sent.include_closed.as_deref(), true, "invalid_include_closed", "include_closed")?;
-    Ok(Json(surface.channels.list(&asking, limit, include_closed).await?).into_response())
+    let cursor = sent.cursor.as_deref();
+    let ChannelList { channels, next } = surface.channels.list(&asking, limit, include_closed, cursor).await?;
+    let mut response = Json(channels).into_response();
+    if let Some(next) = next {
+        let next = utf8_percent_encode(&next, NON_ALPHANUMERIC);
+        let link = format!(
+            "<{}/agent-channel?limit={limit}&include_closed={include_closed}&cursor={next}>; rel=\"next\"",
+            asking.base_url
+        );
+        if let Ok(link) = HeaderValue::from_str(&link) {
+            response.headers_mut().insert(header::LINK, link);
+        }
+    }
+    Ok(response)
 }
 
 async fn events(
@@ -220,16 +237,18 @@ async fn watch(
         CannotWatch::Stopping => refusals::stopping(),
     })?;
     let (_, head) = surface.channels.fresh(&channel).await?;
+    let before = Version(head.0.saturating_sub(1));
+    let last = surface.channels.log().read_stream(&stream, before, 1).await?;
+    let last = last.first().map_or(Start { version: head, id: 0 }, |last| Start {
+        version: last.version,
+        id: last.position.0,
+    });
     let at = match after {
-        Some(id) => Start { version: surface.channels.version_at(&stream, head, id).await?, id },
-        None => {
-            let before = Version(head.0.saturating_sub(1));
-            let last = surface.channels.log().read_stream(&stream, before, 1).await?;
-            last.first().map_or(Start { version: head, id: 0 }, |last| Start {
-                version: last.version,
-                id: last.position.0,
-            })
+        // An id beyond the last event, from before a restore, would hide the events that come.
+        Some(id) if id < last.id => {
+            Start { version: surface.channels.version_at(&stream, head, id).await?, id }
         }
+        Some(_) | None => last,
     };
     let kind = sent.kind.filter(|kind| !kind.is_empty());
     let (channels, caller) = (surface.channels.clone(), asking.caller());

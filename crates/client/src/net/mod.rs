@@ -74,7 +74,8 @@ impl Connector {
         tcp.set_nodelay(true).map_err(|e| tcp_fault(&e))?;
         if !secure {
             if let Some(proving) = &self.proving {
-                proving.require_proof(&mut tcp).await?;
+                let reached = tcp.peer_addr().map_err(|e| tcp_fault(&e))?;
+                proving.require_proof(&mut tcp, reached).await?;
             }
             return Ok(Stream::plain(tcp));
         }

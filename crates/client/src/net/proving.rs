@@ -1,7 +1,7 @@
 //! The server's proof that it knows the token, on a new connection and before any other request.
 //! Must not know: the use of the connection.
 
-use std::io;
+use std::{io, net::SocketAddr};
 
 use plenary_kernel::proof::{Challenge, NONCE_DIGITS};
 use serde::Deserialize;
@@ -20,7 +20,6 @@ pub(crate) struct ServerProof {
     token: Token,
     authority: String,
     prefix: String,
-    port: u16,
 }
 
 /// The needed members of the answer.
@@ -32,19 +31,20 @@ struct Health {
 
 impl ServerProof {
     pub(crate) fn new(base: &BaseUrl, token: Token) -> Self {
-        Self { token, authority: base.authority(), prefix: base.prefix().to_owned(), port: base.port() }
+        Self { token, authority: base.authority(), prefix: base.prefix().to_owned() }
     }
 
-    /// Sends the challenge, and fails unless the server proves it. The connection can be used for requests afterwards.
+    /// Sends the challenge for the address that was reached, and fails unless the server proves it. The connection can be used for requests afterwards.
     pub(super) async fn require_proof<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: &mut S,
+        address: SocketAddr,
     ) -> Result<(), ConnectFault> {
         let fault = |kind, detail: String| ConnectFault { kind, detail };
         let lost = |error: io::Error| fault(FaultKind::Lost, error.to_string());
         let mut nonce = [0; NONCE_DIGITS / 2];
         getrandom::fill(&mut nonce).map_err(|error| fault(FaultKind::Unproved, error.to_string()))?;
-        let challenge = Challenge::of(self.token.reveal(), nonce, self.port);
+        let challenge = Challenge::of(self.token.reveal(), nonce, address);
         stream.write_all(self.question(&challenge).as_bytes()).await.map_err(lost)?;
         let body = answer(stream).await.map_err(lost)?;
         let no = |why: &str| fault(FaultKind::Unproved, why.to_owned());
@@ -54,14 +54,14 @@ impl ServerProof {
         match health.proof {
             Some(proof) if challenge.is_answered_by(self.token.reveal(), &proof) => Ok(()),
             Some(_) => Err(no("its proof is wrong")),
-            None => Err(no("it does not know the token, or it listens on another port")),
+            None => Err(no("it does not know the token, or it listens on another address")),
         }
     }
 
     fn question(&self, challenge: &Challenge) -> String {
-        let Challenge { nonce, key, port } = challenge;
+        let Challenge { nonce, key, address } = challenge;
         format!(
-            "GET {}/healthz?challenge={nonce}&key={key}&port={port} HTTP/1.1\r\nhost: {}\r\naccept: \
+            "GET {}/healthz?challenge={nonce}&key={key}&address={address} HTTP/1.1\r\nhost: {}\r\naccept: \
              application/json\r\n\r\n",
             self.prefix, self.authority
         )
@@ -121,6 +121,7 @@ mod tests {
     use super::*;
 
     const TOKEN: &str = "pla_0000000000000000";
+    const OWN: &str = "127.0.0.1:7420";
 
     fn proving() -> ServerProof {
         ServerProof::new(&"http://127.0.0.1:7420/x".parse().unwrap(), Token::new(TOKEN).unwrap())
@@ -140,26 +141,26 @@ mod tests {
             drop(far);
         };
         let proving = proving();
-        tokio::join!(proving.require_proof(&mut near), serving).0
+        tokio::join!(proving.require_proof(&mut near, OWN.parse().unwrap()), serving).0
     }
 
     fn json(body: &str) -> String {
         format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
     }
 
-    fn honest(question: &str, port: u16) -> String {
+    fn honest(question: &str, address: &str) -> String {
         let part = |name: &str| {
             let rest = question.split_once(name).unwrap().1;
             rest[..rest.find(['&', ' ']).unwrap()].to_owned()
         };
-        let challenge = Challenge { nonce: part("challenge="), key: part("key="), port };
+        let challenge = Challenge { nonce: part("challenge="), key: part("key="), address: address.parse().unwrap() };
         assert!(question.starts_with("GET /x/healthz?") && challenge.is_well_formed());
         json(&format!("{{\"ok\":true,\"proof\":\"{}\"}}", challenge.answer(&digest(TOKEN.as_bytes()))))
     }
 
     #[tokio::test]
     async fn a_server_that_knows_the_token_is_taken_and_no_other() {
-        asked(|question| honest(question, 7420)).await.unwrap();
+        asked(|question| honest(question, OWN)).await.unwrap();
         for answer in [
             json("{\"ok\":true}"),
             json("{\"proof\":\"00\"}"),
@@ -176,8 +177,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_proof_for_another_port_is_none() {
-        let fault = asked(|question| honest(question, 7421)).await.unwrap_err();
-        assert_eq!(fault.kind, FaultKind::Unproved);
+    async fn a_proof_for_another_address_is_none() {
+        for other in ["127.0.0.1:7421", "[::1]:7420"] {
+            let fault = asked(|question| honest(question, other)).await.unwrap_err();
+            assert_eq!(fault.kind, FaultKind::Unproved, "{other}");
+        }
     }
 }

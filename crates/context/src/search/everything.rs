@@ -56,7 +56,7 @@ impl Context {
         if !project.access(by).read {
             return Ok(None);
         }
-        let Some(held) = self.held(id).await?.filter(|held| held.is_sound) else { return Ok(None) };
+        let Some(held) = self.listed(id).await? else { return Ok(None) };
         let present = &held.present;
         let package: Value = serde_json::from_str(&held.text).unwrap_or_default();
         let text = |name: &str| package[name].as_str().map(str::to_owned);

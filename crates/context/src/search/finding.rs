@@ -45,12 +45,12 @@ impl Context {
             let (chunk, behind) = rest.split_at(rest.len().min(rounds.reads()).min(limit - found.len()));
             rest = behind;
             let reads = chunk.iter().filter(|hit| is_of(&hit.id, project)).map(|hit| async move {
-                Ok::<_, Fault>(self.held(&hit.id).await?.map(|held| (held, hit.score)))
+                Ok::<_, Fault>(self.listed(&hit.id).await?.map(|held| (held, hit.score)))
             });
             let read = try_join_all(reads).await?;
             rounds.learn(read.iter().flatten().map(|(held, _)| held.text.len()).sum());
             for (held, score) in read.into_iter().flatten() {
-                if held.is_sound && listing.takes(&held) && bytes < LIST_BYTES_MAX {
+                if listing.takes(&held) && bytes < LIST_BYTES_MAX {
                     bytes += held.text.len();
                     found.push((held, score));
                 }
@@ -86,10 +86,10 @@ impl Context {
         ids.extend(indexed);
         let mut snippets = Vec::new();
         for chunk in ids.chunks(READS_AT_ONCE) {
-            let reads = chunk.iter().map(|id| self.held(id));
+            let reads = chunk.iter().map(|id| self.listed(id));
             for held in try_join_all(reads).await?.into_iter().flatten() {
                 let present = &held.present;
-                if held.is_sound && present.status != Status::Draft && present.created_at >= since {
+                if present.status != Status::Draft && present.created_at >= since {
                     snippets.extend(found(query, &held.text));
                 }
             }
@@ -111,11 +111,11 @@ impl Context {
     ) -> Result<(), Fault> {
         for chunk in near.chunks(READS_AT_ONCE) {
             let reads =
-                chunk.iter().map(|hit| async move { Ok::<_, Fault>((hit, self.held(&hit.id).await?)) });
+                chunk.iter().map(|hit| async move { Ok::<_, Fault>((hit, self.listed(&hit.id).await?)) });
             for (hit, held) in try_join_all(reads).await? {
                 let Some(held) = held.filter(|held| {
                     let present = &held.present;
-                    held.is_sound && present.status != Status::Draft && present.created_at >= since
+                    present.status != Status::Draft && present.created_at >= since
                 }) else {
                     continue;
                 };

@@ -45,7 +45,7 @@ impl Source for Context {
                 PackageEvent::PackageFlagged(moved) | PackageEvent::PackageReviewed(moved)
                     if moved.from == Status::Draft =>
                 {
-                    let held = self.held(id).await?;
+                    let held = self.listed(id).await?;
                     held.map(|held| {
                         let at = held.present.created_at;
                         Change::Put(document(id, held.text.as_bytes(), held.present.status, at))

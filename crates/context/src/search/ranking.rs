@@ -123,7 +123,7 @@ impl Context {
     ) -> Result<Vec<Hit>, Fault> {
         let Some(reranker) = self.reranker() else { return Ok(hits) };
         let first = hits.len().min(RERANKED_MAX);
-        let reads = hits[..first].iter().map(|hit| self.held(&hit.id));
+        let reads = hits[..first].iter().map(|hit| self.listed(&hit.id));
         let text = |(hit, held): (&Hit, Option<StoredPackage>)| {
             let package = held.and_then(|held| serde_json::from_str(&held.text).ok()).unwrap_or_default();
             telling_passage(&sections(&package), query, parts.get(&hit.id).copied())
@@ -169,7 +169,7 @@ impl Context {
             (Vec::with_capacity(candidates.len()), Vec::new(), Vec::new());
         for chunk in candidates.chunks(READS_AT_ONCE) {
             let reads =
-                chunk.iter().map(|hit| async move { Ok::<_, Fault>((hit, self.held(&hit.id).await?)) });
+                chunk.iter().map(|hit| async move { Ok::<_, Fault>((hit, self.listed(&hit.id).await?)) });
             for (hit, held) in try_join_all(reads).await? {
                 let Some(held) = held else { continue };
                 let package = serde_json::from_str(&held.text).unwrap_or_default();

@@ -253,8 +253,28 @@ pub(super) struct WholePackage {
     pub(super) created_at: String,
 }
 
-/// Reads a package and its history.
+/// Reads a package and its history. Of a damaged one only its ids are left.
 pub(super) async fn whole(context: &Context, id: &str) -> Result<Option<WholePackage>, Fault> {
+    match Fault::skip_corrupt(read_whole(context, id).await, "the export leaves out a damaged package")? {
+        Some(package) => Ok(package),
+        None => {
+            let (project, package) = id.split_once('/').unwrap_or((id, ""));
+            Ok(Some(WholePackage::damaged(context, project, &key::text(package)).await?))
+        }
+    }
+}
+
+impl WholePackage {
+    async fn damaged(context: &Context, project: &str, package_id: &str) -> Result<Self, Fault> {
+        let state = context.project(project).await?;
+        let ids = (quoted(package_id), quoted(&state.project_id));
+        let text = format!("{{\"package_id\":{},\"project_id\":{}}}", ids.0, ids.1);
+        let (project, created_at) = (project.to_owned(), String::new());
+        Ok(Self { project, text, hash: None, reviews: None, renamed_from: None, created_at })
+    }
+}
+
+async fn read_whole(context: &Context, id: &str) -> Result<Option<WholePackage>, Fault> {
     let (mut state, mut deposited, mut steps) = (PackageState::default(), None, Vec::new());
     for stored in context.history(id).await? {
         let event = PackageEvent::decode(&stored)?;
@@ -271,17 +291,7 @@ pub(super) async fn whole(context: &Context, id: &str) -> Result<Option<WholePac
     let project = id.split_once('/').map_or(id, |(project, _)| project).to_owned();
     if ContentHash::of_text(&text) != Some(present.hash) {
         tracing::error!(package = id, "a stored package does not match its hash; the export leaves it out");
-        let state = context.project(&project).await?;
-        let ids = (quoted(&deposited.package_id), quoted(&state.project_id));
-        let text = format!("{{\"package_id\":{},\"project_id\":{}}}", ids.0, ids.1);
-        return Ok(Some(WholePackage {
-            project,
-            text,
-            hash: None,
-            reviews: None,
-            renamed_from: None,
-            created_at,
-        }));
+        return Ok(Some(WholePackage::damaged(context, &project, &deposited.package_id).await?));
     }
     let mut reviews = (steps.len() > 1).then(|| json(&steps));
     if reviews.as_ref().is_some_and(|reviews| reviews.len() > REVIEWS_BYTES_MAX) {

@@ -21,7 +21,7 @@ use http::{Method, StatusCode, request::Parts};
 use parking_lot::{Mutex, MutexGuard};
 use plenary_accounts::{
     AccountEvent, Accounts, Authority, Credentials, Follower, Principal, TokenOwner, Watchers, identify,
-    recheck,
+    recheck, token_required,
 };
 use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, with_method_refusals};
 use plenary_hub::Observer;
@@ -172,7 +172,7 @@ pub fn operations() -> Vec<Operation<AttachState>> {
     .error_body::<ErrorBody<'static>>()
     .errors(Class::Unauthenticated, &["missing_authorization", "invalid_authorization"])
     .errors(Class::NotFound, &["agent_not_found"])
-    .errors(Class::Forbidden, &["forbidden"])
+    .errors(Class::Forbidden, &["forbidden", "token_required"])
     .errors(Class::Malformed, &["websocket_required"])
     .errors(Class::TooMany, &["too_many_instances", "too_many_instances_of_owner", "too_many_agents"])
     .errors(Class::Unprocessable, &["introduction_too_long", "invalid_introduction"])
@@ -213,7 +213,12 @@ impl FromRequestParts<AttachState> for AttachCaller {
     type Rejection = RunRefusal;
 
     async fn from_request_parts(parts: &mut Parts, door: &AttachState) -> Result<Self, RunRefusal> {
-        Ok(Self(identify(parts, &door.accounts, Credentials::Header).await?))
+        let principal = identify(parts, &door.accounts, Credentials::Header).await?;
+        // Whoever attaches answers as the agent, so a person in the console may not.
+        if principal.token.is_person() {
+            return Err(token_required().into());
+        }
+        Ok(Self(principal))
     }
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::Context as _;
 use axum::{
-    Json, Router,
+    Extension, Json, Router,
     body::Bytes,
     extract::{Query, Request, State},
     response::{IntoResponse as _, Response},
@@ -16,7 +16,7 @@ use axum::{
 use http::{HeaderMap, Method, StatusCode, Uri, header, request::Parts as Head};
 use plenary_accounts::{Accounts, Credentials, TokenOwner, identify};
 use plenary_edge::{
-    ApiInfo, Auth, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, Origin, Peer, consistent, openapi,
+    ApiInfo, Auth, LocalAddress, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, Origin, Peer, consistent, openapi,
     refusal_response, shared_answer, with_fallbacks,
 };
 use plenary_kernel::{Class, Position, Refusal, json::digest, proof::Challenge};
@@ -82,7 +82,7 @@ struct Health {
     #[serde(skip_serializing_if = "Option::is_none")]
     server_id: Option<String>,
     /// The answer to a challenge, which proves that the server knows a token without the token being sent: HMAC-SHA-256,
-    /// in hex. Absent without a challenge, for a token that is not valid here, and for a port that is not the server's.
+    /// in hex. Absent without a challenge, for a token that is not valid here, and for an address that is not the server's.
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<String>,
     /// Milliseconds since the start.
@@ -96,8 +96,8 @@ struct ChallengeQuery {
     challenge: Option<String>,
     /// The first 16 hex digits of the token's SHA-256.
     key: Option<String>,
-    /// The port that the client is connected to.
-    port: Option<String>,
+    /// The address that the client is connected to, such as `127.0.0.1:7420`.
+    address: Option<String>,
 }
 
 /// `GET /readyz`.
@@ -271,20 +271,35 @@ fn operations() -> Vec<Operation<Surface>> {
     ]
 }
 
-async fn health(State(Surface(inner)): State<Surface>, uri: Uri) -> Json<Health> {
+async fn health(
+    State(Surface(inner)): State<Surface>,
+    uri: Uri,
+    local: Option<Extension<LocalAddress>>,
+) -> Json<Health> {
     let uptime_ms = u64::try_from(inner.started.elapsed().as_millis()).unwrap_or(u64::MAX);
     let version = env!("CARGO_PKG_VERSION");
-    let (server_id, proof) = (id(&inner).await, proof(&inner, &uri).await);
+    let (server_id, proof) = (id(&inner).await, proof(&inner, &uri, local).await);
     Json(Health { ok: true, status: "ok", network: "local", version, server_id, proof, uptime_ms })
 }
 
-/// The answer to a request's challenge, if it has one. Only for the server's own ports: a relay that listens on another
-/// port and forwards challenges gets none.
-async fn proof(inner: &Inner, uri: &Uri) -> Option<String> {
+/// The answer to a request's challenge, if it has one. Only for an address of this server: a relay that listens on
+/// another one and forwards challenges gets none.
+async fn proof(inner: &Inner, uri: &Uri, local: Option<Extension<LocalAddress>>) -> Option<String> {
     let Query(asked) = Query::<ChallengeQuery>::try_from_uri(uri).ok()?;
-    let port = asked.port?.parse().ok().filter(|port| inner.ports.contains(port))?;
-    let challenge = Challenge { nonce: asked.challenge?, key: asked.key?, port };
+    let Extension(LocalAddress(local)) = local?;
+    let address = asked.address?.parse().ok().filter(|address| is_own(*address, local, &inner.ports))?;
+    let challenge = Challenge { nonce: asked.challenge?, key: asked.key?, address };
     timeout(ID_WITHIN, inner.accounts.prove(&challenge)).await.ok()?.ok()?
+}
+
+/// Whether a client that is connected to `address` reached this server, which got its connection at `local`. Only a
+/// port that is forwarded into a container or another machine is reached at another address than its own.
+fn is_own(address: SocketAddr, local: SocketAddr, ports: &[u16]) -> bool {
+    let (reached, own) = (address.ip().to_canonical(), local.ip().to_canonical());
+    if own.is_loopback() {
+        return reached == own && address.port() == local.port();
+    }
+    reached == own && address.port() == local.port() || reached.is_loopback() && ports.contains(&address.port())
 }
 
 /// The server's id, a digest of the log's beginning, which is unique. Health does not wait for the store.
@@ -350,6 +365,26 @@ mod tests {
     use plenary_mcp::tool::Toolset;
 
     use super::*;
+
+    #[test]
+    fn a_challenge_is_answered_for_the_address_that_was_reached() {
+        let at = |text: &str| text.parse::<SocketAddr>().unwrap();
+        for (address, local, own) in [
+            ("127.0.0.1:7420", "127.0.0.1:7420", true),
+            ("127.0.0.1:7420", "[::ffff:127.0.0.1]:7420", true),
+            ("127.0.0.1:80", "127.0.0.1:7420", false),
+            ("[::1]:7420", "127.0.0.1:7420", false),
+            ("127.0.0.1:7420", "[::1]:7420", false),
+            ("127.0.0.2:7420", "127.0.0.1:7420", false),
+            // A port that is forwarded into a container.
+            ("127.0.0.1:7420", "10.0.2.100:7420", true),
+            ("127.0.0.1:80", "10.0.2.100:7420", true),
+            ("127.0.0.1:81", "10.0.2.100:7420", false),
+            ("10.0.2.1:80", "10.0.2.100:7420", false),
+        ] {
+            assert_eq!(is_own(at(address), at(local), &[7420, 80]), own, "{address} {local}");
+        }
+    }
 
     #[test]
     fn every_body_has_an_example_and_every_operation_a_room() {

@@ -159,7 +159,7 @@ async fn answer(
     let page = match (since, found.run) {
         // HEAD changes nothing (RFC 9110, 9.2.1), so it does not move a reader's cursor either.
         (None, Some(run)) if method != Method::HEAD => {
-            runs.drain(&found, run, &reader(asking, headers)?).await?
+            runs.drain(&found, run, &reader(runs, asking, headers).await?).await?
         }
         (since, _) => {
             let since = Since::read(since).ok_or_else(invalid)?.within(&found)?;
@@ -181,10 +181,16 @@ async fn answer(
     Ok(response)
 }
 
-/// The reader whose cursor a poll moves.
-fn reader(asking: &RequestCaller, headers: &HeaderMap) -> Result<String, RunRefusal> {
-    // A reader in the console has its own cursor and does not move that of any other.
-    let place = if asking.0.token.is_person() { "console/" } else { "" };
+/// The reader whose cursor a poll moves. The console and each token with a scope have cursors of their own, and move no
+/// other's: some of them may only read.
+async fn reader(runs: &Runs, asking: &RequestCaller, headers: &HeaderMap) -> Result<String, RunRefusal> {
+    let place = if asking.0.token.is_person() {
+        "console/".to_owned()
+    } else if runs.accounts().scope_of(&asking.0).await?.is_some() {
+        format!("token/{}/", asking.0.token.hex())
+    } else {
+        String::new()
+    };
     let Some(named) = headers.get("x-reader") else { return Ok(format!("{place}{}", asking.actor())) };
     let named = named.to_str().unwrap_or_default();
     let fits = (1..=READER_CHARS_MAX).contains(&named.len())

@@ -89,6 +89,48 @@ async fn a_flipped_bit_is_not_served_and_others_are() {
     server.logs(&format!("position {} ", place(&report))).await;
 }
 
+/// A damaged package is refused by itself, and is in no list and no search; an export names it.
+#[tokio::test]
+async fn a_damaged_package_or_channel_is_left_out_of_lists() {
+    let mut server = Server::start().await;
+    let nick = server.agent("@nick.a").await;
+    for (id, title) in [("one", "zebra one"), ("two", MARK), ("three", "zebra three")] {
+        let package = json!({
+            "package_id": id, "project_id": "p", "relay_version": "0.1", "title": title,
+            "status": "complete", "package_type": "milestone", "review_type": "none",
+            "created_at": "2026-04-18T20:00:00Z", "created_by": {"id": "@nick.a", "type": "agent"},
+        });
+        let made = nick.post("/v1/projects/p/packages", package).await;
+        assert_eq!(made.status, 201, "{made}");
+    }
+    let channel = |title: &str| nick.post("/agent-channel", json!({"title": title}));
+    let (sound, damaged) = (channel("sound").await.ok(200), channel(MARK).await.ok(200));
+    server.stop().await;
+    assert!(flip(&server.data().join("plenary.db")) > 1, "package and channel stand in the file");
+    server.start_again().await;
+    let nick = nick.at(&server);
+    for path in ["/v1/projects/p/packages", "/v1/projects/p/packages?mode=relevant&query=zebra"] {
+        let listed = nick.get(path).await.ok(200);
+        let mut ids: Vec<_> = listed["packages"].as_array().expect("a list").iter().map(|one| &one["package_id"]).collect();
+        ids.sort_by_key(|id| id.to_string());
+        assert_eq!(ids, ["one", "three"], "{path}");
+    }
+    for path in ["/v1/projects/p/orient", "/v1/orchestrate?focus=zebra"] {
+        assert_eq!(nick.get(path).await.status, 200, "{path}");
+    }
+    let answer = nick.get("/v1/packages/two").await;
+    assert!(answer.status == 500 && answer.text().contains("content_damaged"), "{answer}");
+    let export = nick.get("/v1/projects/p/export").await;
+    assert_eq!(export.status, 200, "{export}");
+    let text = export.text();
+    assert!(text.contains("zebra one") && text.contains("zebra three"), "{text}");
+    let named = text.lines().filter(|line| line.contains("\"damaged\"") && line.contains("\"two\""));
+    assert_eq!(named.count(), 1, "{text}");
+    let listed = nick.get("/agent-channel").await.ok(200);
+    let ids: Vec<_> = listed.as_array().expect("a list").iter().map(|one| &one["id"]).collect();
+    assert_eq!(ids, [&sound["id"]], "not {}", damaged["id"]);
+}
+
 #[tokio::test]
 async fn a_flipped_bit_in_postgres_is_not_served_and_others_are() {
     let Asked::Yes(admin) = Asked::postgres() else { return };

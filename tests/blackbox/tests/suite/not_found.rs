@@ -17,6 +17,8 @@ const ABSENT: &[&str] = &[
     "01HW7AB12CDEFGHJKMNPQRSTVW",
     "sess_%27%20OR%201%3D1--",
     "sess_%C3%A9",
+    "sess_%ff",
+    "%C3",
     "x",
     "-1",
 ];

@@ -216,3 +216,36 @@ async fn tokens_have_their_prefix_and_length() {
         assert!(seen.insert(token), "tokens differ");
     }
 }
+
+/// A token from a repeated request is the first one, for whoever made it alone, and no other server can make it.
+#[tokio::test]
+async fn a_repeated_request_for_a_token_is_answered_to_the_same_bearer_alone() {
+    let key = [("Idempotency-Key", "one-and-the-same")];
+    let (one, two) = (Server::start().await, Server::start().await);
+    let owner = |server: &Server| {
+        let operator = server.operator();
+        async move { operator.call("POST", "/_admin/owners", &key, Some(&json!({"owner": "zed"}))).await }
+    };
+    let (first, again, elsewhere) = (owner(&one).await, owner(&one).await, owner(&two).await);
+    let token = |response: &Response| response.json()["token"].as_str().expect("a token").to_owned();
+    assert_eq!((first.status, again.status, elsewhere.status), (201, 201, 201));
+    assert_eq!((first.replayed(), again.replayed()), (false, true));
+    assert_eq!(token(&first), token(&again));
+    assert_ne!(token(&first), token(&elsewhere), "another server makes another token");
+
+    let zed = one.bearer(&token(&first));
+    let agent = json!({"handle": "@zed.k"});
+    let made = zed.call("POST", "/_admin/agents", &key, Some(&agent)).await;
+    assert_eq!(zed.call("POST", "/_admin/agents", &key, Some(&agent)).await.json(), made.json());
+    let rotated = zed.post_empty("/_admin/owners/zed/rotate-token").await;
+    let zed = one.bearer(&token(&rotated));
+    zed.call("POST", "/_admin/agents", &key, Some(&agent)).await.refused(409, "idempotency_key_reused");
+    one.bearer(&token(&made)).get("/agents/me").await.ok(200);
+}
+
+#[tokio::test]
+async fn a_person_gets_no_token_by_rotation() {
+    let server = Server::start().await;
+    let owner = server.owner("mia").await;
+    owner.post_empty("/_admin/agents/@mia.mia/rotate-token").await.refused(403, "forbidden");
+}

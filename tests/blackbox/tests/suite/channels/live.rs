@@ -203,3 +203,17 @@ async fn stalled_readers_hold_nobody_up() {
     });
     assert!(grown.await < 120 * 1024);
 }
+
+/// An id from before a restore, beyond what the log has, hides nothing that comes.
+#[tokio::test]
+async fn an_id_ahead_of_the_log_is_where_the_log_ends() {
+    let server = Server::start().await;
+    let ann = server.agent("@nick.ann").await;
+    let channel = channel(&ann).await;
+    let last = append(&ann, &channel, "comms", json!({"n": 0})).await;
+    let path = format!("/agent-channel/{channel}/events/stream");
+    let mut stream = Stream::open(&ann, &path, &[("Last-Event-ID", "999999")]).await;
+    assert_eq!(stream.next().await, Sent::Id(id(&last)));
+    let made = append(&ann, &channel, "comms", json!({"n": 1})).await;
+    assert_eq!(stream.event().await, made);
+}

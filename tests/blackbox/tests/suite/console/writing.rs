@@ -59,6 +59,20 @@ async fn a_viewer_only_reads() {
     viewer.post("/_admin/agents", json!({"handle": "@nick.new"})).await.refused(403, "read_only");
     viewer.post("/console/links", json!({})).await.refused(403, "read_only");
     viewer.delete("/_admin/agents/@nick.bot").await.refused(403, "read_only");
+    // An instance of an agent answers as the agent, although it attaches with a GET.
+    for signed_in in [&viewer, &sign_in(&server, &owner, json!({})).await] {
+        let headers = [
+            ("Cookie", &*signed_in.cookie),
+            ("X-ASP-Agent", "@nick.bot"),
+            ("Connection", "Upgrade"),
+            ("Upgrade", "websocket"),
+            ("Sec-WebSocket-Version", "13"),
+            ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+        ];
+        let path = "/agent/nick.bot/attach?purpose=mine";
+        let answer = signed_in.caller.call("GET", path, &headers, None).await;
+        assert!(answer.status == 403 && answer.text().contains("token_required"), "{answer}");
+    }
     let mine = sign_in(&server, &owner, json!({})).await;
     viewer.delete(&format!("/console/sessions/{}", mine.id())).await.refused(403, "read_only");
     assert_eq!(viewer.delete(&format!("/console/sessions/{}", viewer.id())).await.status, 204);

@@ -3,5 +3,6 @@
 
 mod early;
 mod foreign;
+mod forms;
 mod metrics;
 mod shares;

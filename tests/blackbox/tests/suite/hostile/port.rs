@@ -1,6 +1,9 @@
 //! A stranger that listens at the port of a server of this machine: it gets no token before it has proved that it knows it.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    net::{Ipv6Addr, SocketAddr},
+    sync::{Arc, Mutex},
+};
 
 use blackbox::{Cli, Relay, Server};
 use serde_json::json;
@@ -94,26 +97,28 @@ fn token_key(token: &str) -> String {
 #[tokio::test]
 async fn only_who_knows_a_token_gets_an_answer_to_a_challenge() {
     let server = Server::start().await;
-    let port = server.address().get().port();
+    let own = server.address().get();
     let nonce = "ab".repeat(32);
-    let asked = async |key: &str, port: u16| {
-        let path = format!("/healthz?challenge={nonce}&key={key}&port={port}");
+    let asked = async |key: &str, address: SocketAddr| {
+        let path = format!("/healthz?challenge={nonce}&key={key}&address={address}");
         server.stranger().get(&path).await.ok(200).get("proof").cloned()
     };
     // The first digits of the SHA-256 of the operator's token.
     let key = token_key(server.operator().token());
-    let proof = asked(&key, port).await.expect("a proof");
+    let proof = asked(&key, own).await.expect("a proof");
     assert_eq!(proof.as_str().map(str::len), Some(64), "{proof}");
-    assert_eq!(asked(&key, port).await, Some(proof), "the same for the same challenge");
-    assert_eq!(asked(&key, port ^ 1).await, None, "another port");
-    assert_eq!(asked("0000000000000000", port).await, None, "a token of nobody");
-    assert_eq!(asked("", port).await, None);
-    assert_eq!(asked("%00", port).await, None);
+    assert_eq!(asked(&key, own).await, Some(proof), "the same for the same challenge");
+    assert_eq!(asked(&key, SocketAddr::new(own.ip(), own.port() ^ 1)).await, None, "another port");
+    let mirrored = SocketAddr::new(Ipv6Addr::LOCALHOST.into(), own.port());
+    assert_eq!(asked(&key, mirrored).await, None, "the same port at another loopback address");
+    assert_eq!(asked("0000000000000000", own).await, None, "a token of nobody");
+    assert_eq!(asked("", own).await, None);
+    assert_eq!(asked("%00", own).await, None);
     let agent = server.agent("@nick.a").await;
     let key = token_key(agent.token());
-    assert!(asked(&key, port).await.is_some());
+    assert!(asked(&key, own).await.is_some());
     server.operator().post_empty("/_admin/agents/@nick.a/rotate-token").await.ok(200);
-    assert_eq!(asked(&key, port).await, None, "it holds no more");
+    assert_eq!(asked(&key, own).await, None, "it holds no more");
 }
 
 #[tokio::test]

@@ -182,6 +182,26 @@ async fn a_stream_of_receipts_takes_a_place_among_the_waits() {
     }
 }
 
+/// Whoever has left learns nothing of what the others did since: no answer, and no mark.
+#[tokio::test]
+async fn asp_27_a_former_participant_is_told_no_state_of_later() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let carol = server.agent("@carol.bot").await;
+    alice.invite(&id, &["@carol.bot"]).await;
+    carol.join(&id).await;
+    let sequence = carol.say(&id, "before I leave").await;
+    carol.leave(&id).await;
+    let path = format!("/sessions/{id}/messages/{sequence}/status");
+    let before = carol.get(&path).await.ok(200);
+    alice.say(&id, "after she left").await;
+    let page = inbox(&bob, "").await;
+    ack(&bob, &page).await;
+    assert_eq!(carol.get(&path).await.ok(200), before);
+    let others = before["recipients"].as_array().expect("a list");
+    assert!(others.iter().all(|recipient| recipient["state"] == "accepted"), "{before}");
+}
+
 /// What is for one session of a coding agent is left out for another, however much it is, and comes to the first whole.
 #[tokio::test]
 async fn more_than_a_hundred_messages_for_one_session_hold_no_other_up() {

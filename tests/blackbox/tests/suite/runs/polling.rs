@@ -74,6 +74,21 @@ async fn sc_36_readers_do_not_take_from_each_other() {
     assert!([200, 400, 422, 431].contains(&response.status), "{response}");
 }
 
+/// A token with a scope may only read, so it takes nothing from the agent's own readers.
+#[tokio::test]
+async fn sc_36_a_token_with_a_scope_has_readers_of_its_own() {
+    let (server, nick) = echoing().await;
+    let run = chat(&nick, ECHO, "x").await;
+    let all = whole(&nick, &run).await;
+    let made = nick.post("/agents/me/tokens", json!({"scope": "runs:read"})).await.ok(201);
+    let reads = server.bearer(made["token"].as_str().expect("a token"));
+    assert_eq!(poll(&reads, &run).await, all);
+    assert!(poll(&reads, &run).await.is_empty());
+    assert_eq!(poll_as(&reads, &run, "worker").await, all);
+    assert_eq!(poll(&nick, &run).await, all);
+    assert_eq!(poll_as(&nick, &run, "worker").await, all);
+}
+
 /// 4.4 no. 2: the run in the query is the run in the path.
 #[tokio::test]
 async fn sc_12_the_run_may_stand_in_the_query() {
