@@ -75,6 +75,12 @@ impl Source {
         })
     }
 
+    /// Whether it is a node's replica, whose log other nodes may continue.
+    #[must_use]
+    pub fn is_replica(&self) -> bool {
+        self.is_replica
+    }
+
     fn begin(&mut self, part: Part) -> Result<(), ReadError> {
         self.reading = match part {
             Part::Events { after } => Reading::Events(after),
@@ -129,11 +135,6 @@ impl Source {
     }
 
     fn exclude(&mut self) -> Result<bool, BoxError> {
-        if self.is_replica {
-            return Err("it is a replica of a cluster's log, which other nodes may continue; stop all nodes, and copy \
-                 without --follow"
-                .into());
-        }
         match checks::directory(&self.directory) {
             Ok(lock) => {
                 self.lock = Some(lock);

@@ -157,7 +157,7 @@ async fn copied(from: &Place, to: &Place, follow: bool, out: &Out) -> anyhow::Re
 
 /// Copies record by record; returns the position of the last event.
 async fn by_records(from: &Place, to: &Place, follow: bool, out: &Out) -> anyhow::Result<u64> {
-    let mut source = from.source().await?;
+    let mut source = from.source(follow).await?;
     let mut destination = to.destination().await?;
     let until = if follow { Until::Stopped } else { Until::Now };
     let mut following = |head: plenary_kernel::Position| {

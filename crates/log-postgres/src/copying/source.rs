@@ -129,11 +129,13 @@ impl Source {
 
 /// Says where nothing is.
 fn absent(trouble: Trouble, target: &Target) -> OpenError {
-    match trouble {
+    match &trouble {
         Trouble::Broken(text) if text.ends_with("(42P01)") => {
             OpenError::Schema(format!("there is no store in the schema {}", target.schema()))
         }
-        other => other.into(),
+        Trouble::Broken(_) | Trouble::Lost(_) | Trouble::Busy(_) | Trouble::Full(_) | Trouble::Refused(_) => {
+            trouble.into()
+        }
     }
 }
 

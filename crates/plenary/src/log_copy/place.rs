@@ -48,11 +48,20 @@ impl Place {
         }
     }
 
-    /// Opens the store for reading; a server may use it.
-    pub(super) async fn source(&self) -> anyhow::Result<Box<dyn CopySource>> {
+    /// Opens the store for reading; a server may use it. One to follow ends with its servers, which a replica does not.
+    pub(super) async fn source(&self, follow: bool) -> anyhow::Result<Box<dyn CopySource>> {
         let opened: anyhow::Result<Box<dyn CopySource>> = async {
             Ok(match self {
-                Self::Directory(directory) => Box::new(plenary_log_sqlite::Source::open(directory)?) as _,
+                Self::Directory(directory) => {
+                    let source = plenary_log_sqlite::Source::open(directory)?;
+                    if follow && source.is_replica() {
+                        anyhow::bail!(
+                            "it is a replica of a cluster's log, which other nodes may continue: stop all nodes, and copy it \
+                             without --follow"
+                        );
+                    }
+                    Box::new(source) as _
+                }
                 Self::Postgres(url) => {
                     let options = plenary_log_postgres::Options::default();
                     Box::new(plenary_log_postgres::Source::open(url, &options).await?) as _
