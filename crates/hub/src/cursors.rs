@@ -72,8 +72,8 @@ impl Cursors {
     }
 
     /// Loads an agent's cursor: the lowest that any node has stored for it. On a shared store this also
-    /// records that the agent is online here, and takes over the rows of nodes that have no connection
-    /// of it.
+    /// records that the agent is online here. It takes over the rows of nodes that have no connection
+    /// of it; on a store of a single process, which may have been a shared one before, these are all others.
     pub async fn take_up(&self, handle: &AgentHandle) -> Result<Position, Fault> {
         let pending = self.pending(handle);
         let kept = self.kept(handle).await?;
@@ -83,14 +83,15 @@ impl Cursors {
         });
         let start = positions.chain(pending.filter(|_| kept.is_empty()).map(|kept| kept.position)).min();
         let start = start.unwrap_or_default();
-        if self.log.shared() {
-            let alive = self.alive().await?;
+        let is_shared = self.log.shared();
+        if is_shared || kept.iter().any(|(node, _)| *node != self.node) {
+            let alive = if is_shared { self.alive().await? } else { HashSet::new() };
             let taken = kept.iter().filter(|(node, kept)| !kept.live || !alive.contains(node));
             let mut rows: Vec<_> = taken
                 .filter(|(node, _)| *node != self.node)
                 .map(|(node, _)| RowOp { name: row(handle, node), expected: None, value: None })
                 .collect();
-            rows.push(self.op(handle, CursorState { position: start, live: true })?);
+            rows.push(self.op(handle, CursorState { position: start, live: is_shared })?);
             // The pending note that an earlier connection closed must not overwrite this.
             if pending.is_some_and(|kept| !kept.live) {
                 self.lock().remove(handle);

@@ -4,6 +4,7 @@
 
 mod audit;
 mod backoff;
+mod copying;
 mod lead;
 mod listen;
 mod migrate;
@@ -32,6 +33,7 @@ use tokio::sync::mpsc;
 
 pub use self::{
     audit::{audit, audit_with, recount},
+    copying::{Destination, Source},
     target::OpenError,
 };
 use self::{

@@ -22,6 +22,9 @@ const STEPS: [&str; 7] = [
 /// Longest time that one step may wait for others, or take.
 const STEP_MS_MAX: u64 = 600_000;
 
+/// Added to the version of tables that hold an unfinished copy: no release knows such a version, so none opens it.
+pub(crate) const UNFINISHED: i32 = 1_000_000;
+
 /// Migrates the store to the newest version, and returns its epoch.
 pub(crate) async fn migrate(client: &Client, target: &Target) -> Result<String, OpenError> {
     loop {
@@ -76,5 +79,8 @@ pub(crate) fn newest_schema_version() -> i32 {
 /// The version, unless it is newer than this program's.
 pub(crate) fn known(version: i32) -> Result<i32, OpenError> {
     let known = newest_schema_version();
+    if version > UNFINISHED {
+        return Err(OpenError::Unfinished);
+    }
     if version > known { Err(OpenError::Newer { found: version, known }) } else { Ok(version) }
 }

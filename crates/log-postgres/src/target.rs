@@ -64,6 +64,14 @@ pub enum OpenError {
         /// The version of this program.
         known: i32,
     },
+    /// The tables hold a copy that is not finished.
+    #[error(
+        "the schema holds an unfinished copy of a store; run the same `plenary log copy` again to finish it"
+    )]
+    Unfinished,
+    /// A copy would replace something.
+    #[error("the schema is not empty: {0}")]
+    Occupied(String),
     /// The tables can't be created, or have an unexpected form.
     #[error("the schema cannot be used: {0}")]
     Schema(String),
@@ -84,7 +92,11 @@ impl OpenError {
         match self {
             Self::Unreachable(text) | Self::Starting(text) => Trouble::Lost(text),
             Self::Options(_) | Self::Unfit(_) => Trouble::Lost(self.to_string()),
-            Self::Newer { .. } | Self::Older { .. } | Self::Schema(_) => Trouble::Broken(self.to_string()),
+            Self::Newer { .. }
+            | Self::Older { .. }
+            | Self::Unfinished
+            | Self::Occupied(_)
+            | Self::Schema(_) => Trouble::Broken(self.to_string()),
         }
     }
 }
@@ -113,6 +125,8 @@ pub enum Purpose {
     Keeping,
     /// Checking the store.
     Looking,
+    /// Copying the store.
+    Copying,
 }
 
 impl Purpose {
@@ -128,6 +142,10 @@ impl Purpose {
             | Self::Looking => "",
             Self::Searching => "SET enable_bitmapscan = on; SET plan_cache_mode = force_custom_plan",
             Self::Indexing | Self::Keeping => "SET synchronous_commit = off",
+            // One statement reads a whole table, as fast as the other end takes it.
+            Self::Copying => {
+                "SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET synchronous_commit = off"
+            }
         }
     }
 
@@ -142,6 +160,7 @@ impl Purpose {
             Self::Indexing => "index",
             Self::Keeping => "vectors",
             Self::Looking => "fsck",
+            Self::Copying => "copy",
         }
     }
 }
@@ -191,6 +210,11 @@ impl Target {
         &self.schema
     }
 
+    /// The name of a connection's application.
+    pub(crate) fn name(&self, purpose: Purpose) -> String {
+        format!("plenary {} {}", purpose.name(), self.schema)
+    }
+
     /// The channel of commit notifications.
     pub(crate) fn channel(&self) -> &str {
         &self.channel
@@ -220,7 +244,7 @@ impl Target {
     /// A connection that no task drives yet.
     pub(crate) async fn dial(&self, purpose: Purpose) -> Result<(Client, Wire), OpenError> {
         let mut config = self.config.clone();
-        config.application_name(format!("plenary {} {}", purpose.name(), self.schema));
+        config.application_name(self.name(purpose));
         let dialled =
             tokio::time::timeout(Duration::from_millis(CONNECT_MS_MAX), config.connect(self.tls.clone()));
         match dialled.await {

@@ -163,8 +163,16 @@ fn keys(connection: &Connection, audit: &mut Audit, looks: &mut dyn AuditVisitor
     })
 }
 
-/// The counters, including the changes that are not indexed yet.
+/// The counters.
 fn usage(connection: &Connection, _: &mut Audit, looks: &mut dyn AuditVisitor) -> Result<(), ReadError> {
+    for (account, usage) in counted(connection)? {
+        looks.usage(&account, usage);
+    }
+    Ok(())
+}
+
+/// The use of each account, including the changes that are not indexed yet.
+pub(crate) fn counted(connection: &Connection) -> Result<HashMap<String, Usage>, ReadError> {
     let mut counted: HashMap<String, Usage> = HashMap::new();
     each(connection, "SELECT account, max(0, bytes), max(0, events) FROM usage", |row| {
         let count = |column| row.get::<_, i64>(column).map(i64::cast_unsigned);
@@ -180,10 +188,7 @@ fn usage(connection: &Connection, _: &mut Audit, looks: &mut dyn AuditVisitor) -
         }
         Ok(())
     })?;
-    for (account, usage) in counted {
-        looks.usage(&account, usage);
-    }
-    Ok(())
+    Ok(counted)
 }
 
 /// Changes the counted use of accounts. No other process may have the store open.

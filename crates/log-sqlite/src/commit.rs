@@ -165,6 +165,11 @@ impl<'c> Committer<'c> {
         Ok((outcomes, events))
     }
 
+    /// The last assigned numbers.
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+
     /// Decides batches without writing them.
     pub(crate) fn decide(
         &mut self,

@@ -37,6 +37,21 @@ pub enum OpenError {
         /// The data directory.
         directory: PathBuf,
     },
+    /// The directory has a copy that is not finished, and no store.
+    #[error(
+        "{} is an unfinished copy of a store; run the same `plenary log copy` again to finish it, or remove it",
+        .file.display()
+    )]
+    Unfinished {
+        /// The copy.
+        file: PathBuf,
+    },
+    /// A copy would replace a store.
+    #[error("{} has a store already; name a directory without one", .directory.display())]
+    Occupied {
+        /// The data directory.
+        directory: PathBuf,
+    },
     /// The store was written by a newer release.
     #[error(
         "the store has format {found}, but this release supports up to {known}; start the newer release again"

@@ -46,6 +46,9 @@ pub(crate) use event_columns;
 
 /// Every event, in the order of the log.
 pub(crate) const ALL: &str = concat!("SELECT ", event_columns!(), " FROM events e ORDER BY e.position");
+/// Every event after a position, in the order of the log.
+pub(crate) const AFTER: &str =
+    concat!("SELECT ", event_columns!(), " FROM events e WHERE e.position > ?1 ORDER BY e.position");
 /// The column of the checksum.
 pub(crate) const SUM: usize = 8;
 

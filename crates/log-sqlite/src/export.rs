@@ -17,6 +17,7 @@ use rusqlite::Connection;
 use crate::{
     DATABASE_FILE, OpenError, Options, checks,
     commit::{Committer, Link},
+    copy_destination::{UNFINISHED_FILE, flush, put_in_place, remove_unfinished, vacant},
     error::ReadError,
     events, schema,
 };
@@ -239,27 +240,31 @@ pub fn leave(directory: &Path) -> Result<Link, OpenError> {
 }
 
 /// Copies the state of a store at one moment into another directory, as a store of its own. A server may
-/// be running on it.
+/// be running on it. A copy that was interrupted begins again.
 ///
 /// # Errors
 /// See [`OpenError`]; a directory that has a store already stays unchanged.
 pub fn copy(from: &Path, to: &Path) -> Result<Position, OpenError> {
     checks::library()?;
     let source = schema::looking(&from.join(DATABASE_FILE))?;
-    let lock = checks::directory(to)?;
-    let target = to.join(DATABASE_FILE);
+    let _lock = checks::directory(to)?;
+    vacant(to)?;
+    remove_unfinished(to)?;
+    let target = to.join(UNFINISHED_FILE);
     // Private from the start: created with mode 0600.
     let new = std::fs::OpenOptions::new().write(true).create_new(true).mode(checks::FILE_MODE).open(&target);
-    new.map_err(|error| {
-        let why = format!("the store in {} cannot be made: {error}", to.display());
-        OpenError::Io(std::io::Error::new(error.kind(), why))
-    })?;
+    new.map_err(OpenError::Io)?;
     let name = target.to_string_lossy().into_owned();
     // It writes only to the copy.
     source.pragma_update(None, "query_only", false)?;
     source.execute("VACUUM INTO ?1", [&name])?;
-    drop(lock);
-    let copied = export(to)?;
-    copied.connection.execute_batch("DELETE FROM journal")?;
-    Ok(copied.head)
+    let mut copied = schema::writer(&target, Options::default())?;
+    let (_, place) = schema::load(&mut copied)?;
+    copied.execute_batch(
+        "DELETE FROM journal; UPDATE meta SET value = lower(hex(randomblob(16))) WHERE name = 'epoch'",
+    )?;
+    flush(&copied)?;
+    drop(copied);
+    put_in_place(to)?;
+    Ok(Position(place.head.cast_unsigned()))
 }

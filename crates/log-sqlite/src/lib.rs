@@ -6,6 +6,8 @@ mod audit;
 mod cache;
 mod checks;
 mod commit;
+mod copy_destination;
+mod copy_source;
 mod error;
 mod events;
 mod export;
@@ -28,6 +30,8 @@ use tokio::sync::oneshot;
 
 pub use audit::{add_digests, audit, audit_with, recount};
 pub use commit::Link;
+pub use copy_destination::{Destination, UNFINISHED_FILE};
+pub use copy_source::Source;
 pub use error::{OpenError, damage};
 pub use export::{Export, copy, export, leave};
 pub use replica::{RepairError, Replica, open_replica, replica_links, set_replica_aside};

@@ -19,6 +19,7 @@ use rusqlite::{
 use crate::{
     OpenError, Options, checks,
     commit::{Link, Place},
+    copy_destination::UNFINISHED_FILE,
     records,
     unindexed::{Salt, SharedTail, read_charges},
 };
@@ -102,6 +103,7 @@ CREATE TABLE journal(sequence INTEGER PRIMARY KEY, hash BLOB NOT NULL, position 
 
 /// The only writing connection, on a file of ours with the newest format.
 pub(crate) fn writer(file: &Path, options: Options) -> Result<Connection, OpenError> {
+    finished(file)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -126,6 +128,15 @@ pub(crate) fn writer(file: &Path, options: Options) -> Result<Connection, OpenEr
     Ok(connection)
 }
 
+/// Refuses a directory with nothing but an unfinished copy: a new store there would be taken for the copy.
+fn finished(file: &Path) -> Result<(), OpenError> {
+    let unfinished = file.with_file_name(UNFINISHED_FILE);
+    if !file.exists() && unfinished.exists() {
+        return Err(OpenError::Unfinished { file: unfinished });
+    }
+    Ok(())
+}
+
 /// A read-only connection.
 pub(crate) fn reader(file: &Path) -> Result<Connection, OpenError> {
     let connection = unsettled(file)?;
@@ -145,6 +156,7 @@ fn unsettled(file: &Path) -> Result<Connection, OpenError> {
 
 /// A read-only connection to a file of the newest format, which a server may have open.
 pub(crate) fn looking(file: &Path) -> Result<Connection, OpenError> {
+    finished(file)?;
     // Distinguishes a missing file from one that can't be opened.
     std::fs::metadata(file).map_err(OpenError::Io)?;
     let (found, known) = (format(&unsettled(file)?, file)?, STEPS.len());

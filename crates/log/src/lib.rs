@@ -6,6 +6,7 @@ mod batch;
 mod chain;
 #[cfg(feature = "conformance")]
 pub mod conformance;
+pub mod copy;
 mod digest;
 mod event;
 mod facade;

@@ -59,7 +59,8 @@ impl Cli {
             Self::Serve(args) => (&args.database, &args.cluster, &args.embeddings, &args.rerank),
             Self::Fsck(args) => (&args.database, &None, &None, &None),
             Self::Cluster(args) => (&None, args.servers(), &None, &None),
-            Self::Log(_) | Self::Demo(_) | Self::Client(_) => return Ok(()),
+            Self::Log(args) => return secrets::withdraw(&args.secrets(), None),
+            Self::Demo(_) | Self::Client(_) => return Ok(()),
         };
         let flags = [
             Flag::secret("--database", serve::DATABASE, database.as_deref()),
@@ -100,7 +101,7 @@ fn main() -> ExitCode {
         Cli::Serve(args) => finish(&out, serve::run(&args, &out)),
         Cli::Fsck(args) => fsck::run(&args, &out),
         Cli::Cluster(args) => cluster::run(&args, &out),
-        Cli::Log(args) => finish(&out, log_copy::run(&args, &out)),
+        Cli::Log(args) => log_copy::run(&args, &out),
         Cli::Demo(args) => finish(&out, demo::run(&args, &out)),
         Cli::Client(command) => cli::run(global, command, out, PROGRAM),
     }

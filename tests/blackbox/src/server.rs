@@ -54,6 +54,13 @@ impl Builder {
         self
     }
 
+    /// `--data`, a directory that stays when the server goes; a fresh one when not called.
+    #[must_use]
+    pub fn data(mut self, data: &std::path::Path) -> Self {
+        self.data = Some(data.to_owned());
+        self
+    }
+
     /// `--seed`, the content of the file.
     #[must_use]
     pub fn seed(mut self, seed: Value) -> Self {

@@ -82,6 +82,23 @@ async fn what_a_process_without_a_connection_keeps_is_taken_over_and_what_a_live
 }
 
 #[tokio::test]
+async fn asp_43_a_single_process_takes_over_what_those_of_a_shared_store_left() {
+    let (store, clock, one, _two) = two().await;
+    let ann = agent("ann");
+    one.cursors.take_up(&ann).await.unwrap();
+    one.cursors.moved(&ann, Position(12), true);
+    one.cursors.flush().await.unwrap();
+    let alone = server(&store, &clock, false);
+    assert_eq!(alone.cursors.take_up(&ann).await.unwrap(), Position(12));
+    alone.cursors.moved(&ann, Position(30), true);
+    assert_eq!(alone.cursors.take_up(&ann).await.unwrap(), Position(30), "its cursor is the only one");
+    alone.cursors.flush().await.unwrap();
+    assert_eq!(rows(&alone).await, [r#"{"position":30,"live":true}"#]);
+    let again = server(&store, &clock, false);
+    assert_eq!(again.cursors.take_up(&ann).await.unwrap(), Position(30));
+}
+
+#[tokio::test]
 async fn a_process_without_a_sign_of_life_is_dead_and_its_agents_are_orphans_until_adopted() {
     let (_store, clock, one, two) = two().await;
     let (ann, bob) = (agent("ann"), agent("bob"));

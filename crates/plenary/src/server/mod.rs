@@ -38,6 +38,7 @@ use rooms::{RoomInputs, Rooms};
 
 use crate::listen_address::ListenSource;
 pub(crate) use settings::Settings;
+pub(crate) use store::index_in;
 pub(crate) use surface::{descriptions, local_answers};
 pub(crate) use toolbox::OwnTools;
 

@@ -1,7 +1,11 @@
 //! The store of a server, and its index: SQLite in a directory, memory, PostgreSQL, or a replica of a cluster's log
 //! in a directory.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use plenary_journal::jetstream::{Nats, Retention};
@@ -40,6 +44,16 @@ pub(super) const BLOBS: &str = "blobs";
 /// The private parts of a data directory; the database protects its own files.
 const DIRECTORIES: [&str; 3] = [SEARCH, EVERYTHING, BLOBS];
 const FILES: [&str; 1] = [VECTORS];
+
+/// A search index in a data directory. It belongs to the log that it was made from.
+pub(crate) fn index_in(data: &Path) -> Option<PathBuf> {
+    // A directory may be there without an index.
+    let is_index = |path: &PathBuf| match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(_) => path.exists(),
+    };
+    [SEARCH, EVERYTHING, VECTORS].iter().map(|name| data.join(name)).find(is_index)
+}
 
 /// An open store.
 pub(crate) struct Store {

@@ -49,6 +49,7 @@ mod matrix;
 mod mcp;
 mod mcp_tools;
 mod membership;
+mod moved;
 mod not_found;
 mod notify;
 mod oauth;

@@ -1,0 +1,149 @@
+//! The two ends of a copy as the command line names them, and the backends behind them.
+//! Must not know: the order of a copy.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use plenary_log::{
+    Audit,
+    copy::{CopyDestination, CopySource},
+};
+
+use crate::server::index_in;
+
+/// A store, or the place for one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A data directory.
+    Directory(PathBuf),
+    /// The URL of a database, which may contain a password.
+    Postgres(String),
+}
+
+impl Place {
+    /// Parses what the command line says.
+    pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
+        match text.split_once("://") {
+            Some(("postgres" | "postgresql", _)) => Ok(Self::Postgres(text.to_owned())),
+            Some(("nats" | "tls", _)) => anyhow::bail!(
+                "a cluster is begun with `plenary cluster begin`; its log is copied from the directory of a node"
+            ),
+            Some((scheme, _)) => {
+                anyhow::bail!("{scheme}://… is no place for a store: name a directory, or postgres://…")
+            }
+            None => Ok(Self::Directory(PathBuf::from(text))),
+        }
+    }
+
+    /// The place for people: without a password, and without options, which may contain one.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Self::Directory(directory) => directory.display().to_string(),
+            Self::Postgres(url) => {
+                let place = url.split_once("://").map_or("", |(_, place)| place);
+                let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
+                let place = place.split_once('?').map_or(place, |(place, _)| place);
+                format!("postgres://{place}")
+            }
+        }
+    }
+
+    /// Opens the store for reading; a server may use it. One to follow ends with its servers, which a replica does not.
+    pub(super) async fn source(&self, follow: bool) -> anyhow::Result<Box<dyn CopySource>> {
+        let opened: anyhow::Result<Box<dyn CopySource>> = async {
+            Ok(match self {
+                Self::Directory(directory) => {
+                    let source = plenary_log_sqlite::Source::open(directory)?;
+                    if follow && source.is_replica() {
+                        anyhow::bail!(
+                            "it is a replica of a cluster's log, which other nodes may continue: stop all nodes, and copy it \
+                             without --follow"
+                        );
+                    }
+                    Box::new(source) as _
+                }
+                Self::Postgres(url) => {
+                    let options = plenary_log_postgres::Options::default();
+                    Box::new(plenary_log_postgres::Source::open(url, &options).await?) as _
+                }
+            })
+        }
+        .await;
+        opened.with_context(|| format!("opening the store in {}", self.shown()))
+    }
+
+    /// Takes an empty place, or an unfinished copy.
+    pub(super) async fn destination(&self) -> anyhow::Result<Box<dyn CopyDestination>> {
+        let opened: anyhow::Result<Box<dyn CopyDestination>> = async {
+            Ok(match self {
+                Self::Directory(directory) => {
+                    refuse_index(directory)?;
+                    Box::new(plenary_log_sqlite::Destination::new(directory)?) as _
+                }
+                Self::Postgres(url) => {
+                    let options = plenary_log_postgres::Options::default();
+                    Box::new(plenary_log_postgres::Destination::new(url, &options).await?) as _
+                }
+            })
+        }
+        .await;
+        opened.with_context(|| format!("making a copy in {}", self.shown()))
+    }
+
+    /// Checks a whole store; a server may use it.
+    pub(super) async fn audit(&self) -> anyhow::Result<Audit> {
+        let audit = match self {
+            Self::Directory(directory) => {
+                let directory = directory.clone();
+                let audit = tokio::task::spawn_blocking(move || plenary_log_sqlite::audit(&directory)).await;
+                audit?.map_err(anyhow::Error::from)
+            }
+            Self::Postgres(url) => {
+                let options = plenary_log_postgres::Options::default();
+                let audit = plenary_log_postgres::audit(url, &options, false).await;
+                audit.map(|(audit, _)| audit).map_err(anyhow::Error::from)
+            }
+        };
+        audit.with_context(|| format!("checking the copy in {}", self.shown()))
+    }
+}
+
+/// An index of another log would answer searches with that log's contents.
+pub(super) fn refuse_index(directory: &std::path::Path) -> anyhow::Result<()> {
+    // Of a store, the refusal says more.
+    let is_store = directory.join(plenary_log_sqlite::DATABASE_FILE).exists();
+    match index_in(directory).filter(|_| !is_store) {
+        Some(index) => anyhow::bail!(
+            "{} is a search index of another store; remove it, it is made again from the log",
+            index.display()
+        ),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_a_directory_or_a_postgres_url() {
+        assert_eq!(Place::parse("a/b").unwrap(), Place::Directory("a/b".into()));
+        assert!(matches!(Place::parse("postgres://h/d").unwrap(), Place::Postgres(_)));
+        assert!(matches!(Place::parse("postgresql://h/d").unwrap(), Place::Postgres(_)));
+        for wrong in ["nats://a,nats://b", "mysql://h/d", "://"] {
+            assert!(Place::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn no_password_is_shown() {
+        for url in [
+            "postgres://me:s3cret@host:1/d",
+            "postgres://me:s3cret@host:1/d?sslmode=disable&password=s3cret",
+            "postgresql://me:s3/cret?s3cret@s3cret@host:1/d",
+            "postgres://host:1/d?password=s3cret",
+        ] {
+            assert_eq!(Place::parse(url).unwrap().shown(), "postgres://host:1/d", "{url}");
+        }
+    }
+}
