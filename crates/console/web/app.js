@@ -20,7 +20,8 @@ const loadAhead = () => {
   if (isAhead) return;
   isAhead = true;
   setTimeout(async () => {
-    for (const { load } of PAGES) await load().catch(() => {});
+    // It ends with the first failure, because the browser would remember each.
+    for (const { load } of PAGES) if (!(await load().catch(() => false))) break;
   }, AHEAD_MS);
 };
 
