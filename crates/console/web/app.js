@@ -14,15 +14,9 @@ import { PAGES } from './pages/pages.js';
 /** @type {Record<string, any>} */
 const loaded = {};
 const AHEAD_MS = 3_000;
-let isAhead = false;
-/** Loads the code of the other pages, so that they open without the server too. */
-const loadAhead = () => {
-  if (isAhead) return;
-  isAhead = true;
-  setTimeout(async () => {
-    // It ends with the first failure, because the browser would remember each.
-    for (const { load } of PAGES) if (!(await load().catch(() => false))) break;
-  }, AHEAD_MS);
+/** Loads the code of the other pages, so that they open without the server too, until one fails: browsers remember each failure. */
+const loadAhead = async () => {
+  for (const { load } of PAGES) if (!(await load().catch(() => false))) break;
 };
 
 /** The page of the address. Its code is loaded on first use. */
@@ -36,13 +30,12 @@ function Page() {
       known.load().then((module) => {
         loaded[known.name] = module.Page;
         again((n) => n + 1);
-        loadAhead();
+        if (Object.keys(loaded).length === 1) setTimeout(loadAhead, AHEAD_MS);
       }, () => fail(known.name));
     }
   }, [page]);
   if (!known) return html`<div class="page"><h1>No such page</h1><p class="quiet-note">The console has no page of this name. <a href=${href('now')}>What waits for you</a></p></div>`;
   const Found = loaded[known.name];
-  // Browsers remember that an import failed: only a new load of the console tries again.
   if (!Found && failed === known.name) return html`<div class="page"><p class="trouble" role="alert">This page could not be loaded.</p><p><button onClick=${() => location.reload()}>Load again</button></p></div>`;
   return Found ? html`<${Guard} key=${known.name}><${Found} /><//>` : html`<div class="loading" aria-busy="true"></div>`;
 }

@@ -57,7 +57,7 @@ addEventListener('keydown', pressed);
 export function useKeys(title, shortcuts) {
   const layer = useRef(/** @type {{title: string, shortcuts: Shortcut[]}} */ ({ title, shortcuts })).current;
   layer.shortcuts = shortcuts;
-  // Before the next paint: a key that is pressed as soon as the page shows something works.
+  // Before the next paint: a key works as soon as the page shows it.
   useLayoutEffect(() => {
     layers.value = [...layers.peek(), layer];
     return () => {

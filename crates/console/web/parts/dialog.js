@@ -2,6 +2,7 @@
 // Must not know: the content of the dialog.
 
 import { html, useEffect, useRef } from '../core/preact.js';
+import { say } from './toast.js';
 
 /**
  * A click beside it closes it, unless it is `firm`: what it shows is not shown again.
@@ -29,3 +30,9 @@ export function Dialog({ title, close, children, wide = false, firm = false }) {
     </div>
   </dialog>`;
 }
+
+/** @param {{text: string}} props */
+export const Copy = ({ text }) => html`<button onClick=${() => navigator.clipboard?.writeText(text).then(() => say('Copied.'), () => say('This browser does not let the page copy.', { bad: true }))}>Copy</button>`;
+
+/** A dialog with a secret that is shown once. @param {{title: string, close: () => void, label: string, text: string, children?: any}} props */
+export const Secret = ({ title, close, label, text, children }) => html`<${Dialog} title=${title} close=${close} firm><p>${children}</p><pre class="code wrap" tabindex="0" aria-label=${label}><code>${text}</code></pre><p class="acts spaced"><${Copy} text=${text} /></p><//>`;

@@ -75,6 +75,3 @@ export const Deadline = ({ from, until, then }) => {
     <span>${left > 0 ? `${span(left)} left` : 'past its time'}, ${TIMEOUT_WORDS[then] ?? then}</span>
   </span>`;
 };
-
-/** A key of the keyboard. @param {{k: string}} props */
-export const Key = ({ k }) => html`<kbd>${k}</kbd>`;

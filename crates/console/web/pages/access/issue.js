@@ -3,8 +3,7 @@
 
 import { html, useState } from '../../core/preact.js';
 import { post } from '../../core/api.js';
-import { Dialog } from '../../parts/dialog.js';
-import { Secret } from '../../parts/secret.js';
+import { Dialog, Secret } from '../../parts/dialog.js';
 import { Handle } from '../../parts/text.js';
 
 const ROOMS = ['accounts', 'sessions', 'frames', 'channels', 'context', 'runs', 'requests', 'inbox'];
@@ -37,8 +36,7 @@ export function Issue({ agents, handle, close, made }) {
     }
   };
   if (token) {
-    return html`<${Dialog} title="The token is made" firm close=${close}><p><${Handle} handle=${of} /> has this token. It is shown once.</p>
-      <${Secret} text=${token.token} label="The token" /><//>`;
+    return html`<${Secret} title="The token is made" close=${close} text=${token.token} label="The token"><${Handle} handle=${of} /> has this token. It is shown once.<//>`;
   }
   const value = (/** @type {any} */ event) => event.target.value;
   return html`<${Dialog} title="A new token" close=${close}><form class="form" onSubmit=${send}>

@@ -6,9 +6,8 @@ import { get, me, mayWrite, post, remove } from '../../core/api.js';
 import { useOverview } from '../../core/overview.js';
 import { useResource } from '../../core/store.js';
 import { clock, span } from '../../core/time.js';
-import { Dialog } from '../../parts/dialog.js';
+import { Secret } from '../../parts/dialog.js';
 import { Age } from '../../parts/marks.js';
-import { Secret } from '../../parts/secret.js';
 import { Handle, Text } from '../../parts/text.js';
 import { say, sayFailure } from '../../parts/toast.js';
 import { Notify } from './notify.js';
@@ -65,7 +64,7 @@ export function Page() {
       ${sessions.error.value ? html`<p class="trouble">${sessions.error.value.message}</p>` : null}
       <div class="scroll-x" tabindex="0" role="region" aria-label="Sessions, a table"><table class="table"><thead><tr><th scope="col">Who</th><th scope="col">Role</th><th scope="col" class="wide-only">From</th><th scope="col" class="wide-only">With</th><th scope="col" class="r wide-only">Began</th><th scope="col" class="r">Last used</th><th scope="col"><span class="unseen">End it</span></th></tr></thead>
       <tbody>${list.map((/** @type {any} */ one) => html`<tr key=${one.session_id}><th scope="row">${one.person ? html`<${Handle} handle=${one.person} />` : 'operator'}${one.issuer ? html` <span class="aside">at ${one.issuer}: <${Text} text=${one.issuer_subject ?? ''} /></span>` : null}${one.current ? html` <span class="tag">this one</span>` : null}</th><td>${one.role}</td><td class="num wide-only"><${Text} text=${one.address ?? ''} /></td><td class="aside wide-only"><${Text} text=${browser(one.user_agent)} /></td><td class="r wide-only"><${Age} at=${one.created_at} /></td><td class="r"><${Age} at=${one.last_used_at} /></td>
-        <td class="r"><button disabled=${!mayWrite() && !one.current} aria-label=${one.current ? null : `End the session of ${one.person ?? 'the operator'}, ${browser(one.user_agent)}, last used ${span(clock.value - one.last_used_at)} ago`} onClick=${() => revoke(one)}>${one.current ? 'Sign out' : 'End'}</button></td></tr>`)}</tbody></table></div></section>
+        <td class="r"><button disabled=${!mayWrite() && !one.current} aria-label=${one.current ? null : `End the session of ${one.person ?? 'the operator'}, last used ${span(clock.value - one.last_used_at)} ago`} onClick=${() => revoke(one)}>${one.current ? 'Sign out' : 'End'}</button></td></tr>`)}</tbody></table></div></section>
     <${Passkeys} />
     <${Notify} />
     <div class="two">
@@ -78,7 +77,7 @@ export function Page() {
         <p class="aside spaced">It works once, within five minutes. A viewer sees everything and changes nothing.</p></section>
     </div>
     <${Tokens} />
-    ${link ? html`<${Dialog} title="The link" firm close=${() => setLink(undefined)}><p>For a ${link.role}, once, within ${span(link.expires_in * 1000)}. Whoever opens it first is signed in.</p><${Secret} text=${link.url} label="The link" /><//>` : null}
+    ${link ? html`<${Secret} title="The link" close=${() => setLink(undefined)} text=${link.url} label="The link">For a ${link.role}, once, within ${span(link.expires_in * 1000)}. Whoever opens it first is signed in.<//>` : null}
   </div>`;
 }
 

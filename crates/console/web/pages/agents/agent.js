@@ -6,11 +6,10 @@ import { get, mayWrite, patch, post, remove } from '../../core/api.js';
 import { href, refine } from '../../core/route.js';
 import { useResource } from '../../core/store.js';
 import { date } from '../../core/time.js';
-import { Dialog } from '../../parts/dialog.js';
+import { Dialog, Secret } from '../../parts/dialog.js';
 import { Markdown } from '../../parts/markdown.js';
 import { Age, Mark } from '../../parts/marks.js';
 import { Handle, Text } from '../../parts/text.js';
-import { Secret } from '../../parts/secret.js';
 import { say, sayFailure } from '../../parts/toast.js';
 import { Coding } from './coding.js';
 import { Policy } from './policy.js';
@@ -105,5 +104,5 @@ function Dangerous({ agent }) {
     ${asking ? html`<${Dialog} title=${asking === 'rotate' ? 'A new token?' : 'Delete the agent?'} close=${() => ask('')}>
       <p>${asking === 'rotate' ? html`The token that <${Handle} handle=${agent.handle} /> has now is dead at once, and its connections close.` : html`<${Handle} handle=${agent.handle} /> leaves every conversation. Its name stays taken.`}</p>
       <div class="answer-bar"><button class="primary" onClick=${act}>${asking === 'rotate' ? 'Make a new token' : 'Delete it'}</button><button class="quiet" onClick=${() => ask('')}>Leave</button></div><//>` : null}
-    ${token ? html`<${Dialog} title="The new token" firm close=${() => setToken('')}><p>It is shown once.</p><${Secret} text=${token} label="The token" /><//>` : null}`;
+    ${token ? html`<${Secret} title="The new token" close=${() => setToken('')} text=${token} label="The token">It is shown once.<//>` : null}`;
 }

@@ -3,8 +3,7 @@
 
 import { html, useState } from '../../core/preact.js';
 import { me, post } from '../../core/api.js';
-import { Dialog } from '../../parts/dialog.js';
-import { Secret } from '../../parts/secret.js';
+import { Dialog, Secret } from '../../parts/dialog.js';
 import { Handle } from '../../parts/text.js';
 
 /** @param {{close: () => void}} props */
@@ -24,8 +23,7 @@ export function Make({ close }) {
     }
   };
   if (made) {
-    return html`<${Dialog} title="The agent is made" firm close=${close}><p><${Handle} handle=${made.handle} /> has this token. It is shown once.</p>
-      <${Secret} text=${made.token} label="The token" /><//>`;
+    return html`<${Secret} title="The agent is made" close=${close} text=${made.token} label="The token"><${Handle} handle=${made.handle} /> has this token. It is shown once.<//>`;
   }
   return html`<${Dialog} title="A new agent" close=${close}><form class="form" onSubmit=${send}>
     <label>Name <input name="name" required autofocus placeholder=${owner ? 'laptop' : '@owner.laptop'} spellcheck=${false} autocomplete="off" /></label>

@@ -99,7 +99,7 @@ function Channel({ channel, again }) {
     <p class="back"><button class="quiet" onClick=${() => refine({ id: '' })}>‹ All channels</button></p>
     <header class="agent-head"><div><h2 id="channel-title"><${Text} text=${channel.title} /></h2><p class="lead">by <${Handle} handle=${channel.created_by} />, <${Age} at=${channel.created_at} suffix=" ago" /></p></div>
       ${channel.closed_at ? html`<p class="big-state"><${Mark} state="ended" /> closed</p>` : html`<button disabled=${!mayWrite()} onClick=${() => setClosing(true)}>Close the channel …</button>`}</header>
-    ${closing ? html`<${Dialog} title="Close the channel?" close=${() => setClosing(false)}><p>Nobody can post in it afterwards. What was posted stays, and it cannot be opened again.</p>
+    ${closing ? html`<${Dialog} title="Close the channel?" close=${() => setClosing(false)}><p>Nobody can post in it again. What was posted stays.</p>
       <div class="answer-bar"><button class="primary" onClick=${end}>Close the channel</button><button class="quiet" onClick=${() => setClosing(false)}>Leave</button></div><//>` : null}
     <section class="block"><h3>Alive</h3>${presence.data.value?.agents?.length ? html`<ul class="people">${presence.data.value.agents.map((/** @type {any} */ one) => html`<li><${Mark} state=${one.presumed_dead ? 'failed' : 'working'} /> <${Handle} handle=${one.agent} /> <span class="aside">${one.presumed_dead ? 'presumed dead, ' : ''}heard ${one.silent_seconds} s ago</span></li>`)}</ul>` : html`<p class="aside">Nobody has posted a status.</p>`}</section>
     <section class="block"><h3>What was posted</h3>

@@ -6,26 +6,19 @@ import { get, query } from '../../core/api.js';
 import { following, onEvent, onGap, onOpen } from '../../core/store.js';
 
 const PAGE = 200;
-/** The pages that one "Later" reads. */
 const LATER_PAGES = 5;
 const HELD_MAX = 3_000;
 
 /**
  * @typedef {{events: any[], begin: number, joined: boolean}} Held
  *   `begin`: the sequence of the first event that the agent may read; `joined`: whether the newest event is held
- * @typedef {{earlier: () => void, later: () => void}} Acts
  */
 
-/**
- * @param {string} id
- * @param {string | undefined} agent
- * @param {number} around a sequence to begin at, or 0 for the newest
- * @returns {{held: Held, trouble: string} & Acts}
- */
+/** @param {string} id @param {string | undefined} agent @param {number} around a sequence to begin at, or 0 for the newest */
 export function useHeld(id, agent, around) {
   const [held, hold] = useState(/** @type {Held} */ ({ events: [], begin: 0, joined: false }));
   const [trouble, setTrouble] = useState('');
-  const acts = useRef(/** @type {Acts} */ ({ earlier: () => {}, later: () => {} }));
+  const acts = useRef({ earlier: () => {}, later: () => {} });
   useEffect(() => {
     if (!agent) return undefined;
     let ended = false;
@@ -35,9 +28,9 @@ export function useHeld(id, agent, around) {
     let now = { events: [], begin: 0, joined: false };
     const show = (/** @type {Held} */ next) => {
       now = next;
-      if (!ended) hold(next);
+      if (!ended) hold(now);
     };
-    /** A page of the events after a sequence. @param {number} after @param {number} [limit] */
+    /** @param {number} after @param {number} [limit] */
     const page = (after, limit = PAGE) => get(`/_admin/agents/${agent}/sessions/${encodeURIComponent(id)}/events${query({ after_sequence: after, limit })}`);
     /** Finds a place between one and two pages before the newest event: the server reads forwards only. @param {number} from */
     const nearEnd = async (from) => {

@@ -42,8 +42,7 @@ export function Detail({ one, advance }) {
   const allow = { ...one.allow, edit: one.allow.edit && !(asks && one.allow.respond && !one.form) };
   const rule = always && one.action ? { agent: one.from, tool: one.action.name, directory: one.directory, expires_in_days: 7 } : undefined;
   /**
-   * Answers and advances to the next request. If the answer was refused, its text is kept, and this request is shown again
-   * unless the person already writes elsewhere.
+   * Answers and advances to the next request; returns to this one if the answer was refused, unless the person writes elsewhere.
    * @param {Parameters<typeof answer>[1]} said
    */
   const give = (said) => {

@@ -58,10 +58,8 @@ export const Asked = ({ schema }) => html`<dl class="facts stack">${fieldsOf(sch
 
 /** The limits of a field, in words. @param {Field} field */
 const limitsOf = ({ kind, schema }) => {
-  const [low, high, unit] = kind === 'number' ? [schema.minimum, schema.maximum, ''] : kind === 'text' ? [schema.minLength, schema.maxLength, ' characters'] : [undefined, undefined, ''];
-  const [from, to] = [low, high].map((one) => (Number.isFinite(one) ? one : undefined));
-  if (from !== undefined && to !== undefined) return [`${from} to ${to}${unit}`];
-  return from !== undefined ? [`at least ${from}${unit}`] : to !== undefined ? [`at most ${to}${unit}`] : [];
+  const [low, high, unit] = kind === 'number' ? [schema.minimum, schema.maximum, ''] : [schema.minLength, schema.maxLength, ' characters'];
+  return [['at least', low], ['at most', high]].flatMap(([says, limit]) => (Number.isFinite(limit) ? [`${says} ${limit}${unit}`] : []));
 };
 
 /**

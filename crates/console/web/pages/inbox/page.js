@@ -56,7 +56,7 @@ export function Page() {
     pick(next);
   };
   const many = items.filter(({ request_id }) => picked.has(request_id));
-  /** The label of a batch: only some of the picked requests may take the answer. @param {'accept' | 'ignore'} type @param {string} says */
+  /** Only some of the picked requests may take the answer. @param {'accept' | 'ignore'} type @param {string} says */
   const label = (type, says) => {
     const count = many.filter(({ allow }) => allow[type]).length;
     return count === many.length ? `${says} all` : `${says} ${count} of ${many.length}`;

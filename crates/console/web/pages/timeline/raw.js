@@ -5,8 +5,8 @@ import { html, useState } from '../../core/preact.js';
 import { get, me } from '../../core/api.js';
 import { href } from '../../core/route.js';
 import { exact, inFull } from '../../core/time.js';
+import { Copy } from '../../parts/dialog.js';
 import { Handle, Json, Text } from '../../parts/text.js';
-import { say } from '../../parts/toast.js';
 import { runOf } from '../runs/runs.js';
 import { position } from './events.js';
 
@@ -58,7 +58,7 @@ export const FRAMES_NOTE = 'Frames are in no log: the server keeps them for five
 
 /** @param {{title: string, call: string, children?: any}} props */
 const Call = ({ title, call, children }) => html`<div class="call"><h3>${title}</h3><pre class="code" tabindex="0" aria-label=${title}><code>${call}</code></pre>
-  <p class="acts"><button onClick=${() => navigator.clipboard?.writeText(call).then(() => say('The call is copied.'), () => say('This browser does not let the page copy.', { bad: true }))}>Copy</button>${children}</p></div>`;
+  <p class="acts"><${Copy} text=${call} />${children}</p></div>`;
 
 /** @param {{event: import('../../core/types.js').WatchEvent}} props */
 export function Raw({ event }) {
@@ -70,7 +70,7 @@ export function Raw({ event }) {
   return html`<h2><${Text} text=${event.kind} /></h2>
     <dl class="facts stack">
       ${isFrame ? null : html`<div><dt>Position</dt><dd class="num">${event.cursor}</dd></div>`}
-      <div><dt>At</dt><dd class="num"><time datetime=${exact(event.at)} title=${exact(event.at)}>${inFull(event.at)}</time></dd></div>
+      <div><dt>At</dt><dd class="num"><time title=${exact(event.at)}>${inFull(event.at)}</time></dd></div>
       <div><dt>Stream</dt><dd>${page ? html`<a href=${page}><code><${Text} text=${event.stream} /></code></a>` : html`<code><${Text} text=${event.stream} /></code>`}</dd></div>
       <div><dt>Agents</dt><dd class="people">${event.agents?.map((agent) => html`<${Handle} handle=${agent} />`)}</dd></div>
       ${event.trace_id ? html`<div><dt>Trace</dt><dd><a href=${href('timeline', event.cursor, { trace: event.trace_id })}><code>${event.trace_id}</code></a></dd></div>` : null}
