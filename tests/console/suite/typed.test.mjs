@@ -190,7 +190,8 @@ test('what is put off says until when, and can be woken', async (t) => {
   const { page } = await open(t);
   await show(page, request);
   await page.keyboard.press('z');
-  await become(request, ({ state }) => state === 'snoozed');
+  await page.locator('.toast', { hasText: 'Snoozed until' }).waitFor();
+  assert.equal((await stateOf(request)).state, 'snoozed');
   await page.evaluate((id) => (location.hash = `#/inbox/${id}?state=snoozed`), request.request_id);
   await page.locator('.request-kind', { hasText: 'snoozed until' }).waitFor();
   await page.locator('.list-row', { hasText: request.title }).getByText(/^until /).waitFor();
