@@ -57,7 +57,7 @@ pub fn token_required() -> Refusal {
 
 /// 401: the token is invalid here.
 pub(crate) fn invalid_authorization() -> Refusal {
-    let text = "The token is unknown or revoked, or may not be used for this operation.";
+    let text = "The token is unknown, expired or revoked, or may not be used for this operation.";
     Refusal::new(Class::Unauthenticated, "invalid_authorization", text)
 }
 

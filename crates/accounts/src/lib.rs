@@ -48,7 +48,6 @@ mod viewer;
 pub mod wire;
 
 pub use accounts::{Accounts, Failure};
-pub use answer::token_required;
 pub use actor::{Actor, Authority, Principal, TokenOwner};
 pub use agent::{
     AgentRoom,
@@ -56,6 +55,7 @@ pub use agent::{
     profile::{AgentKind, Profile, ProfileChange, Visibility},
     state::AgentState,
 };
+pub use answer::token_required;
 pub use console::{
     ConsoleCookie, ConsoleRole, ConsoleSession, IssuerSubject, Keyring, OpenSession,
     command::IssuerSignIn,

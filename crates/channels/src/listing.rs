@@ -44,7 +44,8 @@ impl Channels {
                 let corrupt = || Fault::Corrupt(format!("{} in {index}", row.key));
                 let id = row.key.rsplit('/').next().unwrap_or_default();
                 let id: ChannelId = id.parse().map_err(|_| corrupt())?;
-                let state = Fault::skip_corrupt(self.fresh(&id).await, "a list leaves out a damaged channel")?;
+                let state =
+                    Fault::skip_corrupt(self.fresh(&id).await, "a list leaves out a damaged channel")?;
                 let Some((state, _)) = state else { continue };
                 let channel = Channel::of(&asking.base_url, &id, &state).ok_or_else(corrupt)?;
                 let may_use = self.access_of(&state, &caller, &mut seen).await?.is_some();

@@ -13,9 +13,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, Method, header};
-use plenary_edge::{
-    Auth, Metrics, Operation, OperationDoc, Origin, RegistryFault, with_method_refusals,
-};
+use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Origin, RegistryFault, with_method_refusals};
 use plenary_kernel::Class;
 use schemars::JsonSchema;
 

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::{Client, Reply, Result, client::segment};
 
-pub use plenary_kernel::inbox::{DIGEST_CHARS_MAX, digest};
+pub use plenary_kernel::inbox::{DIGEST_CHARS_MAX, digest, whole_digest};
 
 /// How long one request waits: less than the time limit of a request. A longer wait uses several requests.
 const SLICE: Duration = Duration::from_secs(20);

@@ -265,8 +265,13 @@ impl DigestCounts {
         let kinds: Vec<String> = self.by_type.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
         let kinds = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
         let Self { packages, .. } = self;
+        let s = |is_one: bool| if is_one { "" } else { "s" };
+        let days = if window_days == 1 { "day" } else { "days" };
         format!(
-            "{packages} packages in {window_days} days{kinds}; {facts} active facts; {questions} open questions."
+            "{packages} package{} in {window_days} {days}{kinds}; {facts} active fact{}; {questions} open question{}.",
+            s(*packages == 1),
+            s(facts == 1),
+            s(questions == 1)
         )
     }
 }

@@ -8,9 +8,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header, request::Parts};
 use plenary_accounts::{Accounts, AgentCaller, Credentials, Principal, TokenOwner, identified, identify};
-use plenary_edge::{
-    Auth, Metrics, Operation, OperationDoc, RegistryFault, read_bytes, with_method_refusals,
-};
+use plenary_edge::{Auth, Metrics, Operation, OperationDoc, RegistryFault, read_bytes, with_method_refusals};
 use plenary_hub::SubscribeError;
 use plenary_kernel::{Class, Refusal, SovereignHandle};
 use plenary_room::sse;

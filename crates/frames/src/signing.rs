@@ -32,7 +32,8 @@ impl FrameKey {
 
     /// The stored key; creates and stores one if there is none.
     pub(crate) async fn kept(log: &Log) -> Result<Self, Fault> {
-        let make = || Self::generate().map(Into::into).ok_or_else(|| Fault::Corrupt("no key can be made".into()));
+        let make =
+            || Self::generate().map(Into::into).ok_or_else(|| Fault::Corrupt("no key can be made".into()));
         Self::read(&log.row_made_once(ROW, make).await?).ok_or_else(broken)
     }
 

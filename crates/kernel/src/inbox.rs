@@ -55,6 +55,16 @@ struct Item {
 /// states facts only and contains no instructions.
 #[must_use]
 pub fn digest(handle: &AgentHandle, page: &Value) -> String {
+    within(handle, page, DIGEST_CHARS_MAX)
+}
+
+/// The same for a person at a terminal: all items of the page, whatever their length.
+#[must_use]
+pub fn whole_digest(handle: &AgentHandle, page: &Value) -> String {
+    within(handle, page, usize::MAX)
+}
+
+fn within(handle: &AgentHandle, page: &Value, chars_max: usize) -> String {
     let Ok(page) = Page::deserialize(page) else { return String::new() };
     if page.items.is_empty() {
         return String::new();
@@ -70,7 +80,7 @@ pub fn digest(handle: &AgentHandle, page: &Value) -> String {
     for item in &page.items {
         let block = block(shown + 1, item);
         let length = block.chars().count();
-        if chars + length + REST_CHARS > DIGEST_CHARS_MAX {
+        if chars + length + REST_CHARS > chars_max {
             break;
         }
         text.push_str(&block);
@@ -133,7 +143,7 @@ fn block(nth: u64, item: &Item) -> String {
         let _ = write!(block, ", {place}");
     }
     if item.newer > 0 {
-        let _ = write!(block, ", {} newer items in the same place", item.newer);
+        let _ = write!(block, ", {} newer in the same session or channel", item.newer);
     }
     if item.truncated {
         block.push_str(", cut off");
@@ -248,10 +258,21 @@ mod tests {
 | two
 | lines
 data>>>
-[2] session.invited from @eve.x (open), 3 s ago, \"say 'hi'\", ses_2, 2 newer items in the same place.
+[2] session.invited from @eve.x (open), 3 s ago, \"say 'hi'\", ses_2, 2 newer in the same session or channel.
 … 3 more: read with inbox
 ";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_person_reads_every_item_however_long() {
+        let page = json!({"items": [item(&"x".repeat(9_990)), item("second")], "unread": 2});
+        assert!(digest(&me(), &page).ends_with("… 2 more: read with inbox\n"));
+        let text = whole_digest(&me(), &page);
+        assert!(
+            text.contains(&"x".repeat(9_990)) && text.contains("second") && !text.contains("more: "),
+            "{text}"
+        );
     }
 
     #[test]

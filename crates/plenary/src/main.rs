@@ -45,7 +45,7 @@ enum Cli {
     Cluster(cluster::ClusterArgs),
     /// Copy a store
     Log(log_copy::LogArgs),
-    /// Play a conversation of two agents on a temporary server
+    /// Play and check conversations of agents on temporary servers
     Demo(demo::DemoArgs),
     #[command(flatten)]
     Client(cli::ClientCommand),

@@ -109,7 +109,8 @@ fn rooms(pairs: &[(String, String)]) -> Result<Vec<&'static str>, Refusal> {
     let named = pairs.iter().filter(|(name, _)| name == "room");
     let words = named.flat_map(|(_, value)| value.split(',')).map(str::trim).filter(|word| !word.is_empty());
     let known = |word: &str| {
-        let wrong = || Refusal::malformed("invalid_room", format!("room must be of {}.", ROOMS.join(", ")));
+        let wrong =
+            || Refusal::malformed("invalid_room", format!("room must be one of {}.", ROOMS.join(", ")));
         ROOMS.into_iter().find(|room| *room == word).ok_or_else(wrong)
     };
     words.map(known).collect()
@@ -121,7 +122,7 @@ fn moment(pairs: &[(String, String)], name: &'static str, of_day_ms: i64) -> Res
     let day = || Some(rfc3339::parse(&format!("{text}T00:00:00Z"))? + of_day_ms);
     let code = if name == "since" { "invalid_since" } else { "invalid_until" };
     let wrong =
-        || Refusal::malformed(code, format!("{name} must be a time of RFC 3339, or a day as 2026-01-31."));
+        || Refusal::malformed(code, format!("{name} must be an RFC 3339 time, or a day such as 2026-01-31."));
     rfc3339::parse(text).or_else(day).map(Some).ok_or_else(wrong)
 }
 

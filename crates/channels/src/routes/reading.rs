@@ -147,7 +147,8 @@ async fn list(
     let include_closed =
         request::switch(sent.include_closed.as_deref(), true, "invalid_include_closed", "include_closed")?;
     let cursor = sent.cursor.as_deref();
-    let ChannelList { channels, next } = surface.channels.list(&asking, limit, include_closed, cursor).await?;
+    let ChannelList { channels, next } =
+        surface.channels.list(&asking, limit, include_closed, cursor).await?;
     let mut response = Json(channels).into_response();
     if let Some(next) = next {
         let next = utf8_percent_encode(&next, NON_ALPHANUMERIC);
@@ -239,10 +240,9 @@ async fn watch(
     let (_, head) = surface.channels.fresh(&channel).await?;
     let before = Version(head.0.saturating_sub(1));
     let last = surface.channels.log().read_stream(&stream, before, 1).await?;
-    let last = last.first().map_or(Start { version: head, id: 0 }, |last| Start {
-        version: last.version,
-        id: last.position.0,
-    });
+    let last = last
+        .first()
+        .map_or(Start { version: head, id: 0 }, |last| Start { version: last.version, id: last.position.0 });
     let at = match after {
         // An id beyond the last event, from before a restore, would hide the events that come.
         Some(id) if id < last.id => {

@@ -153,7 +153,8 @@ mod tests {
             let rest = question.split_once(name).unwrap().1;
             rest[..rest.find(['&', ' ']).unwrap()].to_owned()
         };
-        let challenge = Challenge { nonce: part("challenge="), key: part("key="), address: address.parse().unwrap() };
+        let challenge =
+            Challenge { nonce: part("challenge="), key: part("key="), address: address.parse().unwrap() };
         assert!(question.starts_with("GET /x/healthz?") && challenge.is_well_formed());
         json(&format!("{{\"ok\":true,\"proof\":\"{}\"}}", challenge.answer(&digest(TOKEN.as_bytes()))))
     }

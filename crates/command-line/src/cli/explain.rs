@@ -151,7 +151,9 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
              CHANNEL HOLDER --expect ACTION`"
         }
         (409, "channel_closed") => "create another channel with `plenary channel create`",
-        (403, _) => {
+        (403, "insufficient_scope") => "use a token with that scope: `plenary token create --scope …`",
+        (403, "token_required") => "a person cannot do this; name an agent with `--as @owner.name`",
+        (403, "forbidden") => {
             "only the owner may configure this agent: use the owner's token, or ask the owner to run `plenary agent self-service \
              @owner.name on`"
         }

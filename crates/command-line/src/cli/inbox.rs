@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use plenary_client::{
     Client,
-    inbox::{AckState, InboxQuery, digest},
+    inbox::{AckState, InboxQuery, whole_digest},
 };
 use plenary_kernel::AgentHandle;
 use serde_json::json;
@@ -89,7 +89,7 @@ async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Fai
             context.out.note("nothing new");
             return Ok(());
         }
-        let text = digest(&me, &json!(page));
+        let text = whole_digest(&me, &json!(page));
         text.lines().try_for_each(|line| context.out.line(line))?;
         context.out.note(&format!("acknowledge these items with: plenary inbox ack {}", page.cursor));
         Ok(())

@@ -8,7 +8,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::{context::Context, failure::Failure, say};
 use crate::out::Out;
 
-/// While it runs the agent is online. Events that came meanwhile are delivered first; under `--json` one line
+/// While it runs the agent is online. If it does not run again within the server's grace period (30 seconds by default),
+/// the agent leaves the sessions that it had joined; `plenary watch` looks without this effect. Events that came meanwhile are delivered first; under `--json` one line
 /// each, as the server sent them.
 #[derive(Debug, Args)]
 pub(crate) struct Listen {
@@ -28,6 +29,12 @@ pub(crate) async fn run(context: &Context, args: Listen) -> Result<(), Failure> 
         _ = terminate.recv() => Ok(()),
     };
     live.close().await;
+    if outcome.is_ok() {
+        context.out.note(
+            "offline: after the server's grace period (30 s by default) the agent leaves the sessions that it had joined, \
+             unless `plenary listen` runs again. `plenary watch` looks without this effect",
+        );
+    }
     outcome
 }
 

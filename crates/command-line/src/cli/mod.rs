@@ -88,8 +88,8 @@ Exit codes:
   2  wrong usage
   3  the server cannot be reached
   4  no token, or a token that the server does not accept
-  5  no answer came (`frame query`), or a run waits for input (`run`)
-  130  the run was canceled (`run`)
+  5  no answer came in time (`ask`, `frame query`, `message status --wait`), or a run waits for input (`run`)
+  130  interrupted with Ctrl-C, or the run was canceled (`run`)
 `frame lock … -- COMMAND` exits with the code of COMMAND.";
 
 /// The flags of every client command.

@@ -223,7 +223,7 @@ impl PlaceArgs {
             Kind::Telegram => {
                 let Some(token) = token else {
                     let hint = "write it to a file that only you read, and name that with --secret-file";
-                    return Err(Failure::usage("the bot's token is lacking".to_owned(), hint));
+                    return Err(Failure::usage("the bot's token is missing".to_owned(), hint));
                 };
                 let mut target = json!({"kind": "telegram", "chat_id": place, "bot_token": token});
                 if let Some(api) = self.api {
@@ -318,7 +318,7 @@ async fn list(context: &Context, client: &Client, owner: Option<String>) -> Resu
                 standing(one),
             ]);
         }
-        Ok(context.out.table(&table, "nowhere; `plenary requests notify add` says where")?)
+        Ok(context.out.table(&table, "no subscriptions; create one with `plenary requests notify add`")?)
     })
 }
 

@@ -5,7 +5,7 @@
 use clap::Args;
 use plenary_client::{
     Client,
-    inbox::{InboxQuery, digest},
+    inbox::{InboxQuery, whole_digest},
     sessions::{EventsQuery, SessionsQuery},
 };
 use plenary_kernel::{AgentHandle, OwnerName, SessionId, limits::PAGE_EVENTS_MAX};
@@ -102,7 +102,7 @@ pub(crate) async fn inbox(context: &Context, client: &Client, args: Inbox) -> Re
         if page.items.is_empty() {
             context.out.note("nothing new");
         }
-        let text = digest(&args.handle, &json!(page));
+        let text = whole_digest(&args.handle, &json!(page));
         Ok(text.lines().try_for_each(|line| context.out.line(line))?)
     })
 }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::{
     context::Context,
     everyday,
-    failure::Failure,
+    failure::{Exit, Failure},
     identity::{Realm, Source},
 };
 use crate::out::{Table, clean, span, utc};
@@ -282,7 +282,12 @@ pub(crate) async fn ask(context: &Context, args: Ask) -> Result<(), Failure> {
     }
     context.out.note(&format!("asked {}, as {id}", clean(&args.to)));
     let reply = client.wait_request(&id, Duration::from_secs(args.wait)).await?;
-    context.answer(&reply, |request| answer_line(context, request))
+    context.answer(&reply, |request| answer_line(context, request))?;
+    if reply.value["answer"].is_null() {
+        context.out.note(&format!("read a later answer with `plenary requests show {id} --wait 60`"));
+        return Err(Failure::Said(Exit::Unanswered));
+    }
+    Ok(())
 }
 
 fn id_of(request: &Value) -> Result<AskId, Failure> {

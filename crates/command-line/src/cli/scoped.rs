@@ -82,7 +82,7 @@ pub(crate) async fn create(context: &Context, args: Create) -> Result<(), Failur
     let new = CreateToken { scope, expires_in, name };
     let reply = client(context, &of)?.create_token(of.of.as_ref(), &new).await?;
     context.answer(&reply, |made| {
-        context.out.note(&format!("token {}: {}; it is shown this once", made.about.id, made.about.scope));
+        context.out.note(&format!("token {}: {}; it is shown only once", made.about.id, made.about.scope));
         Ok(context.out.line(&made.token)?)
     })
 }

@@ -153,10 +153,7 @@ fn gone() -> Response {
 fn wanted(query: &WatchQuery) -> Result<WatchFilter, Refusal> {
     let rooms = names(query.rooms.as_deref(), "invalid_rooms")?;
     if let Some(strange) = rooms.iter().find(|room| !ROOMS.contains(&room.as_str())) {
-        return Err(Refusal::malformed(
-            "invalid_rooms",
-            format!("`{strange}` is no room that tells of events."),
-        ));
+        return Err(Refusal::malformed("invalid_rooms", format!("`{strange}` is not a room with events.")));
     }
     let kinds = names(query.kinds.as_deref(), "invalid_kinds")?;
     let agents = names(query.agents.as_deref(), "invalid_agents")?;

@@ -345,6 +345,9 @@ impl Settings {
         let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), has_others)?;
         let ((around, toolbox), quotas) = (around(&file.runs), file.quota.context());
         let public_url = args.public_url.clone().or(file.public_url);
+        if let Some(url) = &public_url {
+            check_public_url(url)?;
+        }
         let url = public_url.as_deref();
         let issuers = ConfiguredIssuers::read(file.issuers, file.oauth.issuer, url, &source)?;
         let settings = Self {
@@ -451,6 +454,20 @@ impl Settings {
     pub(crate) fn url(&self, address: SocketAddr) -> String {
         self.public_url.clone().unwrap_or_else(|| format!("{}://{address}", self.scheme()))
     }
+}
+
+/// Clients are sent to the public URL, so it must be one.
+fn check_public_url(text: &str) -> anyhow::Result<()> {
+    let url = text.parse::<http::Uri>().ok();
+    let is_url = url.is_some_and(|url| {
+        matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some_and(|host| !host.is_empty())
+    });
+    if !is_url {
+        bail!(
+            "the public URL must begin with http:// or https:// and a host, such as https://agents.example"
+        );
+    }
+    Ok(())
 }
 
 /// A server that listens on all addresses is reached at the loopback address.

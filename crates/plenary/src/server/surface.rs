@@ -16,8 +16,8 @@ use axum::{
 use http::{HeaderMap, Method, StatusCode, Uri, header, request::Parts as Head};
 use plenary_accounts::{Accounts, Credentials, TokenOwner, identify};
 use plenary_edge::{
-    ApiInfo, Auth, LocalAddress, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, Origin, Peer, consistent, openapi,
-    refusal_response, shared_answer, with_fallbacks,
+    ApiInfo, Auth, LocalAddress, METRICS_CONTENT_TYPE, Metrics, Operation, OperationDoc, Origin, Peer,
+    consistent, openapi, refusal_response, shared_answer, with_fallbacks,
 };
 use plenary_kernel::{Class, Position, Refusal, json::digest, proof::Challenge};
 use plenary_log::Log;
@@ -299,7 +299,8 @@ fn is_own(address: SocketAddr, local: SocketAddr, ports: &[u16]) -> bool {
     if own.is_loopback() {
         return reached == own && address.port() == local.port();
     }
-    reached == own && address.port() == local.port() || reached.is_loopback() && ports.contains(&address.port())
+    reached == own && address.port() == local.port()
+        || reached.is_loopback() && ports.contains(&address.port())
 }
 
 /// The server's id, a digest of the log's beginning, which is unique. Health does not wait for the store.

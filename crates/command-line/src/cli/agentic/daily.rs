@@ -25,7 +25,7 @@ const PACKAGES: u32 = 100;
 /// The arguments of `context daily`.
 #[derive(Debug, Args)]
 pub(crate) struct Daily {
-    /// Number of days to cover, including today; a day begins at midnight UTC [default: 1]
+    /// Number of days to cover, including today; a day begins at midnight UTC
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=365))]
     days: u32,
 }

@@ -46,7 +46,7 @@ pub(crate) struct List {
 pub(crate) struct Request {
     /// The package
     id: String,
-    /// Reviewer: human or agent [default: human]
+    /// Reviewer: human or agent
     #[arg(long, value_name = "WHO", value_parser = ["human", "agent"], default_value = "human")]
     by: String,
     /// Reason

@@ -64,6 +64,9 @@ pub(super) async fn create(context: &Context, place: &Place, args: Create) -> Re
     context.answer(&reply, |_| Ok(()))
 }
 
+/// How many channels are listed without `--limit`.
+const LISTED_BY_DEFAULT: u32 = 50;
+
 /// The arguments of `channel list`.
 #[derive(Debug, Args)]
 pub(crate) struct List {
@@ -84,7 +87,14 @@ pub(super) async fn list(context: &Context, place: &Place, args: &List) -> Resul
             let minute = created_at.get(..16).unwrap_or(created_at).replace('T', " ");
             table.row([id, state, &minute, created_by, title]);
         }
-        Ok(context.out.table(&table, "no channels yet; create one with `plenary channel create TITLE`")?)
+        context.out.table(&table, "no channels yet; create one with `plenary channel create TITLE`")?;
+        let shown = u32::try_from(channels.len()).unwrap_or(u32::MAX);
+        if shown >= args.limit.unwrap_or(LISTED_BY_DEFAULT) {
+            context
+                .out
+                .note(&format!("{shown} channels are shown, and there may be more: --limit N, up to 500"));
+        }
+        Ok(())
     })
 }
 

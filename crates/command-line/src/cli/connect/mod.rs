@@ -295,6 +295,9 @@ fn likely(
     before: Option<&ClientEntry>,
 ) -> Result<ChosenAgent, Failure> {
     let told = context.identity()?.filter(|found| found.source == Source::Flag);
+    let is_of =
+        |entry: &&ClientEntry| args.owner.as_ref().is_none_or(|owner| *owner == entry.agent.owner_name());
+    let before = before.filter(is_of);
     match told.map(|identity| identity.handle).or_else(|| Some(before?.agent.clone())) {
         Some(handle) => Ok(ChosenAgent { handle, is_new: false }),
         None => {

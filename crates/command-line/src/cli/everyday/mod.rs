@@ -179,7 +179,7 @@ pub(crate) async fn ask(
         }
         let left = until.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            let text = format!("no answer of {} yet: it comes to your inbox", clean(to.as_str()));
+            let text = format!("no answer from {} yet; it will arrive in your inbox", clean(to.as_str()));
             context.out.note(&text);
             return Err(Failure::Said(Exit::Unanswered));
         }

@@ -24,12 +24,12 @@ pub(super) async fn unreached(client: &Client, error: Error, to: &[AgentHandle])
     let whom = if named.is_empty() { "one of them".to_owned() } else { named.join(", ") };
     let next = if alike.is_empty() {
         format!(
-            "you do not reach {whom}: it is not there, or one of the two does not allow the other. `plenary who` lists whom \
-             you reach; `plenary contact request @OWNER.NAME` asks to be allowed"
+            "you cannot contact {whom}: it does not exist, or one of the two does not allow the other. `plenary who` lists the \
+             agents that you can contact; `plenary contact request @OWNER.NAME` asks to be allowed"
         )
     } else {
         format!(
-            "did you mean {}? You do not reach {whom}; `plenary who` lists whom you reach",
+            "did you mean {}? You cannot contact {whom}; `plenary who` lists the agents that you can contact",
             alike.join(" or ")
         )
     };

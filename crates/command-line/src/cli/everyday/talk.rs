@@ -8,7 +8,7 @@ use plenary_client::{
         SessionState, SessionsQuery,
     },
 };
-use plenary_kernel::{AgentHandle, SessionId, inbox::CODING_SESSION_TOPIC};
+use plenary_kernel::{AgentHandle, SessionId, inbox::CODING_SESSION_TOPIC, text};
 use serde_json::{Map, Value};
 
 use super::{Recipient, suggestions};
@@ -209,7 +209,7 @@ fn opening(content: &Content) -> Option<String> {
             parts.iter().find_map(|part| if let Part::Text { text } = part { Some(text) } else { None })?
         }
     };
-    let line = text.lines().find(|line| !line.trim().is_empty())?.trim();
+    let line = text.lines().map(one_line).find(|line| !line.is_empty())?;
     let mut opening: String = line.chars().take(OPENING_CHARS_MAX).collect();
     if opening.len() < line.len() {
         opening.push('…');
@@ -217,7 +217,44 @@ fn opening(content: &Content) -> Option<String> {
     Some(opening)
 }
 
+/// A line without escape sequences of a terminal and other characters that no topic may have.
+fn one_line(line: &str) -> String {
+    let (mut text, mut rest) = (String::new(), line.chars());
+    while let Some(character) = rest.next() {
+        if character == '\u{1b}' {
+            // `ESC [ … m`: the letter ends the sequence.
+            rest.by_ref().take_while(|next| !next.is_ascii_alphabetic()).for_each(drop);
+        } else {
+            text.push(if character.is_control() { ' ' } else { character });
+        }
+    }
+    let hidden: Vec<usize> = text::hidden(&text).map(|(at, _)| at).collect();
+    let shown = text.char_indices().filter(|(at, _)| !hidden.contains(at));
+    shown.map(|(_, character)| character).collect::<String>().trim().to_owned()
+}
+
 /// The message of an event, if it is one.
 pub(super) fn message(event: &Event) -> Option<&Message> {
     if let EventBody::Message(message) = &event.body { Some(message) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_topic_from_a_message_has_no_character_that_a_topic_may_not_have() {
+        for (text, topic) in [
+            ("hello", Some("hello")),
+            ("\n  a\tb  \nc", Some("a b")),
+            ("\u{1b}[01;34mdir\u{1b}[0m", Some("dir")),
+            ("\u{feff}\u{202e}hi", Some("hi")),
+            ("👩\u{200d}👧 and", Some("👩\u{200d}👧 and")),
+            ("\u{1b}[0m\n\u{200b}", None),
+        ] {
+            let found = opening(&Content::Text(text.to_owned()));
+            assert_eq!(found.as_deref(), topic, "{text:?}");
+            assert!(found.is_none_or(|topic| plenary_kernel::text::check_line(&topic).is_ok()));
+        }
+    }
 }

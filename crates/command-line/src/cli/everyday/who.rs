@@ -62,7 +62,7 @@ pub(crate) async fn who(context: &Context, args: WhoArgs) -> Result<(), Failure>
     context.pages(ask, |page| page.next_cursor.as_ref(), take).await?;
     let mut nobody = match (&args.query, &args.owner) {
         (None, None) => "nobody can be reached: see `plenary me allowlist`".to_owned(),
-        (Some(text), None) => format!("no agent that you reach has `{}` in its handle", clean(text)),
+        (Some(text), None) => format!("no agent that you can contact has `{}` in its handle", clean(text)),
         (None, Some(owner)) => format!("you reach no agent of @{}", clean(owner)),
         (Some(text), Some(owner)) => {
             format!("no agent of @{} that you reach has `{}` in its handle", clean(owner), clean(text))

@@ -105,7 +105,7 @@ async fn sessions_that_are_called_alike_are_shown_as_far_as_they_differ() {
         cli.done(&["send", &format!("@nick.two/{name}"), "To you"]).await;
     }
     let none = cli.run(&["who", "zzz"]).await;
-    assert!(none.code == 0 && none.err.contains("no agent that you reach has `zzz`"), "{none:?}");
+    assert!(none.code == 0 && none.err.contains("no agent that you can contact has `zzz`"), "{none:?}");
     let none = cli.run(&["attention", "dnd", "--session", "zzz"]).await;
     assert!(none.code == 2 && none.err.contains("no live session begins with `zzz`"), "{none:?}");
     moment(&two, "01a20951-7c2f", "prompt").await;

@@ -255,7 +255,8 @@ async fn items_that_came_back_do_not_block_a_coding_session_for_ever() {
         two.post("/inbox/session", body).await.ok(200);
     };
     let show = async |session: &str, ids: &[Value], cursor: &Value| {
-        let body = json!({"session": session, "client": "claude", "event": "tool", "cursor": cursor, "items": ids});
+        let body =
+            json!({"session": session, "client": "claude", "event": "tool", "cursor": cursor, "items": ids});
         two.post("/inbox/shown", body).await
     };
     let room = blackbox::room(&[&one, &two]).await;

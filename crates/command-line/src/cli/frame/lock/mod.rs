@@ -20,6 +20,7 @@ use super::{
 use crate::{
     cli::{context::Context, failure::Failure},
     duration::parse_duration,
+    out::clean,
 };
 use claim::Claim;
 
@@ -129,8 +130,12 @@ pub(super) async fn lock(context: &Context, args: Lock) -> Result<(), Failure> {
 pub(super) async fn unlock(context: &Context, args: Unlock) -> Result<(), Failure> {
     let speaker = Speaker::of(context, &args.seat).await?;
     let (lease_id, resource) = known(context, &speaker, &args.frame, &args.lease).await?;
+    let released =
+        format!("released {} (lease {lease_id})", clean(resource.as_deref().unwrap_or(&args.lease)));
     let payload = Payload::LockRelease(LockRelease { lease_id, resource });
-    report(context, &args.frame.send(context, &speaker, &payload).await?)
+    report(context, &args.frame.send(context, &speaker, &payload).await?)?;
+    context.out.note(&released);
+    Ok(())
 }
 
 pub(super) async fn extend(context: &Context, args: Extend) -> Result<(), Failure> {
