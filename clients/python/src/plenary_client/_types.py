@@ -1797,7 +1797,7 @@ class Health(TypedDict):
     proof: NotRequired[str | None]
     """The answer to a challenge, which proves that the server knows a token without the token being sent:
     HMAC-SHA-256,
-    in hex. Absent without a challenge, for a token that is not valid here, and for a port that is not the
+    in hex. Absent without a challenge, for a token that is not valid here, and for an address that is not the
     server's.
     """
     server_id: NotRequired[str | None]
@@ -4217,6 +4217,7 @@ ErrorCode = Literal[
     "thread_full",
     "thread_not_found",
     "token_exists",
+    "token_required",
     "too_late",
     "too_many",
     "too_many_agents",

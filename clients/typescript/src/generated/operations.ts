@@ -519,20 +519,23 @@ export class ChannelOperations {
   /**
    * List your channels, newest first.
    *
-   * The channels that your owner created or appended to and that you may use; all channels for the operator.
+   * The channels that your owner created or appended to and that you may use; all channels for the operator. If
+   * there may be more, `Link: <…>; rel="next"` gives the next page.
    *
    * Refused with: missing_authorization, invalid_authorization, invalid_limit, invalid_include_closed,
    * invalid_query, overloaded.
    */
   async list(
     options: {
+      /** The next page begins after it; from the `Link` of the previous one. */
+      cursor?: string;
       /** Whether closed channels are listed; true when absent. */
       includeClosed?: boolean;
       /** Maximum number; 50 when absent, clamped to 1 to 500. */
       limit?: number;
     } & CallOptions = {},
   ): Promise<types.Channel[]> {
-    return (await this.transport.call("channel.list", "GET", "/agent-channel", "json", "read", { ...options, query: { include_closed: options.includeClosed, limit: options.limit } })) as types.Channel[];
+    return (await this.transport.call("channel.list", "GET", "/agent-channel", "json", "read", { ...options, query: { cursor: options.cursor, include_closed: options.includeClosed, limit: options.limit } })) as types.Channel[];
   }
 
   /**
@@ -2798,29 +2801,29 @@ export class ServerOperations {
   /** Check that the server answers. */
   async health(
     options: {
+      /** The address that the client is connected to, such as `127.0.0.1:7420`. */
+      address?: string;
       /** 64 random hex digits. */
       challenge?: string;
       /** The first 16 hex digits of the token's SHA-256. */
       key?: string;
-      /** The port that the client is connected to. */
-      port?: string;
     } & CallOptions = {},
   ): Promise<types.Health> {
-    return (await this.transport.call("server.health", "GET", "/healthz", "json", "read", { ...options, query: { challenge: options.challenge, key: options.key, port: options.port } })) as types.Health;
+    return (await this.transport.call("server.health", "GET", "/healthz", "json", "read", { ...options, query: { address: options.address, challenge: options.challenge, key: options.key } })) as types.Health;
   }
 
   /** The same. */
   async healthAlias(
     options: {
+      /** The address that the client is connected to, such as `127.0.0.1:7420`. */
+      address?: string;
       /** 64 random hex digits. */
       challenge?: string;
       /** The first 16 hex digits of the token's SHA-256. */
       key?: string;
-      /** The port that the client is connected to. */
-      port?: string;
     } & CallOptions = {},
   ): Promise<types.Health> {
-    return (await this.transport.call("server.health_alias", "GET", "/health", "json", "read", { ...options, query: { challenge: options.challenge, key: options.key, port: options.port } })) as types.Health;
+    return (await this.transport.call("server.health_alias", "GET", "/health", "json", "read", { ...options, query: { address: options.address, challenge: options.challenge, key: options.key } })) as types.Health;
   }
 
   /**

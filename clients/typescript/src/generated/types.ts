@@ -1700,7 +1700,8 @@ export interface Health {
   /**
    * The answer to a challenge, which proves that the server knows a token without the token being sent:
    * HMAC-SHA-256,
-   * in hex. Absent without a challenge, for a token that is not valid here, and for a port that is not the server's.
+   * in hex. Absent without a challenge, for a token that is not valid here, and for an address that is not the
+   * server's.
    */
   proof?: string | null;
   /**
@@ -4012,6 +4013,7 @@ export type ErrorCode =
   | "thread_full"
   | "thread_not_found"
   | "token_exists"
+  | "token_required"
   | "too_late"
   | "too_many"
   | "too_many_agents"

@@ -151,12 +151,7 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
              CHANNEL HOLDER --expect ACTION`"
         }
         (409, "channel_closed") => "create another channel with `plenary channel create`",
-        (403, "insufficient_scope") => "use a token with that scope: `plenary token create --scope …`",
-        (403, "token_required") => "a person cannot do this; name an agent with `--as @owner.name`",
-        (403, "forbidden") => {
-            "only the owner may configure this agent: use the owner's token, or ask the owner to run `plenary agent self-service \
-             @owner.name on`"
-        }
+        (403, code) => return forbidden_next(code).map(str::to_owned),
         // ASP-18: the answer is the same for every reason, so the text must not claim one.
         (404, _) if context.used().is_some_and(|(identity, _)| identity.is_none()) => {
             "it does not exist, or this token may not see it; the server does not say which"
@@ -190,6 +185,19 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         _ => return None,
     };
     Some(next.into())
+}
+
+/// What to do about a refusal for lack of rights, by its code.
+fn forbidden_next(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "insufficient_scope" => "use a token with that scope: `plenary token create --scope …`",
+        "token_required" => "a person cannot do this; name an agent with `--as @owner.name`",
+        "forbidden" => {
+            "only the owner may configure this agent: use the owner's token, or ask the owner to run `plenary agent self-service \
+             @owner.name on`"
+        }
+        _ => return None,
+    })
 }
 
 /// Explains a token that was not sent to an unproved server: which one, and the likely reason.

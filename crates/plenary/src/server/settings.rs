@@ -344,10 +344,7 @@ impl Settings {
         let has_others = database.is_some() || cluster.is_some();
         let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), has_others)?;
         let ((around, toolbox), quotas) = (around(&file.runs), file.quota.context());
-        let public_url = args.public_url.clone().or(file.public_url);
-        if let Some(url) = &public_url {
-            check_public_url(url)?;
-        }
+        let public_url = checked_public_url(args.public_url.clone().or(file.public_url))?;
         let url = public_url.as_deref();
         let issuers = ConfiguredIssuers::read(file.issuers, file.oauth.issuer, url, &source)?;
         let settings = Self {
@@ -457,17 +454,20 @@ impl Settings {
 }
 
 /// Clients are sent to the public URL, so it must be one.
-fn check_public_url(text: &str) -> anyhow::Result<()> {
-    let url = text.parse::<http::Uri>().ok();
-    let is_url = url.is_some_and(|url| {
-        matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some_and(|host| !host.is_empty())
-    });
-    if !is_url {
+fn checked_public_url(given: Option<String>) -> anyhow::Result<Option<String>> {
+    let is_url = |text: &String| {
+        let url = text.parse::<http::Uri>().ok();
+        url.is_some_and(|url| {
+            matches!(url.scheme_str(), Some("http" | "https"))
+                && url.host().is_some_and(|host| !host.is_empty())
+        })
+    };
+    if !given.as_ref().is_none_or(is_url) {
         bail!(
             "the public URL must begin with http:// or https:// and a host, such as https://agents.example"
         );
     }
-    Ok(())
+    Ok(given)
 }
 
 /// A server that listens on all addresses is reached at the loopback address.

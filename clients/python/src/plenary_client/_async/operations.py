@@ -957,6 +957,7 @@ class AsyncChannelOperations:
     async def list(
         self,
         *,
+        cursor: str | Omit = OMIT,
         include_closed: bool | Omit = OMIT,
         limit: int | Omit = OMIT,
         timeout: float | None = None,
@@ -965,8 +966,9 @@ class AsyncChannelOperations:
         """List your channels, newest first.
 
         The channels that your owner created or appended to and that you may use; all channels for the
-        operator.
+        operator. If there may be more, `Link: <…>; rel="next"` gives the next page.
 
+        cursor: The next page begins after it; from the `Link` of the previous one.
         include_closed: Whether closed channels are listed; true when absent.
         limit: Maximum number; 50 when absent, clamped to 1 to 500.
 
@@ -979,7 +981,7 @@ class AsyncChannelOperations:
             "/agent-channel",
             answer="json",
             repeat="read",
-            query={"include_closed": include_closed, "limit": limit},
+            query={"cursor": cursor, "include_closed": include_closed, "limit": limit},
             timeout=timeout,
             headers=headers,
         )
@@ -5169,17 +5171,17 @@ class AsyncServerOperations:
     async def health(
         self,
         *,
+        address: str | Omit = OMIT,
         challenge: str | Omit = OMIT,
         key: str | Omit = OMIT,
-        port: str | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Health:
         """Check that the server answers.
 
+        address: The address that the client is connected to, such as `127.0.0.1:7420`.
         challenge: 64 random hex digits.
         key: The first 16 hex digits of the token's SHA-256.
-        port: The port that the client is connected to.
         """
         answer = await self._transport.call(
             "server.health",
@@ -5187,7 +5189,7 @@ class AsyncServerOperations:
             "/healthz",
             answer="json",
             repeat="read",
-            query={"challenge": challenge, "key": key, "port": port},
+            query={"address": address, "challenge": challenge, "key": key},
             timeout=timeout,
             headers=headers,
         )
@@ -5196,17 +5198,17 @@ class AsyncServerOperations:
     async def health_alias(
         self,
         *,
+        address: str | Omit = OMIT,
         challenge: str | Omit = OMIT,
         key: str | Omit = OMIT,
-        port: str | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Health:
         """The same.
 
+        address: The address that the client is connected to, such as `127.0.0.1:7420`.
         challenge: 64 random hex digits.
         key: The first 16 hex digits of the token's SHA-256.
-        port: The port that the client is connected to.
         """
         answer = await self._transport.call(
             "server.health_alias",
@@ -5214,7 +5216,7 @@ class AsyncServerOperations:
             "/health",
             answer="json",
             repeat="read",
-            query={"challenge": challenge, "key": key, "port": port},
+            query={"address": address, "challenge": challenge, "key": key},
             timeout=timeout,
             headers=headers,
         )

@@ -10,7 +10,7 @@ async fn a_wrong_method_and_an_unreadable_id_are_refused_in_the_form_of_the_prot
     for (method, path, status, member) in [
         ("PUT", "/frames", 405, "message"),
         ("PUT", "/agent-channel", 405, "detail"),
-        ("GET", "/handles/%ff/roster", 404, "message"),
+        ("GET", "/handles/%ff/roster", 400, "message"),
         ("GET", "/agent-channel/%ff", 404, "detail"),
         ("GET", "/agent-channel/%ff/events", 404, "detail"),
         ("GET", "/agent/%ff/describe", 404, "error"),
