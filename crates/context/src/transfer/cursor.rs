@@ -22,7 +22,9 @@ impl Since {
         let mark = match position.0.checked_sub(1) {
             None => String::new(),
             Some(before) => {
-                let events = log.read_log(Position(before), 1).await?;
+                // A damaged event at the end of the log gives no mark.
+                let read = log.read_log(Position(before), 1).await;
+                let events = Fault::skip_corrupt(read, "a cursor goes without a mark")?.unwrap_or_default();
                 events.first().filter(|event| event.position == position).map(mark).unwrap_or_default()
             }
         };

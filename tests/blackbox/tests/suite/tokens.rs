@@ -247,5 +247,7 @@ async fn a_repeated_request_for_a_token_is_answered_to_the_same_bearer_alone() {
 async fn a_person_gets_no_token_by_rotation() {
     let server = Server::start().await;
     let owner = server.owner("mia").await;
+    let person = [("X-ASP-Agent", "@mia.mia")];
+    owner.call("GET", "/agents/me", &person, None).await.ok(200);
     owner.post_empty("/_admin/agents/@mia.mia/rotate-token").await.refused(403, "forbidden");
 }

@@ -13,7 +13,7 @@ async fn a_wrong_method_and_an_unreadable_id_are_refused_in_the_form_of_the_prot
         ("GET", "/handles/%ff/roster", 400, "message"),
         ("GET", "/agent-channel/%ff", 404, "detail"),
         ("GET", "/agent-channel/%ff/events", 404, "detail"),
-        ("GET", "/agent/%ff/describe", 404, "error"),
+        ("GET", "/agent/%ff/describe", 404, "detail"),
         ("GET", "/sessions/%ff", 404, "error"),
         ("GET", "/files/%ff", 404, "error"),
         ("GET", "/v1/packages/%ff", 404, "error"),

@@ -76,6 +76,9 @@ async fn what_comes_after_very_many_read_items_is_shown() {
             break;
         }
         assert_ne!(page["items"], json!([]), "an empty page after {found} items, with more to come");
+        if found % 2_000 == 0 {
+            reports("alive").await;
+        }
         query = format!("?limit=100&after={}", cursor(&page));
     }
     assert_eq!(found, 330 * 50 + 1, "what the coding session was shown is left out");
