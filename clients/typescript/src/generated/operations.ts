@@ -517,17 +517,16 @@ export class ChannelOperations {
   }
 
   /**
-   * List your channels, newest first.
+   * List your channels.
    *
-   * The channels that your owner created or appended to and that you may use; all channels for the operator. If
-   * there may be more, `Link: <…>; rel="next"` gives the next page.
+   * Newest first: those that your owner created or appended to and that you may use; all for the operator.
    *
    * Refused with: missing_authorization, invalid_authorization, invalid_limit, invalid_include_closed,
    * invalid_query, overloaded.
    */
   async list(
     options: {
-      /** The next page begins after it; from the `Link` of the previous one. */
+      /** From the last page's `Link`. */
       cursor?: string;
       /** Whether closed channels are listed; true when absent. */
       includeClosed?: boolean;

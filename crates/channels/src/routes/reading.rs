@@ -32,11 +32,10 @@ use crate::{
 };
 
 pub(super) fn operations() -> Vec<Operation<Surface>> {
-    let list_doc = doc("channel.list", Method::GET, "/agent-channel", "List your channels, newest first")
+    let list_doc = doc("channel.list", Method::GET, "/agent-channel", "List your channels")
         .tool("channels")
         .description(
-            "The channels that your owner created or appended to and that you may use; all channels for the operator. If \
-             there may be more, `Link: <…>; rel=\"next\"` gives the next page.",
+            "Newest first: those that your owner created or appended to and that you may use; all for the operator.",
         )
         .query::<ListQuery>()
         .reply::<Vec<Channel>>()
@@ -64,7 +63,7 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         "channel.watch",
         Method::GET,
         "/agent-channel/{id}/events/stream",
-        "Follow a channel live (server-sent events)",
+        "Follow a channel live",
     )
     .tool("channels")
     .description(
@@ -94,7 +93,7 @@ struct ListQuery {
     /// Whether closed channels are listed; true when absent.
     #[schemars(with = "Option<bool>")]
     include_closed: Option<String>,
-    /// The next page begins after it; from the `Link` of the previous one.
+    /// From the last page's `Link`.
     cursor: Option<String>,
 }
 

@@ -168,7 +168,7 @@ const WITHOUT: &[(&str, &str, &str)] = &[
     ("run.run", "wait", "the command follows the run"),
     ("server.health", "challenge", "every command has a server of this machine prove itself"),
     ("server.health", "key", "the same"),
-    ("server.health", "port", "the same"),
+    ("server.health", "address", "the same"),
 ];
 
 #[test]

@@ -963,12 +963,11 @@ class AsyncChannelOperations:
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> List[Channel]:
-        """List your channels, newest first.
+        """List your channels.
 
-        The channels that your owner created or appended to and that you may use; all channels for the
-        operator. If there may be more, `Link: <…>; rel="next"` gives the next page.
+        Newest first: those that your owner created or appended to and that you may use; all for the operator.
 
-        cursor: The next page begins after it; from the `Link` of the previous one.
+        cursor: From the last page's `Link`.
         include_closed: Whether closed channels are listed; true when absent.
         limit: Maximum number; 50 when absent, clamped to 1 to 500.
 
