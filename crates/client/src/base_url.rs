@@ -36,11 +36,6 @@ impl BaseUrl {
         bare == "localhost" || bare.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
     }
 
-    /// The port.
-    pub(crate) fn port(&self) -> u16 {
-        self.port
-    }
-
     /// `host:port`, without the port if the scheme implies it.
     pub(crate) fn authority(&self) -> String {
         match (self.secure, self.port) {

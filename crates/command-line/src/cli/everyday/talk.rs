@@ -254,7 +254,7 @@ mod tests {
         ] {
             let found = opening(&Content::Text(text.to_owned()));
             assert_eq!(found.as_deref(), topic, "{text:?}");
-            assert!(found.is_none_or(|topic| plenary_kernel::text::check_line(&topic).is_ok()));
+            assert!(found.is_none_or(|topic| text::check_line(&topic).is_ok()));
         }
     }
 }
