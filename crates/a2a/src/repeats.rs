@@ -4,12 +4,11 @@
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use http::{HeaderMap, HeaderName};
 use plenary_kernel::json::{Nulls, canonical, digest};
+use plenary_room::idempotency_key;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
-/// The header with which a client has a request carried out at most once.
-const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// Marks a response that repeats the one to an earlier, equal request.
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
@@ -22,10 +21,8 @@ pub(crate) struct MessageKeys {
 
 impl MessageKeys {
     pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Failure> {
-        let given = headers.get(KEY).map(|key| key.to_str().map(str::to_owned)).transpose();
-        let given =
-            given.map_err(|_| Failure::params("`Idempotency-Key` must be visible ASCII characters."))?;
-        Ok(Self { given })
+        let given = idempotency_key(headers).map_err(|why| Failure::params(format!("{why}.")))?;
+        Ok(Self { given: given.map(str::to_owned) })
     }
 
     /// Whether the client sent a key: then a repetition is the same request even after the end of its task.
@@ -62,11 +59,11 @@ mod tests {
         assert_eq!(key("a", None), key("a", None));
         assert_ne!(key("a", None), key("b", None));
         assert_ne!(key("a", None), key("a", Some("run-1")));
-        let headers = HeaderMap::from_iter([(KEY, HeaderValue::from_static("k"))]);
+        let headers = HeaderMap::from_iter([(IDEMPOTENCY_KEY, HeaderValue::from_static("k"))]);
         let keys = MessageKeys::of(&headers).unwrap();
         assert!(keys.is_given());
         assert_eq!(keys.key(&json!({"text": "a"}), None), keys.key(&json!({"text": "b"}), Some("run-1")));
-        let headers = HeaderMap::from_iter([(KEY, HeaderValue::from_bytes(b"\xff").unwrap())]);
+        let headers = HeaderMap::from_iter([(IDEMPOTENCY_KEY, HeaderValue::from_bytes(b"\xff").unwrap())]);
         assert!(MessageKeys::of(&headers).is_err());
     }
 }

@@ -38,6 +38,8 @@ pub struct Admission {
     pub subject: String,
     /// The issuer's statement.
     pub word: IssuerWord,
+    /// The resource that its token is for; `None` for this server.
+    pub resource: Option<String>,
     /// When it ends.
     pub ends: TimestampMs,
 }
@@ -98,6 +100,7 @@ impl Accounts {
             client: None,
             issuer: Some(admission.issuer),
             word: Some(admission.word),
+            resource: admission.resource,
         };
         // The operator has said so, in the configuration.
         let authority = Authority { by: Actor::Operator, token: None };
@@ -115,6 +118,7 @@ impl Accounts {
         &'a self,
         principal: &'a Principal,
         scope: Scope,
+        resource: Option<String>,
         lasts_ms: u64,
     ) -> Sealed<'a, Result<(Token, IssuedToken), Failure>> {
         seal(async move {
@@ -131,6 +135,7 @@ impl Accounts {
                 client: None,
                 issuer: None,
                 word: None,
+                resource,
             };
             let authority = principal.clone().into();
             let edit = AgentEdit::IssueToken(new);
@@ -185,6 +190,7 @@ mod tests {
             issuer: "github".into(),
             subject: format!("repo:a/b\n\u{202e}{}", "x".repeat(500)),
             word: IssuerWord { signed: TokenDigest::of("signed"), until: TimestampMs(1), rule: None },
+            resource: None,
             ends: TimestampMs(1),
         };
         let name = admission.name();

@@ -90,8 +90,6 @@ pub const PASSKEY_KEYRINGS_MAX: usize = 8;
 pub const CHALLENGES_USED_MAX: usize = 512;
 /// Longest stored `User-Agent` of a console session, in characters; the rest is cut off.
 pub const USER_AGENT_CHARS_MAX: usize = 200;
-/// Longest idempotency key, in characters.
-pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 /// Largest answer that is stored with its idempotency key, in bytes; a larger one is computed again.
 pub const ANSWER_KEPT_BYTES_MAX: usize = 64 << 10;
 /// Most additional tokens of one agent, including grants; past it 409 `too_many_tokens`.

@@ -23,7 +23,7 @@ use plenary_kernel::{
     limits::BODY_BYTES_MAX,
 };
 use plenary_log::{Batch, Charge, Fault, KeyClaim, Log, Outcome, Usage};
-use plenary_room::fault_refusal;
+use plenary_room::{IDEMPOTENCY_KEY, InvalidIdempotencyKey, fault_refusal, idempotency_key};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -31,13 +31,12 @@ use crate::{
     Accounts, Authority, Credentials, Principal,
     console::cookie::cookie_of,
     extract::{bearer, identify},
-    limits::{ANSWER_KEPT_BYTES_MAX, IDEMPOTENCY_KEY_CHARS_MAX},
+    limits::ANSWER_KEPT_BYTES_MAX,
     token::random_hex,
 };
 
 /// The row of the server's own part of a request's secret.
 const OWN_SECRET: &str = "once/own-secret";
-const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// How the operations of a room use idempotency keys.
@@ -75,10 +74,7 @@ fn of_another_token() -> Refusal {
 }
 
 fn invalid_key() -> Refusal {
-    Refusal::malformed(
-        "invalid_idempotency_key",
-        format!("`Idempotency-Key` must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters."),
-    )
+    Refusal::malformed("invalid_idempotency_key", format!("{InvalidIdempotencyKey}."))
 }
 
 /// A stored answer.
@@ -103,7 +99,7 @@ fn seen_to(room: &AnsweredOnce, request: &Request) -> SeenTo {
     let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
     let is_of =
         |list: &[(Method, &str)]| list.iter().any(|(method, at)| method == request.method() && *at == path);
-    if request.method().is_safe() || !request.headers().contains_key(&KEY) || is_of(room.apart) {
+    if request.method().is_safe() || !request.headers().contains_key(&IDEMPOTENCY_KEY) || is_of(room.apart) {
         SeenTo::ByItself
     } else if is_of(room.secret) {
         SeenTo::WithSecret
@@ -156,10 +152,7 @@ async fn answered(State(Room(room)): State<Room>, request: Request, next: Next) 
 
 /// The key of a request and its body. Equal JSON is the same request.
 async fn key(parts: &Parts, principal: &Principal, body: Body) -> Result<(KeyUse, Bytes), Refusal> {
-    let mut sent = parts.headers.get_all(&KEY).iter();
-    let text = sent.next().and_then(|key| key.to_str().ok()).filter(|_| sent.next().is_none());
-    let is_key = |key: &&str| (1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.len());
-    let key = text.filter(is_key).ok_or_else(invalid_key)?.to_owned();
+    let key = idempotency_key(&parts.headers).ok().flatten().ok_or_else(invalid_key)?.to_owned();
     let body = read_bytes(&parts.headers, body, BODY_BYTES_MAX).await?;
     let said = match serde_json::from_slice::<Value>(&body) {
         Ok(value) => canonical(&value, Nulls::Keep),

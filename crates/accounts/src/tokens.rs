@@ -55,6 +55,7 @@ impl Accounts {
                 client: Some(client),
                 issuer: None,
                 word: None,
+                resource: None,
             };
             let edit = AgentEdit::IssueToken(new);
             let (_, id) = self.edited_agent(EditAgent { authority, handle: handle.clone(), edit }).await?;

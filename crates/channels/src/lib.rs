@@ -42,8 +42,6 @@ pub const TITLE_CHARS_MAX: usize = 200;
 pub const AUTHOR_CHARS_MAX: usize = 128;
 /// Maximum length of a kind, in characters; a longer one gets 422.
 pub const KIND_CHARS_MAX: usize = 64;
-/// Maximum length of an idempotency key, in characters; a longer one gets 422.
-pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 /// Maximum number of rows of a list or page; a higher limit is clamped to it.
 pub const LIMIT_MAX: usize = 500;
 /// Number of rows of a list or page without a `limit`.

@@ -5,17 +5,16 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use plenary_engine::KeyUse;
 use plenary_kernel::{json, text::check_line};
+use plenary_room::idempotency_key;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use crate::{
-    AUTHOR_CHARS_MAX, IDEMPOTENCY_KEY_CHARS_MAX, KIND_CHARS_MAX, LIMIT_DEFAULT, LIMIT_MAX, TITLE_CHARS_MAX,
+    AUTHOR_CHARS_MAX, KIND_CHARS_MAX, LIMIT_DEFAULT, LIMIT_MAX, TITLE_CHARS_MAX,
     command::Draft,
     refusals::{self, ChannelRefusal},
 };
-
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// The body of `POST /agent-channel`.
 #[derive(Debug, JsonSchema)]
@@ -125,13 +124,9 @@ pub(crate) fn key(
     headers: &HeaderMap,
     body: &[u8],
 ) -> Result<Option<KeyUse>, ChannelRefusal> {
-    let Some(header) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
-    let key = header.to_str().unwrap_or_default();
-    if !(1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.len()) {
-        let detail =
-            format!("`Idempotency-Key` must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters");
-        return Err(refusals::shape("invalid_idempotency_key", detail));
-    }
+    let sent = idempotency_key(headers)
+        .map_err(|why| refusals::shape("invalid_idempotency_key", why.to_string()))?;
+    let Some(key) = sent else { return Ok(None) };
     let value = serde_json::from_slice(body).unwrap_or_else(|_| Value::Object(serde_json::Map::new()));
     let mut bytes = operation.as_bytes().to_vec();
     bytes.push(b'\n');

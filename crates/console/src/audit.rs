@@ -37,18 +37,20 @@ const DECISIONS: &[&str] = &[
 ];
 /// The paths below which agents and tokens are changed.
 const CHANGES: &[&str] = &["/_admin/agents", "/_admin/owners", "/agents/me/tokens"];
+/// The operation by which a person gives an application a token, or denies it.
+pub(crate) const CONSENT: &str = "oauth.decide";
 
 /// Whether an operation is a decision of a person.
 pub(crate) fn is_decision(operation: &str) -> bool {
     DECISIONS.contains(&operation)
 }
 
-/// Whether a person's write from the console in its own name gets an entry: a decision, or a change of agents or tokens. A
+/// Whether a person's write from the console in its own name gets an entry: a decision, a change of agents or tokens, or a consent. A
 /// write in the name of another agent always gets one.
 pub(crate) fn counts(operation: &str, route: &str) -> bool {
     let is_below =
         |path: &str| route.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    is_decision(operation) || CHANGES.iter().any(|path| is_below(path))
+    is_decision(operation) || operation == CONSENT || CHANGES.iter().any(|path| is_below(path))
 }
 
 /// The state, which is empty: no decision depends on entries.
@@ -208,6 +210,8 @@ mod tests {
             ("", "/_admin/agentsandmore", false),
             ("owner.rotate_token", "/_admin/owners/{owner}/rotate-token", true),
             ("me.create_token", "/agents/me/tokens", true),
+            ("oauth.decide", "/oauth/authorize", true),
+            ("oauth.sign_in", "/oauth/sign-in", false),
             ("me.allow", "/agents/me/allowlist", false),
             ("console.sign_out", "/console/sessions/{id}", false),
         ] {

@@ -12,9 +12,10 @@ use axum::{
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method, header, request::Parts};
 use plenary_accounts::{
-    AS_AGENT, AnsweredOnce, ConsoleRole, Credentials, Decider, Keyring, TokenOwner, identify, once, signed_in,
+    AS_AGENT, AnsweredOnce, ConsoleRole, Credentials, Decider, Keyring, OpenSession, TokenOwner, cookie_of,
+    identify, once, signed_in,
 };
-use plenary_edge::{OperationDoc, RegistryFault};
+use plenary_edge::{OperationDoc, OwnPage, RegistryFault};
 use plenary_engine::{Room as _, recount};
 use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, OwnerName, Refusal};
@@ -25,7 +26,7 @@ use tracing::Instrument as _;
 
 use crate::{
     Console,
-    audit::{AuditRoom, Entries, Write, counts, is_decision},
+    audit::{AuditRoom, CONSENT, Entries, Write, counts, is_decision},
     console::ConsoleState,
     page::front,
     routes,
@@ -193,7 +194,12 @@ async fn writer(
     if named.is_none() && !counts(operation, route) {
         return Ok(None);
     }
-    let Some(open) = signed_in(console.accounts(), parts).await? else { return Ok(None) };
+    let open = if operation == CONSENT {
+        consenting(console, parts).await?
+    } else {
+        signed_in(console.accounts(), parts).await?
+    };
+    let Some(open) = open else { return Ok(None) };
     let person = open.session.person;
     let other = match named {
         None => None,
@@ -205,6 +211,13 @@ async fn writer(
     let has_entry = other.is_some() || counts(operation, route);
     let may_write = open.session.role != ConsoleRole::Viewer;
     Ok((has_entry && may_write).then_some((open.keyring, person, Some(open.id), other)))
+}
+
+/// The session of a person on the page of a consent. The CSRF token is in the form's body, which the handler checks.
+async fn consenting(console: &Console, parts: &Parts) -> Result<Option<OpenSession>, Refusal> {
+    let is_ours = parts.extensions.get::<OwnPage>().is_some();
+    let Some(cookie) = cookie_of(&parts.headers).filter(|_| is_ours) else { return Ok(None) };
+    console.accounts().console_session(cookie).await.map_err(|fault| fault_refusal(&fault))
 }
 
 /// The person that decides with the token of its owner or of the operator.

@@ -12,6 +12,9 @@ use crate::{
     shape::{Bounds, Field, Form, Rule, Shape},
 };
 
+/// The characters that end a line (Unicode, 5.8): none is in a text on one line.
+pub(crate) const LINE_BREAKS: [char; 7] = ['\n', '\u{b}', '\u{c}', '\r', '\u{85}', '\u{2028}', '\u{2029}'];
+
 /// A location in a frame, from the outermost object inwards.
 #[derive(Clone, Copy)]
 pub(crate) struct Path<'a> {
@@ -141,7 +144,7 @@ fn fits_text(form: &Form, text: &str) -> bool {
     let length = text.len() as u64;
     match form {
         Form::Text(bytes) => bytes.hold(length),
-        Form::Line(bytes) => bytes.hold(length) && !text.contains(['\n', '\r']),
+        Form::Line(bytes) => bytes.hold(length) && !text.contains(LINE_BREAKS),
         Form::OneOf(texts) => texts.contains(&text),
         Form::Uuid => is_uuid_4(text),
         Form::Handle | Form::Principal => text.parse::<SovereignHandle>().is_ok(),

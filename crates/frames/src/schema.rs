@@ -12,6 +12,9 @@ use crate::{
     shape::{Field, Form, Rule, Shape},
 };
 
+/// A text without the characters of `LINE_BREAKS`.
+const ONE_LINE: &str = "^[^\\n\\u000b\\f\\r\\u0085\\u2028\\u2029]*$";
+
 /// A frame in the API description. Lengths in the schema are in characters, which never exceed the bytes
 /// that the limits count.
 #[derive(Debug)]
@@ -100,7 +103,7 @@ fn value(form: &Form) -> Value {
             json!({"type": "string", "minLength": bytes.min.min(1), "maxLength": bytes.max})
         }
         Form::Line(bytes) => json!({
-            "type": "string", "minLength": bytes.min.min(1), "maxLength": bytes.max, "pattern": "^[^\\n\\r]*$",
+            "type": "string", "minLength": bytes.min.min(1), "maxLength": bytes.max, "pattern": ONE_LINE,
         }),
         Form::OneOf(texts) => json!({"type": "string", "enum": texts}),
         Form::Uuid => json!({

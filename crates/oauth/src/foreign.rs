@@ -31,6 +31,7 @@ pub(crate) fn admission(
             until: proven.accepted_until(),
             rule: Some(issuer.agent_proof(rule, put_to)),
         },
+        resource: None,
         ends: ends(rule),
     })
 }

@@ -4,6 +4,7 @@
 
 mod findable;
 mod glance;
+mod idempotency;
 mod kind;
 mod live;
 mod news;
@@ -17,6 +18,7 @@ pub use findable::{
     Findable, FoundThing, Matches, OwnHits, Searcher, Shelf, WordIndex, body, indexed, indexed_at, texts,
 };
 pub use glance::{AttentionGlance, CodingGlance, Glance, Glancer, Glances};
+pub use idempotency::{IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_CHARS_MAX, InvalidIdempotencyKey, idempotency_key};
 pub use kind::Kind;
 pub use live::{Catchup, LiveSource, live};
 pub use news::{Description, News, NewsSource, Reference, Senders, StreamOfNews};

@@ -66,8 +66,6 @@ pub const CANCEL_GRACE_MS: u64 = 8_000;
 pub const STOP_GRACE_MS: u64 = 2_000;
 /// The longest pause between two attempts to write a run's events while the store fails.
 pub const WRITE_PAUSE_MS_MAX: u64 = 1_000;
-/// Longest idempotency key, in characters; past it 422.
-pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 /// Most events in one response to `get_events`; the rest is in the next one.
 pub const PAGE_EVENTS_MAX: usize = 1_000;
 /// Bytes of events after which a response to `get_events` ends; the rest is in the next one.

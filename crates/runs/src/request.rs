@@ -3,9 +3,10 @@
 //! Must not know: the effect of a request.
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName};
+use http::HeaderMap;
 use plenary_engine::KeyUse;
 use plenary_kernel::{Refusal, json};
+use plenary_room::idempotency_key;
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
@@ -13,12 +14,10 @@ use crate::{
     agentic,
     command::Request,
     id::{RunId, ThreadId},
-    limits::{DEPTH_MAX, IDEMPOTENCY_KEY_CHARS_MAX, TITLE_CHARS_MAX},
+    limits::{DEPTH_MAX, TITLE_CHARS_MAX},
     members::Members,
     refusals::{self, RunRefusal},
 };
-
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// The body of `POST /agent/{name}/run`.
 #[derive(Debug, JsonSchema)]
@@ -310,13 +309,9 @@ pub(crate) fn key(
     headers: &HeaderMap,
     body: &[u8],
 ) -> Result<Option<KeyUse>, RunRefusal> {
-    let Some(header) = headers.get(IDEMPOTENCY_KEY) else { return Ok(None) };
-    let key = header.to_str().unwrap_or_default();
-    if !(1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.len()) {
-        let detail =
-            format!("`Idempotency-Key` must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters");
-        return Err(refusals::shape("invalid_idempotency_key", detail));
-    }
+    let sent = idempotency_key(headers)
+        .map_err(|why| refusals::shape("invalid_idempotency_key", why.to_string()))?;
+    let Some(key) = sent else { return Ok(None) };
     let value = serde_json::from_slice(body).unwrap_or(Value::Null);
     let mut bytes = said.as_bytes().to_vec();
     bytes.push(b'\n');

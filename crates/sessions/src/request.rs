@@ -4,8 +4,9 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName};
+use http::HeaderMap;
 use plenary_kernel::{AgentHandle, FileId, Refusal, json, text::check_line};
+use plenary_room::{IDEMPOTENCY_KEY_CHARS_MAX, idempotency_key};
 use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, value::RawValue};
@@ -16,26 +17,9 @@ use crate::{
     content,
 };
 
-/// Longest idempotency key, in characters.
-pub const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
-/// Where a request has its key.
-pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
-
 /// The key in the head of a request whose body has none.
-pub(crate) fn header_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
-    let mut sent = headers.get_all(IDEMPOTENCY_KEY).iter();
-    let Some(first) = sent.next() else { return Ok(None) };
-    let key = first.to_str().ok().filter(|_| sent.next().is_none());
-    let is_key = |key: &&str| (1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.len());
-    match key.filter(is_key) {
-        Some(key) => Ok(Some(key.to_owned())),
-        None => {
-            let text = format!(
-                "`Idempotency-Key` must be 1 to {IDEMPOTENCY_KEY_CHARS_MAX} visible ASCII characters, once."
-            );
-            Err(Refusal::malformed("invalid_idempotency_key", text))
-        }
-    }
+pub(crate) fn header_key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
+    idempotency_key(headers).map_err(|why| Refusal::malformed("invalid_idempotency_key", format!("{why}.")))
 }
 
 /// The body of `POST /sessions`.
@@ -189,12 +173,11 @@ impl<'a> Fields<'a> {
             Refusal::malformed("invalid_idempotency_key", text)
         };
         let member = self.idempotency_key.map(|raw| value::<String>(raw).ok_or_else(wrong)).transpose()?;
-        let header = header.map(str::to_owned);
-        let is_wrong = |key: &String| !(1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.chars().count());
-        if member.iter().chain(&header).any(is_wrong) {
+        let is_key = |key: &String| (1..=IDEMPOTENCY_KEY_CHARS_MAX).contains(&key.chars().count());
+        if !member.as_ref().is_none_or(is_key) {
             return Err(wrong());
         }
-        Ok(member.or(header))
+        Ok(member.or_else(|| header.map(str::to_owned)))
     }
 
     /// `POST /sessions`.

@@ -20,7 +20,7 @@ use crate::{
     },
     files,
     refusals::SessionRefusal,
-    request::{CreateRequest, Fields, IDEMPOTENCY_KEY, InviteRequest, MessageRequest, ReopenRequest, digest},
+    request::{CreateRequest, Fields, InviteRequest, MessageRequest, ReopenRequest, digest, header_key},
 };
 
 mod overseeing;
@@ -218,16 +218,7 @@ fn key(
     headers: &HeaderMap,
     body: &[u8],
 ) -> Result<Option<KeyUse>, Refusal> {
-    let header = match headers.get(IDEMPOTENCY_KEY).map(HeaderValue::to_str).transpose() {
-        Ok(header) => header,
-        Err(_) => {
-            return Err(Refusal::malformed(
-                "invalid_idempotency_key",
-                "`Idempotency-Key` must be visible ASCII.",
-            ));
-        }
-    };
-    let Some(key) = fields.key(header)? else { return Ok(None) };
+    let Some(key) = fields.key(header_key(headers)?)? else { return Ok(None) };
     let operation = operation();
     let digest = digest(&operation, body);
     Ok(Some(KeyUse { scope: operation, key, digest }))

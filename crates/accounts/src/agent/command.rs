@@ -114,6 +114,8 @@ pub struct NewToken {
     pub issuer: Option<String>,
     /// The issuer's statement.
     pub word: Option<IssuerWord>,
+    /// The resource that it is for, if narrower than that of its parent.
+    pub resource: Option<String>,
 }
 
 /// The settings of `AgentEdit::Configure`; absent ones stay unchanged.

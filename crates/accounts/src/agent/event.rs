@@ -169,6 +169,9 @@ pub struct TokenIssued {
     /// The issuer's statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub word: Option<IssuerWord>,
+    /// The resource that it is for, if narrower than that of its parent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
 }
 
 /// See [`AgentEvent::GrantRenewed`].
@@ -408,6 +411,7 @@ mod tests {
             client: None,
             issuer: None,
             word: None,
+            resource: None,
         };
         let client = GrantClient {
             client_id: "https://c.example/c".into(),
@@ -424,7 +428,22 @@ mod tests {
             client: Some(client),
             ..issued.clone()
         };
+        let for_mcp = TokenIssued {
+            by: Actor::Owner("nick".parse().unwrap()),
+            token: Some(old),
+            parent: Some("01B".into()),
+            resource: Some("https://p.example/mcp".into()),
+            client: None,
+            ..grant.clone()
+        };
         let forms = [
+            (
+                AgentEvent::TokenIssued(for_mcp),
+                "TokenIssued",
+                format!(
+                    r#"{{"by":"~nick","id":"01B","token":"{OLD}","parent":"01B","scope":"sessions:write session:s","expires_at":9,"resource":"https://p.example/mcp"}}"#
+                ),
+            ),
             (
                 AgentEvent::TokenIssued(issued),
                 "TokenIssued",
@@ -553,6 +572,7 @@ mod tests {
             client: None,
             issuer: Some("github".into()),
             word: None,
+            resource: None,
         };
         let word = |rule| IssuerWord { signed: TokenDigest::of("a"), until: TimestampMs(99), rule };
         let rule = TokenDigest::of("secret");

@@ -72,6 +72,7 @@ pub(super) fn issue(
         client: new.client.clone(),
         issuer: new.issuer.clone(),
         word: new.word,
+        resource: new.resource.clone(),
     }))
 }
 
@@ -211,6 +212,7 @@ fn renewed(
         client: None,
         issuer: None,
         word: None,
+        resource: renewal.resource.clone(),
     }));
     Ok(Decision::new(events, GrantOutcome::Done))
 }

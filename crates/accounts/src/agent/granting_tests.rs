@@ -66,6 +66,7 @@ fn token(text: &str, scope: &str, expires_at: Option<u64>) -> NewToken {
         client: None,
         issuer: None,
         word: None,
+        resource: None,
     }
 }
 
@@ -88,6 +89,7 @@ fn renewal(grant: &str, nth: u64) -> Renewal {
         refresh: TokenDigest::of(&format!("refresh {nth}")),
         access: TokenDigest::of(&format!("access {nth}")),
         scope: None,
+        resource: None,
         lasts_ms: HOUR,
     }
 }

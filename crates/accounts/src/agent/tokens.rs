@@ -62,6 +62,9 @@ pub struct IssuedToken {
     /// The issuer's statement.
     #[serde(default)]
     pub word: Option<IssuerWord>,
+    /// The resource that it is for, if narrower than that of its parent.
+    #[serde(default)]
+    pub(crate) resource: Option<String>,
     /// The digest of the part that all refresh tokens of a grant share; `None` before its first use.
     pub(crate) key: Option<TokenDigest>,
     /// The digest of the valid refresh token.
@@ -101,12 +104,15 @@ impl AgentTokens {
     pub fn get(&self, id: &str) -> Option<&IssuedToken> {
         self.0.get(id)
     }
-    /// The resource of the grant that a token came from.
+    /// The resource that a token is for: its own, else that of its nearest ancestor that has one.
     #[must_use]
     pub fn resource_of<'a>(&'a self, token: &'a IssuedToken) -> Option<&'a str> {
         let parent = |token: &&IssuedToken| self.get(token.parent.as_deref()?);
         let mut line = std::iter::successors(Some(token), parent);
-        line.find_map(|token| token.client.as_ref()).map(|client| client.resource.as_str())
+        line.find_map(|token| {
+            token.resource.as_ref().or(token.client.as_ref().map(|client| &client.resource))
+        })
+        .map(String::as_str)
     }
     /// The token with a digest, or the grant with this id.
     #[must_use]
@@ -184,6 +190,7 @@ impl AgentTokens {
             client: event.client.clone(),
             issuer: event.issuer.clone(),
             word: event.word,
+            resource: event.resource.clone(),
             key: None,
             refresh: None,
         };
@@ -250,6 +257,8 @@ pub struct Renewal {
     pub access: TokenDigest,
     /// The new token's scope, if narrower than the grant.
     pub scope: Option<Scope>,
+    /// The new token's resource, if narrower than the grant's.
+    pub resource: Option<String>,
     /// The new token's validity, in milliseconds.
     pub lasts_ms: u64,
 }

@@ -121,6 +121,7 @@ async fn made(
         client: None,
         issuer: None,
         word: None,
+        resource: None,
     };
     let edit = AgentEdit::IssueToken(new);
     let known = accounts.edit_agent(EditAgent { authority, handle, edit }).await?;

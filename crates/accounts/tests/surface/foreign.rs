@@ -36,6 +36,7 @@ fn admission(by: &str, ends: u64) -> Admission {
         issuer: "acme".to_owned(),
         subject: "ci".to_owned(),
         word,
+        resource: None,
         ends: TimestampMs(ends),
     }
 }

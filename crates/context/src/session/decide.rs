@@ -3,6 +3,7 @@
 
 use plenary_engine::Decision;
 use plenary_kernel::Stamp;
+use serde_json::Value;
 
 use super::{
     command::{EndSession, StartSession},
@@ -60,7 +61,10 @@ pub fn end(
         return Err(Rejection::NotPermitted);
     }
     if let Some(ended_at) = state.ended_at {
-        let is_same = command.ended_at.is_none_or(|asked| asked == ended_at);
+        // Nothing can be set on an ended session: extensions that differ are refused and not dropped (AP-89).
+        let has = |(name, value): (&String, &Value)| started.extensions.get(name) == Some(value);
+        let is_same =
+            command.ended_at.is_none_or(|asked| asked == ended_at) && command.extensions.iter().all(has);
         return if is_same {
             Ok(Decision::unchanged(started.session_id.clone()))
         } else {

@@ -57,7 +57,7 @@ fn states() -> [SessionState; 3] {
     running.evolve(&SessionEvent::SessionStarted(begun()));
     let mut ended = running.clone();
     let by = || "@nick.a".parse().unwrap();
-    let end = SessionEnded { by: by(), ended_at: moment(ENDED), extensions: Map::new() };
+    let end = SessionEnded { by: by(), ended_at: moment(ENDED), extensions: extensions(2) };
     ended.evolve(&SessionEvent::SessionEnded(end));
     [SessionState::default(), running, ended]
 }
@@ -152,12 +152,27 @@ fn ap_13_given_any_state_when_a_session_is_ended_then_it_ends_once_and_by_its_ow
                     assert_eq!(decision.events.len(), usize::from(is_new), "{by} {name} {asked:?}");
                     let state = after(state, &decision.events);
                     let kept = state.started.as_ref().map(|started| started.extensions.clone());
-                    assert_eq!(kept, Some(extensions(if is_new { 2 } else { 1 })), "AP-89");
+                    assert_eq!(kept, Some(extensions(2)), "AP-89");
                     state.ended_at
                 });
                 assert_eq!(then, expected.map(|at| Some(moment(at))), "{by} {name} {asked:?}");
             }
         }
+    }
+}
+
+#[test]
+fn ap_89_given_an_ended_session_when_other_extensions_are_sent_then_they_are_refused_and_not_dropped() {
+    let [_, _, ended] = states();
+    for (sent, expected) in [
+        (Map::new(), Ok(())),
+        (extensions(2), Ok(())),
+        (extensions(3), Err(Rejection::SessionEnded)),
+        (json!({"x-other": 1}).as_object().cloned().unwrap(), Err(Rejection::SessionEnded)),
+    ] {
+        let command = EndSession { extensions: sent.clone(), ..ending("@nick.a", None) };
+        let decided = end(&ended, &inside(project()), &command, &stamp(NOW)).map(|_| ());
+        assert_eq!(decided, expected, "{sent:?}");
     }
 }
 

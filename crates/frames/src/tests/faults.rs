@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use super::samples::{
     TIME, UUID, advisory, binding_moment, bytes, fault, frame, payload, payloads, read, with, without,
 };
-use crate::catalogue::{ENVELOPE, Kind};
+use crate::{
+    catalogue::{ENVELOPE, Kind},
+    fit::LINE_BREAKS,
+};
 
 #[test]
 fn fo_1_17_there_are_exactly_fifteen_kinds_and_each_is_read() {
@@ -268,13 +271,11 @@ fn fo_38_39_40_a_decision_leaves_a_way_out_and_recommends_one_option() {
         let expected = ("field-invalid", "payload.question.recommended_idx".to_owned());
         assert_eq!(fault(&options(count, recommended)), expected);
     }
-    for name in ["reasoning", "label"] {
-        let lines = question(&|q| q["options"][1][name] = json!("a\nb"));
-        if name == "label" {
-            read(&lines).unwrap();
-        } else {
-            assert_eq!(fault(&lines), ("field-invalid", "payload.question.options[1].reasoning".into()));
-        }
+    for line_break in LINE_BREAKS {
+        let text = json!(format!("a{line_break}b"));
+        read(&question(&|q| q["options"][1]["label"] = text.clone())).unwrap();
+        let lines = question(&|q| q["options"][1]["reasoning"] = text.clone());
+        assert_eq!(fault(&lines), ("field-invalid", "payload.question.options[1].reasoning".into()));
     }
 }
 

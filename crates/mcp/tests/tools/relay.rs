@@ -77,6 +77,11 @@ async fn a_session_deposits_recalls_and_states_facts() {
     assert_eq!(latest[0]["package_id"], kept["package_id"]);
     let specific = json!({"mode": "specific", "package_id": "nothing"});
     assert_eq!(alice.call("relay_pull_context", specific).await, Value::Null);
+    // Without a mode, an id or a query says which one is meant.
+    let by_id = alice.call("relay_pull_context", json!({"package_id": kept["package_id"]})).await;
+    assert_eq!(by_id["title"], "Use SQLite");
+    let by_query = alice.call("relay_pull_context", json!({"query": "SQLite"})).await;
+    assert_eq!(by_query[0]["package_id"], kept["package_id"]);
     let status = alice.call("relay_status", json!({})).await;
     assert_eq!(status["session"]["id"], begun["session"]["id"]);
     assert_eq!((&status["total_recent_packages"], &status["open_questions"]), (&json!(1), &json!(1)));

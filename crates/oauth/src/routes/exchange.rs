@@ -30,6 +30,8 @@ fn invalid(why: impl Into<String>) -> OAuthError {
 struct ExchangeRequest {
     /// A narrower scope.
     scope: Option<Scope>,
+    /// This server's `/mcp`, if the token is requested for it alone.
+    resource: Option<String>,
 }
 
 impl ExchangeRequest {
@@ -45,9 +47,11 @@ impl ExchangeRequest {
         if !sent.all("audience").all(is_own) {
             return Err(OAuthError::new("invalid_target", "audience must be this server's URL."));
         }
-        resource_of(sent, base).map_err(super::tokens::denied)?;
+        let resource = resource_of(sent, base).map_err(super::tokens::denied)?;
+        let is_for_mcp =
+            resource == own || sent.all("audience").any(|named| named.trim_end_matches('/') == own);
         let scope = sent.get("scope").map(scope_of).transpose().map_err(super::tokens::denied)?;
-        Ok(Self { scope })
+        Ok(Self { scope, resource: is_for_mcp.then_some(own) })
     }
 }
 
@@ -92,6 +96,7 @@ async fn of_issuer(
         }
         admission.scope = scope;
     }
+    admission.resource = wanted.resource;
     let (agent, issuer) = (admission.agent.clone(), admission.issuer.clone());
     tracing::info!(%agent, %issuer, subject = %proven.subject, "a token of an issuer was exchanged");
     accounts.give_foreign(admission).await.map_err(failed)
@@ -107,7 +112,7 @@ async fn narrowed(at: &At, token: &str, wanted: ExchangeRequest) -> Result<(Toke
     let scope = wanted
         .scope
         .ok_or_else(|| OAuthError::new("invalid_scope", "scope is missing: name what is enough."))?;
-    accounts.narrow(&principal, scope, ACCESS_MS_MAX).await.map_err(failed)
+    accounts.narrow(&principal, scope, wanted.resource, ACCESS_MS_MAX).await.map_err(failed)
 }
 
 /// Every flaw of the token is `invalid_request` (RFC 8693, 2.2.2); the description has this server's code.

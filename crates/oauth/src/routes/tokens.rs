@@ -84,8 +84,8 @@ async fn get(at: &At, base: &str, headers: &HeaderMap, body: Body) -> Result<Tok
     }
     let resource = sent.get("resource").map(|_| resource_of(&sent, base)).transpose().map_err(denied)?;
     match sent.get("grant_type") {
-        Some("authorization_code") => for_code(at, &sent, client_id, resource.as_deref()).await,
-        _ => for_refresh(at, &sent, client_id, resource.as_deref()).await,
+        Some("authorization_code") => for_code(at, &sent, client_id, resource).await,
+        _ => for_refresh(at, &sent, client_id, resource).await,
     }
 }
 
@@ -101,7 +101,7 @@ async fn for_code(
     at: &At,
     sent: &Parameters,
     client_id: &str,
-    resource: Option<&str>,
+    resource: Option<String>,
 ) -> Result<Tokens, OAuthError> {
     let sent_code = sent.get("code").ok_or_else(|| OAuthError::new("invalid_request", "code is missing."))?;
     let found = find(at.oauth.log(), sent_code).await?.ok_or_else(invalid)?;
@@ -111,7 +111,7 @@ async fn for_code(
     if code.client_id != client_id || !is_redirect || !verifies(&code.challenge, verifier) {
         return Err(invalid());
     }
-    if resource.is_some_and(|resource| !is_within(resource, &code.resource)) {
+    if resource.as_ref().is_some_and(|resource| !is_within(resource, &code.resource)) {
         return Err(OAuthError::new("invalid_target", "The person was asked for another resource."));
     }
     // Only the client of the code passes the checks above, so a second use means that the code was stolen.
@@ -124,14 +124,15 @@ async fn for_code(
         return Err(invalid());
     }
     let refresh = Refresh::make(&code.grant, &code.agent, None);
-    renew(at, client_id, &code.agent, &refresh, None, GrantEdit::TakeUp).await
+    let narrower = Narrower { scope: None, resource: resource.filter(|resource| *resource != code.resource) };
+    renew(at, client_id, &code.agent, &refresh, narrower, GrantEdit::TakeUp).await
 }
 
 async fn for_refresh(
     at: &At,
     sent: &Parameters,
     client_id: &str,
-    resource: Option<&str>,
+    resource: Option<String>,
 ) -> Result<Tokens, OAuthError> {
     let text = sent
         .get("refresh_token")
@@ -139,15 +140,22 @@ async fn for_refresh(
     let used = Refresh::read(text).ok_or_else(invalid)?;
     let known = at.oauth.accounts().agent(&used.agent).await?;
     let granted = known.state.issued().get(&used.grant).and_then(|grant| grant.client.as_ref());
-    if let (Some(granted), Some(resource)) = (granted, resource)
+    if let (Some(granted), Some(resource)) = (granted, &resource)
         && !is_within(resource, &granted.resource)
     {
         return Err(OAuthError::new("invalid_target", "The person was asked for another resource."));
     }
+    let resource = resource.filter(|resource| granted.is_some_and(|granted| *resource != granted.resource));
     let scope = sent.get("scope").map(asked_scope).transpose().map_err(denied)?.flatten();
     let (next, digest) = (used.next(), used.digest());
     let edit = |renewal| GrantEdit::Renew { used: digest, renewal };
-    renew(at, client_id, &used.agent, &next, scope, edit).await
+    renew(at, client_id, &used.agent, &next, Narrower { scope, resource }, edit).await
+}
+
+/// What a request names to get a token with fewer rights than the grant.
+struct Narrower {
+    scope: Option<Scope>,
+    resource: Option<String>,
 }
 
 async fn renew(
@@ -155,7 +163,7 @@ async fn renew(
     client_id: &str,
     agent: &AgentHandle,
     refresh: &Refresh,
-    scope: Option<Scope>,
+    narrower: Narrower,
     edit: impl FnOnce(Renewal) -> GrantEdit,
 ) -> Result<Tokens, OAuthError> {
     let access = Token::random(TokenKind::Scoped);
@@ -165,7 +173,8 @@ async fn renew(
         key: refresh.key(),
         refresh: refresh.digest(),
         access: access.digest(),
-        scope,
+        scope: narrower.scope,
+        resource: narrower.resource,
         lasts_ms: ACCESS_MS_MAX,
     };
     let accounts = at.oauth.accounts();

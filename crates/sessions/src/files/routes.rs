@@ -92,7 +92,7 @@ async fn upload(
 ) -> Result<Response, SessionRefusal> {
     sessions.contents()?;
     let _share = sessions.upload_share(&agent.handle)?;
-    let key = header_key(&headers)?;
+    let key = header_key(&headers)?.map(str::to_owned);
     let boundary = multipart::boundary(&headers)?;
     let bytes_max = sessions.0.config.file_bytes_max.saturating_add(UPLOAD_FRAME_BYTES_MAX);
     let body = read_stream(&headers, body, bytes_max)?;

@@ -88,7 +88,13 @@ pub(super) struct PullArguments {
 
 pub(super) async fn pull_context(asking: ToolCaller, wanted: PullArguments) -> Answer {
     let project = wanted.project_id.as_deref();
-    match (wanted.mode.unwrap_or(Mode::Latest), &wanted.package_id, &wanted.query) {
+    // Without a mode, an id or a query says which one is meant.
+    let implied = match (&wanted.package_id, &wanted.query) {
+        (Some(_), _) => Mode::Specific,
+        (None, Some(_)) => Mode::Relevant,
+        (None, None) => Mode::Latest,
+    };
+    match (wanted.mode.unwrap_or(implied), &wanted.package_id, &wanted.query) {
         (Mode::Specific, Some(id), _) => {
             let query: Vec<_> = project.map(|project| ("project", project)).into_iter().collect();
             match asking.read(&PACKAGE, &[id], &query).await {

@@ -69,8 +69,15 @@ async fn what_the_request_must_be_is_said() {
         let answer = exchange(&server, &token, &[more]).await;
         assert_eq!((answer.status, flaw(&answer).1.as_str()), (400, error), "{more:?}");
     }
-    for more in [("resource", &*mcp), ("audience", &*mcp), ("requested_token_type", ACCESS_TOKEN)] {
-        exchange(&server, &token, &[more]).await.ok(200);
+    // A token that is requested for `/mcp` is for nothing else (RFC 8707).
+    for (more, status) in [
+        (("resource", &*mcp), 401),
+        (("audience", &*mcp), 401),
+        (("requested_token_type", ACCESS_TOKEN), 200),
+    ] {
+        let made = exchange(&server, &token, &[more]).await.ok(200);
+        let bearer = server.bearer(made["access_token"].as_str().expect("a token"));
+        assert_eq!(bearer.get("/agents/me").await.status, status, "{more:?}");
     }
     let metadata = server.stranger().get("/.well-known/oauth-authorization-server").await.ok(200);
     let grants = metadata["grant_types_supported"].as_array().expect("grants");

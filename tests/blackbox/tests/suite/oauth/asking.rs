@@ -149,6 +149,15 @@ async fn nobody_but_the_person_decides() {
     // Nothing was granted on the way.
     let listed = owner.get("/_admin/agents/@nick.bot/tokens").await.ok(200);
     assert_eq!(listed["tokens"].as_array().map(Vec::len), Some(1), "{listed}");
+    // The audit has each answer that was sent from the page itself, and no other.
+    let page = owner.get("/_admin/audit?limit=100").await.ok(200);
+    let entries = page["entries"].as_array().expect("entries").iter();
+    let mut statuses: Vec<_> = entries
+        .filter(|entry| entry["operation"] == "oauth.decide")
+        .map(|entry| entry["status"].as_u64().expect("a status"))
+        .collect();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [303, 400, 400, 400, 400, 400, 400, 400, 403, 403], "{page}");
 }
 
 /// A person may have a new agent made for the client.

@@ -149,8 +149,19 @@ async fn a_code_is_for_its_client_alone() {
     let mut twice = good.to_vec();
     twice.push(("client_id", &client));
     no(&token(&server, &twice).await, 400, "invalid_request");
-    // None of them used it up.
-    redeemed(&server, &client, &code).await.ok(200);
+    // None of them used it up. A token that is requested for `/mcp` is for nothing else, though the grant is.
+    let mcp = format!("{}/mcp", server.url());
+    let mut narrow = good.to_vec();
+    narrow.push(("resource", &*mcp));
+    let tokens = token(&server, &narrow).await.ok(200);
+    server.bearer(&part(&tokens, "access_token")).get("/agents/me").await.refused_as(401);
+    let again = [
+        ("grant_type", "refresh_token"),
+        ("client_id", &*client),
+        ("refresh_token", tokens["refresh_token"].as_str().expect("a refresh token")),
+    ];
+    let whole = token(&server, &again).await.ok(200);
+    server.bearer(&part(&whole, "access_token")).get("/agents/me").await.ok(200);
 }
 
 /// A code that comes twice ends what the first one got.
