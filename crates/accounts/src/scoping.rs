@@ -84,6 +84,7 @@ impl Accounts {
                 let path = Path::of(parts);
                 let [session, channel, project] =
                     ["sessions", "agent-channel", "projects"].map(|part| path.named(part));
+                let project = project.or_else(|| project_of_query(path.pattern, parts));
                 let (session, channel, project) =
                     (session.as_deref(), channel.as_deref(), project.as_deref());
                 let wanted = Demand { room, access, session, channel, project };
@@ -161,6 +162,16 @@ fn missing(wanted: &Demand<'_>, is_held: bool) -> String {
     hold.filter(|_| is_held).map_or(room.clone(), |hold| format!("{room} {hold}"))
 }
 
+/// The project that the query names, for operations to which it is what a project in the path is to others.
+fn project_of_query(pattern: &str, parts: &Parts) -> Option<String> {
+    let is_by_query = pattern == "/v1/orchestrate" || pattern.starts_with("/v1/packages/{package_id}");
+    let Query(pairs) =
+        Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).ok().filter(|_| is_by_query)?;
+    let mut named = pairs.into_iter().filter(|(name, _)| name == "project");
+    // A parameter that is sent twice names nothing; the operation refuses it.
+    named.next().filter(|_| named.next().is_none()).map(|(_, project)| project)
+}
+
 /// The path of a request, and the pattern that it matched.
 struct Path<'a> {
     pattern: &'a str,
@@ -186,6 +197,22 @@ impl<'a> Path<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_query_names_the_project_of_some_operations() {
+        let named = |pattern: &str, query: &str| {
+            let request = http::Request::builder().uri(format!("/x?{query}")).body(()).unwrap();
+            project_of_query(pattern, &request.into_parts().0)
+        };
+        for pattern in ["/v1/orchestrate", "/v1/packages/{package_id}", "/v1/packages/{package_id}/flag"] {
+            assert_eq!(named(pattern, "a=b&project=nick%3Ap").as_deref(), Some("nick:p"));
+            assert_eq!(named(pattern, "project=p&project=q"), None);
+            assert_eq!(named(pattern, "a=b"), None);
+        }
+        for pattern in ["/v1/export", "/v1/projects", "/search"] {
+            assert_eq!(named(pattern, "project=p"), None, "{pattern} shows more than that project");
+        }
+    }
 
     #[test]
     fn a_path_names_what_stands_behind_its_part() {

@@ -89,7 +89,43 @@ async fn a_token_is_held_to_its_sessions() {
     held.get("/agents/me/allowlist").await.ok(200);
 }
 
-/// Over the Model Context Protocol the same holds for what a tool asks.
+/// A token that is held to a project reaches its packages, also where the query names the project.
+#[tokio::test]
+async fn a_token_is_held_to_its_projects() {
+    let server = Server::start().await;
+    let alice = server.agent("@nick.alice").await;
+    for project in ["p", "q"] {
+        let package = json!({
+            "package_id": format!("pkg_{project}"), "project_id": project, "relay_version": "0.1", "title": "T",
+            "description": "", "status": "complete", "package_type": "standard", "review_type": "none",
+            "created_at": "2026-01-02T03:04:05Z", "created_by": {"id": "@nick.alice", "type": "agent"},
+        });
+        alice.post(&format!("/v1/projects/{project}/packages"), package).await.ok(201);
+    }
+    let (held, _) = scoped(&server, &alice, scope("context:read project:p")).await;
+    for path in [
+        "/v1/projects/p/packages",
+        "/v1/packages/pkg_p?project=p",
+        "/v1/packages/pkg_p/reviews?project=p",
+        "/v1/orchestrate?project=p",
+    ] {
+        held.get(path).await.ok(200);
+    }
+    assert_eq!(held.get("/v1/packages/pkg_q?project=p").await.status, 404);
+    for path in [
+        "/v1/projects/q/packages",
+        "/v1/packages/pkg_q?project=q",
+        "/v1/packages/pkg_p",
+        "/v1/packages/pkg_p?project=p&project=q",
+        "/v1/orchestrate",
+        "/v1/orchestrate?project=q",
+        "/v1/export?project=p",
+    ] {
+        let answer = held.get(path).await;
+        assert_eq!(answer.status, 403, "{path}: {answer}");
+    }
+}
+
 /// A token that is held to one channel reaches that one, and no list that would show others.
 #[tokio::test]
 async fn a_token_is_held_to_its_channels() {
