@@ -1,8 +1,10 @@
 //! Request bodies and queries. Unknown members are ignored; an invalid member gets 422 with its code (CH-25; wire.md D.6).
 //! Must not know: the channel.
 
+use std::ops::RangeInclusive;
+
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderValue};
 use plenary_engine::KeyUse;
 use plenary_kernel::{json, text::check_line};
 use plenary_room::idempotency_key;
@@ -72,20 +74,15 @@ impl<'a> Fields<'a> {
 
     /// The title and the creator.
     pub(crate) fn create(&self) -> Result<(String, Option<String>), ChannelRefusal> {
-        let title = text(self.title, "invalid_title", "title", TITLE_CHARS_MAX)?.unwrap_or_default();
-        let by = text(self.created_by, "invalid_created_by", "created_by", AUTHOR_CHARS_MAX)?;
+        let title = TITLE.read(self.title)?.unwrap_or_default();
+        let by = CREATED_BY.read(self.created_by)?;
         Ok((title, by.filter(|by| !by.is_empty())))
     }
 
     /// The event. Its payload is a slice of the body, so it keeps every byte.
     pub(crate) fn event(&self, body: &Bytes) -> Result<Draft, ChannelRefusal> {
-        let wrong_kind = || {
-            let detail = format!("`kind` must be a string of 1 to {KIND_CHARS_MAX} characters");
-            refusals::shape("invalid_kind", detail)
-        };
-        let kind = text(self.kind, "invalid_kind", "kind", KIND_CHARS_MAX).map_err(|_| wrong_kind())?;
-        let kind = kind.filter(|kind| !kind.is_empty()).ok_or_else(wrong_kind)?;
-        let author = text(self.author, "invalid_author", "author", AUTHOR_CHARS_MAX)?;
+        let kind = KIND.read(self.kind)?.ok_or_else(|| KIND.wrong_length())?;
+        let author = AUTHOR.read(self.author)?;
         let payload = self.payload.map(RawValue::get).filter(|payload| payload.starts_with('{'));
         let payload =
             payload.ok_or_else(|| refusals::shape("invalid_payload", "`payload` must be a JSON object"))?;
@@ -98,23 +95,33 @@ fn not_an_object() -> ChannelRefusal {
     refusals::shape("invalid_body", "the body must be a JSON object")
 }
 
-/// Parses a one-line text of limited length.
-fn text(
-    raw: Option<&RawValue>,
+/// A member that is a one-line text of limited length.
+struct TextMember {
+    name: &'static str,
     code: &'static str,
-    name: &str,
-    chars_max: usize,
-) -> Result<Option<String>, ChannelRefusal> {
-    let Some(raw) = raw else { return Ok(None) };
-    match serde_json::from_str::<String>(raw.get()) {
-        Ok(text) if text.chars().count() <= chars_max => {
-            check_line(&text).map_err(|why| refusals::shape(code, format!("`{name}` {why}")))?;
-            Ok(Some(text))
-        }
-        _ => {
-            let detail = format!("`{name}` must be a string of at most {chars_max} characters");
-            Err(refusals::shape(code, detail))
-        }
+    chars: RangeInclusive<usize>,
+}
+
+const TITLE: TextMember = TextMember { name: "title", code: "invalid_title", chars: 0..=TITLE_CHARS_MAX };
+const CREATED_BY: TextMember =
+    TextMember { name: "created_by", code: "invalid_created_by", chars: 0..=AUTHOR_CHARS_MAX };
+const KIND: TextMember = TextMember { name: "kind", code: "invalid_kind", chars: 1..=KIND_CHARS_MAX };
+const AUTHOR: TextMember = TextMember { name: "author", code: "invalid_author", chars: 0..=AUTHOR_CHARS_MAX };
+
+impl TextMember {
+    fn read(&self, raw: Option<&RawValue>) -> Result<Option<String>, ChannelRefusal> {
+        let Some(raw) = raw else { return Ok(None) };
+        let text = serde_json::from_str::<String>(raw.get()).ok();
+        let text = text.filter(|text| self.chars.contains(&text.chars().count()));
+        let text = text.ok_or_else(|| self.wrong_length())?;
+        check_line(&text).map_err(|why| refusals::shape(self.code, format!("`{}` {why}", self.name)))?;
+        Ok(Some(text))
+    }
+
+    fn wrong_length(&self) -> ChannelRefusal {
+        let (min, max) = (self.chars.start(), self.chars.end());
+        let bounds = if *min == 0 { format!("at most {max}") } else { format!("{min} to {max}") };
+        refusals::shape(self.code, format!("`{}` must be a string of {bounds} characters", self.name))
     }
 }
 

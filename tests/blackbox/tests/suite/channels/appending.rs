@@ -187,6 +187,15 @@ async fn ch_25_an_event_has_a_kind_and_an_object() {
     ] {
         refused(&ann.post(&path, body).await, 422, code);
     }
+    // The reason names what is wrong.
+    for (body, reason) in [
+        (json!({"kind": "a\u{7}", "payload": {}}), "U+0007"),
+        (json!({"kind": "log", "payload": {}, "author": "a\u{202e}"}), "U+202E"),
+        (json!({"kind": "é".repeat(65), "payload": {}}), "1 to 64 characters"),
+    ] {
+        let answer = ann.post(&path, body).await;
+        assert!(answer.status == 422 && answer.text().contains(reason), "{answer}");
+    }
     refused(&ann.post_empty(&path).await, 422, "invalid_kind");
     for body in [&b"{"[..], br#"{"kind":"log","payload":{"a":1,"a":2}}"#] {
         refused(&ann.post_raw(&path, body).await, 400, "invalid_json");
