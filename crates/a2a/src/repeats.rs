@@ -49,6 +49,7 @@ pub(crate) fn is_replayed(headers: &HeaderMap) -> bool {
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;
+    use plenary_room::IDEMPOTENCY_KEY;
 
     use super::*;
 
