@@ -1,7 +1,11 @@
 //! A tool: its description for models, and its call.
 //! Must not know: the list of tools, or the transport of a call.
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, LazyLock},
+};
 
 use serde_json::{Map, Value};
 
@@ -107,8 +111,12 @@ pub trait ClientPerson: Send + Sync {
 }
 
 /// All tools of a server, sorted by name. Cheap to clone.
-#[derive(Clone, Default)]
-pub struct Tools(Arc<[Tool]>);
+///
+/// They are made when one is first needed: their schemas take some 20 ms, which a start does not wait for.
+#[derive(Clone)]
+pub struct Tools(Arc<LazyLock<Vec<Tool>, MakeTools>>);
+
+type MakeTools = Box<dyn FnOnce() -> Vec<Tool> + Send>;
 
 impl Toolset {
     /// Every set, in the order of lists.
@@ -160,9 +168,13 @@ impl Toolset {
 impl Tools {
     /// The tools, sorted by name, so that lists are always the same.
     #[must_use]
-    pub fn new(mut tools: Vec<Tool>) -> Self {
-        tools.sort_by(|a, b| a.name.cmp(&b.name));
-        Self(tools.into())
+    pub fn new(make: impl FnOnce() -> Vec<Tool> + Send + 'static) -> Self {
+        let sorted = || {
+            let mut tools = make();
+            tools.sort_by(|a, b| a.name.cmp(&b.name));
+            tools
+        };
+        Self(Arc::new(LazyLock::new(Box::new(sorted))))
     }
 
     /// The tools of these sets.

@@ -102,7 +102,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_list_is_written_once_and_stands_where_the_mark_was() {
-        let lists = Lists::new(Tools::default(), Some(Arc::default()));
+        let lists = Lists::new(Tools::new(Vec::new), Some(Arc::default()));
         let marked = json!({"id": "\"tools\":[", "result": {"tools": Lists::mark(), "x": 1}});
         let answer = put(&lists, &marked).await;
         assert!(answer["result"]["tools"].as_array().is_some_and(|tools| tools.len() > 1), "{answer}");

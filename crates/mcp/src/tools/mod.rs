@@ -31,18 +31,19 @@ pub use whole::faults;
 /// Every tool of a server with these operations.
 #[must_use]
 pub fn all(operations: &Operations) -> Tools {
-    Tools::new(
+    let operations = operations.clone();
+    Tools::new(move || {
         [
-            core::tools(operations),
-            assistant::tools(operations),
-            frames::tools(operations),
-            relay::tools(operations),
-            whole::tools(operations),
+            core::tools(&operations),
+            assistant::tools(&operations),
+            frames::tools(&operations),
+            relay::tools(&operations),
+            whole::tools(&operations),
         ]
         .into_iter()
         .flatten()
-        .collect(),
-    )
+        .collect()
+    })
 }
 
 /// Hints for tools that change nothing.
