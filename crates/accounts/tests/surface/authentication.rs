@@ -137,7 +137,7 @@ async fn a_token_that_ended_meanwhile_has_the_scope_of_nothing() {
     let bearer = house.accounts.authenticate(&own).await.unwrap().unwrap();
     assert_eq!(house.accounts.scope_of(&bearer).await.unwrap(), None);
     let read: Scope = "read".parse().unwrap();
-    let (below, _) = house.accounts.narrow(&bearer, read.clone(), 60_000).await.unwrap();
+    let (below, _) = house.accounts.narrow(&bearer, read.clone(), None, 60_000).await.unwrap();
     let below = house.accounts.authenticate(below.expose()).await.unwrap().unwrap();
     assert_eq!(house.accounts.scope_of(&below).await.unwrap(), Some(read));
     house.call(OPERATOR, "DELETE", "/_admin/agents/@alice.bot", "").await;

@@ -73,7 +73,8 @@ async fn what_hangs_on_a_rule_opens_nothing_where_the_rule_does_not_stand() {
     assert!(opens(&house.accounts, JWT).await);
     let (given, _) = house.accounts.give_foreign(admits).await.unwrap();
     let bearer = house.accounts.authenticate(given.expose()).await.unwrap().unwrap();
-    let (below, _) = house.accounts.narrow(&bearer, "sessions:read".parse().unwrap(), 60_000).await.unwrap();
+    let (below, _) =
+        house.accounts.narrow(&bearer, "sessions:read".parse().unwrap(), None, 60_000).await.unwrap();
     for (stands, is_open) in [("a", true), ("b", false)] {
         // The next start of the server, with the rules of that day.
         let next = house.neighbour().accounts;
