@@ -5,7 +5,7 @@ use plenary_kernel::{Class, Refusal};
 
 use crate::limits::{
     AGENTS_PER_OWNER_MAX, ALLOWLIST_ENTRIES_MAX, BLOCKS_MAX, CONTACTS_PENDING_MAX, ORG_MEMBERS_MAX,
-    PASSKEYS_MAX, TOKENS_PER_AGENT_MAX,
+    PASSKEYS_MAX, TOKENS_BELOW_ONE_MAX, TOKENS_PER_AGENT_MAX,
 };
 
 /// The reason why a command is refused.
@@ -83,6 +83,8 @@ pub enum Rejection {
     /// The agent has reached its limit of tokens.
     #[error("too many tokens")]
     TooManyTokens,
+    /// `TOKENS_BELOW_ONE_MAX`.
+    TooManyTokensBelow,
     /// A person has no tokens.
     #[error("a person has no tokens")]
     NoTokens,
@@ -164,6 +166,7 @@ impl From<Rejection> for Refusal {
             Rejection::MembersFull => limit_reached(Limit::Members),
             Rejection::TooManyPasskeys => limit_reached(Limit::Passkeys),
             Rejection::TooManyTokens => limit_reached(Limit::Tokens),
+            Rejection::TooManyTokensBelow => limit_reached(Limit::TokensBelow),
         }
     }
 }
@@ -181,6 +184,7 @@ enum Limit {
     Members,
     Passkeys,
     Tokens,
+    TokensBelow,
 }
 
 /// The refusal past a limit.
@@ -212,6 +216,13 @@ fn limit_reached(limit: Limit) -> Refusal {
         Limit::Tokens => (
             "too_many_tokens",
             format!("An agent has at most {TOKENS_PER_AGENT_MAX} tokens beside its own; revoke some."),
+        ),
+        Limit::TokensBelow => (
+            "too_many_tokens",
+            format!(
+                "At most {TOKENS_BELOW_ONE_MAX} tokens may be made with one token and with those below it; revoke some of \
+                 them."
+            ),
         ),
     };
     Refusal::conflict(code, text)

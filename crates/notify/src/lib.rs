@@ -96,7 +96,7 @@ pub struct Config {
 /// The mail server.
 #[derive(Clone)]
 pub struct Smtp {
-    /// `smtps://USER:PASSWORD@HOST`, `smtp://HOST?tls=required` or `smtp://HOST:PORT`.
+    /// `smtps://USER:PASSWORD@HOST` or `smtp://HOST:PORT`, with `?tls=required`, `?tls=opportunistic` or `?tls=none`.
     pub url: String,
     /// The sender address.
     pub from: String,

@@ -1,7 +1,7 @@
 //! Sends mail through the operator's mail server.
 //! Must not know: the content.
 
-use std::path::Path;
+use std::{net::IpAddr, path::Path};
 
 use http::Uri;
 use lettre::{
@@ -19,6 +19,22 @@ pub(crate) struct Mail {
     from: Mailbox,
 }
 
+/// How the connection is encrypted; `None` if not at all. A password leaves the machine only encrypted, unless the operator
+/// says otherwise.
+fn encryption(uri: &Uri, host: &str) -> Option<fn(TlsParameters) -> Tls> {
+    let has = |option: &str| uri.query().is_some_and(|query| query.split('&').any(|one| one == option));
+    let has_password = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
+    let is_here = host == "localhost"
+        || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    match uri.scheme_str() {
+        Some("smtps") => Some(Tls::Wrapper),
+        _ if has("tls=none") => None,
+        _ if has("tls=required") => Some(Tls::Required),
+        _ if has("tls=opportunistic") || !has_password || is_here => Some(Tls::Opportunistic),
+        _ => Some(Tls::Required),
+    }
+}
+
 /// Parses an address as a mailbox.
 pub(crate) fn mailbox(text: &str) -> Option<Mailbox> {
     text.parse().ok()
@@ -33,17 +49,12 @@ impl Mail {
             mailbox(&smtp.from).ok_or_else(|| TlsFault::new("`notify.smtp_from` must be an address"))?;
         let uri: Uri = smtp.url.parse().map_err(|_| bad())?;
         let host = uri.host().ok_or_else(bad)?;
-        let mut builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(&smtp.url)
+        // The library does not know `tls=none`, and encrypts nothing without a query.
+        let url = smtp.url.trim_end_matches("?tls=none");
+        let mut builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)
             .map_err(|_| bad())?
             .timeout(Some(SEND_TIME_MAX));
-        let wanted = uri.query().unwrap_or_default();
-        let wraps: Option<fn(TlsParameters) -> Tls> = match uri.scheme_str() {
-            Some("smtps") => Some(Tls::Wrapper),
-            _ if wanted.contains("tls=required") => Some(Tls::Required),
-            _ if wanted.contains("tls=opportunistic") => Some(Tls::Opportunistic),
-            _ => None,
-        };
-        if let Some(wraps) = wraps {
+        if let Some(wraps) = encryption(&uri, host) {
             let mut tls = TlsParameters::builder(host.to_owned());
             if let Some(path) = ca_file {
                 let bad = || TlsFault::new(format!("the CA file {} cannot be used", path.display()));
@@ -73,5 +84,38 @@ impl Mail {
             Some(code) => format!("the mail server answered {code}"),
             None => format!("the mail server: {}", plenary_outward::deepest(&error)),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_leaves_the_machine_only_encrypted_unless_the_operator_says_otherwise() {
+        let kind = |url: &str| {
+            let uri: Uri = url.parse().unwrap();
+            let wraps = encryption(&uri, uri.host().unwrap())?;
+            Some(match wraps(TlsParameters::builder("h".to_owned()).build().unwrap()) {
+                Tls::Wrapper => "wrapper",
+                Tls::Required => "required",
+                Tls::Opportunistic => "opportunistic",
+                _ => "none",
+            })
+        };
+        for (url, expected) in [
+            ("smtps://me:pw@mail.example", Some("wrapper")),
+            ("smtp://me:pw@mail.example:587", Some("required")),
+            ("smtp://me:pw@mail.example:587?tls=required", Some("required")),
+            ("smtp://me:pw@mail.example:587?tls=opportunistic", Some("opportunistic")),
+            ("smtp://me:pw@mail.example:587?tls=none", None),
+            ("smtp://mail.example", Some("opportunistic")),
+            ("smtp://mail.example?tls=required", Some("required")),
+            ("smtp://me:pw@127.0.0.1:1025", Some("opportunistic")),
+            ("smtp://me:pw@[::1]:1025", Some("opportunistic")),
+            ("smtp://localhost:1025", Some("opportunistic")),
+        ] {
+            assert_eq!(kind(url), expected, "{url}");
+        }
     }
 }

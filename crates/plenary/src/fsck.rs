@@ -59,6 +59,8 @@ pub(crate) struct FsckArgs {
 struct Report {
     audit: Audit,
     blobs: Option<BlobCheck>,
+    /// The stored files of messages whose contents were not checked, as their place is not known.
+    unchecked_files: usize,
     /// Wrong counters of owners.
     miscounts: Vec<Miscount>,
     /// Whether they were corrected.
@@ -130,13 +132,14 @@ async fn look(args: &FsckArgs) -> anyhow::Result<Report> {
     if let (Some(blobs), Some(checked)) = (&blobs, &mut checked) {
         recount.check_files(blobs, checked).await.context("checking the files of messages")?;
     }
+    let unchecked_files = if blobs.is_none() { recount.files() } else { 0 };
     let miscounts = recount.miscounts();
     let is_recounted = args.recount && audit.is_sound();
     if is_recounted && !miscounts.is_empty() {
         let changes = miscounts.iter().map(|one| (one.account.clone(), one.change())).collect();
         set_counts(database, directory, changes).await.context("correcting the counts")?;
     }
-    Ok(Report { audit, blobs: checked, miscounts, is_recounted, added })
+    Ok(Report { audit, blobs: checked, unchecked_files, miscounts, is_recounted, added })
 }
 
 async fn set_counts(
@@ -186,7 +189,7 @@ fn tell(looked: &Report, out: &Out) -> std::io::Result<()> {
     if out.is_json() {
         return out.line(&as_json(looked).to_string());
     }
-    let Report { audit, blobs, miscounts, is_recounted, added } = looked;
+    let Report { audit, blobs, unchecked_files, miscounts, is_recounted, added } = looked;
     for Finding { kind, text, .. } in &audit.findings {
         out.line(&format!("{kind}: {}", clean(text)))?;
     }
@@ -218,6 +221,12 @@ fn tell(looked: &Report, out: &Out) -> std::io::Result<()> {
     if let Some(blobs) = blobs {
         out.line(&format!("{} contents of {} bytes", blobs.contents, blobs.bytes))?;
     }
+    if *unchecked_files > 0 {
+        out.line(&format!(
+            "the contents of {unchecked_files} files were not checked: name their place with --blobs (a copy of the store does \
+             not contain them)"
+        ))?;
+    }
     match added {
         Some(added) => out.line(&format!("{added} checksums added"))?,
         None if *unchecked > 0 => {
@@ -226,6 +235,7 @@ fn tell(looked: &Report, out: &Out) -> std::io::Result<()> {
         None => {}
     }
     out.line(match looked.is_sound() {
+        true if *unchecked_files > 0 => "no damage was found in the log",
         true => "no damage was found",
         false if looked.is_only_miscounted() => "only the counts are wrong",
         false => "the store is damaged",
@@ -233,7 +243,7 @@ fn tell(looked: &Report, out: &Out) -> std::io::Result<()> {
 }
 
 fn as_json(looked: &Report) -> Value {
-    let Report { audit, blobs, miscounts, is_recounted, added } = looked;
+    let Report { audit, blobs, unchecked_files, miscounts, is_recounted, added } = looked;
     let finding = |found: &Finding| {
         let position = found.position.map(|position| position.0);
         json!({"kind": found.kind, "position": position, "text": found.text})
@@ -254,6 +264,7 @@ fn as_json(looked: &Report) -> Value {
         "findings": audit.findings.iter().map(finding).collect::<Vec<_>>(),
         "more": audit.more,
         "blobs": blobs,
+        "unchecked_files": unchecked_files,
         "miscounts": miscounts.iter().map(miscount).collect::<Vec<_>>(),
         "recounted": is_recounted,
     })

@@ -148,7 +148,9 @@ async fn copied(from: &Place, to: &Place, follow: bool, out: &Out) -> anyhow::Re
     };
     let shown = to.shown();
     if !out.is_json() {
-        out.line(&format!("{head} events are in {shown}; contents and search indexes are not copied"))?;
+        out.line(&format!(
+            "the log up to event {head} is in {shown}; the contents of files and the search indexes are not copied"
+        ))?;
     }
     let copied = Copied { head, audit: to.audit().await? };
     tell(&copied, &shown, out)?;

@@ -65,7 +65,8 @@ pub(crate) fn in_directory(directory: &Path) -> Result<Shelf, Fault> {
     if !is_empty {
         match existing(&file) {
             Ok((writer, head)) => return Ok(Shelf::new(writer, head, Some(file))),
-            Err(why) => {
+            Err(Unusable::Now(error)) => return Err(unavailable(error)),
+            Err(Unusable::Ever(why)) => {
                 tracing::warn!(why, directory = %directory.display(), "the search index cannot be used and is rebuilt from the log");
             }
         }
@@ -123,26 +124,48 @@ fn open(file: &Path, mode: OpenFlags) -> Result<Connection> {
     Connection::open_with_flags(file, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
 
-/// Opens the index of a directory, or gives the reason why it can't be used.
-fn existing(file: &Path) -> Result<(Connection, Head), String> {
-    if !file.exists() {
-        return Err("it is of another form".to_owned());
-    }
-    let said = |error: rusqlite::Error| error.to_string();
-    let connection = open(file, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(said)?;
-    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(said);
-    let (application, form) = (number("application_id")?, number("user_version")?);
-    if (application, form) != (APPLICATION_ID, FORM) {
-        return Err(format!("it is of form {form}"));
-    }
-    settle(&connection, WRITER_CACHE_KIB).map_err(said)?;
-    if fs::metadata(file).is_ok_and(|file| file.len() <= CHECKED_BYTES_MAX) {
-        let sound: String =
-            connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(said)?;
-        if sound != "ok" {
-            return Err(format!("it is damaged: {sound}"));
+/// Why an index can't be used.
+enum Unusable {
+    /// The machine lacks something, such as file descriptors or memory: the index itself may be whole.
+    Now(rusqlite::Error),
+    /// It is damaged or has another form.
+    Ever(String),
+}
+
+impl From<rusqlite::Error> for Unusable {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::ErrorCode::{
+            CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, PermissionDenied, ReadOnly,
+            SystemIoFailure,
+        };
+        match error.sqlite_error_code() {
+            Some(
+                CannotOpen | DatabaseBusy | DatabaseLocked | DiskFull | OutOfMemory | PermissionDenied
+                | ReadOnly | SystemIoFailure,
+            ) => Self::Now(error),
+            _ => Self::Ever(error.to_string()),
         }
     }
-    let head = entries::head(&connection).map_err(said)?;
+}
+
+/// Opens the index of a directory, or gives the reason why it can't be used.
+fn existing(file: &Path) -> Result<(Connection, Head), Unusable> {
+    if !file.exists() {
+        return Err(Unusable::Ever("it is of another form".to_owned()));
+    }
+    let connection = open(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (application, form) = (number("application_id")?, number("user_version")?);
+    if (application, form) != (APPLICATION_ID, FORM) {
+        return Err(Unusable::Ever(format!("it is of form {form}")));
+    }
+    settle(&connection, WRITER_CACHE_KIB)?;
+    if fs::metadata(file).is_ok_and(|file| file.len() <= CHECKED_BYTES_MAX) {
+        let sound: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+        if sound != "ok" {
+            return Err(Unusable::Ever(format!("it is damaged: {sound}")));
+        }
+    }
+    let head = entries::head(&connection)?;
     Ok((connection, head))
 }

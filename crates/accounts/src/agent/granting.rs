@@ -49,7 +49,7 @@ pub(super) fn issue(
         Maker::With(id, parent) => {
             // A token with few rights must not use up the agent's limit of tokens.
             if state.issued().below_topmost(id) >= TOKENS_BELOW_ONE_MAX {
-                return Err(Rejection::TooManyTokens);
+                return Err(Rejection::TooManyTokensBelow);
             }
             if !parent.scope.covers(&new.scope) {
                 return Err(Rejection::ScopeExceeded);

@@ -204,7 +204,7 @@ fn given_a_token_when_many_are_made_with_it_and_with_those_then_the_agent_keeps_
     }
     for with in ["a", "a 0", "a 1"] {
         let more = issue(&mut state, 50, with, token("more", "read", None));
-        assert_eq!(more, Err(Rejection::TooManyTokens), "{with}");
+        assert_eq!(more, Err(Rejection::TooManyTokensBelow), "{with}");
     }
     for (nth, with) in ["b", "own", "owner"].into_iter().enumerate() {
         assert!(

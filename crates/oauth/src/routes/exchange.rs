@@ -123,7 +123,7 @@ fn refused(flaw: Flaw) -> OAuthError {
 
 fn failed(failure: Failure) -> OAuthError {
     match failure {
-        Failure::Rejected(Rejection::TooManyTokens) => {
+        Failure::Rejected(Rejection::TooManyTokens | Rejection::TooManyTokensBelow) => {
             OAuthError::unavailable("The agent has as many such tokens as it may; one ends soon.".to_owned())
         }
         Failure::Rejected(Rejection::NotFound | Rejection::NoTokens) => {

@@ -75,10 +75,13 @@ impl Server {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         background::dispatch(&tasks, opened.feed, &rooms);
         rooms.accounts.sweep().await.context("finishing what was left of blocks and deletions")?;
-        if let Some(seed) = &settings.seed {
-            let bytes =
-                std::fs::read(seed).with_context(|| format!("reading the seed file {}", seed.display()))?;
+        if let Some(seed_file) = &settings.seed {
+            let bytes = std::fs::read(seed_file)
+                .with_context(|| format!("reading the seed file {}", seed_file.display()))?;
             let seed = Seed::parse(&bytes)?;
+            if privacy::is_readable_by_others(seed_file) {
+                tracing::warn!(file = %seed_file.display(), "other users can read the tokens in the seed file; run: chmod 600");
+            }
             for agent in seed.guessable() {
                 tracing::warn!(%agent, "its token in the seed file is short enough to be guessed");
             }

@@ -13,6 +13,8 @@ use anyhow::{Context as _, bail};
 
 /// The permission bits of group and others.
 const FOR_OTHERS: u32 = 0o077;
+const READABLE_BY_OTHERS: u32 = 0o004;
+const WRITABLE_BY_OTHERS: u32 = 0o002;
 
 /// Creates missing directories with private permissions, and removes others' permissions from these directories and files.
 pub(super) fn close(data: &Path, directories: &[&str], files: &[&str]) -> anyhow::Result<()> {
@@ -42,6 +44,23 @@ pub(super) fn secret(file: &Path) -> anyhow::Result<()> {
         bail!("other users can read {}; run: chmod 600 {0}", file.display());
     }
     Ok(())
+}
+
+/// Rejects a file that others can write.
+pub(super) fn not_writable_by_others(file: &Path) -> anyhow::Result<()> {
+    if is_open(file, WRITABLE_BY_OTHERS) {
+        bail!("other users can write {}; run: chmod o-w {0}", file.display());
+    }
+    Ok(())
+}
+
+/// Whether others can read a file.
+pub(super) fn is_readable_by_others(file: &Path) -> bool {
+    is_open(file, READABLE_BY_OTHERS)
+}
+
+fn is_open(file: &Path, bits: u32) -> bool {
+    fs::metadata(file).is_ok_and(|found| found.permissions().mode() & bits != 0)
 }
 
 fn tighten(path: &Path, mode: u32) -> anyhow::Result<()> {

@@ -70,6 +70,11 @@ impl Recount {
         accounts.into_iter().filter_map(miscount).collect()
     }
 
+    /// The number of stored files.
+    pub(crate) fn files(&self) -> usize {
+        self.files.len()
+    }
+
     /// Reads the contents of the files of messages.
     pub(crate) async fn check_files(&self, blobs: &Blobs, checked: &mut BlobCheck) -> Result<(), BlobFault> {
         for (file, (sha256, is_named)) in &self.files {

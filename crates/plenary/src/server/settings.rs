@@ -551,8 +551,7 @@ fn listen_on(args: &ServeArgs, in_file: Option<Listen>, source: &Source) -> (Soc
 impl File {
     /// Parses the file. Relative paths in it are relative to its directory.
     fn parse(source: &Source) -> anyhow::Result<Self> {
-        let name = || source.path.as_deref().unwrap_or(Path::new("")).display().to_string();
-        let mut file: Self = toml::from_str(&source.text).with_context(|| format!("reading {}", name()))?;
+        let mut file: Self = toml::from_str(&source.text).map_err(|error| source.refused(&error))?;
         file.data =
             file.data.map(|data| if data.as_os_str() == MEMORY { data } else { source.resolve(data) });
         for path in [&mut file.seed, &mut file.tls_cert, &mut file.tls_key] {

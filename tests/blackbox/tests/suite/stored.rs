@@ -450,6 +450,19 @@ async fn a_counter_that_is_wrong_is_named_and_set_right() {
     let data = server.data().display().to_string();
     let (code, report) = fsck(&["--data", &data]).await;
     assert_eq!((code, &report["miscounts"]), (0, &json!([])), "while the server runs: {report}");
+    assert_eq!(report["unchecked_files"], 0, "{report}");
+    // A copy of the store has no contents, and a check of it says so.
+    let copy = TempDir::new();
+    let to = copy.path().join("copy").display().to_string();
+    let copied = Cli::new(&[]).run(&["log", "copy", "--from", &data, "--to", &to]).await;
+    assert_eq!(copied.code, 0, "{copied:?}");
+    let (code, report) = fsck(&["--data", &to]).await;
+    assert!(code == 0 && report["unchecked_files"].as_u64().is_some_and(|files| files > 0), "{report}");
+    let said = Cli::new(&[]).run(&["fsck", "--data", &to]).await;
+    assert!(
+        said.out.contains("were not checked") && said.out.contains("no damage was found in the log"),
+        "{said:?}"
+    );
     server.stop().await;
     let database = rusqlite::Connection::open(server.data().join("plenary.db")).expect("the file is there");
     let damage = "UPDATE usage SET bytes = bytes + 5, events = events - 1 WHERE account = 'alice'; \

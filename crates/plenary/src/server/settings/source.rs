@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use super::super::privacy;
 use crate::paths::{self, Lookup};
 
 /// The file's name.
@@ -29,13 +30,41 @@ impl Source {
             Ok(text) => {
                 let path =
                     std::path::absolute(&path).with_context(|| format!("finding {}", path.display()))?;
-                Ok(Self { text, path: Some(path) })
+                let source = Self { text, path: Some(path) };
+                source.check_permissions()?;
+                Ok(source)
             }
             Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
                 Ok(Self::default())
             }
             Err(error) => Err(error).with_context(|| format!("reading {}", path.display())),
         }
+    }
+
+    /// The error of a parser, with its line up to the value: the value may be a secret, and errors end up in logs.
+    pub(super) fn refused(&self, error: &toml::de::Error) -> anyhow::Error {
+        let name = self.path.as_deref().unwrap_or(Path::new(FILE)).display();
+        let at = error.span().map_or(0, |span| self.text.floor_char_boundary(span.start));
+        let (before, after) = self.text.split_at(at);
+        let number = before.matches('\n').count() + 1;
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let end = after.find('\n').map_or(self.text.len(), |newline| at + newline);
+        let line = self.text[start..end].trim();
+        let shown = line.split_once('=').map_or(line.to_owned(), |(key, _)| format!("{} = …", key.trim()));
+        anyhow::anyhow!("{name}, line {number}, `{shown}`: {}", error.message())
+    }
+
+    /// Refuses a file in which other users can name programs that the server runs, and reports one in which they can read
+    /// a secret.
+    fn check_permissions(&self) -> anyhow::Result<()> {
+        let Some(path) = &self.path else { return Ok(()) };
+        privacy::not_writable_by_others(path)?;
+        if holds_secret(&self.text) && privacy::is_readable_by_others(path) {
+            tracing::warn!(
+                file = %path.display(), "other users can read the passwords or keys in the configuration file; run: chmod 600"
+            );
+        }
+        Ok(())
     }
 
     /// A path of the file, which is relative to the file's directory.
@@ -57,9 +86,65 @@ impl Source {
     }
 }
 
+/// Whether a URL in the file has a password, or an agent a key.
+fn holds_secret(text: &str) -> bool {
+    let has_password = |line: &str| {
+        let place = line.split_once("://").map(|(_, place)| place.split('/').next().unwrap_or_default());
+        place.and_then(|place| place.rsplit_once('@')).is_some_and(|(user, _)| user.contains(':'))
+    };
+    let is_key = |line: &str| line.split_once('=').is_some_and(|(name, _)| name.trim() == "key");
+    text.lines().any(|line| has_password(line) || is_key(line))
+}
+
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
+
+    #[test]
+    fn an_error_names_the_line_and_not_the_value() {
+        for (text, expected) in [
+            ("a = 1\nsmtp_ur = \"smtp://u:geheim@h\"\n", "line 2, `smtp_ur = …`"),
+            ("database = \"postgres://u:geheim@h/db\n", "line 1, `database = …`"),
+            ("[notify]\nsmtp_url = \"smtp://u:geheim@h\" geheim\n", "line 2, `smtp_url = …`"),
+            ("[issuers.x]\nclient_secret = \"geheim\"", "line 2, `client_secret = …`"),
+        ] {
+            let source = Source { text: text.to_owned(), path: Some("/etc/plenary.toml".into()) };
+            let error = toml::from_str::<super::super::File>(text).unwrap_err();
+            let said = source.refused(&error).to_string();
+            assert!(said.starts_with(&format!("/etc/plenary.toml, {expected}: ")), "{said}");
+            assert!(!said.contains("geheim"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_others_can_write_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join(FILE);
+        std::fs::write(&file, "grace = \"5s\"").unwrap();
+        for (mode, is_read) in [(0o644, true), (0o600, true), (0o666, false), (0o602, false)] {
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(Source::read(Some(&file), &|_| None).is_ok(), is_read, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_passwords_in_urls_and_keys_of_agents() {
+        for text in
+            ["database = \"postgres://u:p@h/d\"", "[agents.a]\nkey = \"sk\"", "smtp_url = \"smtps://m:p@h\""]
+        {
+            assert!(holds_secret(text), "{text}");
+        }
+        for text in [
+            "",
+            "database = \"postgres://u@h/d\"",
+            "public_url = \"https://a.example:7420/a@b:c\"",
+            "key_file = 1",
+        ] {
+            assert!(!holds_secret(text), "{text}");
+        }
+    }
 
     #[test]
     fn the_named_file_wins_over_the_users_own_and_what_lies_about_is_not_read() {
