@@ -11,9 +11,9 @@ use std::io::{self, IsTerminal, Write};
 use serde_json::json;
 
 pub use clean::{clean, clean_block};
-pub use progress::{Progress, grouped, size};
+pub use progress::{Progress, counted, grouped, size};
 pub use table::Table;
-pub use time::{span, utc};
+pub use time::{minute, second, span, utc};
 
 /// The style of a piece of text, if colours are on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use plenary_client::context::{Conformance, Digest};
 use super::{place::Place, words};
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::{clean, clean_block},
+    out::{clean, clean_block, counted},
 };
 
 /// Over what.
@@ -48,8 +48,9 @@ fn markdown(bundle: &Digest) -> Vec<String> {
     }
     if let Some(projects) = &bundle.projects {
         let line = |project: &plenary_client::context::DigestProject| {
-            let (id, packages, facts) = (clean(&project.project_id), project.packages, project.facts);
-            format!("- {id}: {packages} packages, {facts} facts, {} open questions", project.open_questions)
+            let id = clean(&project.project_id);
+            let (packages, facts) = (counted(project.packages, "package"), counted(project.facts, "fact"));
+            format!("- {id}: {packages}, {facts}, {}", counted(project.open_questions, "open question"))
         };
         let lines_of: Vec<String> = projects.iter().map(line).collect();
         if !lines_of.is_empty() {

@@ -10,7 +10,7 @@ use crate::{
         context::Context,
         failure::{Exit, Failure},
     },
-    out::{Table, clean},
+    out::{Table, clean, second},
 };
 
 /// The commands.
@@ -163,9 +163,9 @@ async fn all(context: &Context, place: &Place, query: FactQuery) -> Result<Vec<F
 fn table(context: &Context, facts: &[Fact], empty: &str) -> Result<(), Failure> {
     let mut table = Table::new(&["SUBJECT", "PREDICATE", "FROM", "TO", "BY", "VALUE"]);
     for fact in facts {
-        let to = fact.valid_to.as_deref().map_or("now".to_owned(), words::second);
+        let to = fact.valid_to.as_deref().map_or("now".to_owned(), second);
         let by = fact.asserted_by.as_ref().map(|by| by.id.as_str()).unwrap_or_default();
-        table.row([&fact.subject, &fact.predicate, &words::second(&fact.valid_from), &to, by, &fact.value]);
+        table.row([&fact.subject, &fact.predicate, &second(&fact.valid_from), &to, by, &fact.value]);
     }
     context.table(&table, empty)
 }

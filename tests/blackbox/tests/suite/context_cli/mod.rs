@@ -278,7 +278,7 @@ async fn ap_79_what_the_server_has_not_is_said_with_another_way() {
         assert_eq!(put.out.trim(), format!("{hash}  a.txt"));
         assert_eq!(ann.done(&["context", "blob", "get", hash]).await, "abc");
         let deposit = ["context", "deposit", "--title", "x", "--deliverable", "a.txt", "--upload"];
-        assert!(ann.run(&deposit).await.err.contains("1 files uploaded, 3 bytes"));
+        assert!(ann.run(&deposit).await.err.contains("1 file uploaded, 3 bytes"));
     } else {
         assert!(put.code == 1 && put.err.contains("501 not_implemented"), "{put:?}");
     }
