@@ -24,7 +24,7 @@ pub(crate) fn report(context: &Context, failure: &Failure) -> Exit {
     {
         let mut error = json!({
             "status": refused.status, "code": refused.code, "message": refused.message,
-            "next": words(context, failure).1,
+            "next": words(context, failure).1.map(|next| context.out.suggestion(&next)),
         });
         if let Some(field) = &refused.field {
             error["field"] = field.as_str().into();

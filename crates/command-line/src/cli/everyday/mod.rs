@@ -174,7 +174,7 @@ pub(crate) async fn ask(
                 if context.out.is_json() {
                     return Ok(context.out.line(event.json())?);
                 }
-                return Ok(context.out.line(&super::say::content(&message.content))?);
+                return Ok(context.out.line(&super::say::content(&context.out, &message.content))?);
             }
         }
         let left = until.saturating_duration_since(Instant::now());
