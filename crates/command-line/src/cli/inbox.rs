@@ -12,10 +12,22 @@ use plenary_kernel::AgentHandle;
 use serde_json::json;
 
 use super::{context::Context, failure::Failure};
-use crate::out::Table;
+use crate::{duration::parse_duration, out::Table};
 
 /// The page size used to acknowledge everything.
 const WHOLE_PAGE: u32 = 100;
+
+/// The kinds of news.
+pub(super) const KINDS: [&str; 8] = [
+    "session.message",
+    "session.invited",
+    "contact.requested",
+    "frame",
+    "channel.mention",
+    "review.requested",
+    "run.waiting",
+    "request.answered",
+];
 
 /// Without a command: what is unread, oldest first.
 #[derive(Debug, Args)]
@@ -28,18 +40,17 @@ pub(crate) struct Inbox {
     #[arg(long, value_name = "CURSOR")]
     after: Option<String>,
     /// Number of items at most, up to 100 [default: 20]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
     limit: Option<u32>,
-    /// Only these kinds, separated by commas: session.message, session.invited, contact.requested, frame,
-    /// channel.mention, review.requested, run.waiting, request.answered
-    #[arg(long)]
-    kinds: Option<String>,
+    /// Only these kinds, separated by commas
+    #[arg(long, value_delimiter = ',', value_parser = KINDS)]
+    kinds: Option<Vec<String>>,
     /// Only items for this coding session, as `inbox sessions` lists them
     #[arg(long, value_name = "ID")]
     coding_session: Option<String>,
-    /// Wait this many seconds for a new item
-    #[arg(long, value_name = "SECONDS")]
-    wait: Option<u64>,
+    /// Wait this long for a new item, e.g. 90s or 5m
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    wait: Option<Duration>,
     /// Acknowledge the items that are shown
     #[arg(long)]
     ack: bool,
@@ -76,11 +87,11 @@ async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Fai
     let query = InboxQuery {
         after: args.after,
         limit: args.limit,
-        kinds: args.kinds,
+        kinds: args.kinds.map(|kinds| kinds.join(",")),
         coding_session: args.coding_session,
     };
     let reply = match args.wait {
-        Some(seconds) => client.wait_inbox(&query, Duration::from_secs(seconds)).await?,
+        Some(time) => client.wait_inbox(&query, time).await?,
         None => client.inbox(&query).await?,
     };
     let me = me(context, client).await?;

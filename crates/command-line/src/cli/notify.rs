@@ -5,11 +5,11 @@ use std::io::Read as _;
 
 use clap::{Args, Subcommand, ValueEnum};
 use plenary_client::{Client, IdempotencyKey};
-use plenary_kernel::{NoticeId, OwnerName, SubscriptionId, TimestampMs};
+use plenary_kernel::{AgentHandle, NoticeId, OwnerName, SubscriptionId, TimestampMs};
 use serde_json::{Map, Value, json};
 
-use super::{context::Context, failure::Failure, identity::Realm};
-use crate::out::{Table, clean, utc};
+use super::{context::Context, failure::Failure, identity::Realm, requests};
+use crate::out::{Table, clean, counted, utc};
 
 /// Largest secret read from a file, in bytes.
 const SECRET_BYTES_MAX: u64 = 4 << 10;
@@ -43,29 +43,30 @@ pub(crate) struct ChannelArgs {
     /// Name of the subscription
     #[arg(long)]
     name: Option<String>,
-    /// Only these events, separated by commas: request.created, request.answered, request.withdrawn, request.expired
-    #[arg(long, value_delimiter = ',')]
+    /// Only these events, separated by commas
+    #[arg(long, value_delimiter = ',',
+        value_parser = ["request.created", "request.answered", "request.withdrawn", "request.expired"])]
     events: Option<Vec<String>>,
-    /// Only requests of these kinds: permission, question, run_input, review, contact, invitation, hold
-    #[arg(long, value_delimiter = ',')]
+    /// Only requests of these kinds, separated by commas
+    #[arg(long, value_delimiter = ',', value_parser = requests::KINDS)]
     kinds: Option<Vec<String>>,
     /// Only requests of these agents
     #[arg(long, value_delimiter = ',')]
-    agents: Option<Vec<String>>,
+    agents: Option<Vec<AgentHandle>>,
     /// The person that it belongs to; requests assigned to another person are left out. `everybody` for no one person
-    #[arg(long, value_name = "@OWNER.NAME")]
+    #[arg(long, value_name = "@OWNER.NAME", value_parser = person)]
     person: Option<String>,
-    /// Only requests with at least this urgency: low, normal or high
-    #[arg(long, value_name = "URGENCY")]
+    /// Only requests with at least this urgency
+    #[arg(long, value_name = "URGENCY", value_parser = ["low", "normal", "high"])]
     min_urgency: Option<String>,
     /// Quiet hours, e.g. 22:00-07:00, with a digest at their end; `none` for no quiet hours
-    #[arg(long, value_name = "FROM-TO")]
-    quiet: Option<String>,
+    #[arg(long, value_name = "FROM-TO", value_parser = quiet)]
+    quiet: Option<QuietHours>,
     /// Time zone of --quiet
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     time_zone: String,
     /// Minutes for which notifications are collected into one digest; 0 sends each at once
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_440))]
     digest_minutes: Option<u32>,
     /// Enable or disable the subscription
     #[arg(long, value_name = "true|false")]
@@ -148,9 +149,37 @@ pub(crate) enum Command {
     },
 }
 
+/// The beginning and end of the quiet hours; `None` for none.
+#[derive(Debug, Clone)]
+struct QuietHours(Option<(String, String)>);
+
+fn quiet(text: &str) -> Result<QuietHours, String> {
+    if text == "none" {
+        return Ok(QuietHours(None));
+    }
+    let is_time = |text: &&str| {
+        let below = |number: &str, end: u8| number.len() == 2 && number.parse().is_ok_and(|at: u8| at < end);
+        text.split_once(':').is_some_and(|(hour, minute)| below(hour, 24) && below(minute, 60))
+    };
+    let (from, to) = text
+        .split_once('-')
+        .filter(|(from, to)| is_time(from) && is_time(to) && from != to)
+        .ok_or("must be two different times such as 22:00-07:00, or `none`")?;
+    Ok(QuietHours(Some((from.to_owned(), to.to_owned()))))
+}
+
+/// A person's handle, or `everybody`.
+fn person(text: &str) -> Result<String, String> {
+    if text == "everybody" {
+        return Ok(text.to_owned());
+    }
+    let handle = AgentHandle::of_recipient(text).map_err(|error| error.to_string())?;
+    Ok(handle.to_string())
+}
+
 impl ChannelArgs {
     /// The members of the request's body. A member to remove is `null`.
-    fn members(self) -> Result<Map<String, Value>, Failure> {
+    fn members(self) -> Map<String, Value> {
         let Self {
             name,
             events,
@@ -164,32 +193,23 @@ impl ChannelArgs {
             enabled,
         } = self;
         let person = person.map(|person| if person == "everybody" { Value::Null } else { person.into() });
-        let quiet = match quiet.as_deref() {
-            None => None,
-            Some("none") => Some(Value::Null),
-            Some(hours) => {
-                let (from, to) = hours.split_once('-').ok_or_else(|| {
-                    Failure::usage(
-                        "--quiet takes two times".to_owned(),
-                        "e.g. --quiet 22:00-07:00 --time-zone Europe/Berlin",
-                    )
-                })?;
-                Some(json!({"time_zone": time_zone, "from": from, "to": to}))
-            }
-        };
+        let quiet = quiet.map(|QuietHours(hours)| match hours {
+            Some((from, to)) => json!({"time_zone": time_zone, "from": from, "to": to}),
+            None => Value::Null,
+        });
         let digest = digest_minutes.map(|minutes| if minutes == 0 { Value::Null } else { minutes.into() });
         let members = [
             ("name", name.map(Value::from)),
             ("events", events.map(Value::from)),
             ("kinds", kinds.map(Value::from)),
-            ("agents", agents.map(Value::from)),
+            ("agents", agents.map(|agents| json!(agents))),
             ("person", person),
             ("min_urgency", min_urgency.map(Value::from)),
             ("quiet", quiet),
             ("digest_minutes", digest),
             ("enabled", enabled.map(Value::from)),
         ];
-        Ok(members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect())
+        members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 }
 
@@ -246,7 +266,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             context.answer(&reply, |one| show(context, one))
         }
         Command::Change { id, which, whose } => {
-            let change = Value::Object(which.members()?);
+            let change = Value::Object(which.members());
             let reply = client.change_subscription(&id, &change, of(whose).as_deref()).await?;
             context.answer(&reply, |one| show(context, one))
         }
@@ -275,7 +295,7 @@ async fn add(
     client: &Client,
     (kind, to, which, owner): (Kind, PlaceArgs, ChannelArgs, Option<String>),
 ) -> Result<(), Failure> {
-    let mut body = which.members()?;
+    let mut body = which.members();
     body.retain(|_, value| !value.is_null());
     body.insert("target".to_owned(), to.target(kind)?);
     let key = IdempotencyKey::random();
@@ -345,7 +365,7 @@ fn show(context: &Context, one: &Value) -> Result<(), Failure> {
         out.line(&format!("quiet from {from} to {to} in {zone}"))?;
     }
     if let Some(minutes) = one["digest_minutes"].as_u64() {
-        out.line(&format!("together every {minutes} minutes"))?;
+        out.line(&format!("together every {}", counted(minutes, "minute")))?;
     }
     Ok(())
 }

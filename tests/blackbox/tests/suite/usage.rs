@@ -8,6 +8,49 @@ fn json_of(line: &str) -> Value {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
 }
 
+#[tokio::test]
+async fn a_wrong_value_is_refused_by_its_flag() {
+    let cli = Cli::new(&[("PLENARY_URL", "http://127.0.0.1:1"), ("PLENARY_TOKEN", "pla_x")]);
+    let id = "ask_01HZY3V8Q3N8X0T5W6R7S8D9EF";
+    let session = "sess_01HZY3V8Q3N8X0T5W6R7S8D9EF";
+    for (line, flag, allowed) in [
+        ("ask @nick Hm --on-timeout maybe", "--on-timeout", "accept, ignore, none"),
+        ("ask @nick Hm --kind review", "--kind", "question, permission, hold"),
+        ("ask @nick Hm --deadline 31d", "--deadline", "30d"),
+        ("ask @nick Hm --deadline 0", "--deadline", "30d"),
+        ("ask @nick Hm --wait 5x", "--wait", "30s"),
+        (format!("requests delegate {id} nick").as_str(), "<TO>", "@"),
+        (format!("requests snooze {id} 2w").as_str(), "<UNTIL>", "30s"),
+        (format!("requests answer {id} accept --undo-seconds 61").as_str(), "--undo-seconds", "60"),
+        (format!("requests show {id} --wait soon").as_str(), "--wait", "plain number is seconds"),
+        ("requests list --kind other", "--kind", "permission"),
+        ("requests notify add ntfy http://x --quiet 22-7", "--quiet", "22:00-07:00"),
+        ("requests notify add ntfy http://x --min-urgency urgent", "--min-urgency", "low, normal, high"),
+        (format!("message status {session} 1 --wait 5 --until read").as_str(), "--until", "in_context"),
+        ("inbox --limit 101", "--limit", "100"),
+        ("inbox --kinds message", "--kinds", "session.message"),
+        ("token create --scope read --expires-in 3w", "--expires-in", "7d"),
+        ("connect claude --approvals 11m", "--approvals", "10m"),
+        ("context fact assert a b c --confidence 2", "--confidence", "0 to 1"),
+    ] {
+        let ran = cli.run(&line.split(' ').collect::<Vec<_>>()).await;
+        assert!(ran.code == 2 && ran.err.contains(flag) && ran.err.contains(allowed), "{line}: {ran:?}");
+    }
+}
+
+#[tokio::test]
+async fn every_time_has_one_form() {
+    let server = Server::start().await;
+    let cli = Cli::of(&server, &server.agent("@nick.a").await, "s-1");
+    for time in ["0", "1s", "10ms"] {
+        assert!(cli.run(&["inbox", "--wait", time]).await.err.contains("nothing new"), "{time}");
+    }
+    for time in ["3600", "60m", "1h", "1d"] {
+        cli.done(&["attention", "dnd", "--until", time]).await;
+        cli.done(&["token", "create", "--scope", "read", "--expires-in", time]).await;
+    }
+}
+
 /// The options that chose the caller and the server are in what is suggested next.
 #[tokio::test]
 async fn a_suggested_command_repeats_the_options_that_were_given() {

@@ -17,10 +17,10 @@ pub(crate) struct Orchestrate {
     #[arg(long, value_name = "TEXT")]
     focus: Option<String>,
     /// Number of parts to show at most, up to 200 [default: 25]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     snippets: Option<u32>,
     /// How many days to look back on [default: 14]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: Option<u32>,
     /// Cover all projects
     #[arg(long)]

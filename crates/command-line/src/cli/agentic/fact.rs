@@ -27,6 +27,12 @@ pub(crate) enum Command {
     History(History),
 }
 
+/// A number from 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| "must be a number from 0 to 1".to_owned())
+}
+
 /// The arguments of `fact assert`.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  plenary context fact assert lexer status green")]
@@ -42,7 +48,7 @@ pub(crate) struct Assert {
     #[arg(long, value_name = "ID")]
     source: Option<String>,
     /// Confidence, 0 to 1 [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = share)]
     confidence: Option<f64>,
     /// A tag; may be repeated
     #[arg(long = "tag", value_name = "TEXT")]
@@ -64,7 +70,7 @@ pub(crate) struct Get {
     #[arg(long, value_name = "TIME")]
     as_of: Option<String>,
     /// Only facts with at least this confidence
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = share)]
     min_confidence: Option<f64>,
     /// Only facts with this tag
     #[arg(long)]

@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(crate) struct Orient {
     /// How many days to look back on [default: 14]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: Option<u32>,
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Pull {
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["status", "kind", "parent", "cursor"])]
     query: Option<String>,
     /// Number of packages at most, up to 1000 [default: 5]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     limit: Option<u32>,
     /// Only packages with this status
     #[arg(long, value_parser = ["draft", "awaiting_review", "revision_requested", "complete"])]

@@ -34,7 +34,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Number of packages at most, up to 1000 [default: 5]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     limit: Option<u32>,
     /// Continue an earlier list from this cursor
     #[arg(long)]

@@ -71,7 +71,7 @@ const LISTED_BY_DEFAULT: u32 = 50;
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Number of channels at most, up to 500 [default: 50]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=500))]
     limit: Option<u32>,
     /// Leave out closed channels
     #[arg(long)]

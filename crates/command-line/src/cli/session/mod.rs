@@ -55,7 +55,7 @@ pub(crate) struct List {
     #[arg(long, value_name = "SESSION")]
     before: Option<SessionId>,
     /// Number of sessions at most, up to 1000 [default: 1000]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     limit: Option<u32>,
 }
 
