@@ -8,6 +8,11 @@ fn json_of(line: &str) -> Value {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
 }
 
+/// The command line of the operator, without any other setting.
+fn operator(server: &Server) -> Cli {
+    Cli::new(&[("PLENARY_URL", &server.url()), ("PLENARY_OPERATOR_TOKEN", server.operator().token())])
+}
+
 #[tokio::test]
 async fn a_wrong_value_is_refused_by_its_flag() {
     let cli = Cli::new(&[("PLENARY_URL", "http://127.0.0.1:1"), ("PLENARY_TOKEN", "pla_x")]);
@@ -71,4 +76,51 @@ async fn a_suggested_command_repeats_the_options_that_were_given() {
     assert!(next.contains(&format!("`{given} runs threads NAME`")), "{next}");
     let unbound = cli.run(&["context", "--human", "pull", "--url", &url]).await;
     assert!(unbound.code != 0 && !unbound.err.contains("--as"), "{unbound:?}");
+}
+
+#[tokio::test]
+async fn a_saved_token_is_printed_only_on_request() {
+    let server = Server::start().await;
+    let cli = operator(&server);
+    for (args, member) in [
+        (["owner", "add", "nick"], "owner"),
+        (["owner", "rotate-token", "nick"], "owner"),
+        (["agent", "add", "@nick.a"], "handle"),
+        (["agent", "rotate-token", "@nick.a"], "handle"),
+    ] {
+        let made = json_of(&cli.done(&[&args[..], &["--json"]].concat()).await);
+        assert!(made["token"].is_null(), "{args:?}: {made}");
+        if args[1] == "add" {
+            assert!(made[member].is_string(), "{args:?}: {made}");
+        }
+    }
+    let made = json_of(&cli.done(&["agent", "add", "@nick.b", "--json", "--show-token"]).await);
+    assert!(made["token"].as_str().is_some_and(|token| token.starts_with("pla_")), "{made}");
+}
+
+#[tokio::test]
+async fn a_token_is_saved_if_the_server_knows_it_or_cannot_be_asked() {
+    let server = Server::start().await;
+    let (owner, agent) = (server.owner("nick").await, server.agent("@nick.a").await);
+    let cli = Cli::new(&[("PLENARY_URL", &server.url())]);
+    for (holder, token) in [
+        ("@nick.a", "anything"),
+        ("@nick.a", "pla_00000000000000000000000000000000000000000000"),
+        ("@nick.b", agent.token()),
+        ("nick", agent.token()),
+        ("other", owner.token()),
+        ("--operator", owner.token()),
+    ] {
+        let ran = cli.run(&["token", "add", holder, "--token", token]).await;
+        assert!(ran.code == 4 && ran.err.contains("nothing was saved"), "{holder}: {ran:?}");
+    }
+    assert!(cli.run(&["token", "list"]).await.err.contains("no tokens"), "nothing was saved");
+    for (holder, token) in
+        [("@nick.a", agent.token()), ("nick", owner.token()), ("--operator", server.operator().token())]
+    {
+        let ran = cli.run(&["token", "add", holder, "--token", token]).await;
+        assert!(ran.code == 0 && !ran.err.contains("checked"), "{holder}: {ran:?}");
+    }
+    let away = cli.run(&["token", "add", "@nick.a", "--token", "pla_x", "--url", "http://127.0.0.1:1"]).await;
+    assert!(away.code == 0 && away.err.contains("could not be checked"), "{away:?}");
 }
