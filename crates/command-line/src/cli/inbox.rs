@@ -6,13 +6,16 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use plenary_client::{
     Client,
-    inbox::{AckState, InboxQuery, whole_digest},
+    inbox::{AckState, InboxPage, InboxQuery, whole_digest},
 };
 use plenary_kernel::AgentHandle;
 use serde_json::json;
 
 use super::{context::Context, failure::Failure};
-use crate::{duration::parse_duration, out::Table};
+use crate::{
+    duration::parse_duration,
+    out::{Table, clean},
+};
 
 /// The page size used to acknowledge everything.
 const WHOLE_PAGE: u32 = 100;
@@ -102,6 +105,7 @@ async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Fai
         }
         let text = whole_digest(&me, &json!(page));
         text.lines().try_for_each(|line| context.out.line(line))?;
+        note_invitations(context, page);
         context.out.note(&format!("acknowledge these items with: plenary inbox ack {}", page.cursor));
         Ok(())
     })?;
@@ -109,6 +113,25 @@ async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Fai
         client.ack_inbox(&reply.cursor, AckState::Acknowledged).await?;
     }
     Ok(())
+}
+
+/// Notes how to see and accept the invitations of the page.
+fn note_invitations(context: &Context, page: &InboxPage) {
+    let invitations: Vec<&str> = page
+        .items
+        .iter()
+        .filter(|item| item["kind"] == "session.invited")
+        .filter_map(|item| item["ref"]["session_id"].as_str())
+        .collect();
+    let id = match invitations.as_slice() {
+        [] => return,
+        [only] => clean(only),
+        _ => "ID".into(),
+    };
+    context.out.note(&format!(
+        "`plenary session show {id}` shows who takes part; to read what is said, `plenary session join {id}`, then `plenary \
+         session events {id}`"
+    ));
 }
 
 async fn ack(context: &Context, client: &Client, cursor: Option<String>) -> Result<(), Failure> {

@@ -61,12 +61,13 @@ async fn every_time_has_one_form() {
 async fn a_suggested_command_repeats_the_options_that_were_given() {
     let server = Server::start().await;
     let (a, b) = (server.agent("@nick.a").await, server.agent("@nick.b").await);
-    a.create(&[&b]).await;
+    let session = a.create(&[&b]).await;
     let cli = Cli::new(&[("PLENARY_TOKEN", b.token())]);
     let url = server.url();
     let inbox = cli.run(&["inbox", "--as", "@nick.b", "--url", &url]).await;
     let given = format!("plenary --as @nick.b --url {url}");
     assert!(inbox.err.contains(&format!("{given} inbox ack ")), "{inbox:?}");
+    assert!(inbox.err.contains(&format!("`{given} session join {session}`")), "{inbox:?}");
     let suggested = inbox.err.lines().find_map(|line| Some(line.split_once("with: plenary ")?.1));
     let pasted: Vec<&str> = suggested.expect("a command").split(' ').collect();
     assert_eq!(cli.done(&pasted).await, "0 unread");
