@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 /// The owner of the subscriptions.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OwnerArgs {
-    /// For the operator: the owner
+    /// For the operator: the owner [default: the only owner]
     #[arg(long)]
     owner: Option<OwnerName>,
 }
@@ -149,6 +149,21 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// The owner in `--owner`.
+    fn owner(&self) -> Option<&OwnerName> {
+        let (Self::Add { whose, .. }
+        | Self::List { whose }
+        | Self::Show { whose, .. }
+        | Self::Change { whose, .. }
+        | Self::Rm { whose, .. }
+        | Self::Test { whose, .. }
+        | Self::Dead { whose }
+        | Self::Retry { whose, .. }) = self;
+        whose.owner.as_ref()
+    }
+}
+
 /// The beginning and end of the quiet hours; `None` for none.
 #[derive(Debug, Clone)]
 struct QuietHours(Option<(String, String)>);
@@ -257,34 +272,35 @@ impl PlaceArgs {
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
     let client = context.configuring_client(Realm::Everything)?;
-    let of = |whose: OwnerArgs| whose.owner.map(|owner| owner.to_string());
+    let owner = requests::whose(context, &client, command.owner().cloned()).await?;
+    let owner = owner.as_deref();
     match command {
-        Command::Add { kind, to, which, whose } => add(context, &client, (kind, to, which, of(whose))).await,
-        Command::List { whose } => list(context, &client, of(whose)).await,
-        Command::Show { id, whose } => {
-            let reply = client.subscription(&id, of(whose).as_deref()).await?;
+        Command::Add { kind, to, which, .. } => add(context, &client, (kind, to, which, owner)).await,
+        Command::List { .. } => list(context, &client, owner).await,
+        Command::Show { id, .. } => {
+            let reply = client.subscription(&id, owner).await?;
             context.answer(&reply, |one| show(context, one))
         }
-        Command::Change { id, which, whose } => {
+        Command::Change { id, which, .. } => {
             let change = Value::Object(which.members());
-            let reply = client.change_subscription(&id, &change, of(whose).as_deref()).await?;
+            let reply = client.change_subscription(&id, &change, owner).await?;
             context.answer(&reply, |one| show(context, one))
         }
-        Command::Rm { id, whose } => {
-            let reply = client.remove_subscription(&id, of(whose).as_deref()).await?;
+        Command::Rm { id, .. } => {
+            let reply = client.remove_subscription(&id, owner).await?;
             context.answer(&reply, |_| Ok(context.out.line(&format!("removed {id}"))?))
         }
-        Command::Test { id, whose } => {
-            let reply = client.test_subscription(&id, of(whose).as_deref()).await?;
+        Command::Test { id, .. } => {
+            let reply = client.test_subscription(&id, owner).await?;
             if reply.value["delivered"] != true && !context.out.is_json() {
                 let why = clean(reply.value["error"].as_str().unwrap_or_default()).into_owned();
                 return Err(Failure::local(format!("the sample was not taken: {why}")));
             }
             context.answer(&reply, |_| Ok(context.out.line("the sample was taken")?))
         }
-        Command::Dead { whose } => dead(context, &client, of(whose)).await,
-        Command::Retry { id, whose } => {
-            let reply = client.retry_notification(&id, of(whose).as_deref()).await?;
+        Command::Dead { .. } => dead(context, &client, owner).await,
+        Command::Retry { id, .. } => {
+            let reply = client.retry_notification(&id, owner).await?;
             context.answer(&reply, |_| Ok(context.out.line(&format!("{id} is sent again"))?))
         }
     }
@@ -293,13 +309,13 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
 async fn add(
     context: &Context,
     client: &Client,
-    (kind, to, which, owner): (Kind, PlaceArgs, ChannelArgs, Option<String>),
+    (kind, to, which, owner): (Kind, PlaceArgs, ChannelArgs, Option<&str>),
 ) -> Result<(), Failure> {
     let mut body = which.members();
     body.retain(|_, value| !value.is_null());
     body.insert("target".to_owned(), to.target(kind)?);
     let key = IdempotencyKey::random();
-    let reply = client.make_subscription(&Value::Object(body), owner.as_deref(), &key).await?;
+    let reply = client.make_subscription(&Value::Object(body), owner, &key).await?;
     context.answer(&reply, |made| {
         let id = made["subscription"]["subscription_id"].as_str().unwrap_or_default();
         context.out.line(&clean(id))?;
@@ -307,7 +323,8 @@ async fn add(
             context.out.note("its messages are signed with this secret, which is shown once:");
             context.out.line(&clean(secret))?;
         }
-        context.out.note(&format!("try it with: plenary requests notify test {}", clean(id)));
+        let of = owner.map(|owner| format!(" --owner {owner}")).unwrap_or_default();
+        context.out.note(&format!("try it with: plenary requests notify test {}{of}", clean(id)));
         Ok(())
     })
 }
@@ -325,8 +342,8 @@ fn standing(one: &Value) -> &'static str {
     }
 }
 
-async fn list(context: &Context, client: &Client, owner: Option<String>) -> Result<(), Failure> {
-    let reply = client.subscriptions(owner.as_deref()).await?;
+async fn list(context: &Context, client: &Client, owner: Option<&str>) -> Result<(), Failure> {
+    let reply = client.subscriptions(owner).await?;
     context.answer(&reply, |list| {
         let mut table = Table::new(&["SUBSCRIPTION", "KIND", "TO", "NAME", "STATE"]);
         for one in list["subscriptions"].as_array().into_iter().flatten() {
@@ -370,8 +387,8 @@ fn show(context: &Context, one: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn dead(context: &Context, client: &Client, owner: Option<String>) -> Result<(), Failure> {
-    let reply = client.dead_notifications(owner.as_deref()).await?;
+async fn dead(context: &Context, client: &Client, owner: Option<&str>) -> Result<(), Failure> {
+    let reply = client.dead_notifications(owner).await?;
     context.answer(&reply, |list| {
         let mut table = Table::new(&["NOTIFICATION", "REQUEST", "SINCE", "TRIED", "WHY"]);
         for one in list["notifications"].as_array().into_iter().flatten() {

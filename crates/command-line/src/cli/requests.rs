@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use plenary_client::{Client, Error, IdempotencyKey, frames::now, requests::RequestsQuery};
+use plenary_client::{Client, Error, IdempotencyKey, TokenKind, frames::now, requests::RequestsQuery};
 use plenary_kernel::{
     AgentHandle, AskId, OwnerName, RuleId, TimestampMs,
     asking::{effects, who_asks},
@@ -204,7 +204,7 @@ pub(crate) enum Command {
     },
     /// List the rules that answer requests automatically
     Rules {
-        /// For the operator: the owner of the rules
+        /// For the operator: the owner of the rules [default: the only owner]
         #[arg(long)]
         owner: Option<OwnerName>,
     },
@@ -215,7 +215,7 @@ pub(crate) enum Command {
     RmRule {
         /// ID of the rule, see `plenary requests rules`
         id: RuleId,
-        /// For the operator: the owner of the rules
+        /// For the operator: the owner of the rules [default: the only owner]
         #[arg(long)]
         owner: Option<OwnerName>,
     },
@@ -355,6 +355,30 @@ pub(super) async fn decider(context: &Context) -> Result<Client, Failure> {
     Ok(if is_person { client.expecting(named.handle) } else { client })
 }
 
+/// The owner for a list that belongs to one owner: the named one, else that of the current agent, else the only one. The token of
+/// an owner decides it alone.
+pub(super) async fn whose(
+    context: &Context,
+    client: &Client,
+    named: Option<OwnerName>,
+) -> Result<Option<String>, Failure> {
+    let is_owners = context.used().is_some_and(|(_, used)| used.token.kind() == TokenKind::Owner);
+    if named.is_some() || is_owners {
+        return Ok(named.map(|owner| owner.to_string()));
+    }
+    if let Some(identity) = context.identity()? {
+        return Ok(Some(identity.handle.owner().to_owned()));
+    }
+    let known = client.owners(None).await?.value;
+    match known.owners.as_slice() {
+        [only] => Ok(Some(only.owner.to_string())),
+        _ => Err(Failure::usage(
+            "the operator's token does not say which owner is meant",
+            "name the owner with --owner; `plenary owner list` shows them",
+        )),
+    }
+}
+
 fn anybody(context: &Context) -> Result<Client, Failure> {
     people(context).or_else(|_| context.agent_client())
 }
@@ -386,8 +410,9 @@ pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure
         Command::Rules { owner } => rules(context, owner).await,
         Command::Notify(command) => super::notify::run(context, command).await,
         Command::RmRule { id, owner } => {
-            let owner = owner.map(|owner| owner.to_string());
-            let reply = people(context)?.remove_request_rule(&id, owner.as_deref()).await?;
+            let client = people(context)?;
+            let owner = whose(context, &client, owner).await?;
+            let reply = client.remove_request_rule(&id, owner.as_deref()).await?;
             context.answer(&reply, |_| Ok(context.out.line(&format!("removed {id}"))?))
         }
         Command::Link { id } => {
@@ -548,8 +573,9 @@ fn show(context: &Context, request: &Value) -> Result<(), Failure> {
 }
 
 async fn rules(context: &Context, owner: Option<OwnerName>) -> Result<(), Failure> {
-    let owner = owner.map(|owner| owner.to_string());
-    let reply = people(context)?.request_rules(owner.as_deref()).await?;
+    let client = people(context)?;
+    let owner = whose(context, &client, owner).await?;
+    let reply = client.request_rules(owner.as_deref()).await?;
     context.answer(&reply, |list| {
         let mut table = Table::new(&["RULE", "AGENT", "TOOL", "DIRECTORY", "ANSWER", "UNTIL"]);
         for rule in list["rules"].as_array().into_iter().flatten() {

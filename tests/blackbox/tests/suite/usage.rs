@@ -125,3 +125,25 @@ async fn a_token_is_saved_if_the_server_knows_it_or_cannot_be_asked() {
     let away = cli.run(&["token", "add", "@nick.a", "--token", "pla_x", "--url", "http://127.0.0.1:1"]).await;
     assert!(away.code == 0 && away.err.contains("could not be checked"), "{away:?}");
 }
+
+#[tokio::test]
+async fn the_only_owner_need_not_be_named() {
+    let server = Server::start().await;
+    server.owner("nick").await;
+    let cli = operator(&server);
+    assert!(cli.run(&["requests", "rules"]).await.err.contains("no rules"));
+    let added = ["requests", "notify", "add", "ntfy", "https://ntfy.example/topic", "--quiet", "22:00-07:00"];
+    let id = cli.done(&added).await;
+    assert!(cli.done(&["requests", "notify", "list"]).await.contains(&id));
+    server.owner("ann").await;
+    for args in [&["requests", "rules"][..], &["requests", "notify", "list"]] {
+        let ran = cli.run(args).await;
+        assert!(ran.code == 2 && ran.err.contains("--owner"), "{args:?}: {ran:?}");
+        assert_eq!(cli.run(&[args, &["--owner", "nick"]].concat()).await.code, 0);
+        assert_eq!(
+            cli.run(&[args, &["--as", "@nick.a"]].concat()).await.code,
+            0,
+            "the agent's owner is meant"
+        );
+    }
+}
