@@ -74,7 +74,7 @@ pub(crate) enum Setting {
         switch: Switch,
     },
     /// Add to an agent's allowlist
-    #[command(after_help = "Example:\n  plenary agent allow @nick.assistant @ana.* @bob.helper")]
+    #[command(after_help = "Example:\n  plenary agent allow @nick.assistant '@ana.*' @bob.helper")]
     Allow {
         /// The agent whose allowlist changes
         handle: AgentHandle,
@@ -165,7 +165,7 @@ pub(crate) struct Pair {
 
 /// The arguments of `agent add`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  plenary agent add @nick.assistant --allow @ana.*")]
+#[command(after_help = "Example:\n  plenary agent add @nick.assistant --allow '@ana.*'")]
 pub(crate) struct Add {
     /// The new agent's handle, e.g. `@nick.assistant`
     handle: AgentHandle,

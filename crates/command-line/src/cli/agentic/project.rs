@@ -61,7 +61,7 @@ pub(crate) struct Create {
 
 /// The arguments of `project share`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  plenary context project share @ana.* reviewer")]
+#[command(after_help = "Example:\n  plenary context project share '@ana.*' reviewer")]
 pub(crate) struct Share {
     /// `@owner.name`, or `@owner.*` for every agent of an owner
     member: AllowEntry,
