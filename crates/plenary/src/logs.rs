@@ -15,7 +15,7 @@ use std::{
 
 use tracing_subscriber::{EnvFilter, fmt};
 
-use crate::secrets;
+use crate::{out::Out, secrets};
 
 /// A library that logs whole messages, which are private; no filter turns it on.
 const SILENT: &str = "rmcp";
@@ -39,6 +39,17 @@ pub(crate) enum LogFormat {
 /// The log of this process. Dropping it waits a moment for the last lines.
 pub(crate) struct Logs {
     queue: Queue,
+    format: LogFormat,
+}
+
+impl Logs {
+    /// Prints a note for the person who starts the server; in a log of JSON it is a line of the log.
+    pub(crate) fn note(&self, out: &Out, text: &str) {
+        match self.format {
+            LogFormat::Json => tracing::info!("{text}"),
+            LogFormat::Text => out.note(text),
+        }
+    }
 }
 
 /// Begins the log; `PLENARY_LOG` filters it. Without a format it is text on a terminal, and JSON elsewhere.
@@ -51,18 +62,19 @@ pub(crate) fn begin(default: &str, format: Option<LogFormat>) -> io::Result<Logs
         Err(_) => filter,
     };
     let otherwise = if io::stderr().is_terminal() { LogFormat::Text } else { LogFormat::Json };
+    let format = format.unwrap_or(otherwise);
     let (queue, lines) = Queue::new();
     thread::Builder::new().name("logs".to_owned()).spawn(move || lines.write_to(Lossy(io::stderr())))?;
     let writer = queue.clone();
     // The subscriber would print its own errors, and printing to a closed standard error panics.
     let logs = fmt().log_internal_errors(false).with_writer(move || writer.clone()).with_env_filter(filter);
-    let _ = match format.unwrap_or(otherwise) {
+    let _ = match format {
         LogFormat::Json => logs.json().with_span_list(false).try_init(),
         LogFormat::Text => logs.with_ansi(io::stderr().is_terminal()).try_init(),
     };
     // The default hook prints directly, and so waits for the reader.
     std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
-    Ok(Logs { queue })
+    Ok(Logs { queue, format })
 }
 
 impl Drop for Logs {

@@ -123,10 +123,10 @@ const LEFT_OVER: Duration = Duration::from_millis(500);
 
 /// Runs the server until a signal stops it, or its store fails.
 pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
-    let _logs = logs::begin("info", args.log_format)?;
+    let logs = logs::begin("info", args.log_format)?;
     let settings = Settings::resolve(args)?;
     if let Some(ignored) = &settings.ignored {
-        out.note(ignored);
+        logs.note(out, ignored);
     }
     let operator = operator(&settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -139,7 +139,7 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
         };
         let address_file = AddressFile::write(data.as_ref(), server.near());
         if let Some(file) = operator.token.file() {
-            out.note(&format!("the operator's token is in {}", file.display()));
+            logs.note(out, &format!("the operator's token is in {}", file.display()));
         }
         if let Err(error) = out.line(&format!("listening on {}", server.url())) {
             tracing::warn!(%error, "standard output cannot be written");

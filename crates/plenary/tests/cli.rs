@@ -89,8 +89,7 @@ fn what_others_read_of_an_agent_is_set_and_removed() {
 fn a_tokens_file_open_to_others_stops_everything_before_the_server_is_asked() {
     let home = Home::new("open-file");
     let server = Server::answering(&[("201 Created", MADE)]);
-    let add = ["token", "add", "@nick.a"];
-    assert_eq!(home.run_with_input(&server.url, &add, "pla_1\n").code, 0);
+    home.save_token(&server.url, "@nick.a", "pla_1");
     std::fs::set_permissions(home.tokens(), std::fs::Permissions::from_mode(0o644)).unwrap();
     for args in
         [&["session", "list", "--as", "@nick.a"][..], &["agent", "add", "@nick.b", "--token", "plo_x"]]
@@ -177,7 +176,7 @@ fn events_are_read_page_by_page_and_made_harmless() {
 fn removing_an_agent_asks_first_and_forgets_its_token() {
     let home = Home::new("remove");
     let server = Server::answering(&[("204 No Content", "")]);
-    assert_eq!(home.run_with_input(&server.url, &["token", "add", "@nick.a"], "pla_1\n").code, 0);
+    home.save_token(&server.url, "@nick.a", "pla_1");
     let unasked = home.run(&server.url, &["agent", "rm", "@nick.a", "--token", "plo_x"]);
     assert!(unasked.code == 2 && server.asked().is_empty(), "{unasked:?}");
     let removed = home.run(&server.url, &["agent", "rm", "@nick.a", "--yes", "--token", "plo_x"]);

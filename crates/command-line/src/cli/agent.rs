@@ -74,7 +74,7 @@ pub(crate) enum Setting {
         switch: Switch,
     },
     /// Add to an agent's allowlist
-    #[command(after_help = "Example:\n  plenary agent allow @nick.assistant @ana.* @bob.helper")]
+    #[command(after_help = "Example:\n  plenary agent allow @nick.assistant '@ana.*' @bob.helper")]
     Allow {
         /// The agent whose allowlist changes
         handle: AgentHandle,
@@ -165,7 +165,7 @@ pub(crate) struct Pair {
 
 /// The arguments of `agent add`.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  plenary agent add @nick.assistant --allow @ana.*")]
+#[command(after_help = "Example:\n  plenary agent add @nick.assistant --allow '@ana.*'")]
 pub(crate) struct Add {
     /// The new agent's handle, e.g. `@nick.assistant`
     handle: AgentHandle,
@@ -356,7 +356,7 @@ async fn add(context: &Context, client: &Client, args: Add) -> Result<(), Failur
     agent.allowlist = args.allow;
     agent.self_service = args.self_service.then_some(true);
     let (reply, kept) = make(context, client, &agent).await?;
-    context.answer(&reply, |made| {
+    context.answer_saved(&reply, args.show_token, |made| {
         note_reach(context, made);
         let line = if args.show_token { &made.token } else { made.handle.as_str() };
         Ok(context.out.line(line)?)
@@ -404,7 +404,7 @@ async fn rotate(
     context.check_tokens_file()?;
     let reply = client.rotate_token(&handle).await?;
     let kept = context.keep_token(&Holder::Agent(handle.clone()), &reply.token);
-    context.answer(&reply, |new| {
+    context.answer_saved(&reply, show_token, |new| {
         let line = if show_token { &new.token } else { handle.as_str() };
         Ok(context.out.line(line)?)
     })?;

@@ -24,7 +24,7 @@ pub(crate) fn report(context: &Context, failure: &Failure) -> Exit {
     {
         let mut error = json!({
             "status": refused.status, "code": refused.code, "message": refused.message,
-            "next": words(context, failure).1,
+            "next": words(context, failure).1.map(|next| context.out.suggestion(&next)),
         });
         if let Some(field) = &refused.field {
             error["field"] = field.as_str().into();
@@ -166,6 +166,7 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         (409, "invitation_held") => {
             "a person of the agent's owner accepts it: `plenary inbox --human`, or the console"
         }
+        (400, "unknown_person") => "name a person of the owner whose request it is; see `plenary who`",
         (409, "files_do_not_cross") => "send text, data or a URL: files stay in their network",
         (503, "peer_unreachable") => "try again with the same `--key` once the other network answers",
         (409, "session_ended") => "reopen it with `plenary session reopen ID`, or create a new one",

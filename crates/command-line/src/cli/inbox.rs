@@ -6,16 +6,31 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use plenary_client::{
     Client,
-    inbox::{AckState, InboxQuery, whole_digest},
+    inbox::{AckState, InboxPage, InboxQuery, whole_digest},
 };
 use plenary_kernel::AgentHandle;
 use serde_json::json;
 
 use super::{context::Context, failure::Failure};
-use crate::out::Table;
+use crate::{
+    duration::parse_duration,
+    out::{Table, clean},
+};
 
 /// The page size used to acknowledge everything.
 const WHOLE_PAGE: u32 = 100;
+
+/// The kinds of news.
+pub(super) const KINDS: [&str; 8] = [
+    "session.message",
+    "session.invited",
+    "contact.requested",
+    "frame",
+    "channel.mention",
+    "review.requested",
+    "run.waiting",
+    "request.answered",
+];
 
 /// Without a command: what is unread, oldest first.
 #[derive(Debug, Args)]
@@ -28,18 +43,17 @@ pub(crate) struct Inbox {
     #[arg(long, value_name = "CURSOR")]
     after: Option<String>,
     /// Number of items at most, up to 100 [default: 20]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
     limit: Option<u32>,
-    /// Only these kinds, separated by commas: session.message, session.invited, contact.requested, frame,
-    /// channel.mention, review.requested, run.waiting, request.answered
-    #[arg(long)]
-    kinds: Option<String>,
+    /// Only these kinds, separated by commas
+    #[arg(long, value_delimiter = ',', value_parser = KINDS)]
+    kinds: Option<Vec<String>>,
     /// Only items for this coding session, as `inbox sessions` lists them
     #[arg(long, value_name = "ID")]
     coding_session: Option<String>,
-    /// Wait this many seconds for a new item
-    #[arg(long, value_name = "SECONDS")]
-    wait: Option<u64>,
+    /// Wait this long for a new item, e.g. 90s or 5m
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    wait: Option<Duration>,
     /// Acknowledge the items that are shown
     #[arg(long)]
     ack: bool,
@@ -76,11 +90,11 @@ async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Fai
     let query = InboxQuery {
         after: args.after,
         limit: args.limit,
-        kinds: args.kinds,
+        kinds: args.kinds.map(|kinds| kinds.join(",")),
         coding_session: args.coding_session,
     };
     let reply = match args.wait {
-        Some(seconds) => client.wait_inbox(&query, Duration::from_secs(seconds)).await?,
+        Some(time) => client.wait_inbox(&query, time).await?,
         None => client.inbox(&query).await?,
     };
     let me = me(context, client).await?;
@@ -91,6 +105,7 @@ async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Fai
         }
         let text = whole_digest(&me, &json!(page));
         text.lines().try_for_each(|line| context.out.line(line))?;
+        note_invitations(context, page);
         context.out.note(&format!("acknowledge these items with: plenary inbox ack {}", page.cursor));
         Ok(())
     })?;
@@ -98,6 +113,25 @@ async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Fai
         client.ack_inbox(&reply.cursor, AckState::Acknowledged).await?;
     }
     Ok(())
+}
+
+/// Notes how to see and accept the invitations of the page.
+fn note_invitations(context: &Context, page: &InboxPage) {
+    let invitations: Vec<&str> = page
+        .items
+        .iter()
+        .filter(|item| item["kind"] == "session.invited")
+        .filter_map(|item| item["ref"]["session_id"].as_str())
+        .collect();
+    let id = match invitations.as_slice() {
+        [] => return,
+        [only] => clean(only),
+        _ => "ID".into(),
+    };
+    context.out.note(&format!(
+        "`plenary session show {id}` shows who takes part; to read what is said, `plenary session join {id}`, then `plenary \
+         session events {id}`"
+    ));
 }
 
 async fn ack(context: &Context, client: &Client, cursor: Option<String>) -> Result<(), Failure> {

@@ -15,7 +15,10 @@ use super::{
     context::Context,
     failure::{Exit, Failure},
 };
-use crate::out::{Table, clean};
+use crate::{
+    duration::parse_duration,
+    out::{Table, clean},
+};
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -27,12 +30,13 @@ pub(crate) enum Command {
         session: SessionId,
         /// Sequence number of the message in the session
         sequence: u64,
-        /// Wait up to this many seconds until the message reaches the state --until for every recipient; otherwise
-        /// the exit code is 5
-        #[arg(long, value_name = "SECONDS")]
-        wait: Option<u64>,
-        /// State to wait for: delivered, shown, in_context, answered or acknowledged
-        #[arg(long, value_name = "STATE", default_value = "in_context", requires = "wait")]
+        /// Wait up to this time, e.g. 90s or 5m, until the message reaches the state --until for every recipient;
+        /// otherwise the exit code is 5
+        #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+        wait: Option<Duration>,
+        /// State to wait for
+        #[arg(long, value_name = "STATE", default_value = "in_context", requires = "wait",
+            value_parser = ["delivered", "shown", "in_context", "answered", "acknowledged"])]
         until: String,
         /// Report each change until every recipient has acknowledged the message or can no longer get it
         #[arg(long, conflicts_with = "wait")]
@@ -49,10 +53,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
         Command::Status { session, sequence, wait, until, follow: false } => {
             let reply = match wait {
                 None => client.message_status(&session, sequence).await?,
-                Some(seconds) => {
-                    let timeout = Duration::from_secs(seconds);
-                    client.wait_message_status(&session, sequence, &until, timeout).await?
-                }
+                Some(time) => client.wait_message_status(&session, sequence, &until, time).await?,
             };
             context.answer(&reply, |status| {
                 let mut table = Table::new(&["RECIPIENT", "STATE", "ANSWERED", "WAITS"]);

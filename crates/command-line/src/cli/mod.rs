@@ -68,7 +68,7 @@ use plenary_client::BaseUrl;
 use plenary_kernel::{AgentHandle, OwnerName};
 
 use crate::{
-    out::Out,
+    out::{GivenOption, Out},
     program::Program,
     secrets::{self, Flag},
 };
@@ -148,6 +148,22 @@ impl Global {
         withdrawn.map_err(|error| Failure::local(format!("{error:#}")))?;
         self.token = secrets::variable(TOKEN).or(self.token.take());
         Ok(())
+    }
+
+    /// The options that decide who speaks, and to which server. A token itself is not repeated: it is a secret.
+    fn given(&self) -> Vec<GivenOption> {
+        let file = |path: &Option<PathBuf>| {
+            path.as_ref().filter(|path| path.as_os_str() != "-").map(|path| path.display().to_string())
+        };
+        let options = [
+            ("--as", self.speak_as.as_ref().map(ToString::to_string)),
+            ("--url", self.url.as_ref().map(ToString::to_string)),
+            ("--token-file", file(&self.token_file)),
+            ("--peer", self.peer.as_ref().map(ToString::to_string)),
+            ("--cacert", file(&self.cacert)),
+        ];
+        let given = options.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        given.map(|(name, value)| (name, format!("{name} {}", shell::quoted(&value)))).collect()
     }
 }
 
@@ -335,6 +351,11 @@ pub fn run(
     out: Out,
     program: Program,
 ) -> ExitCode {
+    let mut given = global.given();
+    if let Command::Context(args) = &command {
+        given.extend(args.given());
+    }
+    let out = out.repeating(given);
     let settled = global.resolve_token(command.is_host().then_some(program.command));
     let context = Context::new(global, out, Environment::of_process(), program);
     let done = match (settled, command) {

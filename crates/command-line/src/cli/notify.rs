@@ -5,11 +5,11 @@ use std::io::Read as _;
 
 use clap::{Args, Subcommand, ValueEnum};
 use plenary_client::{Client, IdempotencyKey};
-use plenary_kernel::{NoticeId, OwnerName, SubscriptionId, TimestampMs};
+use plenary_kernel::{AgentHandle, NoticeId, OwnerName, SubscriptionId, TimestampMs};
 use serde_json::{Map, Value, json};
 
-use super::{context::Context, failure::Failure, identity::Realm};
-use crate::out::{Table, clean, utc};
+use super::{context::Context, failure::Failure, identity::Realm, requests};
+use crate::out::{Table, clean, counted, utc};
 
 /// Largest secret read from a file, in bytes.
 const SECRET_BYTES_MAX: u64 = 4 << 10;
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 /// The owner of the subscriptions.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OwnerArgs {
-    /// For the operator: the owner
+    /// For the operator: the owner [default: the only owner]
     #[arg(long)]
     owner: Option<OwnerName>,
 }
@@ -43,29 +43,30 @@ pub(crate) struct ChannelArgs {
     /// Name of the subscription
     #[arg(long)]
     name: Option<String>,
-    /// Only these events, separated by commas: request.created, request.answered, request.withdrawn, request.expired
-    #[arg(long, value_delimiter = ',')]
+    /// Only these events, separated by commas
+    #[arg(long, value_delimiter = ',',
+        value_parser = ["request.created", "request.answered", "request.withdrawn", "request.expired"])]
     events: Option<Vec<String>>,
-    /// Only requests of these kinds: permission, question, run_input, review, contact, invitation, hold
-    #[arg(long, value_delimiter = ',')]
+    /// Only requests of these kinds, separated by commas
+    #[arg(long, value_delimiter = ',', value_parser = requests::KINDS)]
     kinds: Option<Vec<String>>,
     /// Only requests of these agents
     #[arg(long, value_delimiter = ',')]
-    agents: Option<Vec<String>>,
+    agents: Option<Vec<AgentHandle>>,
     /// The person that it belongs to; requests assigned to another person are left out. `everybody` for no one person
-    #[arg(long, value_name = "@OWNER.NAME")]
+    #[arg(long, value_name = "@OWNER.NAME", value_parser = person)]
     person: Option<String>,
-    /// Only requests with at least this urgency: low, normal or high
-    #[arg(long, value_name = "URGENCY")]
+    /// Only requests with at least this urgency
+    #[arg(long, value_name = "URGENCY", value_parser = ["low", "normal", "high"])]
     min_urgency: Option<String>,
     /// Quiet hours, e.g. 22:00-07:00, with a digest at their end; `none` for no quiet hours
-    #[arg(long, value_name = "FROM-TO")]
-    quiet: Option<String>,
+    #[arg(long, value_name = "FROM-TO", value_parser = quiet)]
+    quiet: Option<QuietHours>,
     /// Time zone of --quiet
     #[arg(long, value_name = "ZONE", default_value = "UTC")]
     time_zone: String,
     /// Minutes for which notifications are collected into one digest; 0 sends each at once
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_440))]
     digest_minutes: Option<u32>,
     /// Enable or disable the subscription
     #[arg(long, value_name = "true|false")]
@@ -148,9 +149,52 @@ pub(crate) enum Command {
     },
 }
 
+impl Command {
+    /// The owner in `--owner`.
+    fn owner(&self) -> Option<&OwnerName> {
+        let (Self::Add { whose, .. }
+        | Self::List { whose }
+        | Self::Show { whose, .. }
+        | Self::Change { whose, .. }
+        | Self::Rm { whose, .. }
+        | Self::Test { whose, .. }
+        | Self::Dead { whose }
+        | Self::Retry { whose, .. }) = self;
+        whose.owner.as_ref()
+    }
+}
+
+/// The beginning and end of the quiet hours; `None` for none.
+#[derive(Debug, Clone)]
+struct QuietHours(Option<(String, String)>);
+
+fn quiet(text: &str) -> Result<QuietHours, String> {
+    if text == "none" {
+        return Ok(QuietHours(None));
+    }
+    let is_time = |text: &&str| {
+        let below = |number: &str, end: u8| number.len() == 2 && number.parse().is_ok_and(|at: u8| at < end);
+        text.split_once(':').is_some_and(|(hour, minute)| below(hour, 24) && below(minute, 60))
+    };
+    let (from, to) = text
+        .split_once('-')
+        .filter(|(from, to)| is_time(from) && is_time(to) && from != to)
+        .ok_or("must be two different times such as 22:00-07:00, or `none`")?;
+    Ok(QuietHours(Some((from.to_owned(), to.to_owned()))))
+}
+
+/// A person's handle, or `everybody`.
+fn person(text: &str) -> Result<String, String> {
+    if text == "everybody" {
+        return Ok(text.to_owned());
+    }
+    let handle = AgentHandle::of_recipient(text).map_err(|error| error.to_string())?;
+    Ok(handle.to_string())
+}
+
 impl ChannelArgs {
     /// The members of the request's body. A member to remove is `null`.
-    fn members(self) -> Result<Map<String, Value>, Failure> {
+    fn members(self) -> Map<String, Value> {
         let Self {
             name,
             events,
@@ -164,32 +208,23 @@ impl ChannelArgs {
             enabled,
         } = self;
         let person = person.map(|person| if person == "everybody" { Value::Null } else { person.into() });
-        let quiet = match quiet.as_deref() {
-            None => None,
-            Some("none") => Some(Value::Null),
-            Some(hours) => {
-                let (from, to) = hours.split_once('-').ok_or_else(|| {
-                    Failure::usage(
-                        "--quiet takes two times".to_owned(),
-                        "e.g. --quiet 22:00-07:00 --time-zone Europe/Berlin",
-                    )
-                })?;
-                Some(json!({"time_zone": time_zone, "from": from, "to": to}))
-            }
-        };
+        let quiet = quiet.map(|QuietHours(hours)| match hours {
+            Some((from, to)) => json!({"time_zone": time_zone, "from": from, "to": to}),
+            None => Value::Null,
+        });
         let digest = digest_minutes.map(|minutes| if minutes == 0 { Value::Null } else { minutes.into() });
         let members = [
             ("name", name.map(Value::from)),
             ("events", events.map(Value::from)),
             ("kinds", kinds.map(Value::from)),
-            ("agents", agents.map(Value::from)),
+            ("agents", agents.map(|agents| json!(agents))),
             ("person", person),
             ("min_urgency", min_urgency.map(Value::from)),
             ("quiet", quiet),
             ("digest_minutes", digest),
             ("enabled", enabled.map(Value::from)),
         ];
-        Ok(members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect())
+        members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 }
 
@@ -237,34 +272,35 @@ impl PlaceArgs {
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
     let client = context.configuring_client(Realm::Everything)?;
-    let of = |whose: OwnerArgs| whose.owner.map(|owner| owner.to_string());
+    let owner = requests::whose(context, &client, command.owner().cloned()).await?;
+    let owner = owner.as_deref();
     match command {
-        Command::Add { kind, to, which, whose } => add(context, &client, (kind, to, which, of(whose))).await,
-        Command::List { whose } => list(context, &client, of(whose)).await,
-        Command::Show { id, whose } => {
-            let reply = client.subscription(&id, of(whose).as_deref()).await?;
+        Command::Add { kind, to, which, .. } => add(context, &client, (kind, to, which, owner)).await,
+        Command::List { .. } => list(context, &client, owner).await,
+        Command::Show { id, .. } => {
+            let reply = client.subscription(&id, owner).await?;
             context.answer(&reply, |one| show(context, one))
         }
-        Command::Change { id, which, whose } => {
-            let change = Value::Object(which.members()?);
-            let reply = client.change_subscription(&id, &change, of(whose).as_deref()).await?;
+        Command::Change { id, which, .. } => {
+            let change = Value::Object(which.members());
+            let reply = client.change_subscription(&id, &change, owner).await?;
             context.answer(&reply, |one| show(context, one))
         }
-        Command::Rm { id, whose } => {
-            let reply = client.remove_subscription(&id, of(whose).as_deref()).await?;
+        Command::Rm { id, .. } => {
+            let reply = client.remove_subscription(&id, owner).await?;
             context.answer(&reply, |_| Ok(context.out.line(&format!("removed {id}"))?))
         }
-        Command::Test { id, whose } => {
-            let reply = client.test_subscription(&id, of(whose).as_deref()).await?;
+        Command::Test { id, .. } => {
+            let reply = client.test_subscription(&id, owner).await?;
             if reply.value["delivered"] != true && !context.out.is_json() {
                 let why = clean(reply.value["error"].as_str().unwrap_or_default()).into_owned();
                 return Err(Failure::local(format!("the sample was not taken: {why}")));
             }
             context.answer(&reply, |_| Ok(context.out.line("the sample was taken")?))
         }
-        Command::Dead { whose } => dead(context, &client, of(whose)).await,
-        Command::Retry { id, whose } => {
-            let reply = client.retry_notification(&id, of(whose).as_deref()).await?;
+        Command::Dead { .. } => dead(context, &client, owner).await,
+        Command::Retry { id, .. } => {
+            let reply = client.retry_notification(&id, owner).await?;
             context.answer(&reply, |_| Ok(context.out.line(&format!("{id} is sent again"))?))
         }
     }
@@ -273,13 +309,13 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
 async fn add(
     context: &Context,
     client: &Client,
-    (kind, to, which, owner): (Kind, PlaceArgs, ChannelArgs, Option<String>),
+    (kind, to, which, owner): (Kind, PlaceArgs, ChannelArgs, Option<&str>),
 ) -> Result<(), Failure> {
-    let mut body = which.members()?;
+    let mut body = which.members();
     body.retain(|_, value| !value.is_null());
     body.insert("target".to_owned(), to.target(kind)?);
     let key = IdempotencyKey::random();
-    let reply = client.make_subscription(&Value::Object(body), owner.as_deref(), &key).await?;
+    let reply = client.make_subscription(&Value::Object(body), owner, &key).await?;
     context.answer(&reply, |made| {
         let id = made["subscription"]["subscription_id"].as_str().unwrap_or_default();
         context.out.line(&clean(id))?;
@@ -287,7 +323,8 @@ async fn add(
             context.out.note("its messages are signed with this secret, which is shown once:");
             context.out.line(&clean(secret))?;
         }
-        context.out.note(&format!("try it with: plenary requests notify test {}", clean(id)));
+        let of = owner.map(|owner| format!(" --owner {owner}")).unwrap_or_default();
+        context.out.note(&format!("try it with: plenary requests notify test {}{of}", clean(id)));
         Ok(())
     })
 }
@@ -305,8 +342,8 @@ fn standing(one: &Value) -> &'static str {
     }
 }
 
-async fn list(context: &Context, client: &Client, owner: Option<String>) -> Result<(), Failure> {
-    let reply = client.subscriptions(owner.as_deref()).await?;
+async fn list(context: &Context, client: &Client, owner: Option<&str>) -> Result<(), Failure> {
+    let reply = client.subscriptions(owner).await?;
     context.answer(&reply, |list| {
         let mut table = Table::new(&["SUBSCRIPTION", "KIND", "TO", "NAME", "STATE"]);
         for one in list["subscriptions"].as_array().into_iter().flatten() {
@@ -345,13 +382,13 @@ fn show(context: &Context, one: &Value) -> Result<(), Failure> {
         out.line(&format!("quiet from {from} to {to} in {zone}"))?;
     }
     if let Some(minutes) = one["digest_minutes"].as_u64() {
-        out.line(&format!("together every {minutes} minutes"))?;
+        out.line(&format!("together every {}", counted(minutes, "minute")))?;
     }
     Ok(())
 }
 
-async fn dead(context: &Context, client: &Client, owner: Option<String>) -> Result<(), Failure> {
-    let reply = client.dead_notifications(owner.as_deref()).await?;
+async fn dead(context: &Context, client: &Client, owner: Option<&str>) -> Result<(), Failure> {
+    let reply = client.dead_notifications(owner).await?;
     context.answer(&reply, |list| {
         let mut table = Table::new(&["NOTIFICATION", "REQUEST", "SINCE", "TRIED", "WHY"]);
         for one in list["notifications"].as_array().into_iter().flatten() {

@@ -11,7 +11,7 @@ use plenary_client::{
 use plenary_kernel::{AgentHandle, OwnerName, SessionId, limits::PAGE_EVENTS_MAX};
 use serde_json::json;
 
-use super::{context::Context, failure::Failure, say, session::print_list};
+use super::{context::Context, failure::Failure, inbox, say, session::print_list};
 
 /// The arguments of `agent sessions`.
 #[derive(Debug, Args)]
@@ -29,7 +29,7 @@ pub(crate) struct Sessions {
     #[arg(long, value_name = "SESSION")]
     before: Option<SessionId>,
     /// Number of sessions at most, up to 1000 [default: 1000]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     limit: Option<u32>,
 }
 
@@ -58,11 +58,11 @@ pub(crate) struct Inbox {
     #[arg(long, value_name = "CURSOR")]
     after: Option<String>,
     /// Number of items at most, up to 100 [default: 20]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100))]
     limit: Option<u32>,
     /// Only these kinds, separated by commas
-    #[arg(long)]
-    kinds: Option<String>,
+    #[arg(long, value_delimiter = ',', value_parser = inbox::KINDS)]
+    kinds: Option<Vec<String>>,
     /// Only items for this coding session, as `inbox sessions` lists them
     #[arg(long, value_name = "ID")]
     coding_session: Option<String>,
@@ -94,7 +94,7 @@ pub(crate) async fn inbox(context: &Context, client: &Client, args: Inbox) -> Re
     let query = InboxQuery {
         after: args.after,
         limit: args.limit,
-        kinds: args.kinds,
+        kinds: args.kinds.map(|kinds| kinds.join(",")),
         coding_session: args.coding_session,
     };
     let reply = client.agent_inbox(&args.handle, &query).await?;

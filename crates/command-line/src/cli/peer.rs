@@ -1,15 +1,13 @@
 //! `plenary peer`: networks of other operators that this one is linked to.
 //! Must not know: how networks speak with each other.
 
-use std::time::Duration;
-
 use clap::{Args, Subcommand};
 use plenary_client::peers::{Grants, NewPeer, Peer, PeerAcceptance};
 use plenary_kernel::OwnerName;
 
 use super::{context::Context, failure::Failure, identity::Realm};
 use crate::{
-    duration::parse_duration,
+    duration::parse_seconds,
     out::{Table, clean, utc},
 };
 
@@ -21,8 +19,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         named: NamedPeer,
         /// How long the invitation lasts, e.g. `1h` [default: 24h]
-        #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-        expires_in: Option<Duration>,
+        #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+        expires_in: Option<u64>,
     },
     /// Accept the invitation of another network
     Accept {
@@ -76,8 +74,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
     match command {
         Command::Invite { named, expires_in } => {
             let grants = named.granted()?;
-            let expires_in_s = expires_in.map(|time| time.as_secs());
-            let new = NewPeer { network: named.network, peer: named.peer, grants, expires_in_s };
+            let new = NewPeer { network: named.network, peer: named.peer, grants, expires_in_s: expires_in };
             let reply = client.invite_peer(&new).await?;
             context.answer(&reply, |made| {
                 context.out.note(&format!("the operator of {} accepts with:", clean(&made.peer.network)));

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use plenary_client::{Client, Error, IdempotencyKey, frames::now, requests::RequestsQuery};
+use plenary_client::{Client, Error, IdempotencyKey, TokenKind, frames::now, requests::RequestsQuery};
 use plenary_kernel::{
     AgentHandle, AskId, OwnerName, RuleId, TimestampMs,
     asking::{effects, who_asks},
@@ -18,10 +18,18 @@ use super::{
     failure::{Exit, Failure},
     identity::{Realm, Source},
 };
-use crate::out::{Table, clean, span, utc};
+use crate::{
+    duration::parse_duration,
+    out::{Table, clean, span, utc},
+};
 
-/// The default wait for an answer, in seconds.
-const WAIT_SECONDS: u64 = 600;
+/// The default wait for an answer.
+const WAIT: &str = "10m";
+/// The longest time for which the server sets a deadline or postpones a request: 30 days.
+const AHEAD_MAX: Duration = Duration::from_secs(30 * 24 * 3_600);
+/// The kinds of requests.
+pub(super) const KINDS: [&str; 7] =
+    ["permission", "question", "run_input", "review", "contact", "invitation", "hold"];
 /// The default lifetime of a rule, in days.
 const RULE_DAYS: u64 = 7;
 
@@ -48,17 +56,17 @@ pub(crate) struct Ask {
     /// Further text for the person who answers
     #[arg(long, value_name = "TEXT")]
     detail: Option<String>,
-    /// Kind of request: question, permission or hold
-    #[arg(long, default_value = "question")]
+    /// Kind of request
+    #[arg(long, value_parser = ["question", "permission", "hold"], default_value = "question")]
     kind: String,
-    /// Seconds to wait for the answer; 0 does not wait
-    #[arg(long, value_name = "SECONDS", default_value_t = WAIT_SECONDS)]
-    wait: u64,
-    /// Seconds after which the request expires
-    #[arg(long, value_name = "SECONDS")]
-    deadline: Option<u64>,
-    /// Answer that counts when the request expires: accept, ignore or none
-    #[arg(long, default_value = "none")]
+    /// How long to wait for the answer, e.g. 90s or 5m; 0 does not wait
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = WAIT)]
+    wait: Duration,
+    /// Time after which the request expires, e.g. 2h, at most 30d
+    #[arg(long, value_name = "TIME", value_parser = ahead)]
+    deadline: Option<Duration>,
+    /// Answer that counts when the request expires
+    #[arg(long, value_parser = ["accept", "ignore", "none"], default_value = "none")]
     on_timeout: String,
 }
 
@@ -109,12 +117,12 @@ pub(crate) enum Command {
         /// State of the requests: open, snoozed, answered, withdrawn or expired
         #[arg(long, default_value = "open")]
         state: State,
-        /// Only requests of this kind: permission, question, run_input, review, contact, invitation, hold
-        #[arg(long)]
+        /// Only requests of this kind
+        #[arg(long, value_parser = KINDS)]
         kind: Option<String>,
         /// Only requests of this agent
         #[arg(long)]
-        agent: Option<String>,
+        agent: Option<AgentHandle>,
         /// Only requests that are given to this person, @OWNER or @OWNER.NAME
         #[arg(long, value_name = "PERSON", value_parser = AgentHandle::of_recipient)]
         to: Option<AgentHandle>,
@@ -126,9 +134,9 @@ pub(crate) enum Command {
     Show {
         /// ID of the request, see `plenary requests list`
         id: AskId,
-        /// Seconds to wait for its answer
-        #[arg(long, value_name = "SECONDS")]
-        wait: Option<u64>,
+        /// How long to wait for its answer, e.g. 90s or 5m
+        #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+        wait: Option<Duration>,
     },
     /// Answer a request
     #[command(
@@ -149,14 +157,15 @@ pub(crate) enum Command {
         /// Version of the request that the answer is for [default: the current version]
         #[arg(long)]
         version: Option<u64>,
-        /// Seconds during which the answer can be undone; the agent gets it after them
-        #[arg(long, value_name = "N")]
+        /// Seconds during which the answer can be undone, at most 60; the agent gets it after them
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=60))]
         undo_seconds: Option<u64>,
         /// Also create a rule that answers this agent's requests for this tool in the same way
         #[arg(long = "rule")]
         rule: bool,
         /// Days for which the rule applies
-        #[arg(long, value_name = "N", default_value_t = RULE_DAYS, requires = "rule")]
+        #[arg(long, value_name = "N", default_value_t = RULE_DAYS, requires = "rule",
+            value_parser = clap::value_parser!(u64).range(1..=365))]
         rule_days: u64,
         /// Limit the rule to this directory and those below it
         #[arg(long, value_name = "PATH", requires = "rule")]
@@ -171,16 +180,17 @@ pub(crate) enum Command {
     Snooze {
         /// ID of the request, see `plenary requests list`
         id: AskId,
-        /// Seconds from now until which the request is postponed
-        #[arg(value_name = "UNTIL")]
-        seconds: u64,
+        /// How long the request is postponed, e.g. 30m or 2h, at most 30d
+        #[arg(value_name = "UNTIL", value_parser = ahead)]
+        time: Duration,
     },
     /// Delegate a request to another person of the owner
     Delegate {
         /// ID of the request, see `plenary requests list`
         id: AskId,
-        /// The person
-        to: String,
+        /// The person, `@OWNER` or `@OWNER.NAME`
+        #[arg(value_parser = AgentHandle::of_recipient)]
+        to: AgentHandle,
     },
     /// Create and print a link that answers the request without signing in
     Link {
@@ -194,7 +204,7 @@ pub(crate) enum Command {
     },
     /// List the rules that answer requests automatically
     Rules {
-        /// For the operator: the owner of the rules
+        /// For the operator: the owner of the rules [default: the only owner]
         #[arg(long)]
         owner: Option<OwnerName>,
     },
@@ -205,7 +215,7 @@ pub(crate) enum Command {
     RmRule {
         /// ID of the rule, see `plenary requests rules`
         id: RuleId,
-        /// For the operator: the owner of the rules
+        /// For the operator: the owner of the rules [default: the only owner]
         #[arg(long)]
         owner: Option<OwnerName>,
     },
@@ -219,6 +229,20 @@ fn person(text: &str) -> Result<String, String> {
     } else {
         Err("must be @OWNER or @OWNER.NAME".to_owned())
     }
+}
+
+/// A time from now that the server accepts.
+fn ahead(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text)?;
+    if time.is_zero() || time > AHEAD_MAX {
+        return Err("must be more than 0 and at most 30d".to_owned());
+    }
+    Ok(time)
+}
+
+/// The end of a time from now, in milliseconds since 1970.
+fn in_ms(time: Duration) -> u64 {
+    now().0.saturating_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
 impl Ask {
@@ -248,7 +272,7 @@ pub(crate) async fn ask(context: &Context, args: Ask) -> Result<(), Failure> {
                 "leave out --choice, --detail, --kind, --deadline and --on-timeout",
             ));
         }
-        return everyday::ask(context, &client, &to, &args.title, Duration::from_secs(args.wait)).await;
+        return everyday::ask(context, &client, &to, &args.title, args.wait).await;
     }
     let mut body = json!({"kind": args.kind, "title": args.title, "on_timeout": args.on_timeout});
     // An owner's name stands for its default person.
@@ -262,26 +286,26 @@ pub(crate) async fn ask(context: &Context, args: Ask) -> Result<(), Failure> {
     if let Some(text) = args.detail {
         body["detail"] = json!({"text": text});
     }
-    if let Some(seconds) = args.deadline {
-        body["deadline_at"] = now().0.saturating_add(seconds.saturating_mul(1_000)).into();
+    if let Some(time) = args.deadline {
+        body["deadline_at"] = in_ms(time).into();
     }
-    if args.wait > 0 {
+    if !args.wait.is_zero() {
         body["inbox"] = false.into();
     }
     let made = match client.make_request(&body, &IdempotencyKey::random()).await {
         // The name is not a person of this owner.
         Err(Error::Refused(refused)) if refused.code == "unknown_person" => {
             let to = AgentHandle::of_recipient(&args.to).map_err(|_| Error::Refused(refused))?;
-            return everyday::ask(context, &client, &to, &args.title, Duration::from_secs(args.wait)).await;
+            return everyday::ask(context, &client, &to, &args.title, args.wait).await;
         }
         made => made?,
     };
     let id = id_of(&made.value)?;
-    if args.wait == 0 {
+    if args.wait.is_zero() {
         return context.answer(&made, |_| Ok(context.out.line(id.as_str())?));
     }
     context.out.note(&format!("asked {}, as {id}", clean(&args.to)));
-    let reply = client.wait_request(&id, Duration::from_secs(args.wait)).await?;
+    let reply = client.wait_request(&id, args.wait).await?;
     context.answer(&reply, |request| answer_line(context, request))?;
     if reply.value["answer"].is_null() {
         context.out.note(&format!("read a later answer with `plenary requests show {id} --wait 60`"));
@@ -331,6 +355,30 @@ pub(super) async fn decider(context: &Context) -> Result<Client, Failure> {
     Ok(if is_person { client.expecting(named.handle) } else { client })
 }
 
+/// The owner for a list that belongs to one owner: the named one, else that of the current agent, else the only one. The token of
+/// an owner decides it alone.
+pub(super) async fn whose(
+    context: &Context,
+    client: &Client,
+    named: Option<OwnerName>,
+) -> Result<Option<String>, Failure> {
+    let is_owners = context.used().is_some_and(|(_, used)| used.token.kind() == TokenKind::Owner);
+    if named.is_some() || is_owners {
+        return Ok(named.map(|owner| owner.to_string()));
+    }
+    if let Some(identity) = context.identity()? {
+        return Ok(Some(identity.handle.owner().to_owned()));
+    }
+    let known = client.owners(None).await?.value;
+    match known.owners.as_slice() {
+        [only] => Ok(Some(only.owner.to_string())),
+        _ => Err(Failure::usage(
+            "the operator's token does not say which owner is meant",
+            "name the owner with --owner; `plenary owner list` shows them",
+        )),
+    }
+}
+
 fn anybody(context: &Context) -> Result<Client, Failure> {
     people(context).or_else(|_| context.agent_client())
 }
@@ -343,13 +391,14 @@ pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure
         Command::List { state, kind, agent, to, owner } => {
             let state = state.to_possible_value().map(|state| state.get_name().to_owned());
             let (owner, to) = (owner.map(|owner| owner.to_string()), to.map(|to| to.to_string()));
+            let agent = agent.map(|agent| agent.to_string());
             let client = anybody(context)?;
             list(context, &client, &RequestsQuery { state, kind, agent, to, owner }).await
         }
         Command::Show { id, wait } => {
             let client = anybody(context)?;
             let reply = match wait {
-                Some(seconds) => client.wait_request(&id, Duration::from_secs(seconds)).await?,
+                Some(time) => client.wait_request(&id, time).await?,
                 None => client.request(&id, None).await?,
             };
             context.answer(&reply, |request| show(context, request))
@@ -361,8 +410,9 @@ pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure
         Command::Rules { owner } => rules(context, owner).await,
         Command::Notify(command) => super::notify::run(context, command).await,
         Command::RmRule { id, owner } => {
-            let owner = owner.map(|owner| owner.to_string());
-            let reply = people(context)?.remove_request_rule(&id, owner.as_deref()).await?;
+            let client = people(context)?;
+            let owner = whose(context, &client, owner).await?;
+            let reply = client.remove_request_rule(&id, owner.as_deref()).await?;
             context.answer(&reply, |_| Ok(context.out.line(&format!("removed {id}"))?))
         }
         Command::Link { id } => {
@@ -373,16 +423,15 @@ pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure
             let reply = decider(context).await?.undo_request(&id).await?;
             context.answer(&reply, |_| Ok(context.out.line(&format!("{id} waits again"))?))
         }
-        Command::Snooze { id, seconds } => {
-            let until = now().0.saturating_add(seconds.saturating_mul(1_000));
+        Command::Snooze { id, time } => {
+            let until = in_ms(time);
             let reply = people(context)?.snooze_request(&id, until).await?;
             let until = utc(TimestampMs(until));
             context.answer(&reply, |_| Ok(context.out.line(&format!("{id} is postponed until {until}"))?))
         }
         Command::Delegate { id, to } => {
-            let reply = decider(context).await?.delegate_request(&id, &to).await?;
-            context
-                .answer(&reply, |_| Ok(context.out.line(&format!("{id} is delegated to {}", clean(&to)))?))
+            let reply = decider(context).await?.delegate_request(&id, to.as_str()).await?;
+            context.answer(&reply, |_| Ok(context.out.line(&format!("{id} is delegated to {to}"))?))
         }
         answer @ Command::Answer { .. } => answered(context, answer).await,
     }
@@ -524,8 +573,9 @@ fn show(context: &Context, request: &Value) -> Result<(), Failure> {
 }
 
 async fn rules(context: &Context, owner: Option<OwnerName>) -> Result<(), Failure> {
-    let owner = owner.map(|owner| owner.to_string());
-    let reply = people(context)?.request_rules(owner.as_deref()).await?;
+    let client = people(context)?;
+    let owner = whose(context, &client, owner).await?;
+    let reply = client.request_rules(owner.as_deref()).await?;
     context.answer(&reply, |list| {
         let mut table = Table::new(&["RULE", "AGENT", "TOOL", "DIRECTORY", "ANSWER", "UNTIL"]);
         for rule in list["rules"].as_array().into_iter().flatten() {

@@ -6,10 +6,10 @@ use plenary_client::{
     accounts::{Agent, Blocks},
     sessions::{Content, Message, Part, Session},
 };
-use plenary_kernel::AllowEntry;
+use plenary_kernel::{AllowEntry, FileId};
 
 use super::{context::Context, failure::Failure};
-use crate::out::{Out, Style, Table, clean, clean_block, utc};
+use crate::out::{Out, Style, Table, clean, clean_block, counted, utc};
 
 /// The indent of a message's second and later lines.
 const INDENT: &str = "    ";
@@ -87,30 +87,32 @@ pub(crate) fn session(out: &Out, session: &Session) -> Result<(), Failure> {
 }
 
 /// A message's content as text, with several lines if it has them.
-pub(crate) fn content(content: &Content) -> String {
+pub(crate) fn content(out: &Out, content: &Content) -> String {
     let parts = match content {
         Content::Text(text) => return clean_block(text, INDENT),
         Content::Parts(parts) => parts,
     };
-    let lines: Vec<String> = parts.iter().map(part).collect();
+    let lines: Vec<String> = parts.iter().map(|one| part(out, one)).collect();
     lines.join(&format!("\n{INDENT}"))
 }
 
-fn part(part: &Part) -> String {
+fn part(out: &Out, part: &Part) -> String {
     let or =
         |text: &Option<String>| text.as_deref().map(|text| format!(" {}", clean(text))).unwrap_or_default();
-    let bytes = |size: Option<u64>| size.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
+    let bytes =
+        |size: Option<u64>| size.map(|bytes| format!(", {}", counted(bytes, "byte"))).unwrap_or_default();
+    let get = |id: &FileId| out.suggestion(&format!("plenary session file {id}"));
     match part {
         Part::Text { text } => clean_block(text, INDENT),
         Part::Image { file_id: Some(id), name, size, .. } => {
-            format!("[image{}{}, plenary session file {id}]", or(name), bytes(*size))
+            format!("[image{}{}, {}]", or(name), bytes(*size), get(id))
         }
         Part::Image { url: Some(url), name, .. } => format!("[image{} {}]", or(name), clean(url)),
         Part::Image { url: None, name, mime_type, .. } => {
             format!("[image{}{}, inline]", or(name), or(mime_type))
         }
         Part::File { file_id: Some(id), name, size, .. } => {
-            format!("[file{}{}, plenary session file {id}]", or(name), bytes(*size))
+            format!("[file{}{}, {}]", or(name), bytes(*size), get(id))
         }
         Part::File { url, name, size, .. } => {
             format!("[file{}{}{}]", or(name), or(url), bytes(*size))
@@ -179,7 +181,7 @@ fn what_happened(out: &Out, event: &Event) -> String {
 }
 
 fn said(out: &Out, message: &Message) -> String {
-    format!("{}: {}", out.paint(Style::Bold, message.sender.as_str()), content(&message.content))
+    format!("{}: {}", out.paint(Style::Bold, message.sender.as_str()), content(out, &message.content))
 }
 
 #[cfg(test)]

@@ -8,7 +8,10 @@ use plenary_client::{Client, accounts::CreateToken};
 use plenary_kernel::{AgentHandle, TimestampMs};
 
 use super::{context::Context, failure::Failure, identity::Realm, input};
-use crate::out::{Table, clean, utc};
+use crate::{
+    duration::parse_seconds,
+    out::{Table, clean, counted, utc},
+};
 
 /// The agent whose tokens are meant.
 #[derive(Debug, Args)]
@@ -27,7 +30,7 @@ pub(crate) struct Create {
     #[arg(long)]
     scope: String,
     /// Lifetime of the token: `1h`, `30d`; default: that of the token that creates it
-    #[arg(long, value_name = "DURATION", value_parser = seconds)]
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
     expires_in: Option<u64>,
     /// Name of the token
     #[arg(long)]
@@ -57,19 +60,6 @@ pub(crate) struct Revoke {
     id: String,
 }
 
-fn seconds(text: &str) -> Result<u64, String> {
-    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let each = match &text[number.len()..] {
-        "s" => 1,
-        "m" => 60,
-        "h" => 60 * 60,
-        "d" => 24 * 60 * 60,
-        _ => return Err("write e.g. 30m, 12h or 30d".to_owned()),
-    };
-    let number: u64 = number.parse().map_err(|_| "write e.g. 30m, 12h or 30d".to_owned())?;
-    number.checked_mul(each).ok_or_else(|| "it is too long".to_owned())
-}
-
 fn client(context: &Context, of: &Of) -> Result<Client, Failure> {
     match &of.of {
         Some(handle) => context.configuring_client(Realm::Owner(&handle.owner_name())),
@@ -97,7 +87,11 @@ pub(crate) async fn exchange(context: &Context, args: Exchange) -> Result<(), Fa
     };
     let reply = context.client()?.exchange_token(token.trim(), scope.as_deref()).await?;
     context.answer(&reply, |made| {
-        context.out.note(&format!("{}, for {} seconds; it is shown this once", made.scope, made.expires_in));
+        context.out.note(&format!(
+            "{}, for {}; it is shown this once",
+            made.scope,
+            counted(made.expires_in, "second")
+        ));
         Ok(context.out.line(&made.access_token)?)
     })
 }

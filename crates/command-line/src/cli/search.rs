@@ -37,8 +37,8 @@ pub(crate) struct Search {
     /// Not newer than this day, or older than this time
     #[arg(long)]
     until: Option<String>,
-    /// Maximum number of hits [default: 20]
-    #[arg(long)]
+    /// Maximum number of hits, up to 50 [default: 20]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=50))]
     limit: Option<u32>,
     /// Continue after this cursor, which the previous page printed
     #[arg(long)]

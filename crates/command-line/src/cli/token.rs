@@ -1,14 +1,20 @@
 //! `plenary token`: the tokens saved on this machine; tokens with a scope, which the server creates, are in `scoped`.
-//! Must not know: the server; this module makes no requests to it.
+//! Must not know: what a token allows; the server only says whose it is.
 
 use std::io::{BufRead, IsTerminal, Read};
 
 use clap::{Args, Subcommand};
-use plenary_client::Token;
+use plenary_client::{Error, FaultKind, Token};
+use plenary_kernel::{AgentHandle, OwnerName};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use serde_json::json;
 
-use super::{context::Context, failure::Failure, identity::Holder, scoped};
+use super::{
+    context::Context,
+    failure::Failure,
+    identity::{Credential, Holder, TokenSource},
+    scoped,
+};
 use crate::out::Table;
 
 /// Maximum length of a token.
@@ -17,7 +23,7 @@ const TOKEN_BYTES_MAX: u64 = 4096;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Save a token, read from --token or standard input
+    /// Save a token, read from --token or standard input, if the server accepts it or does not answer
     #[command(after_help = "Example:\n  plenary token add @nick.assistant < token.txt")]
     Add(TokenHolder),
     /// Delete a saved token; it stays valid at the server until `plenary agent rotate-token`
@@ -61,6 +67,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
                 Some(text) => Token::new(text)?,
                 None => read_token(context, &holder)?,
             };
+            check(context, &holder, &token).await?;
             context.keep_token(&holder, token.reveal())
         }
         Command::Remove(whose) => {
@@ -77,6 +84,43 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
         Command::Create(args) => scoped::create(context, args).await,
         Command::Issued(of) => scoped::issued(context, of).await,
         Command::Revoke(args) => scoped::revoke(context, args).await,
+    }
+}
+
+/// Asks the server whose the token is; a server that cannot answer now prevents nothing.
+async fn check(context: &Context, holder: &Holder, token: &Token) -> Result<(), Failure> {
+    let (server, file) = (context.server()?, context.tokens_file_needed()?);
+    let source = TokenSource::Saved(holder.clone(), file.path().to_owned());
+    let client = context.client_speaking(server.clone(), &Credential { token: token.clone(), source })?;
+    let person = |owner: &OwnerName| AgentHandle::of_recipient(&format!("@{owner}"));
+    let speaker = match holder {
+        Holder::Operator => None,
+        Holder::Owner(owner) => Some(person(owner).map_err(|error| Failure::local(error.to_string()))?),
+        Holder::Agent(handle) => Some(handle.clone()),
+    };
+    let answer = match speaker {
+        Some(speaker) => client.expecting(speaker).me().await.map(drop),
+        None => client.owners(None).await.map(drop),
+    };
+    let is_wrong = match &answer {
+        // A valid token may lack the scope to read its own agent.
+        Err(Error::Refused(refused)) => {
+            refused.status == 401 || *holder == Holder::Operator && matches!(refused.status, 403 | 404)
+        }
+        // It does not know the token: the token is wrong, or another program listens there.
+        Err(Error::Network(fault)) => fault.kind == FaultKind::Unproved,
+        Ok(()) | Err(_) => false,
+    };
+    match answer {
+        Err(_) if is_wrong => Err(Failure::auth(
+            format!("{server} does not accept this as the token of {holder}; nothing was saved"),
+            "copy the token exactly, and check the name and the server's address",
+        )),
+        Err(error) => {
+            context.out.note(&format!("the token could not be checked: {error}"));
+            Ok(())
+        }
+        Ok(()) => Ok(()),
     }
 }
 

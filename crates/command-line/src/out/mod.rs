@@ -3,6 +3,7 @@
 
 mod clean;
 mod progress;
+mod suggestion;
 mod table;
 mod time;
 
@@ -11,9 +12,10 @@ use std::io::{self, IsTerminal, Write};
 use serde_json::json;
 
 pub use clean::{clean, clean_block};
-pub use progress::{Progress, grouped, size};
+pub use progress::{Progress, counted, grouped, size};
+pub use suggestion::GivenOption;
 pub use table::Table;
-pub use time::{span, utc};
+pub use time::{minute, second, span, utc};
 
 /// The style of a piece of text, if colours are on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +54,8 @@ pub struct Out {
     width: Option<usize>,
     /// Whether notes are suppressed.
     is_silent: bool,
+    /// The options that suggested commands repeat.
+    given: &'static [GivenOption],
 }
 
 impl Out {
@@ -67,12 +71,24 @@ impl Out {
             color_err: color && io::stderr().is_terminal(),
             width: on_terminal.then(terminal_width),
             is_silent: false,
+            given: &[],
         }
     }
 
     /// The same output without notes.
     pub const fn silent(self) -> Self {
         Self { is_silent: true, ..self }
+    }
+
+    /// The same output with the options that the user gave in every command that it suggests. They live as long as the
+    /// process, which runs one command.
+    pub fn repeating(self, given: Vec<GivenOption>) -> Self {
+        Self { given: given.leak(), ..self }
+    }
+
+    /// The text with the given options in the commands that it suggests. Notes and errors have them already.
+    pub fn suggestion(&self, text: &str) -> String {
+        suggestion::repeat(text, self.given)
     }
 
     /// Whether `--json` was given.
@@ -115,7 +131,7 @@ impl Out {
     /// A note for the person at the terminal.
     pub fn note(&self, text: &str) {
         if !self.is_silent {
-            self.stderr(&format!("{text}\n"));
+            self.stderr(&format!("{}\n", self.suggestion(text)));
         }
     }
 
@@ -131,6 +147,7 @@ impl Out {
 
     /// An error and what to do next. Under `--json` one line of JSON: `{"error":{"message","next"?}}`.
     pub fn error(&self, what: &str, next: Option<&str>) {
+        let next = next.map(|next| self.suggestion(next));
         if self.json {
             let mut error = json!({"message": what});
             if let Some(next) = next {
@@ -145,7 +162,7 @@ impl Out {
             self.stderr(&format!(
                 "{}  {}\n",
                 paint(self.color_err, Style::Bold, "next:"),
-                clean_block(next, "       ")
+                clean_block(&next, "       ")
             ));
         }
     }

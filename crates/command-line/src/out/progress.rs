@@ -58,6 +58,14 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
+/// A number and its noun, in the plural unless it is one: `1 session`, `2 sessions`.
+pub fn counted(number: u64, noun: &str) -> String {
+    match number {
+        1 => format!("1 {noun}"),
+        number => format!("{number} {noun}s"),
+    }
+}
+
 /// A number with separated thousands: `10,000,000`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -81,6 +89,7 @@ mod tests {
         assert_eq!(said, "export: 12 done, 3.0 MiB, 1.5 MiB/s");
         assert_eq!(line("import", 0, 0, Duration::ZERO), "import: 0 done, 0 B, 0 B/s");
         assert_eq!([size(1023), size(1024), size(3 << 29)], ["1023 B", "1 KiB", "1.5 GiB"]);
+        assert_eq!([counted(0, "byte"), counted(1, "byte")], ["0 bytes", "1 byte"]);
         assert_eq!(
             [grouped(0), grouped(999), grouped(1_000), grouped(1_234_567)],
             ["0", "999", "1,000", "1,234,567"]

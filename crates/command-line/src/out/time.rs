@@ -3,10 +3,27 @@
 
 use plenary_kernel::TimestampMs;
 
+use super::clean;
+
 /// `2026-11-21 04:07:33Z`.
 pub fn utc(at: TimestampMs) -> String {
     let text = at.rfc3339();
     format!("{} {}Z", &text[..10], &text[11..19])
+}
+
+/// A time of the API in UTC to the minute: `2026-11-21 04:07Z`. Any other text, such as a day, stays as it is.
+pub fn minute(at: &str) -> String {
+    to(at, 16)
+}
+
+/// The same to the second.
+pub fn second(at: &str) -> String {
+    to(at, 19)
+}
+
+fn to(at: &str, end: usize) -> String {
+    let short = at.get(..end).filter(|_| at.ends_with('Z'));
+    short.map_or_else(|| clean(at).into_owned(), |short| format!("{}Z", clean(short)).replace('T', " "))
 }
 
 /// `400 ms`, `12 s`, `3 min`, `5 h`, `2 d`.
@@ -43,5 +60,14 @@ mod tests {
             ["400 ms", "12 s", "3 min", "2 h", "2 d"]
         );
         assert!(!utc(TimestampMs(u64::MAX)).is_empty());
+    }
+
+    #[test]
+    fn a_shortened_time_keeps_its_zone() {
+        let at = "2026-11-21T04:07:33.125Z";
+        assert_eq!([minute(at), second(at)], ["2026-11-21 04:07Z", "2026-11-21 04:07:33Z"]);
+        for other in ["2026-11-21", "2026-11-21T04:07:33+02:00"] {
+            assert_eq!(minute(other), other);
+        }
     }
 }

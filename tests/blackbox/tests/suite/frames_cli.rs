@@ -330,6 +330,18 @@ async fn a_claim_without_a_command_is_known_by_its_lease_or_its_name() {
 }
 
 #[tokio::test]
+async fn unlock_releases_every_claim_of_the_agent() {
+    let (_server, laptop, desktop) = desk().await;
+    let (first, second) =
+        (laptop.done(&["frame", "lock", "deploy"]).await, laptop.done(&["frame", "lock", "deploy"]).await);
+    desktop.done(&["frame", "lock", "deploy"]).await;
+    let released = laptop.run(&["frame", "unlock", "deploy"]).await;
+    assert!(released.err.contains(&first) && released.err.contains(&second), "{released:?}");
+    let held = desktop.done(&["frame", "locks"]).await;
+    assert!(held.contains("~cc-desktop") && !held.contains("~cc-laptop"), "{held}");
+}
+
+#[tokio::test]
 async fn fo_93_the_roster_shows_who_listens() {
     let (_server, laptop, desktop) = desk().await;
     assert!(laptop.run(&["frame", "roster"]).await.err.contains("nobody is listening"));

@@ -1,7 +1,7 @@
 //! No body and no token reaches what the server prints (A23).
 
-use blackbox::{Pongs, Server, encode, pair, wsframe::TEXT};
-use serde_json::json;
+use blackbox::{Cli, Pongs, Server, encode, pair, wsframe::TEXT};
+use serde_json::{Value, json};
 
 const CANARY: &str = "canary-4f1d-please-never-print-me";
 
@@ -56,6 +56,17 @@ async fn nothing_private_is_printed() {
     }
 }
 
+#[tokio::test]
+async fn a_log_of_json_has_no_other_line() {
+    let home = Cli::new(&[("PATH", "/usr/bin:/bin")]);
+    std::fs::write(home.dir().join("plenary.toml"), "").expect("a file");
+    let mut serve = home.start(&["serve", "--listen", "127.0.0.1:0", "--log-format", "json"]);
+    for words in ["is not read", "the operator's token is in", "signs in to the console"] {
+        let line = serve.note_with(words).await;
+        assert!(serde_json::from_str::<Value>(&line).is_ok_and(|line| line.is_object()), "{line}");
+    }
+}
+
 /// Metrics name no handle, session or token.
 #[tokio::test]
 async fn metrics_name_nobody() {
@@ -81,8 +92,7 @@ async fn the_log_is_json_lines() {
     let lines: Vec<_> = logged.lines().filter(|line| !line.trim().is_empty()).collect();
     assert!(!lines.is_empty());
     for line in lines {
-        let value: serde_json::Value =
-            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let value: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
         assert!(value.is_object(), "{line}");
     }
 }

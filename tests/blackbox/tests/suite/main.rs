@@ -83,5 +83,6 @@ mod strict;
 mod tls;
 mod tokens;
 mod trust;
+mod usage;
 mod visibility;
 mod wslimits;

@@ -86,6 +86,13 @@ async fn sc_16_sc_42_a_thread_goes_on_and_is_replayed() {
     let rows: Vec<&str> = runs.lines().collect();
     assert!(rows.len() == 3 && rows[1].starts_with(after(&second.err, "run ")), "newest first: {runs}");
     assert!(rows[2].starts_with(run) && rows[2].contains("completed"), "{runs}");
+    let third = cli.run(&["run", "echo", "three"]).await;
+    let latest = cli.run(&["runs", "list", "echo", "--limit", "1"]).await;
+    let newest = after(&third.err, "thread ");
+    let next = format!("`plenary runs list echo --before {newest}`");
+    assert!(latest.out.lines().count() == 2 && latest.err.contains(&next), "{latest:?}");
+    let older = cli.run(&["runs", "list", "echo", "--limit", "1", "--before", newest]).await;
+    assert!(older.out.contains(run) && older.err.is_empty(), "a thread is listed whole: {older:?}");
     let shown = cli.done(&["runs", "show", "echo", run]).await;
     assert!(shown.contains("completed") && shown.contains("result: one"), "{shown}");
 }

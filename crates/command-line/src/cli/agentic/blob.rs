@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{deliverable::DeliverableFile, place::Place};
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::{Progress, clean},
+    out::{Progress, clean, counted},
 };
 
 /// The commands.
@@ -63,7 +63,7 @@ pub(super) async fn run(context: &Context, place: &Place, command: Command) -> R
             let Some(path) = out else { return Ok(context.out.bytes(&content)?) };
             std::fs::write(&path, &content)
                 .map_err(|error| Failure::local(format!("{} cannot be written: {error}", path.display())))?;
-            context.out.note(&format!("{} bytes in {}", content.len(), path.display()));
+            context.out.note(&format!("{} in {}", counted(content.len() as u64, "byte"), path.display()));
             Ok(())
         }
     }
@@ -96,7 +96,7 @@ pub(super) async fn upload(
     }
     drop(progress);
     if count > 0 {
-        context.out.note(&format!("{count} files uploaded, {bytes} bytes"));
+        context.out.note(&format!("{} uploaded, {}", counted(count, "file"), counted(bytes, "byte")));
     }
     Ok(())
 }

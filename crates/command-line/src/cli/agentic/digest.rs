@@ -7,7 +7,7 @@ use plenary_client::context::{Conformance, Digest};
 use super::{place::Place, words};
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::{clean, clean_block},
+    out::{clean, clean_block, counted},
 };
 
 /// Over what.
@@ -17,10 +17,10 @@ pub(crate) struct Orchestrate {
     #[arg(long, value_name = "TEXT")]
     focus: Option<String>,
     /// Number of parts to show at most, up to 200 [default: 25]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     snippets: Option<u32>,
     /// How many days to look back on [default: 14]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: Option<u32>,
     /// Cover all projects
     #[arg(long)]
@@ -48,8 +48,9 @@ fn markdown(bundle: &Digest) -> Vec<String> {
     }
     if let Some(projects) = &bundle.projects {
         let line = |project: &plenary_client::context::DigestProject| {
-            let (id, packages, facts) = (clean(&project.project_id), project.packages, project.facts);
-            format!("- {id}: {packages} packages, {facts} facts, {} open questions", project.open_questions)
+            let id = clean(&project.project_id);
+            let (packages, facts) = (counted(project.packages, "package"), counted(project.facts, "fact"));
+            format!("- {id}: {packages}, {facts}, {}", counted(project.open_questions, "open question"))
         };
         let lines_of: Vec<String> = projects.iter().map(line).collect();
         if !lines_of.is_empty() {

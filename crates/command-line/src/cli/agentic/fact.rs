@@ -10,7 +10,7 @@ use crate::{
         context::Context,
         failure::{Exit, Failure},
     },
-    out::{Table, clean},
+    out::{Table, clean, second},
 };
 
 /// The commands.
@@ -25,6 +25,12 @@ pub(crate) enum Command {
     Invalidate(Invalidate),
     /// Show every fact ever asserted about a subject, oldest first
     History(History),
+}
+
+/// A number from 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| "must be a number from 0 to 1".to_owned())
 }
 
 /// The arguments of `fact assert`.
@@ -42,7 +48,7 @@ pub(crate) struct Assert {
     #[arg(long, value_name = "ID")]
     source: Option<String>,
     /// Confidence, 0 to 1 [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = share)]
     confidence: Option<f64>,
     /// A tag; may be repeated
     #[arg(long = "tag", value_name = "TEXT")]
@@ -64,7 +70,7 @@ pub(crate) struct Get {
     #[arg(long, value_name = "TIME")]
     as_of: Option<String>,
     /// Only facts with at least this confidence
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = share)]
     min_confidence: Option<f64>,
     /// Only facts with this tag
     #[arg(long)]
@@ -163,9 +169,9 @@ async fn all(context: &Context, place: &Place, query: FactQuery) -> Result<Vec<F
 fn table(context: &Context, facts: &[Fact], empty: &str) -> Result<(), Failure> {
     let mut table = Table::new(&["SUBJECT", "PREDICATE", "FROM", "TO", "BY", "VALUE"]);
     for fact in facts {
-        let to = fact.valid_to.as_deref().map_or("now".to_owned(), words::second);
+        let to = fact.valid_to.as_deref().map_or("now".to_owned(), second);
         let by = fact.asserted_by.as_ref().map(|by| by.id.as_str()).unwrap_or_default();
-        table.row([&fact.subject, &fact.predicate, &words::second(&fact.valid_from), &to, by, &fact.value]);
+        table.row([&fact.subject, &fact.predicate, &second(&fact.valid_from), &to, by, &fact.value]);
     }
     context.table(&table, empty)
 }

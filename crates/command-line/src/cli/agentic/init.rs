@@ -24,7 +24,7 @@ use crate::{
 /// The arguments of `context init`.
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// Id of the project [default: --project, else the directory's name]
+    /// Id of the project [default: --project, else the project that the directory is bound to, else the directory's name]
     #[arg(value_name = "PROJECT")]
     id: Option<String>,
     /// Display name, if the project is created
@@ -44,7 +44,9 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
     let place = Place::of(context, args)?;
     let is_said = init.id.is_some() || args.project_flag().is_some();
     let own_name = || directory.file_name().map(|name| name.to_string_lossy().into_owned());
-    let id = init.id.or_else(|| args.project_flag()).or_else(own_name).ok_or_else(|| {
+    let bound = bound(&context.environment, &directory)?;
+    let id = init.id.or_else(|| args.project_flag()).or_else(|| bound.clone()).or_else(own_name);
+    let id = id.ok_or_else(|| {
         Failure::usage("this directory has no name", "name the project: `plenary context init PROJECT`")
     })?;
     let about = AboutProject { name: init.name, description: init.description, settings: None };
@@ -53,6 +55,7 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
     let owner_id = place.actor.filter(|actor| actor.kind == "human").map(|actor| actor.id);
     let project = NewProject { project_id: id.clone(), owner_id, about };
     let foreign = foreign_owner(&place.client, &id, own.as_deref()).await?;
+    let is_said = is_said || bound.as_ref() == Some(&id);
     if let Some(owner) = foreign.as_deref().filter(|_| !is_said) {
         return Err(Failure::usage(
             format!(
@@ -67,12 +70,17 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
         ));
     }
     let (made, file) = bind(&place.client, &context.environment, &directory, project).await?;
+    let before = bound.filter(|before| *before != id);
     if context.out.is_json() {
-        let answer = json!({"project": id, "created": made, "file": file, "foreign_owner": foreign});
+        let answer =
+            json!({"project": id, "created": made, "file": file, "foreign_owner": foreign, "before": before});
         return Ok(context.out.line(&answer.to_string())?);
     }
     let how = if made { "created, and bound to this directory" } else { "bound to this directory" };
     context.out.line(&format!("project {} {how}: {}", clean(&id), file.display()))?;
+    if let Some(before) = before {
+        context.out.note(&format!("the directory was bound to the project {} until now", clean(&before)));
+    }
     if let Some(owner) = foreign {
         context
             .out
@@ -82,6 +90,12 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
         "deposit with `plenary context deposit --title … --decision …`, brief with `plenary context orient`",
     );
     Ok(())
+}
+
+/// The project that this very directory is bound to.
+fn bound(environment: &Environment, directory: &Path) -> Result<Option<String>, Failure> {
+    let found = identity::find_in_project_file(environment, directory, Setting::Project)?;
+    Ok(found.filter(|(_, file)| file.parent() == Some(directory)).map(|(project, _)| project))
 }
 
 /// The owner of an existing project, if it is another owner.

@@ -27,6 +27,7 @@ mod words;
 use clap::{Args, Subcommand};
 
 use super::{context::Context, failure::Failure};
+use crate::out::GivenOption;
 pub(crate) use init::bind;
 pub(crate) use orient::markdown as briefing;
 use place::{Place, PlaceArgs};
@@ -38,6 +39,14 @@ pub(crate) struct ContextArgs {
     place: PlaceArgs,
     #[command(subcommand)]
     command: Command,
+}
+
+impl ContextArgs {
+    /// The options of every command under `plenary context` that the user gave.
+    pub(super) fn given(&self) -> Option<GivenOption> {
+        let words = self.place.words();
+        (!words.is_empty()).then_some(("context", words))
+    }
 }
 
 /// The commands.

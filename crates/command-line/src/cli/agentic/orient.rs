@@ -7,14 +7,14 @@ use plenary_client::context::Orientation;
 use super::{place::Place, words};
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::clean,
+    out::{clean, counted, minute},
 };
 
 /// The arguments of `context orient`.
 #[derive(Debug, Args)]
 pub(crate) struct Orient {
     /// How many days to look back on [default: 14]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     days: Option<u32>,
 }
 
@@ -38,12 +38,13 @@ pub(crate) fn markdown(bundle: &Orientation) -> Vec<String> {
     let name = if project.name.is_empty() { &project.project_id } else { &project.name };
     let mut lines = vec![format!("# {}", clean(name)), String::new()];
     lines.push(format!(
-        "Project `{}`, the last {window_days} days, as of {}.",
+        "Project `{}`, the last {}, as of {}.",
         clean(&project.project_id),
-        words::minute(generated_at)
+        counted(*window_days, "day"),
+        minute(generated_at)
     ));
     if let Some(at) = &project.archived_at {
-        lines.push(format!("It has been archived since {} and accepts no writes.", words::minute(at)));
+        lines.push(format!("It has been archived since {} and accepts no writes.", minute(at)));
     }
     if !project.description.trim().is_empty() {
         lines.extend([String::new(), clean(project.description.trim()).into_owned()]);
@@ -69,7 +70,7 @@ pub(crate) fn markdown(bundle: &Orientation) -> Vec<String> {
         lines.extend(words::section("Facts", active_facts.iter().map(words::fact).collect()));
     }
     let recent: Vec<String> = recent_packages.iter().flat_map(words::brief).collect();
-    let none = || vec![format!("Nothing was deposited in the last {window_days} days.")];
+    let none = || vec![format!("Nothing was deposited in the last {}.", counted(*window_days, "day"))];
     lines.extend(words::section("Recent work", if recent.is_empty() { none() } else { recent }));
     if !truncated.is_empty() {
         let lists: Vec<_> = truncated.iter().map(|list| clean(list)).collect();
@@ -117,7 +118,7 @@ mod tests {
             "- Title 2 `2`: do not build on it before a human approves",
             "## Open questions",
             "- why?",
-            "- lexer state: **done** (since 2026-04-18 20:00, confidence 0.5)",
+            "- lexer state: **done** (since 2026-04-18 20:00Z, confidence 0.5)",
             "## Recent work",
             "- **Title 2**",
         ];

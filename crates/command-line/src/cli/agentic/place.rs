@@ -11,6 +11,7 @@ use crate::cli::{
     context::Context,
     failure::Failure,
     identity::{self, Credential, Realm, Setting, Source},
+    shell::quoted,
 };
 
 /// The flags of every command under `plenary context`.
@@ -29,6 +30,13 @@ impl PlaceArgs {
     /// `--project` alone.
     pub(super) fn project_flag(&self) -> Option<String> {
         self.project.clone()
+    }
+
+    /// The flags as they are given again.
+    pub(super) fn words(&self) -> String {
+        let project = self.project.as_deref().map(|project| format!("--project {}", quoted(project)));
+        let words = [project, self.human.then(|| "--human".to_owned())];
+        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -7,7 +7,7 @@ use plenary_client::context::{PackagePage, PackageQuery, RelevantPage};
 use super::{place::Place, words};
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::{Table, clean},
+    out::{Table, clean, minute},
 };
 
 /// The arguments of `context pull`.
@@ -21,7 +21,7 @@ pub(crate) struct Pull {
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["status", "kind", "parent", "cursor"])]
     query: Option<String>,
     /// Number of packages at most, up to 1000 [default: 5]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     limit: Option<u32>,
     /// Only packages with this status
     #[arg(long, value_parser = ["draft", "awaiting_review", "revision_requested", "complete"])]
@@ -94,7 +94,7 @@ fn briefs(context: &Context, page: &PackagePage) -> Result<(), Failure> {
 pub(super) fn table(context: &Context, page: &PackagePage) -> Result<(), Failure> {
     let mut table = Table::new(&["PACKAGE", "CREATED", "BY", "TYPE", "STATUS", "TITLE"]);
     for package in &page.packages {
-        let created = words::minute(&package.created_at);
+        let created = minute(&package.created_at);
         let (by, kind) = (&package.created_by.id, &package.package_type);
         table.row([&package.package_id, &created, by, kind, &package.status, &clean(&package.title)]);
     }

@@ -10,7 +10,7 @@ use plenary_client::{
 use super::{place::Place, pull, words};
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::{clean, clean_block},
+    out::{clean, clean_block, minute},
 };
 
 /// The commands.
@@ -34,7 +34,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Number of packages at most, up to 1000 [default: 5]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     limit: Option<u32>,
     /// Continue an earlier list from this cursor
     #[arg(long)]
@@ -147,7 +147,7 @@ fn log_lines(context: &Context, log: &ReviewLog) -> Result<(), Failure> {
         };
         context.out.line(&format!(
             "{} {} {} → {}{reviewer}{}",
-            words::minute(&step.at),
+            minute(&step.at),
             clean(&step.by),
             clean(&step.action),
             clean(&step.status),

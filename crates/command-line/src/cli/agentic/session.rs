@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     cli::{context::Context, failure::Failure, terminal},
-    out::{Table, clean},
+    out::{Table, clean, minute},
     paths,
 };
 
@@ -91,8 +91,8 @@ async fn list(context: &Context, place: &Place, args: List) -> Result<(), Failur
             table.row([
                 session.callsign.as_deref().unwrap_or_default(),
                 &session.actor_id,
-                &words::minute(&session.started_at),
-                &session.ended_at.as_deref().map(words::minute).unwrap_or_default(),
+                &minute(&session.started_at),
+                &session.ended_at.as_deref().map(minute).unwrap_or_default(),
                 &session.packages_deposited.len().to_string(),
                 &session.session_id,
             ]);
@@ -105,13 +105,13 @@ async fn list(context: &Context, place: &Place, args: List) -> Result<(), Failur
 
 fn said(session: &Session) -> String {
     let callsign = session.callsign.as_deref().unwrap_or(&session.session_id);
-    let end = session.ended_at.as_deref().map(|at| format!(" to {}", words::minute(at))).unwrap_or_default();
+    let end = session.ended_at.as_deref().map(|at| format!(" to {}", minute(at))).unwrap_or_default();
     format!(
         "{} of {} in {}, since {}{end}  {}",
         clean(callsign),
         clean(&session.actor_id),
         clean(&session.project_id),
-        words::minute(&session.started_at),
+        minute(&session.started_at),
         clean(&session.session_id)
     )
 }

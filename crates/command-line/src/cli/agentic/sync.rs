@@ -26,7 +26,7 @@ use crate::{
         failure::{Exit, Failure},
         identity::{self, Realm},
     },
-    out::Progress,
+    out::{Progress, counted},
     paths,
 };
 
@@ -116,8 +116,9 @@ fn report(
         let SyncReport { projects, imported, skipped, overwritten, refused_count, .. } = report;
         if !context.out.is_json() {
             context.out.line(&format!(
-                "{way}: {projects} projects, {imported} records new, {overwritten} continued, {skipped} there already, \
-                 {refused_count} refused"
+                "{way}: {}, {} new, {overwritten} continued, {skipped} there already, {refused_count} refused",
+                counted(*projects, "project"),
+                counted(*imported, "record"),
             ))?;
         }
         refused(context.out, &report.refused, *refused_count);

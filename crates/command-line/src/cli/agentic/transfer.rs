@@ -21,7 +21,7 @@ use crate::{
         context::Context,
         failure::{Exit, Failure},
     },
-    out::{Out, Progress, clean},
+    out::{Out, Progress, clean, counted},
 };
 
 /// Maximum number of rejected records that are listed.
@@ -87,7 +87,9 @@ pub(super) async fn export(context: &Context, args: &PlaceArgs, export: Export) 
         }
         let manifest = place.client.backup(&projects, dest, export.blobs, &mut tell).await?;
         drop(progress);
-        let mut said = format!("{} projects are in {}", manifest.project_ids.len(), dest.display());
+        let projects = manifest.project_ids.len() as u64;
+        let are = if projects == 1 { "is" } else { "are" };
+        let mut said = format!("{} {are} in {}", counted(projects, "project"), dest.display());
         if export.blobs {
             let counts = &manifest.counts;
             said.push_str(&contents_said(counts.blobs_stored, counts.blobs_attempted));
@@ -105,7 +107,7 @@ pub(super) async fn export(context: &Context, args: &PlaceArgs, export: Export) 
         let mut standard = BufWriter::new(io::stdout());
         let done = place.client.export(&projects, since, &mut standard, &mut tell).await?;
         drop(progress);
-        context.out.note(&counted(&done.counts));
+        context.out.note(&contained(&done.counts));
         return Ok(());
     }
     let contents = export.blobs.then(|| Contents::fresh(dest)).transpose()?;
@@ -129,7 +131,7 @@ pub(super) async fn export(context: &Context, args: &PlaceArgs, export: Export) 
     let placed = kept.and(beside).and_then(|()| fs::rename(&part, dest));
     placed.map_err(|error| unusable(dest, &error))?;
     context.out.note(&format!("to export only newer records later: --since '{}'", clean(&exported.since)));
-    let mut said = format!("{} in {}", counted(&exported.counts), dest.display());
+    let mut said = format!("{} in {}", contained(&exported.counts), dest.display());
     said.push_str(
         &blobs.as_ref().map_or_else(String::new, |blobs| contents_said(blobs.stored, blobs.attempted)),
     );
@@ -147,9 +149,8 @@ struct ExportReport {
 
 fn contents_said(stored: u64, attempted: u64) -> String {
     let missing = attempted - stored;
-    let missing =
-        if missing > 0 { format!(" ({missing} more are not on the server)") } else { String::new() };
-    format!(", with {stored} contents of deliverables{missing}")
+    let missing = if missing > 0 { format!(" (not on the server: {missing} more)") } else { String::new() };
+    format!(", with the contents of {}{missing}", counted(stored, "deliverable"))
 }
 
 /// The blobs' place beside a file, and their temporary place until they are complete.
@@ -231,14 +232,17 @@ pub(super) async fn import(context: &Context, import: Import) -> Result<(), Fail
 fn print_import(out: Out, report: &ImportReport) -> Result<(), Failure> {
     let ImportReport { imported, skipped, conflicts, overwritten, renamed, refused_count, .. } = report;
     let would = if report.dry_run { "would be " } else { "" };
-    out.line(&format!("{imported} records {would}imported, {skipped} skipped, {refused_count} refused"))?;
+    out.line(&format!(
+        "{} {would}imported, {skipped} skipped, {refused_count} refused",
+        counted(*imported, "record")
+    ))?;
     if *conflicts > 0 {
         out.note(&format!(
             "{conflicts} of the skipped records differ from those on the server: see --conflict"
         ));
     }
     if *overwritten + *renamed > 0 {
-        out.line(&format!("{overwritten} continued, {renamed} packages renamed"))?;
+        out.line(&format!("{overwritten} continued, {} renamed", counted(*renamed, "package")))?;
     }
     for rename in &report.renames {
         out.line(&format!("  {} is now {}", clean(&rename.package_id), clean(&rename.renamed_to)))?;
@@ -282,10 +286,17 @@ pub(super) fn projects(
     Ok(Vec::new())
 }
 
-fn counted(counts: &Counts) -> String {
+fn contained(counts: &Counts) -> String {
     let Counts { projects, packages, facts, sessions, damaged } = counts;
-    let damaged = if *damaged > 0 { format!(", {damaged} damaged records left out") } else { String::new() };
-    format!("{projects} projects, {packages} packages, {facts} facts, {sessions} sessions{damaged}")
+    let damaged = if *damaged > 0 {
+        format!(", {} left out", counted(*damaged, "damaged record"))
+    } else {
+        String::new()
+    };
+    let [projects, packages, facts, sessions] =
+        [(projects, "project"), (packages, "package"), (facts, "fact"), (sessions, "session")]
+            .map(|(count, noun)| counted(*count, noun));
+    format!("{projects}, {packages}, {facts}, {sessions}{damaged}")
 }
 
 /// A report under `--json`, else a line.

@@ -9,10 +9,10 @@ use plenary_client::{
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{place::Place, words};
+use super::place::Place;
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::{Out, Style, clean},
+    out::{Out, Style, clean, second},
 };
 
 /// The arguments of `context watch`.
@@ -74,7 +74,7 @@ fn line(out: Out, event: &ContextEvent) -> String {
     let id = event.id.as_deref().map(|id| format!("#{id}")).unwrap_or_default();
     format!(
         "{} {} {} {}",
-        out.paint(Style::Dim, &clean(&format!("{} {id}", words::second(text("/at").unwrap_or_default())))),
+        out.paint(Style::Dim, &clean(&format!("{} {id}", second(text("/at").unwrap_or_default())))),
         out.paint(Style::Bold, &clean(text("/by").unwrap_or_default())),
         out.paint(Style::Green, &clean(&event.name)),
         clean(&said(&data))
@@ -118,7 +118,7 @@ mod tests {
         let package = json!({"title": "T\n#", "package_id": "p", "status": "complete"});
         let at = "2026-04-18T20:00:00.123Z";
         let moved = said(json!({"at": at, "by": "~nick", "package": package, "from": "awaiting_review"}));
-        assert_eq!(moved, "2026-04-18 20:00:00 #7 ~nick x.y T\\n# (p) awaiting_review → complete");
+        assert_eq!(moved, "2026-04-18 20:00:00Z #7 ~nick x.y T\\n# (p) awaiting_review → complete");
         assert!(said(json!({"fact": {"subject": "a", "predicate": "b", "value": "c"}})).ends_with("a b: c"));
         assert!(said(json!({"session": {"callsign": "coral-heron"}})).ends_with("coral-heron"));
         assert!(said(json!({"blob": {"hash": "sha256:00"}})).ends_with("sha256:00"));

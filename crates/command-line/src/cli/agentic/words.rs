@@ -3,20 +3,10 @@
 
 use plenary_client::context::{Creator, Deliverable, Fact, OpenQuestion, Package};
 
-use crate::out::{Out, clean, clean_block};
+use crate::out::{Out, clean, clean_block, minute};
 
 /// The indent of an item's second and later lines.
 const INDENT: &str = "  ";
-
-/// A time to the minute.
-pub(super) fn minute(at: &str) -> String {
-    clean(at.get(..16).unwrap_or(at)).replace('T', " ")
-}
-
-/// A time to the second.
-pub(super) fn second(at: &str) -> String {
-    clean(at.get(..19).unwrap_or(at)).replace('T', " ")
-}
 
 /// Notes that the list continues after this cursor.
 pub(super) fn more(out: &Out, cursor: Option<&str>) {
@@ -171,8 +161,7 @@ mod tests {
         }))
         .unwrap();
         let brief = brief(&package).join("\n");
-        let head =
-            "- **T\\u{1b}[2J\\n# forged** (decision, 2026-04-18 20:00, @a.b, awaits review by human) `pkg_1`";
+        let head = "- **T\\u{1b}[2J\\n# forged** (decision, 2026-04-18 20:00Z, @a.b, awaits review by human) `pkg_1`";
         let rest = "  - decided: one\n    ## forged\n  - open: why?\n  - handoff to human: go\n    on";
         assert_eq!(brief, format!("{head}\n{rest}"));
         let whole = whole(&package).join("\n");

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{payload, place::Place, reading::ChannelArgument};
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::{Table, clean},
+    out::{Table, clean, minute},
 };
 
 /// Under `--json`: the channel, then the event that holds its charter where one was given.
@@ -71,7 +71,7 @@ const LISTED_BY_DEFAULT: u32 = 50;
 #[derive(Debug, Args)]
 pub(crate) struct List {
     /// Number of channels at most, up to 500 [default: 50]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=500))]
     limit: Option<u32>,
     /// Leave out closed channels
     #[arg(long)]
@@ -84,8 +84,7 @@ pub(super) async fn list(context: &Context, place: &Place, args: &List) -> Resul
         let mut table = Table::new(&["CHANNEL", "STATE", "CREATED", "BY", "TITLE"]);
         for Channel { id, title, created_by, created_at, closed_at, .. } in channels {
             let state = if closed_at.is_some() { "closed" } else { "open" };
-            let minute = created_at.get(..16).unwrap_or(created_at).replace('T', " ");
-            table.row([id, state, &minute, created_by, title]);
+            table.row([id, state, &minute(created_at), created_by, title]);
         }
         context.out.table(&table, "no channels yet; create one with `plenary channel create TITLE`")?;
         let shown = u32::try_from(channels.len()).unwrap_or(u32::MAX);

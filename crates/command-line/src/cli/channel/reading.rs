@@ -69,7 +69,7 @@ pub(crate) struct Events {
     #[arg(long)]
     kind: Option<String>,
     /// Number of events at most, up to 500 [default: 50]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=500))]
     limit: Option<u32>,
     /// Only events before this id
     #[arg(long, value_name = "ID")]

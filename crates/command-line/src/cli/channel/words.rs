@@ -69,12 +69,15 @@ pub(super) fn problem(problem: &Problem) -> String {
 /// A change of liveness: presumed dead, or back.
 pub(super) fn vital(out: &Out, vital: &Vital, channel: &str) -> String {
     match vital {
-        Vital::Dead { agent, silent_seconds, holds_work: true } => format!(
-            "{} {}, silent for {silent_seconds} s; to take over: plenary channel handoff {channel} YOUR-NAME \
-             --expect ACTION",
-            out.paint(Style::Red, "THE HOLDER IS PRESUMED DEAD:"),
-            clean(agent),
-        ),
+        Vital::Dead { agent, silent_seconds, holds_work: true } => {
+            let take = format!("to take over: plenary channel handoff {channel} YOUR-NAME --expect ACTION");
+            format!(
+                "{} {}, silent for {silent_seconds} s; {}",
+                out.paint(Style::Red, "THE HOLDER IS PRESUMED DEAD:"),
+                clean(agent),
+                out.suggestion(&take),
+            )
+        }
         Vital::Dead { agent, silent_seconds, holds_work: false } => {
             let mark = out.paint(Style::Yellow, "presumed dead:");
             format!("{mark} {}, silent for {silent_seconds} s", clean(agent))

@@ -33,7 +33,7 @@ use super::{
     server_address::UrlSource,
     settings::File,
 };
-use crate::listen_address::Listen;
+use crate::{duration::parse_seconds, listen_address::Listen};
 pub(crate) use coding::{CodingAgent, Places, Scope};
 use edits::{carry_out, put_in, remove_directories, take_out};
 pub(crate) use entries::{ProgramEntries, read_entries};
@@ -42,6 +42,14 @@ pub(crate) use naming::{default_owner, first_use, hold, speaks};
 pub(crate) use plan::SERVER;
 use plan::{PlannedFile, ProgramCommand, plan};
 pub(crate) use tool::{Off, Reach, Switch};
+
+/// The longest wait of a permission request for a person, in seconds.
+const APPROVALS_MAX: u64 = 600;
+
+fn approvals(text: &str) -> Result<u64, String> {
+    let seconds = parse_seconds(text)?;
+    if seconds > APPROVALS_MAX { Err("must be at most 10m".to_owned()) } else { Ok(seconds) }
+}
 
 /// The arguments of `plenary connect`.
 #[derive(Debug, Args)]
@@ -74,10 +82,10 @@ pub(crate) struct Connect {
     /// Wake an idle session when news arrives, at most five times in a row (Claude Code, Codex, OpenCode, Kilo, Pi)
     #[arg(long, conflicts_with = "identity_only")]
     wake: bool,
-    /// Send permission requests to your inbox for this many seconds before the coding agent asks in its window (Claude Code
-    /// and Codex), and what MCP servers ask you for (Claude Code) [default: 60 if no number is given]
-    #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "60", conflicts_with = "identity_only",
-        value_parser = clap::value_parser!(u64).range(1..=600))]
+    /// Send permission requests to your inbox for this time, at most 10m, before the coding agent asks in its window (Claude
+    /// Code and Codex), and what MCP servers ask you for (Claude Code) [default: 60s if no time is given]
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "60", conflicts_with = "identity_only",
+        value_parser = approvals)]
     approvals: Option<u64>,
     /// Do not allow Plenary's tools in advance; the coding agent asks before it calls one
     #[arg(long, conflicts_with = "identity_only")]

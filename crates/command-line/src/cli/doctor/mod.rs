@@ -51,7 +51,7 @@ impl Report<'_> {
             Ok(detail) => (true, detail.clone(), None),
             Err(failure) => {
                 let (what, next) = super::explain::words(self.context, failure);
-                (false, what, next)
+                (false, what, next.map(|next| self.context.out.suggestion(&next)))
             }
         };
         self.failed |= !is_ok;

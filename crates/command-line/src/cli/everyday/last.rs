@@ -7,22 +7,35 @@ use plenary_client::{
     sessions::{EventsQuery, SessionState, SessionsQuery},
 };
 use plenary_kernel::{SessionId, TimestampMs};
+use serde_json::Value;
 
 use super::talk::message;
-use crate::cli::failure::Failure;
+use crate::{
+    cli::{failure::Failure, say},
+    out::{Out, clean},
+};
 
 /// Maximum number of pages of unread news that are searched.
 const UNREAD_PAGES_MAX: usize = 10;
 /// The number of newest sessions searched if nothing is unread, and the maximum number of pages of events in all.
 const SESSIONS_MAX: u32 = 20;
 const EVENT_PAGES_MAX: usize = 40;
+/// Maximum number of characters of the message that are shown.
+const SHOWN_CHARS_MAX: usize = 80;
 
-/// The session of the newest unread message, else of the newest message in the latest sessions.
-pub(super) async fn session(client: &Client) -> Result<SessionId, Failure> {
-    if let Some(id) = unread(client).await? {
-        return Ok(id);
+/// The last message, or an invitation.
+pub(super) struct LastMessage {
+    pub(super) session: SessionId,
+    /// Who sent what, in one line.
+    pub(super) said: String,
+}
+
+/// The newest unread message or invitation, else the newest message in the latest sessions.
+pub(super) async fn last(out: &Out, client: &Client) -> Result<LastMessage, Failure> {
+    if let Some(found) = unread(client).await? {
+        return Ok(found);
     }
-    latest(client).await?.ok_or_else(|| {
+    latest(out, client).await?.ok_or_else(|| {
         Failure::usage(
             "nothing has come that could be answered",
             "write to somebody with `plenary send @OWNER.NAME TEXT`, or name the session with --to",
@@ -30,10 +43,10 @@ pub(super) async fn session(client: &Client) -> Result<SessionId, Failure> {
     })
 }
 
-async fn unread(client: &Client) -> Result<Option<SessionId>, Failure> {
+async fn unread(client: &Client) -> Result<Option<LastMessage>, Failure> {
     let kinds = Some("session.message,session.invited".to_owned());
     let mut query = InboxQuery { limit: Some(100), kinds, ..InboxQuery::default() };
-    let mut newest: Option<(String, SessionId)> = None;
+    let mut newest: Option<(String, LastMessage)> = None;
     for _ in 0..UNREAD_PAGES_MAX {
         let page = client.inbox(&query).await?.value;
         // Invitations of strangers come last in the inbox, however old they are, so messages are compared by time.
@@ -41,10 +54,10 @@ async fn unread(client: &Client) -> Result<Option<SessionId>, Failure> {
             let (Some(at), Some(id)) = (item["at"].as_str(), item["ref"]["session_id"].as_str()) else {
                 continue;
             };
-            if let Ok(id) = id.parse()
+            if let Ok(session) = id.parse()
                 && newest.as_ref().is_none_or(|(known, _)| known.as_str() <= at)
             {
-                newest = Some((at.to_owned(), id));
+                newest = Some((at.to_owned(), LastMessage { session, said: said(item) }));
             }
         }
         if !page.more {
@@ -52,13 +65,32 @@ async fn unread(client: &Client) -> Result<Option<SessionId>, Failure> {
         }
         query.after = Some(page.cursor);
     }
-    Ok(newest.map(|(_, id)| id))
+    Ok(newest.map(|(_, found)| found))
 }
 
-async fn latest(client: &Client) -> Result<Option<SessionId>, Failure> {
+/// An item of the inbox in words.
+fn said(item: &Value) -> String {
+    let text = |name: &str| item[name].as_str().unwrap_or_default();
+    match text("kind") {
+        "session.invited" => quoted("the invitation of", text("from"), text("subject")),
+        _ => quoted("the message of", text("from"), text("text")),
+    }
+}
+
+fn quoted(what: &str, from: &str, text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let mut shown: String = line.chars().take(SHOWN_CHARS_MAX).collect();
+    if shown.len() < text.trim_end().len() {
+        shown.push('…');
+    }
+    let colon = if shown.is_empty() { "" } else { ": " };
+    format!("{what} {}{colon}{}", clean(from), clean(&shown))
+}
+
+async fn latest(out: &Out, client: &Client) -> Result<Option<LastMessage>, Failure> {
     let me = client.me().await?.value.handle;
     let list = client.sessions(&SessionsQuery { before: None, limit: Some(SESSIONS_MAX) }).await?.value;
-    let mut newest: Option<(TimestampMs, SessionId)> = None;
+    let mut newest: Option<(TimestampMs, LastMessage)> = None;
     let mut pages = EVENT_PAGES_MAX;
     for session in list.sessions.iter().filter(|session| session.state == SessionState::Active) {
         let mut after = Some(0);
@@ -67,13 +99,15 @@ async fn latest(client: &Client) -> Result<Option<SessionId>, Failure> {
             let page =
                 client.events(&session.id, EventsQuery { after_sequence, limit: Some(1000) }).await?.value;
             let came = page.events.iter().filter_map(message).filter(|message| message.sender != me);
-            if let Some(at) = came.map(|message| message.created_at).max()
-                && newest.as_ref().is_none_or(|(known, _)| *known < at)
+            if let Some(message) = came.max_by_key(|message| message.created_at)
+                && newest.as_ref().is_none_or(|(known, _)| *known < message.created_at)
             {
-                newest = Some((at, session.id.clone()));
+                let text = say::content(out, &message.content);
+                let said = quoted("the message of", message.sender.as_str(), &text);
+                newest = Some((message.created_at, LastMessage { session: session.id.clone(), said }));
             }
             after = page.next_cursor;
         }
     }
-    Ok(newest.map(|(_, id)| id))
+    Ok(newest.map(|(_, found)| found))
 }

@@ -123,7 +123,12 @@ pub(crate) async fn reply(context: &Context, args: Reply) -> Result<(), Failure>
     let content = args.content.read(&client).await?.ok_or_else(nothing_to_say)?;
     let to = match args.to {
         Some(to) => to,
-        None => Recipient::Session(last::session(&client).await?),
+        None => {
+            // The message may be one that the caller has not seen.
+            let last = last::last(&context.out, &client).await?;
+            context.out.note(&format!("answers {}", last.said));
+            Recipient::Session(last.session)
+        }
     };
     let said = MessageArgs::new(content, None).urgent(args.urgent);
     let sent = talk::send(&client, &to, said).await?;
@@ -174,7 +179,7 @@ pub(crate) async fn ask(
                 if context.out.is_json() {
                     return Ok(context.out.line(event.json())?);
                 }
-                return Ok(context.out.line(&super::say::content(&message.content))?);
+                return Ok(context.out.line(&super::say::content(&context.out, &message.content))?);
             }
         }
         let left = until.saturating_duration_since(Instant::now());

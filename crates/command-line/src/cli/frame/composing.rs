@@ -18,6 +18,7 @@ use super::seat::Speaker;
 use crate::{
     cli::{context::Context, failure::Failure},
     duration::parse_duration,
+    out::counted,
 };
 
 /// The members of a frame other than its kind and payload.
@@ -139,8 +140,7 @@ impl ComposedFrame {
 pub(super) fn reach(sessions: u64) -> String {
     match sessions {
         0 => "reached 0 sessions: nobody is listening".to_owned(),
-        1 => "reached 1 session".to_owned(),
-        n => format!("reached {n} sessions"),
+        sessions => format!("reached {}", counted(sessions, "session")),
     }
 }
 

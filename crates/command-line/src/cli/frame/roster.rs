@@ -3,12 +3,12 @@
 
 use clap::Args;
 use plenary_client::frames::Roster;
-use plenary_kernel::SovereignHandle;
+use plenary_kernel::{SovereignHandle, TimestampMs};
 
 use super::seat::{SeatArgs, Speaker};
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::{Table, span},
+    out::{Table, counted, span, utc},
 };
 
 /// The owner whose sessions are listed; another owner's only if the token may see them.
@@ -42,7 +42,10 @@ pub(super) async fn run(context: &Context, args: RosterArgs) -> Result<(), Failu
 fn print(context: &Context, roster: &Roster) -> Result<(), Failure> {
     let mut table = Table::new(&["AGENT", "INSTRUMENT", "TOOL", "SINCE", "SESSION"]);
     for member in &roster.roster {
-        let since = member.started_at.as_str().map_or_else(|| member.started_at.to_string(), str::to_owned);
+        let since = match member.started_at.as_u64() {
+            Some(ms) => utc(TimestampMs(ms)),
+            None => member.started_at.as_str().unwrap_or_default().to_owned(),
+        };
         table.row([
             member.agent.as_deref().unwrap_or_default(),
             &member.instrument,
@@ -59,8 +62,8 @@ pub(super) async fn retention(context: &Context, args: RetentionArgs) -> Result<
     let reply = client.retention(&handle).await?;
     context.answer(&reply, |kept| {
         let words = format!(
-            "{handle}: the last {} frames, none older than {}",
-            kept.max_events,
+            "{handle}: the last {}, none older than {}",
+            counted(kept.max_events, "frame"),
             span(kept.max_age_ms)
         );
         Ok(context.out.line(&words)?)

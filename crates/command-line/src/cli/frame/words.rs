@@ -5,7 +5,7 @@ mod payload;
 
 use std::time::Duration;
 
-use plenary_client::frames::{Change, Lease, ReceivedFrame, now};
+use plenary_client::frames::{Change, Lease, Payload, ReceivedFrame, now};
 use plenary_kernel::TimestampMs;
 use serde_json::{Value, json};
 
@@ -42,6 +42,8 @@ pub(super) fn frame(out: &Out, received: &ReceivedFrame, now: TimestampMs) -> St
         clean_block(&said, INDENT),
     );
     for line in rest {
+        // The further line of a question is not foreign text: it suggests how to answer.
+        let line = if let Payload::Query(_) = received.payload { out.suggestion(&line) } else { line };
         text.push('\n');
         text.push_str(INDENT);
         text.push_str(&clean(&line));

@@ -24,10 +24,13 @@ use super::{
     shared_state::Turn,
     watch,
 };
-use crate::cli::{
-    agentic,
-    context::Context,
-    identity::{Setting, find_in_project_file},
+use crate::{
+    cli::{
+        agentic,
+        context::Context,
+        identity::{Setting, find_in_project_file},
+    },
+    out::counted,
 };
 
 /// The share of the answer's time in which the briefing must arrive.
@@ -216,10 +219,7 @@ fn waited(digest: Option<&AttentionDigest>, is_start: bool) -> String {
     let Some(digest) = digest.filter(|digest| is_start || digest.level == "open") else {
         return String::new();
     };
-    let count = match digest.waited {
-        1 => "1 item".to_owned(),
-        many => format!("{many} items"),
-    };
+    let count = counted(digest.waited, "item");
     let from: Vec<String> =
         digest.from.iter().map(|waited| format!("{} of {}", waited.items, waited.agent)).collect();
     let from = if from.is_empty() { String::new() } else { format!(": {}", from.join(", ")) };

@@ -63,7 +63,8 @@ pub(super) async fn describe(context: &Context, which: &AgentName) -> Result<(),
         }
         match agent.instances {
             Some(0) => {
-                out.line("  away: no instance of it is attached; `plenary agent host` attaches one")?
+                let away = "  away: no instance of it is attached; `plenary agent host` attaches one";
+                out.line(&out.suggestion(away))?
             }
             Some(instances) => out.line(&format!("  attached: {instances}"))?,
             None => {}

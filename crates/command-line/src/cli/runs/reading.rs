@@ -24,9 +24,12 @@ const LISTED_DEFAULT: u32 = 20;
 pub(crate) struct List {
     #[command(flatten)]
     which: AgentName,
-    /// Number of latest threads whose runs are listed
+    /// Number of runs; those of the last thread are listed whole
     #[arg(long, default_value_t = LISTED_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=500))]
     limit: u32,
+    /// Only runs of threads that were opened before this one
+    #[arg(long, value_name = "THREAD_ID")]
+    before: Option<String>,
 }
 
 /// One run.
@@ -86,15 +89,25 @@ pub(crate) struct Fetch {
 pub(super) async fn list(context: &Context, args: &List) -> Result<(), Failure> {
     let client = super::client(context)?;
     let agent = &args.which.agent;
-    let threads = client.threads(agent, Some(args.limit), None).await?.reply.value;
-    let latest = threads.iter().flat_map(|thread| thread.runs.iter().rev());
+    let page = client.threads(agent, Some(args.limit), args.before.as_deref()).await?;
     let mut table = Table::new(&["RUN", "THREAD", "STATUS", "CREATED"]);
-    for run in latest.take(usize::try_from(args.limit).unwrap_or(usize::MAX)) {
-        let reply = client.run_report(agent, run).await?;
-        table.row([&reply.run_id, &reply.thread_id, reply.value.status.as_str(), &reply.created_at]);
-        context.answer(&reply, |_| Ok(()))?;
+    let (mut listed, mut threads) = (0, page.reply.iter().peekable());
+    let mut last = None;
+    while let Some(thread) = threads.next_if(|_| listed < args.limit) {
+        for run in thread.runs.iter().rev() {
+            let reply = client.run_report(agent, run).await?;
+            table.row([&reply.run_id, &reply.thread_id, reply.value.status.as_str(), &reply.created_at]);
+            context.answer(&reply, |_| Ok(()))?;
+            listed += 1;
+        }
+        last = Some(&thread.thread_id);
     }
-    context.table(&table, &format!("there are none; start a run with `plenary run {} TEXT`", clean(agent)))
+    let agent = clean(agent);
+    context.table(&table, &format!("there are none; start a run with `plenary run {agent} TEXT`"))?;
+    if let Some(last) = last.filter(|_| page.more || threads.peek().is_some()) {
+        context.out.note(&format!("for older runs: `plenary runs list {agent} --before {last}`"));
+    }
+    Ok(())
 }
 
 pub(super) async fn show(context: &Context, args: &OfRun) -> Result<(), Failure> {
@@ -188,7 +201,11 @@ pub(super) async fn threads(context: &Context, args: &Threads) -> Result<(), Fai
             .table(&table, &format!("there are none; start a run with `plenary run {} TEXT`", clean(agent)))
     })?;
     if let (true, Some(last)) = (page.more, page.reply.last()) {
-        context.out.note(&format!("for older threads: --before {}", last.thread_id));
+        context.out.note(&format!(
+            "for older threads: `plenary runs threads {} --before {}`",
+            clean(agent),
+            last.thread_id
+        ));
     }
     Ok(())
 }

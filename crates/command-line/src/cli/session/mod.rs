@@ -14,7 +14,7 @@ use plenary_client::{
 use plenary_kernel::{AgentHandle, SessionId};
 
 use super::{context::Context, failure::Failure, say};
-use crate::out::{Table, clean, utc};
+use crate::out::{Table, clean, minute};
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -55,7 +55,7 @@ pub(crate) struct List {
     #[arg(long, value_name = "SESSION")]
     before: Option<SessionId>,
     /// Number of sessions at most, up to 1000 [default: 1000]
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     limit: Option<u32>,
 }
 
@@ -142,12 +142,10 @@ pub(crate) fn print_list(context: &Context, list: &SessionList) -> Result<(), Fa
     for session in &list.sessions {
         let who: Vec<&str> = session.participants.iter().map(|p| p.handle.as_str()).collect();
         let topic = session.topic.as_deref().map(|topic| format!("{topic} — ")).unwrap_or_default();
-        let created = utc(session.created_at);
-        let minute = created.get(..16).unwrap_or(&created);
         table.row([
             session.id.as_str(),
             &session.state.to_string(),
-            minute,
+            &minute(&session.created_at.rfc3339()),
             &format!("{topic}{}", who.join(" ")),
         ]);
     }

@@ -77,7 +77,7 @@ async fn ap_2_ap_80_a_backup_takes_contents_along_into_a_project_that_is_archive
     let bare = ann.done(&["context", "export", "--format", "backup", "bare"]).await;
     assert!(!bare.contains("contents"), "only when they are asked for: {bare}");
     let made = ann.done(&["context", "export", "--format", "backup", "--blobs", "backup"]).await;
-    assert!(made.contains("1 contents") && made.contains("1 more"), "{made}");
+    assert!(made.contains("contents of 1 deliverable") && made.contains("1 more"), "{made}");
     let manifest = std::fs::read_to_string(ann.dir().join("backup/manifest.json")).expect("a manifest");
     let manifest = json_of(&manifest);
     let counts = &manifest["counts"];

@@ -55,6 +55,12 @@ async fn ap_2_init_binds_a_directory_and_makes_its_project_once() {
     assert!(file.contains("project = \"parser\""), "{file}");
     let again = json_of(&ann.done(&["context", "init", "parser", "--json"]).await);
     assert_eq!((&again["project"], &again["created"]), (&json!("parser"), &json!(false)));
+    let kept = json_of(&ann.done(&["context", "init", "--json"]).await);
+    assert_eq!((&kept["project"], &kept["before"]), (&json!("parser"), &Value::Null), "it stays bound");
+    let moved = ann.run(&["context", "init", "lexer"]).await;
+    assert!(moved.err.contains("was bound to the project parser until now"), "{moved:?}");
+    let back = json_of(&ann.done(&["context", "init", "parser", "--json"]).await);
+    assert_eq!(back["before"], json!("lexer"));
     let shown = json_of(&ann.done(&["context", "project", "show", "--json"]).await);
     assert_eq!((&shown["name"], &shown["owner_id"]), (&json!("The parser"), &json!("nick")));
     let bob = Cli::of(&server, &server.agent("@acme.bob").await, "s-2");
@@ -278,7 +284,7 @@ async fn ap_79_what_the_server_has_not_is_said_with_another_way() {
         assert_eq!(put.out.trim(), format!("{hash}  a.txt"));
         assert_eq!(ann.done(&["context", "blob", "get", hash]).await, "abc");
         let deposit = ["context", "deposit", "--title", "x", "--deliverable", "a.txt", "--upload"];
-        assert!(ann.run(&deposit).await.err.contains("1 files uploaded, 3 bytes"));
+        assert!(ann.run(&deposit).await.err.contains("1 file uploaded, 3 bytes"));
     } else {
         assert!(put.code == 1 && put.err.contains("501 not_implemented"), "{put:?}");
     }

@@ -71,7 +71,7 @@ async fn ap_80_a_backup_is_restored_elsewhere() {
     let (_, ann) = desk(&here).await;
     let ids = fill(&ann).await;
     let made = ann.done(&["context", "export", "--format", "backup", "--all", "backup"]).await;
-    assert_eq!(made, "1 projects are in backup");
+    assert_eq!(made, "1 project is in backup");
     let manifest = std::fs::read_to_string(ann.dir().join("backup/manifest.json")).expect("a manifest");
     assert_eq!(json_of(&manifest)["counts"]["packages"], 2);
     let full = ann.run(&["context", "export", "--format", "backup", "backup"]).await;

@@ -61,6 +61,24 @@ async fn a_reply_goes_to_the_last_that_came_also_when_it_was_read_before() {
 }
 
 #[tokio::test]
+async fn a_reply_says_what_it_answers_and_the_inbox_how_an_invitation_is_accepted() {
+    let (_server, person, agent) = desk().await;
+    let sent = json_of(&person.done(&["send", "@nick.claude-parser", "Which port?", "--json"]).await);
+    let id = sent["session_id"].as_str().expect("a session");
+    let inbox = agent.run(&["inbox"]).await;
+    for command in ["show", "join", "events"] {
+        assert!(inbox.err.contains(&format!("`plenary session {command} {id}`")), "{inbox:?}");
+    }
+    let replied = agent.run(&["reply", "7447"]).await;
+    assert!(replied.err.contains("answers the invitation of @nick.nick: Which port?"), "{replied:?}");
+    let replied = person.run(&["reply", "Thanks"]).await;
+    assert!(replied.err.contains("answers the message of @nick.claude-parser: 7447"), "{replied:?}");
+    agent.done(&["inbox", "--ack"]).await;
+    let replied = agent.run(&["reply", "Bye"]).await;
+    assert!(replied.err.contains("answers the message of @nick.nick: Thanks"), "{replied:?}");
+}
+
+#[tokio::test]
 async fn a_reply_goes_to_no_older_invitation_of_a_stranger() {
     let (server, person, agent) = desk().await;
     let stranger = server.agent("@acme.stranger").await;

@@ -69,7 +69,7 @@ pub(crate) struct Lock {
 /// The arguments of `frame unlock`.
 #[derive(Debug, Args)]
 pub(crate) struct Unlock {
-    /// The lease's id, or the claimed resource
+    /// The lease's id, or the claimed resource: releases every claim of the agent on it
     lease: String,
     #[command(flatten)]
     frame: FrameArgs,
@@ -80,7 +80,7 @@ pub(crate) struct Unlock {
 /// The arguments of `frame extend`.
 #[derive(Debug, Args)]
 pub(crate) struct Extend {
-    /// The lease's id, or the claimed resource
+    /// The lease's id, or the claimed resource: extends every claim of the agent on it
     lease: String,
     /// Duration to add, at most 1h
     #[arg(long = "by", value_name = "TIME", value_parser = lease, default_value = "5m")]
@@ -129,31 +129,34 @@ pub(super) async fn lock(context: &Context, args: Lock) -> Result<(), Failure> {
 
 pub(super) async fn unlock(context: &Context, args: Unlock) -> Result<(), Failure> {
     let speaker = Speaker::of(context, &args.seat).await?;
-    let (lease_id, resource) = known(context, &speaker, &args.frame, &args.lease).await?;
-    let released =
-        format!("released {} (lease {lease_id})", clean(resource.as_deref().unwrap_or(&args.lease)));
-    let payload = Payload::LockRelease(LockRelease { lease_id, resource });
-    report(context, &args.frame.send(context, &speaker, &payload).await?)?;
-    context.out.note(&released);
+    for (lease_id, resource) in known(context, &speaker, &args.frame, &args.lease).await? {
+        let released =
+            format!("released {} (lease {lease_id})", clean(resource.as_deref().unwrap_or(&args.lease)));
+        let payload = Payload::LockRelease(LockRelease { lease_id, resource });
+        report(context, &args.frame.send(context, &speaker, &payload).await?)?;
+        context.out.note(&released);
+    }
     Ok(())
 }
 
 pub(super) async fn extend(context: &Context, args: Extend) -> Result<(), Failure> {
     let speaker = Speaker::of(context, &args.seat).await?;
-    let (lease_id, _) = known(context, &speaker, &args.frame, &args.lease).await?;
-    let payload = Payload::LeaseExtend(LeaseExtend { lease_id, ttl_ms: whole_ms(args.by) });
-    report(context, &args.frame.send(context, &speaker, &payload).await?)
+    for (lease_id, _) in known(context, &speaker, &args.frame, &args.lease).await? {
+        let payload = Payload::LeaseExtend(LeaseExtend { lease_id, ttl_ms: whole_ms(args.by) });
+        report(context, &args.frame.send(context, &speaker, &payload).await?)?;
+    }
+    Ok(())
 }
 
-/// Finds a lease by its id, or by the claimed resource among this agent's claims that the server still holds.
+/// The lease with this id, or all of this agent's claims of a resource that the server still holds: at least one.
 async fn known(
     context: &Context,
     speaker: &Speaker,
     frame: &FrameArgs,
     named: &str,
-) -> Result<(Uuid, Option<String>), Failure> {
+) -> Result<Vec<(Uuid, Option<String>)>, Failure> {
     if let Ok(lease_id) = named.parse() {
-        return Ok((lease_id, None));
+        return Ok(vec![(lease_id, None)]);
     }
     let mut leases = Leases::default();
     for received in recent(speaker, None).await? {
@@ -161,15 +164,17 @@ async fn known(
     }
     let resource = resource::named(context, named);
     let drafted_with = frame.drafted_with(context, speaker);
-    let own = leases.held(now()).into_iter().rfind(|lease| {
+    let held = leases.held(now()).into_iter().filter(|lease| {
         lease.holder == speaker.handle
             && lease.drafted_with == drafted_with
             && (lease.resource == resource || lease.resource == named)
     });
-    own.map(|lease| (lease.lease_id.clone(), Some(lease.resource.clone()))).ok_or_else(|| {
-        Failure::usage(
+    let own: Vec<_> = held.map(|lease| (lease.lease_id.clone(), Some(lease.resource.clone()))).collect();
+    if own.is_empty() {
+        return Err(Failure::usage(
             format!("no claim of {} on {resource} is known", speaker.agent),
             "list the claims with `plenary frame locks`, or name the lease by its id",
-        )
-    })
+        ));
+    }
+    Ok(own)
 }

@@ -1,0 +1,149 @@
+//! What the command line catches before the server is asked, and what it suggests.
+//! Must not know: what the commands do.
+
+use blackbox::{Cli, Server};
+use serde_json::Value;
+
+fn json_of(line: &str) -> Value {
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
+}
+
+/// The command line of the operator, without any other setting.
+fn operator(server: &Server) -> Cli {
+    Cli::new(&[("PLENARY_URL", &server.url()), ("PLENARY_OPERATOR_TOKEN", server.operator().token())])
+}
+
+#[tokio::test]
+async fn a_wrong_value_is_refused_by_its_flag() {
+    let cli = Cli::new(&[("PLENARY_URL", "http://127.0.0.1:1"), ("PLENARY_TOKEN", "pla_x")]);
+    let id = "ask_01HZY3V8Q3N8X0T5W6R7S8D9EF";
+    let session = "sess_01HZY3V8Q3N8X0T5W6R7S8D9EF";
+    for (line, flag, allowed) in [
+        ("ask @nick Hm --on-timeout maybe", "--on-timeout", "accept, ignore, none"),
+        ("ask @nick Hm --kind review", "--kind", "question, permission, hold"),
+        ("ask @nick Hm --deadline 31d", "--deadline", "30d"),
+        ("ask @nick Hm --deadline 0", "--deadline", "30d"),
+        ("ask @nick Hm --wait 5x", "--wait", "30s"),
+        (format!("requests delegate {id} nick").as_str(), "<TO>", "@"),
+        (format!("requests snooze {id} 2w").as_str(), "<UNTIL>", "30s"),
+        (format!("requests answer {id} accept --undo-seconds 61").as_str(), "--undo-seconds", "60"),
+        (format!("requests show {id} --wait soon").as_str(), "--wait", "plain number is seconds"),
+        ("requests list --kind other", "--kind", "permission"),
+        ("requests notify add ntfy http://x --quiet 22-7", "--quiet", "22:00-07:00"),
+        ("requests notify add ntfy http://x --min-urgency urgent", "--min-urgency", "low, normal, high"),
+        (format!("message status {session} 1 --wait 5 --until read").as_str(), "--until", "in_context"),
+        ("inbox --limit 101", "--limit", "100"),
+        ("inbox --kinds message", "--kinds", "session.message"),
+        ("token create --scope read --expires-in 3w", "--expires-in", "7d"),
+        ("connect claude --approvals 11m", "--approvals", "10m"),
+        ("context fact assert a b c --confidence 2", "--confidence", "0 to 1"),
+    ] {
+        let ran = cli.run(&line.split(' ').collect::<Vec<_>>()).await;
+        assert!(ran.code == 2 && ran.err.contains(flag) && ran.err.contains(allowed), "{line}: {ran:?}");
+    }
+}
+
+#[tokio::test]
+async fn every_time_has_one_form() {
+    let server = Server::start().await;
+    let cli = Cli::of(&server, &server.agent("@nick.a").await, "s-1");
+    for time in ["0", "1s", "10ms"] {
+        assert!(cli.run(&["inbox", "--wait", time]).await.err.contains("nothing new"), "{time}");
+    }
+    for time in ["3600", "60m", "1h", "1d"] {
+        cli.done(&["attention", "dnd", "--until", time]).await;
+        cli.done(&["token", "create", "--scope", "read", "--expires-in", time]).await;
+    }
+}
+
+/// The options that chose the caller and the server are in what is suggested next.
+#[tokio::test]
+async fn a_suggested_command_repeats_the_options_that_were_given() {
+    let server = Server::start().await;
+    let (a, b) = (server.agent("@nick.a").await, server.agent("@nick.b").await);
+    let session = a.create(&[&b]).await;
+    let cli = Cli::new(&[("PLENARY_TOKEN", b.token())]);
+    let url = server.url();
+    let inbox = cli.run(&["inbox", "--as", "@nick.b", "--url", &url]).await;
+    let given = format!("plenary --as @nick.b --url {url}");
+    assert!(inbox.err.contains(&format!("{given} inbox ack ")), "{inbox:?}");
+    assert!(inbox.err.contains(&format!("`{given} session join {session}`")), "{inbox:?}");
+    let suggested = inbox.err.lines().find_map(|line| Some(line.split_once("with: plenary ")?.1));
+    let pasted: Vec<&str> = suggested.expect("a command").split(' ').collect();
+    assert_eq!(cli.done(&pasted).await, "0 unread");
+    let missing = ["runs", "show", "echo", "none", "--as", "@nick.b", "--url", &url, "--json"];
+    let refused = cli.run(&missing).await;
+    let next = json_of(&refused.err)["error"]["next"].as_str().unwrap_or_default().to_owned();
+    assert!(next.contains(&format!("`{given} runs threads NAME`")), "{next}");
+    let unbound = cli.run(&["context", "--human", "pull", "--url", &url]).await;
+    assert!(unbound.code != 0 && !unbound.err.contains("--as"), "{unbound:?}");
+}
+
+#[tokio::test]
+async fn a_saved_token_is_printed_only_on_request() {
+    let server = Server::start().await;
+    let cli = operator(&server);
+    for (args, member) in [
+        (["owner", "add", "nick"], "owner"),
+        (["owner", "rotate-token", "nick"], "owner"),
+        (["agent", "add", "@nick.a"], "handle"),
+        (["agent", "rotate-token", "@nick.a"], "handle"),
+    ] {
+        let made = json_of(&cli.done(&[&args[..], &["--json"]].concat()).await);
+        assert!(made["token"].is_null(), "{args:?}: {made}");
+        if args[1] == "add" {
+            assert!(made[member].is_string(), "{args:?}: {made}");
+        }
+    }
+    let made = json_of(&cli.done(&["agent", "add", "@nick.b", "--json", "--show-token"]).await);
+    assert!(made["token"].as_str().is_some_and(|token| token.starts_with("pla_")), "{made}");
+}
+
+#[tokio::test]
+async fn a_token_is_saved_if_the_server_knows_it_or_cannot_be_asked() {
+    let server = Server::start().await;
+    let (owner, agent) = (server.owner("nick").await, server.agent("@nick.a").await);
+    let cli = Cli::new(&[("PLENARY_URL", &server.url())]);
+    for (holder, token) in [
+        ("@nick.a", "anything"),
+        ("@nick.a", "pla_00000000000000000000000000000000000000000000"),
+        ("@nick.b", agent.token()),
+        ("nick", agent.token()),
+        ("other", owner.token()),
+        ("--operator", owner.token()),
+    ] {
+        let ran = cli.run(&["token", "add", holder, "--token", token]).await;
+        assert!(ran.code == 4 && ran.err.contains("nothing was saved"), "{holder}: {ran:?}");
+    }
+    assert!(cli.run(&["token", "list"]).await.err.contains("no tokens"), "nothing was saved");
+    for (holder, token) in
+        [("@nick.a", agent.token()), ("nick", owner.token()), ("--operator", server.operator().token())]
+    {
+        let ran = cli.run(&["token", "add", holder, "--token", token]).await;
+        assert!(ran.code == 0 && !ran.err.contains("checked"), "{holder}: {ran:?}");
+    }
+    let away = cli.run(&["token", "add", "@nick.a", "--token", "pla_x", "--url", "http://127.0.0.1:1"]).await;
+    assert!(away.code == 0 && away.err.contains("could not be checked"), "{away:?}");
+}
+
+#[tokio::test]
+async fn the_only_owner_need_not_be_named() {
+    let server = Server::start().await;
+    server.owner("nick").await;
+    let cli = operator(&server);
+    assert!(cli.run(&["requests", "rules"]).await.err.contains("no rules"));
+    let added = ["requests", "notify", "add", "ntfy", "https://ntfy.example/topic", "--quiet", "22:00-07:00"];
+    let id = cli.done(&added).await;
+    assert!(cli.done(&["requests", "notify", "list"]).await.contains(&id));
+    server.owner("ann").await;
+    for args in [&["requests", "rules"][..], &["requests", "notify", "list"]] {
+        let ran = cli.run(args).await;
+        assert!(ran.code == 2 && ran.err.contains("--owner"), "{args:?}: {ran:?}");
+        assert_eq!(cli.run(&[args, &["--owner", "nick"]].concat()).await.code, 0);
+        assert_eq!(
+            cli.run(&[args, &["--as", "@nick.a"]].concat()).await.code,
+            0,
+            "the agent's owner is meant"
+        );
+    }
+}
