@@ -84,6 +84,7 @@ pub enum Rejection {
     #[error("too many tokens")]
     TooManyTokens,
     /// `TOKENS_BELOW_ONE_MAX`.
+    #[error("too many tokens below one")]
     TooManyTokensBelow,
     /// A person has no tokens.
     #[error("a person has no tokens")]

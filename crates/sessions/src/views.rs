@@ -1,7 +1,8 @@
 //! The responses of the read operations: a session, a list of sessions, a page of events.
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use plenary_engine::Room as _;
 use plenary_kernel::{
     AgentHandle, Refusal, SessionId, TimestampMs, Version,
@@ -20,6 +21,8 @@ use crate::{
     wire::{self, Form},
 };
 
+/// Sessions that a list reads at the same time: those that are not in memory wait for the store.
+const READS_AT_ONCE: usize = 16;
 /// Upper bound for the JSON size of a session without its topic and participants.
 const SESSION_BYTES: usize = 256;
 /// Upper bound for the JSON size of a participant without its handle.
@@ -191,10 +194,14 @@ impl Sessions {
         ids.truncate(limit);
         let mut sessions = Vec::with_capacity(ids.len());
         let (mut bytes, mut last) = (0, None);
-        for id in ids {
+        let shown = |id: String| async move {
             let named = id.parse().map_err(|_| Fault::Corrupt(format!("a session id in the index: {id}")))?;
             let session = self.shown(me, named).await;
             let session = Fault::skip_corrupt(session, "a damaged session is left out of a list")?.flatten();
+            Ok::<_, Fault>((id, session))
+        };
+        let mut all = pin!(stream::iter(ids).map(shown).buffered(READS_AT_ONCE));
+        while let Some((id, session)) = all.try_next().await? {
             bytes += session.as_ref().map_or(0, bytes_of);
             if bytes > PAGE_BYTES_MAX && !sessions.is_empty() {
                 more = true;
