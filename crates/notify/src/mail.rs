@@ -97,10 +97,10 @@ mod tests {
             let uri: Uri = url.parse().unwrap();
             let wraps = encryption(&uri, uri.host().unwrap())?;
             Some(match wraps(TlsParameters::builder("h".to_owned()).build().unwrap()) {
-                Tls::Wrapper => "wrapper",
-                Tls::Required => "required",
-                Tls::Opportunistic => "opportunistic",
-                _ => "none",
+                Tls::Wrapper(_) => "wrapper",
+                Tls::Required(_) => "required",
+                Tls::Opportunistic(_) => "opportunistic",
+                Tls::None => "none",
             })
         };
         for (url, expected) in [
