@@ -356,7 +356,7 @@ async fn add(context: &Context, client: &Client, args: Add) -> Result<(), Failur
     agent.allowlist = args.allow;
     agent.self_service = args.self_service.then_some(true);
     let (reply, kept) = make(context, client, &agent).await?;
-    context.answer_saved(&reply, args.show_token, |made| {
+    context.answer(&reply, |made| {
         note_reach(context, made);
         let line = if args.show_token { &made.token } else { made.handle.as_str() };
         Ok(context.out.line(line)?)
@@ -404,7 +404,7 @@ async fn rotate(
     context.check_tokens_file()?;
     let reply = client.rotate_token(&handle).await?;
     let kept = context.keep_token(&Holder::Agent(handle.clone()), &reply.token);
-    context.answer_saved(&reply, show_token, |new| {
+    context.answer(&reply, |new| {
         let line = if show_token { &new.token } else { handle.as_str() };
         Ok(context.out.line(line)?)
     })?;

@@ -8,7 +8,6 @@ use std::{
 
 use plenary_client::{BaseUrl, Builder, Client, Error, Reply, Roots, TokenKind};
 use plenary_kernel::{AgentHandle, OwnerName};
-use serde_json::Value;
 
 use super::{
     Global, connect,
@@ -282,23 +281,6 @@ impl Context {
     /// Fails before any change on the server if a new token could not be saved.
     pub(crate) fn check_tokens_file(&self) -> Result<(), Failure> {
         self.tokens_file_needed()?.change(|_| ())
-    }
-
-    /// The same for a reply with a token that is saved on this machine: it is printed only on request.
-    pub(crate) fn answer_saved<T>(
-        &self,
-        reply: &Reply<T>,
-        show_token: bool,
-        words: impl FnOnce(&T) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
-        if !self.out.is_json() || show_token {
-            return self.answer(reply, words);
-        }
-        let mut answer: Value = serde_json::from_str(reply.json()).unwrap_or_default();
-        if let Some(members) = answer.as_object_mut() {
-            members.remove("token");
-        }
-        Ok(self.out.line(&answer.to_string())?)
     }
 
     /// Reads every page of a list: prints the JSON under `--json`, one line each, and passes each page to `take`.

@@ -46,7 +46,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             context.check_tokens_file()?;
             let reply = client.create_owner(&owner).await?;
             let kept = context.keep_token(&Holder::Owner(owner), &reply.token);
-            context.answer_saved(&reply, show_token, |made| {
+            context.answer(&reply, |made| {
                 let line = if show_token { made.token.clone() } else { made.owner.to_string() };
                 Ok(context.out.line(&line)?)
             })?;
@@ -66,7 +66,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             context.check_tokens_file()?;
             let reply = client.rotate_owner_token(&owner).await?;
             let kept = context.keep_token(&Holder::Owner(owner.clone()), &reply.token);
-            context.answer_saved(&reply, show_token, |new| {
+            context.answer(&reply, |new| {
                 let line = if show_token { &new.token } else { owner.as_str() };
                 Ok(context.out.line(line)?)
             })?;

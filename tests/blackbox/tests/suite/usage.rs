@@ -80,26 +80,6 @@ async fn a_suggested_command_repeats_the_options_that_were_given() {
 }
 
 #[tokio::test]
-async fn a_saved_token_is_printed_only_on_request() {
-    let server = Server::start().await;
-    let cli = operator(&server);
-    for (args, member) in [
-        (["owner", "add", "nick"], "owner"),
-        (["owner", "rotate-token", "nick"], "owner"),
-        (["agent", "add", "@nick.a"], "handle"),
-        (["agent", "rotate-token", "@nick.a"], "handle"),
-    ] {
-        let made = json_of(&cli.done(&[&args[..], &["--json"]].concat()).await);
-        assert!(made["token"].is_null(), "{args:?}: {made}");
-        if args[1] == "add" {
-            assert!(made[member].is_string(), "{args:?}: {made}");
-        }
-    }
-    let made = json_of(&cli.done(&["agent", "add", "@nick.b", "--json", "--show-token"]).await);
-    assert!(made["token"].as_str().is_some_and(|token| token.starts_with("pla_")), "{made}");
-}
-
-#[tokio::test]
 async fn a_token_is_saved_if_the_server_knows_it_or_cannot_be_asked() {
     let server = Server::start().await;
     let (owner, agent) = (server.owner("nick").await, server.agent("@nick.a").await);
