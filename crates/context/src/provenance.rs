@@ -62,7 +62,8 @@ impl Context {
         let mut sessions = Vec::with_capacity(rows.len());
         let (mut bytes, mut last, mut is_full) = (0, None, rows.len() == max);
         for row in &rows {
-            let session = self.session(project, row.key.rsplit('/').next().unwrap_or_default()).await?;
+            let session = self.session(project, row.key.rsplit('/').next().unwrap_or_default()).await;
+            let session = Fault::skip_corrupt(session, "a damaged session is left out of a list")?.flatten();
             bytes += session.as_ref().map_or(0, written);
             if bytes > LIST_BYTES_MAX && !sessions.is_empty() {
                 is_full = true;

@@ -111,6 +111,11 @@ impl Context {
         Ok(self.projects().fresh(id).await?.0)
     }
 
+    /// The same for a list; `None` if it is damaged.
+    async fn listed_project(&self, id: &str) -> Result<Option<Arc<ProjectState>>, Fault> {
+        Fault::skip_corrupt(self.project(id).await, "a damaged project is left out of a list")
+    }
+
     /// The id of the stream of a package (wire.md D.7).
     pub(crate) async fn locate(
         &self,
@@ -306,10 +311,8 @@ impl Context {
         }
         let mut visible = Vec::new();
         for part in parts {
-            let project = self.project(&part).await?;
-            if project.access(by).read {
-                visible.push((part, project));
-            }
+            let project = self.listed_project(&part).await?.filter(|project| project.access(by).read);
+            visible.extend(project.map(|project| (part, project)));
             if visible.len() == max {
                 break;
             }

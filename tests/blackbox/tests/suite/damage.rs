@@ -89,9 +89,9 @@ async fn a_flipped_bit_is_not_served_and_others_are() {
     server.logs(&format!("position {} ", place(&report))).await;
 }
 
-/// A damaged package is refused by itself, and is in no list and no search; an export names it.
+/// What is damaged is refused by itself, and is in no list and no search; an export names a damaged package.
 #[tokio::test]
-async fn a_damaged_package_or_channel_is_left_out_of_lists() {
+async fn damaged_packages_projects_sessions_and_channels_are_left_out_of_lists() {
     let mut server = Server::start().await;
     let nick = server.agent("@nick.a").await;
     for (id, title) in [("one", "zebra one"), ("two", MARK), ("three", "zebra three")] {
@@ -103,10 +103,18 @@ async fn a_damaged_package_or_channel_is_left_out_of_lists() {
         let made = nick.post("/v1/projects/p/packages", package).await;
         assert_eq!(made.status, 201, "{made}");
     }
+    for (id, name) in [("q", MARK), ("r", "sound")] {
+        let made = nick.post("/v1/projects", json!({"project_id": id, "name": name})).await;
+        assert_eq!(made.status, 201, "{made}");
+    }
+    for note in [MARK, "sound"] {
+        let made = nick.post("/v1/projects/p/sessions", json!({"x-note": note})).await;
+        assert_eq!(made.status, 201, "{made}");
+    }
     let channel = |title: &str| nick.post("/agent-channel", json!({"title": title}));
     let (sound, damaged) = (channel("sound").await.ok(200), channel(MARK).await.ok(200));
     server.stop().await;
-    assert!(flip(&server.data().join("plenary.db")) > 1, "package and channel stand in the file");
+    assert!(flip(&server.data().join("plenary.db")) > 1, "they stand in the file");
     server.start_again().await;
     let nick = nick.at(&server);
     for path in ["/v1/projects/p/packages", "/v1/projects/p/packages?mode=relevant&query=zebra"] {
@@ -135,6 +143,15 @@ async fn a_damaged_package_or_channel_is_left_out_of_lists() {
     assert!(text.contains("zebra one") && text.contains("zebra three"), "{text}");
     let named = text.lines().filter(|line| line.contains("\"damaged\"") && line.contains("\"two\""));
     assert_eq!(named.count(), 1, "{text}");
+    let projects = nick.get("/v1/projects").await.ok(200);
+    let ids: Vec<_> =
+        projects["projects"].as_array().expect("a list").iter().map(|one| &one["project_id"]).collect();
+    assert_eq!(ids, ["p", "r"], "{projects}");
+    assert_eq!(nick.get("/v1/projects/q").await.status, 500);
+    let sessions = nick.get("/v1/projects/p/sessions").await.ok(200);
+    let notes: Vec<_> =
+        sessions["sessions"].as_array().expect("a list").iter().map(|one| &one["x-note"]).collect();
+    assert_eq!(notes, ["sound"], "{sessions}");
     let listed = nick.get("/agent-channel").await.ok(200);
     let ids: Vec<_> = listed.as_array().expect("a list").iter().map(|one| &one["id"]).collect();
     assert_eq!(ids, [&sound["id"]], "not {}", damaged["id"]);
