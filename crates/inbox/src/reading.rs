@@ -4,12 +4,14 @@
 use std::{
     collections::HashMap,
     sync::{Arc, atomic::Ordering},
+    time::Duration,
 };
 
 use plenary_accounts::AttentionLevel;
 use plenary_kernel::{AgentHandle, Position, SessionId};
 use plenary_log::{Fault, StreamName};
 use plenary_sessions::{event::sequence, news::session_of, pressing::Pressing, reads::Runs};
+use tokio::time::Instant;
 
 use crate::{
     HELD_MAX, Inbox, NEWS_KEPT_MAX,
@@ -25,10 +27,12 @@ use crate::{
     wire::{Item, Page},
 };
 
-/// How many streams a read examines before it answers; if it finds nothing, it examines as many again.
+/// How many streams a read examines before it answers; if it finds nothing, it examines twice as many each time.
 const LOOKED_AT_ONCE: usize = 64;
-/// How often a read without results looks further, before it answers that there may be more.
-const ROUNDS_MAX: usize = 3;
+/// Most streams that it examines before it looks at the clock.
+const LOOKED_AT_MAX: usize = 1_024;
+/// How long a read without results looks further, before it answers that there may be more.
+const LOOK_FURTHER: Duration = Duration::from_millis(150);
 /// How many streams the background search reads before readers get their turn.
 const LOOKED_AT_BESIDE: usize = 16;
 
@@ -245,13 +249,14 @@ impl Inbox {
         let mut shelves = desk.shelves.lock().await;
         self.bring_up(desk, &mut shelves, reader, ask, marks).await?;
         let mut open = Openness::new(self, reader, ask, marks);
-        let mut known = PickedStubs::default();
-        for round in 0.. {
+        let (mut known, mut work) = (PickedStubs::default(), LOOKED_AT_ONCE);
+        let deadline = Instant::now() + LOOK_FURTHER;
+        loop {
             let (unread_from, start) = (marks.unread_lowest(ask.kinds), ask.lowest(marks));
             let pick = Pick { shelf: &shelves.known, unread_from, start, is_wanted: Kind::is_in_line };
             open.held = HeldBack::of(reader, ask, marks);
             known = pick.picked(&mut open, ask, marks, through).await?;
-            if !known.stubs.is_empty() || round == ROUNDS_MAX {
+            if !known.stubs.is_empty() || Instant::now() >= deadline {
                 break;
             }
             let me = &reader.me.handle;
@@ -261,8 +266,9 @@ impl Inbox {
                 break;
             }
             // Everything found so far is settled; unread streams may have later items.
-            let mut work = LOOKED_AT_ONCE;
-            self.look(me, &mut shelves.known, ShelfLookup::Known, &mut work).await?;
+            let mut left = work;
+            self.look(me, &mut shelves.known, ShelfLookup::Known, &mut left).await?;
+            work = (2 * work).min(LOOKED_AT_MAX);
         }
         let mut offered = PickedStubs::default();
         if ask.kinds.has(Kind::SessionOffered) {

@@ -42,6 +42,22 @@ async fn an_invitation_then_what_is_said_and_an_own_message_is_no_news() {
     assert_eq!(inbox(&bob, "").await["items"], json!([]));
 }
 
+/// The invitations of an agent that acknowledges nothing are settled when it joins. After a start they do not hide the
+/// first message from one read, which is all that a hook makes.
+#[tokio::test]
+async fn the_first_read_after_a_start_looks_beyond_settled_sessions() {
+    let mut server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    for _ in 0..400 {
+        let other = alice.create(&[&bob]).await;
+        bob.join(&other).await;
+    }
+    alice.say(&id, "the news").await;
+    server.crash().await;
+    let page = inbox(&bob, "").await;
+    assert_eq!((texts(&page), &page["unread"]), (vec!["the news".to_owned()], &json!(1)), "{page}");
+}
+
 /// A model that reads the session itself acknowledges no page, so no mark of the inbox rises, and the server keeps the places of
 /// 16,384 items.
 #[tokio::test]
