@@ -29,9 +29,10 @@ use crate::{
 
 /// How many streams a read examines before it answers; if it finds nothing, it examines twice as many each time.
 const LOOKED_AT_ONCE: usize = 64;
-/// Most streams that it examines before it looks at the clock.
-const LOOKED_AT_MAX: usize = 1_024;
-/// How long a read without results looks further, before it answers that there may be more.
+/// How many streams it examines at once at most. It answers that there may be more when it has examined as many, and
+/// the time is over.
+const LOOKED_AT_MAX: usize = 512;
+/// How long a read without results looks further.
 const LOOK_FURTHER: Duration = Duration::from_millis(150);
 /// How many streams the background search reads before readers get their turn.
 const LOOKED_AT_BESIDE: usize = 16;
@@ -256,7 +257,7 @@ impl Inbox {
             let pick = Pick { shelf: &shelves.known, unread_from, start, is_wanted: Kind::is_in_line };
             open.held = HeldBack::of(reader, ask, marks);
             known = pick.picked(&mut open, ask, marks, through).await?;
-            if !known.stubs.is_empty() || Instant::now() >= deadline {
+            if !known.stubs.is_empty() || work > LOOKED_AT_MAX && Instant::now() >= deadline {
                 break;
             }
             let me = &reader.me.handle;
@@ -266,9 +267,9 @@ impl Inbox {
                 break;
             }
             // Everything found so far is settled; unread streams may have later items.
-            let mut left = work;
+            let mut left = work.min(LOOKED_AT_MAX);
             self.look(me, &mut shelves.known, ShelfLookup::Known, &mut left).await?;
-            work = (2 * work).min(LOOKED_AT_MAX);
+            work = work.saturating_mul(2);
         }
         let mut offered = PickedStubs::default();
         if ask.kinds.has(Kind::SessionOffered) {

@@ -171,8 +171,14 @@ impl Exporter {
             Kind::Session => {
                 for row in rows {
                     self.place.key.clone_from(&row.key);
-                    if let Some(session) = self.context.session(project, &last(row)).await? {
-                        self.line(Kind::Session, project, &json(&session));
+                    let read = self.context.session(project, &last(row)).await;
+                    match Fault::skip_corrupt(read, "the export leaves out a damaged session")? {
+                        Some(Some(session)) => self.line(Kind::Session, project, &json(&session)),
+                        Some(None) => {}
+                        None => {
+                            let id = quoted(&key::text(&last(row)));
+                            self.damaged(project, &format!("{{\"session_id\":{id}}}"));
+                        }
                     }
                 }
             }
@@ -197,19 +203,13 @@ impl Exporter {
             .write(&mut self.piece);
             return;
         }
+        self.damaged(&package.project, &package.text);
+    }
+
+    /// Names what is damaged by its ids.
+    fn damaged(&mut self, project: &str, ids: &str) {
         self.counts.damaged += 1;
-        let cursor = self.place.write();
-        let (data, project) = (&package.text, self.named(&package.project));
-        OutgoingRecord {
-            kind: DAMAGED,
-            project: project.as_deref(),
-            data,
-            hash: None,
-            reviews: None,
-            renamed_from: None,
-            cursor: Some(&cursor),
-        }
-        .write(&mut self.piece);
+        self.write(DAMAGED, project, ids);
     }
 
     pub(super) fn fact(&mut self, project: &str, fact: Option<String>) {
@@ -221,8 +221,12 @@ impl Exporter {
     /// Adds a record of a project, given by its key.
     pub(super) fn line(&mut self, kind: Kind, project: &str, data: &str) {
         self.counts.add(kind);
+        self.write(kind.as_str(), project, data);
+    }
+
+    fn write(&mut self, kind: &str, project: &str, data: &str) {
         let (cursor, project) = (self.place.write(), self.named(project));
-        let (kind, project, cursor) = (kind.as_str(), project.as_deref(), Some(cursor.as_str()));
+        let (project, cursor) = (project.as_deref(), Some(cursor.as_str()));
         let (hash, reviews, renamed_from) = (None, None, None);
         OutgoingRecord { kind, project, data, hash, reviews, renamed_from, cursor }.write(&mut self.piece);
     }

@@ -89,7 +89,7 @@ async fn a_flipped_bit_is_not_served_and_others_are() {
     server.logs(&format!("position {} ", place(&report))).await;
 }
 
-/// What is damaged is refused by itself, and is in no list and no search; an export names a damaged package.
+/// What is damaged is refused by itself, and is in no list and no search; an export names a damaged package or session.
 #[tokio::test]
 async fn damaged_packages_projects_sessions_and_channels_are_left_out_of_lists() {
     let mut server = Server::start().await;
@@ -143,6 +143,9 @@ async fn damaged_packages_projects_sessions_and_channels_are_left_out_of_lists()
     assert!(text.contains("zebra one") && text.contains("zebra three"), "{text}");
     let named = text.lines().filter(|line| line.contains("\"damaged\"") && line.contains("\"two\""));
     assert_eq!(named.count(), 1, "{text}");
+    let sessions =
+        text.lines().filter(|line| line.contains("\"damaged\"") && line.contains("\"session_id\""));
+    assert_eq!(sessions.count(), 1, "{text}");
     let projects = nick.get("/v1/projects").await.ok(200);
     let ids: Vec<_> =
         projects["projects"].as_array().expect("a list").iter().map(|one| &one["project_id"]).collect();
