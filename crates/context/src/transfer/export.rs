@@ -224,7 +224,7 @@ impl Exporter {
         self.write(kind.as_str(), project, data);
     }
 
-    fn write(&mut self, kind: &str, project: &str, data: &str) {
+    fn write(&mut self, kind: &'static str, project: &str, data: &str) {
         let (cursor, project) = (self.place.write(), self.named(project));
         let (project, cursor) = (project.as_deref(), Some(cursor.as_str()));
         let (hash, reviews, renamed_from) = (None, None, None);
