@@ -250,27 +250,27 @@ impl Inbox {
         let mut shelves = desk.shelves.lock().await;
         self.bring_up(desk, &mut shelves, reader, ask, marks).await?;
         let mut open = Openness::new(self, reader, ask, marks);
-        let (mut known, mut work) = (PickedStubs::default(), LOOKED_AT_ONCE);
+        let mut work = LOOKED_AT_ONCE;
         let deadline = Instant::now() + LOOK_FURTHER;
-        loop {
+        let known = loop {
             let (unread_from, start) = (marks.unread_lowest(ask.kinds), ask.lowest(marks));
             let pick = Pick { shelf: &shelves.known, unread_from, start, is_wanted: Kind::is_in_line };
             open.held = HeldBack::of(reader, ask, marks);
-            known = pick.picked(&mut open, ask, marks, through).await?;
+            let known = pick.picked(&mut open, ask, marks, through).await?;
             if !known.stubs.is_empty() || work > LOOKED_AT_MAX && Instant::now() >= deadline {
-                break;
+                break known;
             }
             let me = &reader.me.handle;
             let has_room =
                 ask.after.is_none() && self.make_room(me, &mut shelves.known, &mut open, marks).await?;
             if !has_room && (ask.limit == 0 || !shelves.known.goes_on()) {
-                break;
+                break known;
             }
             // Everything found so far is settled; unread streams may have later items.
             let mut left = work.min(LOOKED_AT_MAX);
             self.look(me, &mut shelves.known, ShelfLookup::Known, &mut left).await?;
             work = work.saturating_mul(2);
-        }
+        };
         let mut offered = PickedStubs::default();
         if ask.kinds.has(Kind::SessionOffered) {
             let (unread_from, start) =
