@@ -28,7 +28,7 @@ impl Error {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Network(fault) => !matches!(fault.kind, FaultKind::Tls | FaultKind::Unproved),
+            Self::Network(fault) => fault.kind.may_pass(),
             Self::Refused(refused) => refused.status == 503,
             Self::Unreadable(_) | Self::Invalid(_) => false,
         }
@@ -71,12 +71,33 @@ pub enum FaultKind {
     Unreachable,
     /// The listener did not prove that it knows the token, which was not sent.
     Unproved,
+    /// The listener has no connection left for the call, which was not sent.
+    Busy,
     /// The TLS handshake failed; the certificate may be one we do not trust.
     Tls,
+    /// The certificate is for another name.
+    WrongName,
+    /// The listener does not speak TLS.
+    NotTls,
+    /// The listener does not speak HTTP; it may speak TLS.
+    NotHttp,
     /// The reply did not arrive in time. The call may have been carried out.
     TimedOut,
     /// The connection broke. The call may have been carried out.
     Lost,
+}
+
+impl FaultKind {
+    /// Whether the failure may pass by itself.
+    #[must_use]
+    pub const fn may_pass(self) -> bool {
+        match self {
+            Self::Resolve | Self::Refused | Self::Unreachable | Self::Busy | Self::TimedOut | Self::Lost => {
+                true
+            }
+            Self::Unproved | Self::Tls | Self::WrongName | Self::NotTls | Self::NotHttp => false,
+        }
+    }
 }
 
 /// A network failure of a call.
@@ -110,6 +131,14 @@ impl fmt::Display for NetworkFault {
                 "the program that listens at {server} does not prove that the token belongs to it, so it was sent no \
                  token: {detail}"
             ),
+            FaultKind::Busy => write!(f, "{server} has no connection left for this call"),
+            FaultKind::WrongName => write!(f, "the certificate of {server} is for another name: {detail}"),
+            FaultKind::NotTls => {
+                write!(f, "the program that listens at {server} does not speak TLS: {detail}")
+            }
+            FaultKind::NotHttp => {
+                write!(f, "the program that listens at {server} does not speak HTTP: {detail}")
+            }
             FaultKind::Tls => write!(f, "cannot make a secure connection to {server}: {detail}"),
             FaultKind::TimedOut => write!(f, "{server} did not answer in time: {detail}"),
             FaultKind::Lost => write!(f, "the connection to {server} was lost: {detail}"),

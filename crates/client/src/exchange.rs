@@ -221,6 +221,9 @@ fn request_fault(error: &legacy::Error) -> Failure {
         if let Some(fault) = deepest.downcast_ref::<ConnectFault>() {
             return Failure::Network(fault.kind, fault.detail.clone());
         }
+        if deepest.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
+            return Failure::Network(FaultKind::NotHttp, deepest.to_string());
+        }
     }
     Failure::Network(FaultKind::Lost, deepest.to_string())
 }

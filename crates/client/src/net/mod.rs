@@ -83,7 +83,19 @@ impl Connector {
         let config = self.tls.clone().ok_or_else(|| tls_fault("the client was built without TLS".into()))?;
         let name = ServerName::try_from(host.to_owned()).map_err(|e| tls_fault(e.to_string()))?;
         let stream = TlsConnector::from(config).connect(name, tcp).await;
-        stream.map(Stream::tls).map_err(|e| tls_fault(e.to_string()))
+        stream.map(Stream::tls).map_err(|e| ConnectFault { kind: handshake_kind(&e), detail: e.to_string() })
+    }
+}
+
+/// The kind of a failed TLS handshake.
+fn handshake_kind(error: &io::Error) -> FaultKind {
+    use rustls::{CertificateError, Error};
+    match error.get_ref().and_then(|cause| cause.downcast_ref::<Error>()) {
+        Some(Error::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        )) => FaultKind::WrongName,
+        Some(Error::InvalidMessage(_)) => FaultKind::NotTls,
+        _ => FaultKind::Tls,
     }
 }
 
@@ -105,5 +117,23 @@ impl tower::Service<Uri> for Connector {
     fn call(&mut self, uri: Uri) -> Self::Future {
         let connector = self.clone();
         Box::pin(async move { connector.connect(&uri).await.map(TokioIo::new) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::{CertificateError, Error, InvalidMessage};
+
+    use super::*;
+
+    #[test]
+    fn a_wrong_name_and_a_port_without_tls_are_told_from_an_unknown_authority() {
+        for (error, kind) in [
+            (Error::InvalidCertificate(CertificateError::NotValidForName), FaultKind::WrongName),
+            (Error::InvalidCertificate(CertificateError::UnknownIssuer), FaultKind::Tls),
+            (Error::InvalidMessage(InvalidMessage::InvalidContentType), FaultKind::NotTls),
+        ] {
+            assert_eq!(handshake_kind(&io::Error::new(io::ErrorKind::InvalidData, error)), kind);
+        }
     }
 }

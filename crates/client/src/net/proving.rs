@@ -46,9 +46,15 @@ impl ServerProof {
         getrandom::fill(&mut nonce).map_err(|error| fault(FaultKind::Unproved, error.to_string()))?;
         let challenge = Challenge::of(self.token.reveal(), nonce, address);
         stream.write_all(self.question(&challenge).as_bytes()).await.map_err(lost)?;
-        let body = answer(stream).await.map_err(lost)?;
         let no = |why: &str| fault(FaultKind::Unproved, why.to_owned());
-        let body = body.ok_or_else(|| no("it is not a Plenary server, or an older version"))?;
+        let body = match answer(stream).await.map_err(lost)? {
+            Answer::Body(body) => body,
+            Answer::Busy => return Err(fault(FaultKind::Busy, String::new())),
+            Answer::Tls => {
+                return Err(fault(FaultKind::NotHttp, "it answers with an alert of TLS".to_owned()));
+            }
+            Answer::Other => return Err(no("it is not a Plenary server, or an older version")),
+        };
         let health: Health = serde_json::from_slice(&body)
             .map_err(|_| no("it is not a Plenary server, or an older version"))?;
         match health.proof {
@@ -68,9 +74,34 @@ impl ServerProof {
     }
 }
 
-/// The body of the single answer; `None` unless it is a 200 with a length.
-async fn answer<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Option<Vec<u8>>> {
+/// The answer to a challenge.
+enum Answer {
+    /// The body of a 200 with a length.
+    Body(Vec<u8>),
+    /// A 503: the server accepts no more connections.
+    Busy,
+    /// An alert of TLS.
+    Tls,
+    Other,
+}
+
+/// The first bytes of a server that has no connection left, and of a TLS alert.
+const BUSY: &[u8] = b"HTTP/1.1 503 ";
+const TLS_ALERT: &[u8] = &[21, 3];
+
+async fn answer<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Answer> {
     let mut bytes = Vec::new();
+    let body = body(stream, &mut bytes).await?;
+    Ok(match body {
+        Some(body) => Answer::Body(body),
+        None if bytes.starts_with(BUSY) => Answer::Busy,
+        None if bytes.starts_with(TLS_ALERT) => Answer::Tls,
+        None => Answer::Other,
+    })
+}
+
+/// The body of the single answer; `None` unless it is a 200 with a length.
+async fn body<S: AsyncRead + Unpin>(stream: &mut S, bytes: &mut Vec<u8>) -> io::Result<Option<Vec<u8>>> {
     let head = loop {
         if let Some(at) = bytes.windows(END.len()).position(|window| window == END) {
             break at + END.len();
@@ -78,7 +109,7 @@ async fn answer<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Option<Vec<u
         if bytes.len() > ANSWER_BYTES_MAX {
             return Ok(None);
         }
-        if stream.read_buf(&mut bytes).await? == 0 {
+        if stream.read_buf(bytes).await? == 0 {
             return Ok(None);
         }
     };
@@ -86,7 +117,7 @@ async fn answer<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Option<Vec<u
         return Ok(None);
     };
     while bytes.len() < head + length {
-        if stream.read_buf(&mut bytes).await? == 0 {
+        if stream.read_buf(bytes).await? == 0 {
             return Ok(None);
         }
     }
@@ -174,6 +205,15 @@ mod tests {
         ] {
             let fault = asked(|_| answer.clone()).await.unwrap_err();
             assert_eq!(fault.kind, FaultKind::Unproved, "{answer:.40} {fault}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_without_a_free_connection_and_one_that_speaks_tls_are_told_apart() {
+        let busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
+        for (answer, kind) in [(busy, FaultKind::Busy), ("\u{15}\u{3}\u{1}\0\u{2}\u{2}2", FaultKind::NotHttp)]
+        {
+            assert_eq!(asked(|_| answer.to_owned()).await.unwrap_err().kind, kind);
         }
     }
 

@@ -61,7 +61,7 @@ fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
     let source = context.server_address().ok().map(|found| found.source);
     let next = match fault.kind {
         // A server that stops in order removes the file.
-        FaultKind::Refused | FaultKind::Unreachable if let Some(UrlSource::DataDir(file)) = source => {
+        FaultKind::Refused if let Some(UrlSource::DataDir(file)) = source => {
             let directory = file.parent().unwrap_or(&file).display();
             return Some(format!(
                 "{} names that server, but it is no longer running; start it again with `plenary serve --data \
@@ -70,8 +70,15 @@ fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
             ));
         }
         FaultKind::Refused => "start the server with `plenary serve`, or name another server with --url",
+        FaultKind::Unreachable | FaultKind::TimedOut if let Some(UrlSource::DataDir(_)) = source => {
+            "the server runs, but does not answer: see what its log says last"
+        }
         FaultKind::Resolve | FaultKind::Unreachable => "check the address given by --url or PLENARY_URL",
         FaultKind::Unproved => return Some(unproved_next(context)),
+        FaultKind::Busy => "try again in a moment; `connections_max` in the configuration is the limit",
+        FaultKind::WrongName => "use the host name that the certificate is for in --url",
+        FaultKind::NotTls => "if it is the server, begin --url with http://",
+        FaultKind::NotHttp => "if the server speaks TLS at this port, begin --url with https://",
         FaultKind::Tls => "name the server's certificate authority with --cacert FILE",
         FaultKind::TimedOut | FaultKind::Lost => {
             "the server may have carried out the call; check before you repeat it, e.g. with `plenary session events`"
@@ -168,7 +175,7 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         }
         (400, "unknown_person") => "name a person of the owner whose request it is; see `plenary who`",
         (409, "files_do_not_cross") => "send text, data or a URL: files stay in their network",
-        (503, "peer_unreachable") => "try again with the same `--key` once the other network answers",
+        (503, "peer_unreachable") => "try again when the other network answers",
         (409, "session_ended") => "reopen it with `plenary session reopen ID`, or create a new one",
         (409, "session_active") => "it is already open; send with `plenary session send ID TEXT`",
         (409, "not_reopenable") => {

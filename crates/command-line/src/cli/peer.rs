@@ -83,6 +83,12 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
         }
         Command::Accept { named, code } => {
             let grants = named.granted()?;
+            if grants.is_empty() {
+                context.out.note(
+                    "no owner of this network takes part: nothing is granted, and grants never change; to grant something, revoke \
+                     the accord and make another one",
+                );
+            }
             let acceptance = PeerAcceptance { network: named.network, code, peer: named.peer, grants };
             let reply = client.accept_peer(&acceptance).await?;
             context.answer(&reply, |peer| {

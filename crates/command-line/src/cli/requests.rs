@@ -446,6 +446,12 @@ async fn answered(context: &Context, command: Command) -> Result<(), Failure> {
     let client = people(context)?;
     let how = how.to_possible_value().map(|how| how.get_name().to_owned()).unwrap_or_default();
     let seen = client.request(&id, None).await?.value;
+    if rule && !seen["action"]["name"].is_string() {
+        return Err(Failure::usage(
+            "a rule answers requests for a tool, and this request is for none",
+            "answer it without --rule",
+        ));
+    }
     let version = version.or(seen["version"].as_u64());
     let mut body = json!({"type": how, "version": version});
     if let Some(args) = args {

@@ -321,6 +321,9 @@ impl Settings {
     pub(crate) fn resolve(args: &ServeArgs) -> anyhow::Result<Self> {
         let source = Source::read(args.config.as_deref(), &|name| std::env::var(name).ok())?;
         let file = File::parse(&source)?;
+        if file.connections_max == Some(0) {
+            bail!("`connections_max` in the configuration file must be at least 1");
+        }
         let (listen, listen_source) = listen_on(args, file.listen, &source);
         let grace = file.grace.as_deref().map(parse_duration).transpose();
         let grace = grace.map_err(|why| anyhow::anyhow!("`grace` in the configuration file: {why}"))?;

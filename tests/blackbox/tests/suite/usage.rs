@@ -127,3 +127,34 @@ async fn the_only_owner_need_not_be_named() {
         );
     }
 }
+
+/// What listens may be no server, a server that speaks TLS, or one that has no connection left: each has its own advice.
+#[tokio::test]
+async fn a_program_that_does_not_answer_as_a_server_is_described() {
+    let answering = |bytes: &'static [u8]| async move {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut asked = [0; 4096];
+                let _ = stream.read(&mut asked).await;
+                let _ = stream.write_all(bytes).await;
+            }
+        });
+        port
+    };
+    let alert = answering(&[21, 3, 1, 0, 2, 2, 22]).await;
+    let page = answering(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n").await;
+    let busy =
+        answering(b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            .await;
+    for (url, what, next) in [
+        (format!("http://127.0.0.1:{alert}"), "does not speak HTTP", "https://"),
+        (format!("https://localhost:{page}"), "does not speak TLS", "http://"),
+        (format!("http://127.0.0.1:{busy}"), "", "try again"),
+    ] {
+        let cli = Cli::new(&[("PLENARY_URL", &url), ("PLENARY_TOKEN", "pla_x")]);
+        let ran = cli.run(&["session", "list"]).await;
+        assert!(ran.code != 0 && ran.err.contains(what) && ran.err.contains(next), "{url}: {ran:?}");
+    }
+}

@@ -177,9 +177,13 @@ pub(super) fn patience(message: &Message) -> Duration {
 fn may_repeat(error: &Error, is_repeatable: bool) -> bool {
     match error {
         Error::Network(fault) => match fault.kind {
-            FaultKind::Refused | FaultKind::Unreachable | FaultKind::Resolve => true,
+            FaultKind::Refused | FaultKind::Unreachable | FaultKind::Busy | FaultKind::Resolve => true,
             FaultKind::TimedOut | FaultKind::Lost => is_repeatable,
-            FaultKind::Tls | FaultKind::Unproved => false,
+            FaultKind::Tls
+            | FaultKind::WrongName
+            | FaultKind::NotTls
+            | FaultKind::NotHttp
+            | FaultKind::Unproved => false,
         },
         Error::Refused(_) | Error::Unreadable(_) | Error::Invalid(_) => false,
     }
@@ -188,7 +192,7 @@ fn may_repeat(error: &Error, is_repeatable: bool) -> bool {
 /// Whether no server answers: there was no response, or a proxy says so.
 pub(super) fn is_down(answered: &Result<Answer, Error>) -> bool {
     match answered {
-        Err(Error::Network(fault)) => !matches!(fault.kind, FaultKind::Tls | FaultKind::Unproved),
+        Err(Error::Network(fault)) => fault.kind.may_pass(),
         Ok(Answer::Whole(reply)) => (502..=504).contains(&reply.status),
         Ok(Answer::Stream(_)) | Err(_) => false,
     }

@@ -119,3 +119,9 @@ fn ch_3_the_cadence_has_one_knob() {
     let channels = resolve(&[], table).unwrap().channels;
     assert!(channels.open && channels.reject_after_close);
 }
+
+#[test]
+fn a_server_that_accepts_no_connection_is_refused() {
+    assert!(resolve(&[], "connections_max = 0").unwrap_err().to_string().contains("at least 1"));
+    assert_eq!(resolve(&[], "connections_max = 1").unwrap().connections_max, Some(1));
+}
