@@ -72,6 +72,14 @@ pub enum OpenError {
         /// The format of this release.
         known: usize,
     },
+    /// There is no store to read.
+    #[error("there is no store in {}: {why}", .file.display())]
+    NoStore {
+        /// The database file.
+        file: PathBuf,
+        /// What is there instead.
+        why: &'static str,
+    },
     /// The file is a database of another program.
     #[error("{} is not a store of this program: {detail}", .file.display())]
     Foreign {

@@ -158,12 +158,18 @@ fn unsettled(file: &Path) -> Result<Connection, OpenError> {
 pub(crate) fn looking(file: &Path) -> Result<Connection, OpenError> {
     finished(file)?;
     // Distinguishes a missing file from one that can't be opened.
-    std::fs::metadata(file).map_err(OpenError::Io)?;
+    match std::fs::metadata(file) {
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(OpenError::NoStore { file: file.to_owned(), why: "it does not exist" });
+        }
+        Err(error) => return Err(OpenError::Io(error)),
+    }
     let (found, known) = (format(&unsettled(file)?, file)?, STEPS.len());
-    if i64::try_from(known) == Ok(found) {
-        reader(file)
-    } else {
-        Err(OpenError::OlderFormat { found, known })
+    match found {
+        0 => Err(OpenError::NoStore { file: file.to_owned(), why: "it is empty" }),
+        _ if i64::try_from(known) == Ok(found) => reader(file),
+        _ => Err(OpenError::OlderFormat { found, known }),
     }
 }
 

@@ -130,7 +130,7 @@ pub(crate) fn run(args: &ClusterArgs, out: &Out) -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(AMISS),
         Err(error) => {
-            out.error(&format!("{error:#}"), None);
+            out.failure(&error);
             ExitCode::from(2)
         }
     }

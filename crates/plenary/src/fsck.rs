@@ -95,7 +95,7 @@ pub(crate) fn run(args: &FsckArgs, out: &Out) -> ExitCode {
         Ok(code)
     });
     ExitCode::from(told.unwrap_or_else(|error| {
-        out.error(&format!("{error:#}"), None);
+        out.failure(&error);
         NOT_LOOKED
     }))
 }

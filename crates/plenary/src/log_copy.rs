@@ -112,7 +112,7 @@ pub(crate) fn run(args: &LogArgs, out: &Out) -> ExitCode {
     let (from, to) = match args.ends() {
         Ok(ends) => ends,
         Err(error) => {
-            out.error(&format!("{error:#}"), None);
+            out.failure(&error);
             return ExitCode::from(MISUSED);
         }
     };
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &LogArgs, out: &Out) -> ExitCode {
         Ok(copied) if copied.audit.is_sound() => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(FAILED),
         Err(error) => {
-            out.error(&format!("{error:#}"), None);
+            out.failure(&error);
             ExitCode::from(if is_unreachable(&error) { UNREACHABLE } else { FAILED })
         }
     }

@@ -130,7 +130,7 @@ fn finish(out: &out::Out, result: anyhow::Result<()>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            out.error(&format!("{error:#}"), None);
+            out.failure(&error);
             ExitCode::FAILURE
         }
     }

@@ -145,6 +145,19 @@ impl Out {
         self.stderr(text);
     }
 
+    /// An error with its causes. Some errors say their cause themselves; it is not said again.
+    pub fn failure(&self, error: &anyhow::Error) {
+        let mut text = String::new();
+        for cause in error.chain().map(ToString::to_string) {
+            if text.is_empty() {
+                text = cause;
+            } else if !text.ends_with(&cause) {
+                text = format!("{text}: {cause}");
+            }
+        }
+        self.error(&text, None);
+    }
+
     /// An error and what to do next. Under `--json` one line of JSON: `{"error":{"message","next"?}}`.
     pub fn error(&self, what: &str, next: Option<&str>) {
         let next = next.map(|next| self.suggestion(next));

@@ -343,6 +343,13 @@ impl Settings {
         let embeddings = model_name(args.embeddings.as_ref(), EMBEDDINGS, file.embeddings);
         let rerank = model_name(args.rerank.as_ref(), RERANK, file.rerank);
         let database = args.database.clone().or_else(|| secrets::variable(DATABASE)).or(file.database);
+        let is_postgres = |url: &String| match url.split_once("://") {
+            Some((scheme, _)) => matches!(scheme, "postgres" | "postgresql"),
+            None => true,
+        };
+        if !database.as_ref().is_none_or(is_postgres) {
+            bail!("the database must be a URL that begins with postgres://");
+        }
         let cluster = cluster::resolve(args, file.cluster, database.as_deref(), data.as_deref(), listen)?;
         let has_others = database.is_some() || cluster.is_some();
         let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), has_others)?;

@@ -70,8 +70,11 @@ pub(super) async fn answering(context: &Context, start: bool, listen: Option<Lis
         if foreign.as_ref() != Some(&url) && context.client()?.health().await.is_ok() {
             note(context, child.id())?;
             context.out.note(&format!(
-                "a server now runs at {url} (address from {}), with its data in {} and its log in {}",
-                started.source,
+                "a server now runs at {url} ({}), with its data in {} and its log in {}",
+                match &foreign {
+                    Some(taken) => format!("a free port, as another user's server is at {taken}"),
+                    None => format!("address from {}", started.source),
+                },
                 started.directory.display(),
                 log.display()
             ));

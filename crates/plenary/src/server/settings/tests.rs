@@ -125,3 +125,17 @@ fn a_server_that_accepts_no_connection_is_refused() {
     assert!(resolve(&[], "connections_max = 0").unwrap_err().to_string().contains("at least 1"));
     assert_eq!(resolve(&[], "connections_max = 1").unwrap().connections_max, Some(1));
 }
+
+#[test]
+fn the_database_is_postgresql() {
+    for (url, is_taken) in [
+        ("postgres://h/d", true),
+        ("postgresql://h/d", true),
+        ("host=h dbname=d", true),
+        ("mysql://u:geheim@h/d", false),
+    ] {
+        let resolved = resolve(&["--database", url], "");
+        assert_eq!(resolved.is_ok(), is_taken, "{url}");
+        assert!(resolved.map(drop).err().is_none_or(|error| !error.to_string().contains("geheim")));
+    }
+}
