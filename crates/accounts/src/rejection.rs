@@ -131,10 +131,9 @@ impl From<Rejection> for Refusal {
                     "An agent may have at most {CONTACTS_PENDING_MAX} unanswered contact requests; wait for answers."
                 ),
             ),
-            Rejection::ContactAnswered => Self::conflict(
-                "contact_answered",
-                "The request was already answered with the opposite answer.",
-            ),
+            Rejection::ContactAnswered => {
+                Self::conflict("contact_answered", "The request already has the opposite answer.")
+            }
             Rejection::LinkInvalid => Self::new(
                 Class::Unauthenticated,
                 "link_invalid",

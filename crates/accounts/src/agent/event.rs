@@ -428,22 +428,7 @@ mod tests {
             client: Some(client),
             ..issued.clone()
         };
-        let for_mcp = TokenIssued {
-            by: Actor::Owner("nick".parse().unwrap()),
-            token: Some(old),
-            parent: Some("01B".into()),
-            resource: Some("https://p.example/mcp".into()),
-            client: None,
-            ..grant.clone()
-        };
         let forms = [
-            (
-                AgentEvent::TokenIssued(for_mcp),
-                "TokenIssued",
-                format!(
-                    r#"{{"by":"~nick","id":"01B","token":"{OLD}","parent":"01B","scope":"sessions:write session:s","expires_at":9,"resource":"https://p.example/mcp"}}"#
-                ),
-            ),
             (
                 AgentEvent::TokenIssued(issued),
                 "TokenIssued",
@@ -557,6 +542,29 @@ mod tests {
         for stored in [kind, form] {
             assert!(matches!(AgentEvent::decode(&stored), Err(Fault::Corrupt(_))), "{stored:?}");
         }
+    }
+
+    #[test]
+    fn the_stored_form_of_a_token_for_one_resource_is_frozen() {
+        let issued = TokenIssued {
+            by: Actor::Owner("nick".parse().unwrap()),
+            id: "01B".into(),
+            token: Some(TokenDigest::of("secret")),
+            parent: Some("01A".into()),
+            scope: "sessions:write session:s".parse().unwrap(),
+            name: None,
+            expires_at: Some(TimestampMs(9)),
+            client: None,
+            issuer: None,
+            word: None,
+            resource: Some("https://p.example/mcp".into()),
+        };
+        let event = AgentEvent::TokenIssued(issued);
+        let text = format!(
+            r#"{{"by":"~nick","id":"01B","token":"{OLD}","parent":"01A","scope":"sessions:write session:s","expires_at":9,"resource":"https://p.example/mcp"}}"#
+        );
+        assert_written(&event.encode(), "TokenIssued", &text);
+        assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);
     }
 
     #[test]

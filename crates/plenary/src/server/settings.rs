@@ -321,9 +321,6 @@ impl Settings {
     pub(crate) fn resolve(args: &ServeArgs) -> anyhow::Result<Self> {
         let source = Source::read(args.config.as_deref(), &|name| std::env::var(name).ok())?;
         let file = File::parse(&source)?;
-        if file.connections_max == Some(0) {
-            bail!("`connections_max` in the configuration file must be at least 1");
-        }
         let (listen, listen_source) = listen_on(args, file.listen, &source);
         let grace = file.grace.as_deref().map(parse_duration).transpose();
         let grace = grace.map_err(|why| anyhow::anyhow!("`grace` in the configuration file: {why}"))?;
@@ -343,13 +340,7 @@ impl Settings {
         let embeddings = model_name(args.embeddings.as_ref(), EMBEDDINGS, file.embeddings);
         let rerank = model_name(args.rerank.as_ref(), RERANK, file.rerank);
         let database = args.database.clone().or_else(|| secrets::variable(DATABASE)).or(file.database);
-        let is_postgres = |url: &String| match url.split_once("://") {
-            Some((scheme, _)) => matches!(scheme, "postgres" | "postgresql"),
-            None => true,
-        };
-        if !database.as_ref().is_none_or(is_postgres) {
-            bail!("the database must be a URL that begins with postgres://");
-        }
+        check_database(database.as_deref())?;
         let cluster = cluster::resolve(args, file.cluster, database.as_deref(), data.as_deref(), listen)?;
         let has_others = database.is_some() || cluster.is_some();
         let blobs = blobs(args.blobs.clone().or(file.blobs), data.as_deref(), has_others)?;
@@ -463,6 +454,14 @@ impl Settings {
     }
 }
 
+/// A URL of another kind of database would be refused as malformed.
+fn check_database(given: Option<&str>) -> anyhow::Result<()> {
+    match given.and_then(|given| given.split_once("://")) {
+        None | Some(("postgres" | "postgresql", _)) => Ok(()),
+        Some(_) => bail!("the database must be a URL that begins with postgres://"),
+    }
+}
+
 /// Clients are sent to the public URL, so it must be one.
 fn checked_public_url(given: Option<String>) -> anyhow::Result<Option<String>> {
     let is_url = |text: &String| {
@@ -562,6 +561,9 @@ impl File {
     /// Parses the file. Relative paths in it are relative to its directory.
     fn parse(source: &Source) -> anyhow::Result<Self> {
         let mut file: Self = toml::from_str(&source.text).map_err(|error| source.refused(&error))?;
+        if file.connections_max == Some(0) {
+            bail!("`connections_max` in the configuration file must be at least 1");
+        }
         file.data =
             file.data.map(|data| if data.as_os_str() == MEMORY { data } else { source.resolve(data) });
         for path in [&mut file.seed, &mut file.tls_cert, &mut file.tls_key] {
