@@ -158,4 +158,8 @@ async fn a_program_that_does_not_answer_as_a_server_is_described() {
         let ran = cli.run(&["session", "list"]).await;
         assert!(ran.code != 0 && ran.err.contains(what) && ran.err.contains(next), "{url}: {ran:?}");
     }
+    // Whether a message was accepted is not known: under its key it is sent once.
+    let cli = Cli::new(&[("PLENARY_URL", &format!("http://127.0.0.1:{busy}")), ("PLENARY_TOKEN", "pla_x")]);
+    let ran = cli.run(&["session", "send", "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV", "hi", "--key", "my key"]).await;
+    assert!(ran.code != 0 && ran.err.contains("add `--key 'my key'`"), "{ran:?}");
 }

@@ -8,12 +8,12 @@ mod open;
 
 use clap::Subcommand;
 use plenary_client::{
-    IdempotencyKey,
+    Error, IdempotencyKey,
     sessions::{SendMessage, SessionList, SessionsQuery},
 };
 use plenary_kernel::{AgentHandle, SessionId};
 
-use super::{context::Context, failure::Failure, say};
+use super::{context::Context, failure::Failure, say, shell::quoted};
 use crate::out::{Table, clean, minute};
 
 /// The commands.
@@ -123,12 +123,20 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
     }
 }
 
+/// Names the key of a call that may be repeated: under it, the server carries the call out once.
+fn note_key(context: &Context, error: &Error, key: &IdempotencyKey) {
+    if error.is_transient() {
+        context.out.note(&format!("to repeat this command safely, add `--key {}`", quoted(key.as_str())));
+    }
+}
+
 async fn send(context: &Context, args: Send) -> Result<(), Failure> {
     let client = context.agent_client()?;
     let (content, metadata) = args.content.read(&client).await?.ok_or_else(content::nothing_to_say)?;
     let key = args.key.map_or_else(IdempotencyKey::random, IdempotencyKey::new);
-    let message = SendMessage { content, metadata, idempotency_key: Some(key) };
-    let reply = client.send(&args.id.id, &message).await?;
+    let message = SendMessage { content, metadata, idempotency_key: Some(key.clone()) };
+    let sent = client.send(&args.id.id, &message).await;
+    let reply = sent.inspect_err(|error| note_key(context, error, &key))?;
     context.answer(&reply, |sent| {
         if reply.replayed {
             context.out.note("this message was already sent under the same key");

@@ -52,14 +52,16 @@ pub(crate) async fn create(context: &Context, args: Create) -> Result<(), Failur
     if args.end_after_send && initial_message.is_none() {
         return Err(Failure::usage("--end-after-send needs a message to send", "add --message TEXT"));
     }
+    let key = args.key.map_or_else(IdempotencyKey::random, IdempotencyKey::new);
     let body = CreateSession {
         invite: args.invite,
         topic: args.topic,
         initial_message,
         end_after_send: args.end_after_send,
-        idempotency_key: Some(args.key.map_or_else(IdempotencyKey::random, IdempotencyKey::new)),
+        idempotency_key: Some(key.clone()),
     };
-    let reply = client.create_session(&body).await?;
+    let made = client.create_session(&body).await;
+    let reply = made.inspect_err(|error| super::note_key(context, error, &key))?;
     context.answer(&reply, |created| Ok(context.out.line(created.session_id.as_str())?))
 }
 
