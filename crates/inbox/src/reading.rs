@@ -33,7 +33,7 @@ const LOOKED_AT_ONCE: usize = 64;
 /// the time is over.
 const LOOKED_AT_MAX: usize = 512;
 /// How long a read without results looks further.
-const LOOK_FURTHER: Duration = Duration::from_millis(150);
+const LOOK_FURTHER: Duration = Duration::from_millis(50);
 /// How many streams the background search reads before readers get their turn.
 const LOOKED_AT_BESIDE: usize = 16;
 
