@@ -5,7 +5,7 @@ use plenary_accounts::{
     Actor,
     limits::{FOUND_DEFAULT, FOUND_PAGE_MAX},
 };
-use plenary_kernel::{Refusal, rfc3339};
+use plenary_kernel::{AgentHandle, Refusal, rfc3339};
 use plenary_retrieval::Query;
 use schemars::JsonSchema;
 
@@ -70,9 +70,11 @@ impl SearchFilter {
             Refusal::malformed("invalid_query", text)
         };
         let query = text.and_then(|text| Query::read(text).ok()).ok_or_else(wrong)?;
-        let who = one(pairs, "who")?.map(str::parse::<Actor>).transpose();
+        // `@owner` is the owner's person, as for the recipient of a message.
+        let author = |text: &str| text.parse().or_else(|_| AgentHandle::of_recipient(text).map(Actor::Agent));
+        let who = one(pairs, "who")?.map(author).transpose();
         let who = who.map_err(|_| {
-            Refusal::malformed("invalid_handle", "who must be @owner.name, ~owner or operator.")
+            Refusal::malformed("invalid_handle", "who must be @owner.name, @owner, ~owner or operator.")
         })?;
         let limit = match one(pairs, "limit")? {
             None => FOUND_DEFAULT,

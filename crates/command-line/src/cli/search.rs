@@ -28,7 +28,7 @@ pub(crate) struct Search {
     /// Only in these rooms, separated by commas: agents, sessions, channels, runs, context
     #[arg(long, value_delimiter = ',')]
     room: Vec<String>,
-    /// Only what this one made: @owner.name, ~owner or operator
+    /// Only what this one made: @owner.name, @owner, ~owner or operator
     #[arg(long)]
     who: Option<String>,
     /// Not older than this day or time (RFC 3339, UTC)

@@ -125,6 +125,9 @@ async fn wrong_searches_are_refused() {
     ] {
         agent.get(&format!("/search?q=ab&{query}")).await.refused(400, code);
     }
+    for who in ["@nick", "@nick.asking", "~nick", "operator"] {
+        agent.get(&format!("/search?q=ab&who={who}")).await.ok(200);
+    }
     agent.get("/search?q=ab&cursor=x").await.refused(400, "invalid_cursor");
     agent.get("/search/agents?q=ab&cursor=x").await.refused(400, "invalid_cursor");
     agent.get("/search/messages?q=ab&cursor=x").await.refused(400, "invalid_cursor");

@@ -115,7 +115,24 @@ const NAMELESS: &str = "unnamed";
 /// Maximum length of a session's name on the server, in characters.
 const SESSION_CHARS_MAX: usize = 128;
 
+/// The beginning of the name that a session gets from its program.
+const OF_PROGRAM: &str = "program-";
+
 impl Event {
+    /// Names a session without a name after its program: another program has another session.
+    pub(super) fn name_after(&mut self, program: impl FnOnce() -> Option<Program>) {
+        if self.session.is_empty()
+            && let Some(Program { pid, since }) = program()
+        {
+            self.session = format!("{OF_PROGRAM}{pid}-{}", since.unwrap_or_default());
+        }
+    }
+
+    /// Whether the coding agent itself names the session.
+    pub(super) fn is_named(&self) -> bool {
+        !self.session.is_empty() && !self.session.starts_with(OF_PROGRAM)
+    }
+
     /// The session in the server's terms.
     pub(super) fn coding_session(&self) -> CodingSession<'_> {
         let end =
@@ -314,6 +331,20 @@ mod tests {
 
     fn of(json: &str) -> Event {
         read(json.as_bytes(), None, None).unwrap()
+    }
+
+    #[test]
+    fn a_session_without_a_name_is_that_of_its_program() {
+        let named = |input: &str, program| {
+            let mut event = read(input.as_bytes(), Some("Stop"), Some("claude")).unwrap();
+            event.name_after(|| program);
+            (event.coding_session().session.to_owned(), event.is_named())
+        };
+        let program = |pid| Some(Program { pid, since: Some(9) });
+        assert_eq!(named("{}", program(5)), ("program-5-9".to_owned(), false));
+        assert_eq!(named("{}", program(6)), ("program-6-9".to_owned(), false));
+        assert_eq!(named(r#"{"session_id":"s"}"#, program(5)), ("s".to_owned(), true));
+        assert_eq!(named("{}", None), (NAMELESS.to_owned(), false));
     }
 
     #[test]

@@ -123,6 +123,7 @@ fn listen(context: &Context, args: &Hook, within: Duration) -> Result<Event, Str
     let named = args.client.clone().or_else(|| context.environment.var(identity::CLIENT_VAR));
     let mut event = event::read(&bytes, args.event.as_deref(), named.as_deref())?;
     event.takes_context = event::takes_context(context.environment.var(PROGRAM_VAR).as_deref());
+    event.name_after(|| program::environment(&context.environment));
     Ok(event)
 }
 

@@ -32,7 +32,7 @@ const TURN_WITHIN: Duration = Duration::from_secs(5);
 
 /// Starts the process when the session becomes idle, and ends it when the user sends a prompt.
 pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn: &Turn) {
-    if event.coding != CodingAgent::Codex || event.session.is_empty() {
+    if event.coding != CodingAgent::Codex || !event.is_named() {
         return;
     }
     let session = event.session.as_str();
