@@ -72,7 +72,7 @@ pub(super) async fn answering(context: &Context, start: bool, listen: Option<Lis
             context.out.note(&format!(
                 "a server now runs at {url} ({}), with its data in {} and its log in {}",
                 match &foreign {
-                    Some(taken) => format!("a free port, as another user's server is at {taken}"),
+                    Some(_) => "a free port, as the server of another user has the usual one".to_owned(),
                     None => format!("address from {}", started.source),
                 },
                 started.directory.display(),
