@@ -93,7 +93,7 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
 }
 
 /// The project that this very directory is bound to.
-fn bound(environment: &Environment, directory: &Path) -> Result<Option<String>, Failure> {
+pub(crate) fn bound(environment: &Environment, directory: &Path) -> Result<Option<String>, Failure> {
     let found = identity::find_in_project_file(environment, directory, Setting::Project)?;
     Ok(found.filter(|(_, file)| file.parent() == Some(directory)).map(|(project, _)| project))
 }

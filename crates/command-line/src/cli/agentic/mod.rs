@@ -28,7 +28,7 @@ use clap::{Args, Subcommand};
 
 use super::{context::Context, failure::Failure};
 use crate::out::GivenOption;
-pub(crate) use init::bind;
+pub(crate) use init::{bind, bound};
 pub(crate) use orient::markdown as briefing;
 use place::{Place, PlaceArgs};
 

@@ -33,7 +33,7 @@ use super::{
     server_address::UrlSource,
     settings::File,
 };
-use crate::{duration::parse_seconds, listen_address::Listen};
+use crate::{duration::parse_seconds, listen_address::Listen, out::clean};
 pub(crate) use coding::{CodingAgent, Places, Scope};
 use edits::{carry_out, put_in, remove_directories, take_out};
 pub(crate) use entries::{ProgramEntries, read_entries};
@@ -459,7 +459,11 @@ async fn bind(
     let client = context.saved_client(&agent.handle)?.ok_or_else(missing)?;
     let about = AboutProject { name: None, description: None, settings: None };
     let project = NewProject { project_id: project.to_owned(), owner_id: None, about };
+    let before = agentic::bound(&context.environment, directory)?.filter(|id| *id != project.project_id);
     agentic::bind(&client, &context.environment, directory, project).await?;
+    if let Some(before) = before {
+        context.out.note(&format!("the directory was bound to the project {} until now", clean(&before)));
+    }
     Ok(())
 }
 
@@ -493,8 +497,11 @@ fn said(
     if args.coding == CodingAgent::Codex && !args.identity_only {
         context.out.note(if is_trusted {
             "it trusts the hooks written now; connect with --ask to be asked"
+        } else if ask {
+            "with --ask, trust its hooks once with `/hooks`; until then it runs none of them"
         } else {
-            "trust its hooks once with `/hooks`; until then it runs none of them"
+            "Codex is not installed here or did not answer, so it trusts these hooks not yet: trust them once with `/hooks`; \
+             until then it runs none of them"
         });
     }
     if args.coding == CodingAgent::Qwen && !is_trusted && !args.user && !args.identity_only {

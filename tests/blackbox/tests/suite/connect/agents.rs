@@ -47,6 +47,9 @@ async fn a_named_agent_is_taken_or_made_and_a_project_is_bound() {
     assert!(done(&ran).contains("Claude Code is connected here as @acme.bot"), "{ran:?}");
     let bound = std::fs::read_to_string(directory.join(".plenary.toml")).expect("it is bound");
     assert_eq!(bound, "project = \"parser\"\n");
+    let args = ["connect", "claude", "--as", "@acme.bot", "--project", "lexer"];
+    let rebound = home.run_in(&directory, &args).await;
+    assert!(rebound.err.contains("bound to the project parser until now"), "{rebound:?}");
     home.done(&["agent", "add", "@acme.other"]).await;
     home.done(&["token", "remove", "@acme.other"]).await;
     let taken = home.run_in(&home.dir().join("b"), &["connect", "claude", "--as", "@acme.other"]).await;
