@@ -48,10 +48,10 @@ impl<'a> Flag<'a> {
 /// The secrets that were handed over.
 static HANDED: OnceLock<BTreeMap<String, String>> = OnceLock::new();
 
-/// A variable, handed over or from the environment.
+/// A variable, handed over or from the environment; empty counts as unset.
 pub fn variable(name: &str) -> Option<String> {
     let handed = HANDED.get().and_then(|handed| handed.get(name).cloned());
-    handed.or_else(|| std::env::var(name).ok())
+    handed.or_else(|| std::env::var(name).ok()).filter(|value| !value.is_empty())
 }
 
 /// Removes the secrets from this process's command line, and from its environment if it starts programs, by starting

@@ -88,7 +88,7 @@ fn main() -> ExitCode {
     if cli::is_hook(arguments()) {
         return cli::run_hook(PROGRAM);
     }
-    let parsed = cli::grouped(Plenary::command()).try_get_matches();
+    let parsed = cli::grouped(cli::ignoring_empty(Plenary::command())).try_get_matches();
     let Plenary { global, command } = match parsed.and_then(|found| Plenary::from_arg_matches(&found)) {
         Ok(line) => line,
         Err(error) => return misused(&error),

@@ -9,6 +9,7 @@ use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
+    cli,
     duration::parse_duration,
     listen_address::Listen,
     logs::{self, LogFormat},
@@ -114,7 +115,9 @@ pub(crate) fn without_arguments() -> anyhow::Result<ServerDefaults> {
         #[command(flatten)]
         args: ServeArgs,
     }
-    let settings = Settings::resolve(&<Line as clap::Parser>::try_parse_from(["plenary"])?.args)?;
+    let line = cli::ignoring_empty(<Line as clap::CommandFactory>::command());
+    let line = <Line as clap::FromArgMatches>::from_arg_matches(&line.try_get_matches_from(["plenary"])?)?;
+    let settings = Settings::resolve(&line.args)?;
     Ok(ServerDefaults { listen: settings.listen, listen_source: settings.listen_source, data: settings.data })
 }
 

@@ -1,9 +1,24 @@
 //! The environment of a command: variables and the working directory.
 //! Must not know: their meaning.
 
-use std::{path::PathBuf, rc::Rc};
+use std::{ffi::OsStr, path::PathBuf, rc::Rc};
+
+use clap::{
+    Arg,
+    builder::{OsStr as OsStrName, Resettable},
+};
 
 use crate::secrets;
+
+/// The command line without those variables of its options that are empty: an empty variable counts as unset.
+pub fn ignoring_empty(command: clap::Command) -> clap::Command {
+    let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
+    let unset = |argument: Arg| match argument.get_env().is_some_and(is_empty) {
+        true => argument.env(Resettable::<OsStrName>::Reset),
+        false => argument,
+    };
+    command.mut_args(unset).mut_subcommands(ignoring_empty)
+}
 
 type Variables = dyn Fn(&str) -> Option<String>;
 

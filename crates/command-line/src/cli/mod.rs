@@ -75,6 +75,7 @@ use crate::{
 use connect::CodingAgent;
 use context::Context;
 use environment::Environment;
+pub use environment::ignoring_empty;
 use failure::{Exit, Failure};
 pub use groups::{GROUPS, Group, grouped};
 #[cfg(test)]

@@ -163,3 +163,20 @@ async fn a_program_that_does_not_answer_as_a_server_is_described() {
     let ran = cli.run(&["session", "send", "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV", "hi", "--key", "my key"]).await;
     assert!(ran.code != 0 && ran.err.contains("add `--key 'my key'`"), "{ran:?}");
 }
+
+#[tokio::test]
+async fn an_empty_variable_counts_as_absent() {
+    let names = [
+        "PLENARY_CONFIG",
+        "PLENARY_DATA",
+        "PLENARY_DATABASE",
+        "PLENARY_BLOBS",
+        "PLENARY_LISTEN",
+        "PLENARY_URL",
+    ];
+    let cli = Cli::new(&names.map(|name| (name, "")));
+    let ran = cli.run(&["fsck"]).await;
+    assert!(ran.err.contains(".local/share/plenary"), "the default directory is checked: {ran:?}");
+    let ran = cli.run(&["serve", "--database", "mysql://a/b"]).await;
+    assert!(ran.err.contains("begins with postgres://"), "{ran:?}");
+}
