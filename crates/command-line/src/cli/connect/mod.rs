@@ -500,7 +500,7 @@ fn said(
         } else if ask {
             "with --ask, trust its hooks once with `/hooks`; until then it runs none of them"
         } else {
-            "Codex is not installed here or did not answer, so it trusts these hooks not yet: trust them once with `/hooks`; \
+            "Codex is not installed here or did not answer, so it does not trust these hooks yet: trust them once with `/hooks`; \
              until then it runs none of them"
         });
     }
