@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn an_error_names_the_line_and_not_the_value() {
         for (text, expected) in [
-            ("a = 1\nsmtp_ur = \"smtp://u:geheim@h\"\n", "line 2, `smtp_ur = …`"),
+            ("grace = \"5s\"\nsmtp_ur = \"smtp://u:geheim@h\"\n", "line 2, `smtp_ur = …`"),
             ("database = \"postgres://u:geheim@h/db\n", "line 1, `database = …`"),
             ("[notify]\nsmtp_url = \"smtp://u:geheim@h\" geheim\n", "line 2, `smtp_url = …`"),
             ("[issuers.x]\nclient_secret = \"geheim\"", "line 2, `client_secret = …`"),
