@@ -81,8 +81,9 @@ impl<'a> Envelope<'a> {
     /// The answer to bytes that are not a message.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, Box<Response>> {
         let bad = |code, text: &str| Box::new(refusal(StatusCode::BAD_REQUEST, None, code, text));
-        if serde_json::from_slice::<&RawValue>(bytes).is_err() {
-            return Err(bad(PARSE_ERROR, "Parse error: the body is not JSON."));
+        // The same strict check as of every other body: of two members with one name, a tool would take the last.
+        if let Err(fault) = plenary_kernel::json::check(bytes) {
+            return Err(bad(PARSE_ERROR, &format!("Parse error: the body is not strict JSON: {fault}.")));
         }
         let envelope: Self = serde_json::from_slice(bytes).map_err(|_| {
             bad(

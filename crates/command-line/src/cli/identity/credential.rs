@@ -144,7 +144,8 @@ pub(crate) enum Realm<'a> {
     Everything,
 }
 
-/// The token that configures: a given operator's or owner's, `PLENARY_OPERATOR_TOKEN`, a saved one of the
+/// The token that configures: a given operator's or owner's, `PLENARY_OPERATOR_TOKEN`, a given one of an agent (in
+/// `PLENARY_TOKEN` only for [`Realm::Everything`]), a saved one of the
 /// operator or of the owner concerned, on the server's own machine the file in its data directory, and for
 /// [`Realm::Everything`] the only owner's.
 pub(crate) fn configuring_credential(
@@ -160,11 +161,19 @@ pub(crate) fn configuring_credential(
         TokenKind::Unknown => given.source == TokenSource::Flag,
         TokenKind::Agent => false,
     };
-    if let Some(given) = given.filter(configures) {
-        return Ok(given);
+    if let Some(given) = given.as_ref().filter(|given| configures(given)) {
+        return Ok(given.clone());
     }
     if let Some(text) = environment.var(OPERATOR_VARIABLE) {
         return credential(&text, TokenSource::Environment(OPERATOR_VARIABLE));
+    }
+    // A saved token must not do or show what the given one of an agent may not.
+    let is_meant = |given: &Credential| {
+        given.token.kind() == TokenKind::Agent
+            && (given.source == TokenSource::Flag || matches!(realm, Realm::Everything))
+    };
+    if let Some(given) = given.filter(is_meant) {
+        return Ok(given);
     }
     if let Some(found) = saved(file, server, &Holder::Operator)? {
         return Ok(found);

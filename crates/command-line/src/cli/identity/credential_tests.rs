@@ -85,6 +85,14 @@ fn configuring_prefers_what_was_given_then_the_operator_then_the_owner_then_this
     let from_environment = given("seeded", TokenSource::Environment("PLENARY_TOKEN"));
     assert_eq!(chosen(from_environment, &file, &with_operator), "plo_env");
     assert_eq!(chosen(given("pla_agent", TokenSource::Flag), &file, &with_operator), "plo_env");
+    // A saved token never stands in for an agent's that was given.
+    assert_eq!(chosen(given("pla_agent", TokenSource::Flag), &file, &vars), "pla_agent");
+    let from_environment = || given("pla_agent", TokenSource::Environment("PLENARY_TOKEN"));
+    assert_eq!(chosen(from_environment(), &file, &vars), "plo_saved");
+    let environment = Environment::of_test(&root, &vars);
+    let everything =
+        configuring_credential(from_environment(), Realm::Everything, &server(), Some(&file), &environment);
+    assert_eq!(everything.unwrap().token.reveal(), "pla_agent");
 }
 
 #[test]

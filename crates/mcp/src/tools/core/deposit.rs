@@ -96,6 +96,11 @@ pub(crate) async fn note_fact(asking: ToolCaller, wanted: NoteArguments) -> Answ
     let me = Me::of(&asking).await?;
     let project_id = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
     if wanted.end == Some(true) {
+        if wanted.propose == Some(true) {
+            return Err(Refusal::arguments(
+                "`end` and `propose` exclude each other: an end is not proposed.",
+            ));
+        }
         let mut query = vec![("subject", wanted.subject.as_str()), ("predicate", wanted.predicate.as_str())];
         query.extend(wanted.value.as_deref().map(|value| ("object", value)));
         return asking.read(&INVALIDATE, &[&project_id], &query).await;
