@@ -101,6 +101,9 @@ impl<'a> Envelope<'a> {
                 "Invalid request: a message has `jsonrpc` 2.0, a `method`, and an `id` of text or a whole number.",
             ));
         }
+        if envelope.params.is_some_and(|params| !params.get().starts_with('{')) {
+            return Err(bad(INVALID_REQUEST, "Invalid request: `params` must be an object."));
+        }
         Ok(envelope)
     }
 
@@ -268,6 +271,9 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":[],"method":"ping"}"#,
             r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":7}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":5}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","name":"b"}}"#,
         ] {
             let refused = Envelope::read(bad.as_bytes()).err().map(|answer| answer.status());
             assert_eq!(refused, Some(StatusCode::BAD_REQUEST), "{bad}");
