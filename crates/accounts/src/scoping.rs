@@ -31,6 +31,7 @@ struct OperationDemand {
     room: &'static str,
     access: Access,
     is_free: bool,
+    project_by_query: bool,
 }
 
 /// The scope that each operation needs, by method and path.
@@ -59,7 +60,8 @@ impl Accounts {
         let asks = |doc: &OperationDoc| {
             let access = if doc.only_reads() { Access::Read } else { Access::Write };
             let is_free = FOR_EVERY_SCOPE.contains(&doc.id());
-            ((doc.method().clone(), doc.path()), OperationDemand { room: doc.room_name(), access, is_free })
+            let (room, project_by_query) = (doc.room_name(), doc.is_in_project_of_query());
+            ((doc.method().clone(), doc.path()), OperationDemand { room, access, is_free, project_by_query })
         };
         let _first = self.described().set(Demands(docs.map(asks).collect()));
     }
@@ -80,11 +82,11 @@ impl Accounts {
         let refused = match self.asks(parts) {
             None => Some("no scope".to_owned()),
             Some(asks) if asks.is_free => None,
-            Some(OperationDemand { room, access, .. }) => {
+            Some(OperationDemand { room, access, project_by_query, .. }) => {
                 let path = Path::of(parts);
                 let [session, channel, project] =
                     ["sessions", "agent-channel", "projects"].map(|part| path.named(part));
-                let project = project.or_else(|| project_of_query(path.pattern, parts));
+                let project = project.or_else(|| project_of_query(parts).filter(|_| project_by_query));
                 let (session, channel, project) =
                     (session.as_deref(), channel.as_deref(), project.as_deref());
                 let wanted = Demand { room, access, session, channel, project };
@@ -162,13 +164,10 @@ fn missing(wanted: &Demand<'_>, is_held: bool) -> String {
     hold.filter(|_| is_held).map_or(room.clone(), |hold| format!("{room} {hold}"))
 }
 
-/// The project that the query names, for operations to which it is what a project in the path is to others.
-fn project_of_query(pattern: &str, parts: &Parts) -> Option<String> {
-    let is_by_query = pattern == "/v1/orchestrate" || pattern.starts_with("/v1/packages/{package_id}");
-    let Query(pairs) =
-        Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).ok().filter(|_| is_by_query)?;
+/// The project that the query names, if it names one.
+fn project_of_query(parts: &Parts) -> Option<String> {
+    let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).ok()?;
     let mut named = pairs.into_iter().filter(|(name, _)| name == "project");
-    // A parameter that is sent twice names nothing; the operation refuses it.
     named.next().filter(|_| named.next().is_none()).map(|(_, project)| project)
 }
 
@@ -199,19 +198,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_query_names_the_project_of_some_operations() {
-        let named = |pattern: &str, query: &str| {
+    fn a_query_names_a_project_once() {
+        let named = |query: &str| {
             let request = http::Request::builder().uri(format!("/x?{query}")).body(()).unwrap();
-            project_of_query(pattern, &request.into_parts().0)
+            project_of_query(&request.into_parts().0)
         };
-        for pattern in ["/v1/orchestrate", "/v1/packages/{package_id}", "/v1/packages/{package_id}/flag"] {
-            assert_eq!(named(pattern, "a=b&project=nick%3Ap").as_deref(), Some("nick:p"));
-            assert_eq!(named(pattern, "project=p&project=q"), None);
-            assert_eq!(named(pattern, "a=b"), None);
-        }
-        for pattern in ["/v1/export", "/v1/projects", "/search"] {
-            assert_eq!(named(pattern, "project=p"), None, "{pattern} shows more than that project");
-        }
+        assert_eq!(named("a=b&project=nick%3Ap").as_deref(), Some("nick:p"));
+        assert_eq!(named("project=p&project=q"), None);
+        assert_eq!(named("a=b"), None);
     }
 
     #[test]

@@ -45,8 +45,8 @@ pub(crate) fn is_decision(operation: &str) -> bool {
     DECISIONS.contains(&operation)
 }
 
-/// Whether a person's write from the console in its own name gets an entry: a decision, a change of agents or tokens, or a consent. A
-/// write in the name of another agent always gets one.
+/// Whether a person's write from the console in its own name gets an entry: a decision, a change of agents or tokens, or a
+/// consent. A write in the name of another agent always gets one.
 pub(crate) fn counts(operation: &str, route: &str) -> bool {
     let is_below =
         |path: &str| route.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));

@@ -110,6 +110,8 @@ pub struct OperationDoc {
     pub(crate) for_pages: bool,
     /// Whether agents of other networks may call it.
     pub(crate) for_guests: bool,
+    /// Whether the parameter `project` of the query limits it to that project.
+    pub(crate) project_by_query: bool,
 }
 
 impl OperationDoc {
@@ -147,6 +149,7 @@ impl OperationDoc {
             acts: false,
             for_pages: false,
             for_guests: false,
+            project_by_query: false,
         }
     }
 
@@ -312,6 +315,14 @@ impl OperationDoc {
         self
     }
 
+    /// The parameter `project` of the query limits it to that project, as a project in the path does; it refuses the
+    /// parameter twice.
+    #[must_use]
+    pub fn in_project_of_query(mut self) -> Self {
+        self.project_by_query = true;
+        self
+    }
+
     /// The form of this room's refusals; the common form by default.
     #[must_use]
     pub fn error_body<T: JsonSchema>(mut self) -> Self {
@@ -336,6 +347,12 @@ impl OperationDoc {
     #[must_use]
     pub const fn is_for_guests(&self) -> bool {
         self.for_guests
+    }
+
+    /// Whether the query may limit it to one project.
+    #[must_use]
+    pub const fn is_in_project_of_query(&self) -> bool {
+        self.project_by_query
     }
 
     /// The room it belongs to.

@@ -8,12 +8,10 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     catalogue::{ENVELOPE, ENVELOPE_VERSION, Kind},
+    fit::LINE_BREAKS,
     limits::SCOPE_BYTES_MAX,
     shape::{Field, Form, Rule, Shape},
 };
-
-/// A text without the characters of `LINE_BREAKS`.
-const ONE_LINE: &str = "^[^\\n\\u000b\\f\\r\\u0085\\u2028\\u2029]*$";
 
 /// A frame in the API description. Lengths in the schema are in characters, which never exceed the bytes
 /// that the limits count.
@@ -95,6 +93,12 @@ fn object(shape: &Shape) -> Map<String, Value> {
     object
 }
 
+/// The pattern of a text without line breaks.
+fn one_line() -> String {
+    let breaks: String = LINE_BREAKS.iter().map(|one| format!("\\u{:04x}", u32::from(*one))).collect();
+    format!("^[^{breaks}]*$")
+}
+
 fn value(form: &Form) -> Value {
     match form {
         Form::Selector => json!({"type": "string"}),
@@ -103,7 +107,7 @@ fn value(form: &Form) -> Value {
             json!({"type": "string", "minLength": bytes.min.min(1), "maxLength": bytes.max})
         }
         Form::Line(bytes) => json!({
-            "type": "string", "minLength": bytes.min.min(1), "maxLength": bytes.max, "pattern": ONE_LINE,
+            "type": "string", "minLength": bytes.min.min(1), "maxLength": bytes.max, "pattern": one_line(),
         }),
         Form::OneOf(texts) => json!({"type": "string", "enum": texts}),
         Form::Uuid => json!({

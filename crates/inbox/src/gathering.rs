@@ -2,6 +2,8 @@
 //! bounded part of this work; the rest runs in the background.
 //! Must not know: marks.
 
+use std::sync::{Arc, atomic::Ordering};
+
 use plenary_kernel::{AgentHandle, Position, Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, StreamName, StreamNews};
 use plenary_room::News;
@@ -9,12 +11,15 @@ use plenary_room::News;
 use crate::{
     Inbox, NEWS_KEPT_MAX,
     cursor::Place,
+    desk::Desk,
     kind::Kind,
-    shelf::{Shelf, ShelfCoverage, Stub, UnreadStream},
+    shelf::{Shelf, ShelfCoverage, Shelves, Stub, UnreadStream},
 };
 
 /// The work of one more listing, relative to reading one stream.
 const LISTING_WORK: usize = 4;
+/// How many streams the background search reads before readers get their turn.
+const LOOKED_AT_BESIDE: usize = 16;
 
 /// The shelf of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,5 +151,48 @@ impl Inbox {
         });
         let (read, answered, joined) = (found.read, found.answered, found.joined);
         Ok(UnreadStream { stubs: stubs.collect(), read, answered, joined })
+    }
+
+    /// Looks for the rest in the background; readers are notified as more is found.
+    pub(crate) fn go_on(&self, me: &AgentHandle, desk: &Arc<Desk>) {
+        if desk.is_gathering.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let (inbox, desk, me) = (Arc::downgrade(&self.0), desk.clone(), me.clone());
+        let turns = self.0.gathering.clone();
+        tokio::spawn(async move {
+            let _turn = turns.acquire().await;
+            while let Some(inner) = inbox.upgrade() {
+                let inbox = Self(inner);
+                match inbox.search_in_background(&me, &desk).await {
+                    Ok(true) if !*inbox.0.closed.borrow() => {}
+                    Ok(_) => break,
+                    Err(fault) => {
+                        tracing::warn!(%fault, "news cannot be checked now; the next read checks it");
+                        break;
+                    }
+                }
+            }
+            desk.is_gathering.store(false, Ordering::Release);
+            desk.wake();
+        });
+    }
+
+    /// Searches some of the rest; returns whether there is more.
+    async fn search_in_background(&self, me: &AgentHandle, desk: &Desk) -> Result<bool, Fault> {
+        let mut shelves = desk.shelves.lock().await;
+        let Shelves { known, offered, .. } = &mut *shelves;
+        for (shelf, on) in [(known, ShelfLookup::Known), (offered, ShelfLookup::Offered)] {
+            if shelf.goes_on() {
+                let mut work = LOOKED_AT_BESIDE;
+                self.look(me, shelf, on, &mut work).await?;
+            }
+        }
+        let goes_on = shelves.known.goes_on() || shelves.offered.goes_on();
+        drop(shelves);
+        desk.wake();
+        // Readers have priority.
+        tokio::task::yield_now().await;
+        Ok(goes_on)
     }
 }

@@ -1,11 +1,7 @@
 //! One read of an inbox: its start, the items that the agent may see, and the number of unread ones.
 //! Must not know: HTTP, or the duration of a wait.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use plenary_accounts::AttentionLevel;
 use plenary_kernel::{AgentHandle, Position, SessionId};
@@ -34,8 +30,6 @@ const LOOKED_AT_ONCE: usize = 64;
 const LOOKED_AT_MAX: usize = 512;
 /// How long a read without results looks further.
 const LOOK_FURTHER: Duration = Duration::from_millis(50);
-/// How many streams the background search reads before readers get their turn.
-const LOOKED_AT_BESIDE: usize = 16;
 
 /// The parameters of a read.
 #[derive(Debug, Clone, Copy)]
@@ -398,49 +392,6 @@ impl Inbox {
             offered.doubt();
         }
         Ok(())
-    }
-
-    /// Looks for the rest in the background; readers are notified as more is found.
-    fn go_on(&self, me: &AgentHandle, desk: &Arc<Desk>) {
-        if desk.is_gathering.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let (inbox, desk, me) = (Arc::downgrade(&self.0), desk.clone(), me.clone());
-        let turns = self.0.gathering.clone();
-        tokio::spawn(async move {
-            let _turn = turns.acquire().await;
-            while let Some(inner) = inbox.upgrade() {
-                let inbox = Self(inner);
-                match inbox.search_in_background(&me, &desk).await {
-                    Ok(true) if !*inbox.0.closed.borrow() => {}
-                    Ok(_) => break,
-                    Err(fault) => {
-                        tracing::warn!(%fault, "news cannot be checked now; the next read checks it");
-                        break;
-                    }
-                }
-            }
-            desk.is_gathering.store(false, Ordering::Release);
-            desk.wake();
-        });
-    }
-
-    /// Searches some of the rest; returns whether there is more.
-    async fn search_in_background(&self, me: &AgentHandle, desk: &Desk) -> Result<bool, Fault> {
-        let mut shelves = desk.shelves.lock().await;
-        let Shelves { known, offered, .. } = &mut *shelves;
-        for (shelf, on) in [(known, ShelfLookup::Known), (offered, ShelfLookup::Offered)] {
-            if shelf.goes_on() {
-                let mut work = LOOKED_AT_BESIDE;
-                self.look(me, shelf, on, &mut work).await?;
-            }
-        }
-        let goes_on = shelves.known.goes_on() || shelves.offered.goes_on();
-        drop(shelves);
-        desk.wake();
-        // Readers have priority.
-        tokio::task::yield_now().await;
-        Ok(goes_on)
     }
 }
 

@@ -65,8 +65,8 @@ pub(crate) fn in_directory(directory: &Path) -> Result<Shelf, Fault> {
     if !is_empty {
         match existing(&file) {
             Ok((writer, head)) => return Ok(Shelf::new(writer, head, Some(file))),
-            Err(Unusable::Now(error)) => return Err(unavailable(error)),
-            Err(Unusable::Ever(why)) => {
+            Err(OpenFailure::Machine(error)) => return Err(unavailable(error)),
+            Err(OpenFailure::Index(why)) => {
                 tracing::warn!(why, directory = %directory.display(), "the search index cannot be used and is rebuilt from the log");
             }
         }
@@ -125,14 +125,14 @@ fn open(file: &Path, mode: OpenFlags) -> Result<Connection> {
 }
 
 /// Why an index can't be used.
-enum Unusable {
+enum OpenFailure {
     /// The machine lacks something, such as file descriptors or memory: the index itself may be whole.
-    Now(rusqlite::Error),
+    Machine(rusqlite::Error),
     /// It is damaged or has another form.
-    Ever(String),
+    Index(String),
 }
 
-impl From<rusqlite::Error> for Unusable {
+impl From<rusqlite::Error> for OpenFailure {
     fn from(error: rusqlite::Error) -> Self {
         use rusqlite::ErrorCode::{
             CannotOpen, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, PermissionDenied, ReadOnly,
@@ -142,28 +142,28 @@ impl From<rusqlite::Error> for Unusable {
             Some(
                 CannotOpen | DatabaseBusy | DatabaseLocked | DiskFull | OutOfMemory | PermissionDenied
                 | ReadOnly | SystemIoFailure,
-            ) => Self::Now(error),
-            _ => Self::Ever(error.to_string()),
+            ) => Self::Machine(error),
+            _ => Self::Index(error.to_string()),
         }
     }
 }
 
 /// Opens the index of a directory, or gives the reason why it can't be used.
-fn existing(file: &Path) -> Result<(Connection, Head), Unusable> {
+fn existing(file: &Path) -> Result<(Connection, Head), OpenFailure> {
     if !file.exists() {
-        return Err(Unusable::Ever("it is of another form".to_owned()));
+        return Err(OpenFailure::Index("it is of another form".to_owned()));
     }
     let connection = open(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, form) = (number("application_id")?, number("user_version")?);
     if (application, form) != (APPLICATION_ID, FORM) {
-        return Err(Unusable::Ever(format!("it is of form {form}")));
+        return Err(OpenFailure::Index(format!("it is of form {form}")));
     }
     settle(&connection, WRITER_CACHE_KIB)?;
     if fs::metadata(file).is_ok_and(|file| file.len() <= CHECKED_BYTES_MAX) {
         let sound: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if sound != "ok" {
-            return Err(Unusable::Ever(format!("it is damaged: {sound}")));
+            return Err(OpenFailure::Index(format!("it is damaged: {sound}")));
         }
     }
     let head = entries::head(&connection)?;

@@ -70,8 +70,11 @@ fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
             ));
         }
         FaultKind::Refused => "start the server with `plenary serve`, or name another server with --url",
-        FaultKind::Unreachable | FaultKind::TimedOut if let Some(UrlSource::DataDir(_)) = source => {
+        FaultKind::Unreachable if let Some(UrlSource::DataDir(_)) = source => {
             "the server runs, but does not answer: see what its log says last"
+        }
+        FaultKind::TimedOut if let Some(UrlSource::DataDir(_)) = source => {
+            "see what the server's log says last; it may have carried out the call, so check before you repeat it"
         }
         FaultKind::Resolve | FaultKind::Unreachable => "check the address given by --url or PLENARY_URL",
         FaultKind::Unproved => return Some(unproved_next(context)),

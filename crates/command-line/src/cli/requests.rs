@@ -1,10 +1,12 @@
 //! `plenary ask` and `plenary requests`: questions of agents to people, and their answers.
 //! Must not know: the effect of an answer.
 
+mod callers;
+
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use plenary_client::{Client, Error, IdempotencyKey, TokenKind, frames::now, requests::RequestsQuery};
+use plenary_client::{Client, Error, IdempotencyKey, frames::now, requests::RequestsQuery};
 use plenary_kernel::{
     AgentHandle, AskId, OwnerName, RuleId, TimestampMs,
     asking::{effects, who_asks},
@@ -16,12 +18,14 @@ use super::{
     context::Context,
     everyday,
     failure::{Exit, Failure},
-    identity::{Realm, Source},
 };
 use crate::{
     duration::parse_duration,
     out::{Table, clean, span, utc},
 };
+
+use callers::{anybody, people};
+pub(super) use callers::{decider, whose};
 
 /// The default wait for an answer.
 const WAIT: &str = "10m";
@@ -337,50 +341,6 @@ fn answer_line(context: &Context, request: &Value) -> Result<(), Failure> {
 pub(crate) async fn list_open(context: &Context) -> Result<(), Failure> {
     let client = people(context)?;
     list(context, &client, &RequestsQuery::default()).await
-}
-
-/// A client of the person, with the token of the owner or the operator.
-fn people(context: &Context) -> Result<Client, Failure> {
-    context.configuring_client(Realm::Everything)
-}
-
-/// A client for decisions: the same, in the name of the person in `--as` or `PLENARY_AS`.
-pub(super) async fn decider(context: &Context) -> Result<Client, Failure> {
-    let client = people(context)?;
-    let named =
-        context.identity()?.filter(|named| matches!(named.source, Source::Flag | Source::Environment));
-    let Some(named) = named else { return Ok(client) };
-    let is_person = named.is_person()
-        || client.agent(&named.handle).await.is_ok_and(|agent| agent.value.kind.as_deref() == Some("person"));
-    Ok(if is_person { client.expecting(named.handle) } else { client })
-}
-
-/// The owner for a list that belongs to one owner: the named one, else that of the current agent, else the only one. The token of
-/// an owner decides it alone.
-pub(super) async fn whose(
-    context: &Context,
-    client: &Client,
-    named: Option<OwnerName>,
-) -> Result<Option<String>, Failure> {
-    let is_owners = context.used().is_some_and(|(_, used)| used.token.kind() == TokenKind::Owner);
-    if named.is_some() || is_owners {
-        return Ok(named.map(|owner| owner.to_string()));
-    }
-    if let Some(identity) = context.identity()? {
-        return Ok(Some(identity.handle.owner().to_owned()));
-    }
-    let known = client.owners(None).await?.value;
-    match known.owners.as_slice() {
-        [only] => Ok(Some(only.owner.to_string())),
-        _ => Err(Failure::usage(
-            "the operator's token does not say which owner is meant",
-            "name the owner with --owner; `plenary owner list` shows them",
-        )),
-    }
-}
-
-fn anybody(context: &Context) -> Result<Client, Failure> {
-    people(context).or_else(|_| context.agent_client())
 }
 
 pub(crate) async fn run(context: &Context, args: Requests) -> Result<(), Failure> {

@@ -36,6 +36,7 @@ fn one(id: &'static str, method: Method, path: &'static str, summary: &'static s
     doc(id, method, path, summary)
         .path_parameter::<String>("package_id", "The package, percent-encoded")
         .query::<OfProject>()
+        .in_project_of_query()
         .errors(Class::NotFound, &["package_not_found", "project_not_found"])
         .errors(Class::Conflict, &["ambiguous_package_id", "ambiguous_project_id"])
 }

@@ -61,6 +61,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     let digest_doc = doc("context.orchestrate", Method::GET, "/v1/orchestrate", "Show a digest of packages")
         .tool("context")
         .query::<DigestQuery>()
+        .in_project_of_query()
         .reply::<Digest>()
         .answers_page()
         .errors(Class::Malformed, &["invalid_parameter"])

@@ -36,7 +36,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
         .description(
             "A refresh token is good for once. One that comes twice ends the grant, and every token that was got with it. With \
              grant_type=urn:ietf:params:oauth:grant-type:token-exchange (RFC 8693) a token of an issuer that is configured, or \
-             one of an agent, is exchanged for a narrower one; whatever is wrong with it is `invalid_request`, and the \
+             one of an agent, is exchanged for a narrowing one; whatever is wrong with it is `invalid_request`, and the \
              description begins with a code.",
         )
         .for_pages()
@@ -124,8 +124,9 @@ async fn for_code(
         return Err(invalid());
     }
     let refresh = Refresh::make(&code.grant, &code.agent, None);
-    let narrower = Narrower { scope: None, resource: resource.filter(|resource| *resource != code.resource) };
-    renew(at, client_id, &code.agent, &refresh, narrower, GrantEdit::TakeUp).await
+    let narrowing =
+        Narrowing { scope: None, resource: resource.filter(|resource| *resource != code.resource) };
+    renew(at, client_id, &code.agent, &refresh, narrowing, GrantEdit::TakeUp).await
 }
 
 async fn for_refresh(
@@ -149,11 +150,11 @@ async fn for_refresh(
     let scope = sent.get("scope").map(asked_scope).transpose().map_err(denied)?.flatten();
     let (next, digest) = (used.next(), used.digest());
     let edit = |renewal| GrantEdit::Renew { used: digest, renewal };
-    renew(at, client_id, &used.agent, &next, Narrower { scope, resource }, edit).await
+    renew(at, client_id, &used.agent, &next, Narrowing { scope, resource }, edit).await
 }
 
-/// What a request names to get a token with fewer rights than the grant.
-struct Narrower {
+/// The restrictions of a new token within its grant.
+struct Narrowing {
     scope: Option<Scope>,
     resource: Option<String>,
 }
@@ -163,7 +164,7 @@ async fn renew(
     client_id: &str,
     agent: &AgentHandle,
     refresh: &Refresh,
-    narrower: Narrower,
+    narrowing: Narrowing,
     edit: impl FnOnce(Renewal) -> GrantEdit,
 ) -> Result<Tokens, OAuthError> {
     let access = Token::random(TokenKind::Scoped);
@@ -173,8 +174,8 @@ async fn renew(
         key: refresh.key(),
         refresh: refresh.digest(),
         access: access.digest(),
-        scope: narrower.scope,
-        resource: narrower.resource,
+        scope: narrowing.scope,
+        resource: narrowing.resource,
         lasts_ms: ACCESS_MS_MAX,
     };
     let accounts = at.oauth.accounts();

@@ -47,7 +47,7 @@ pub(super) fn secret(file: &Path) -> anyhow::Result<()> {
 }
 
 /// Rejects a file that others can write.
-pub(super) fn not_writable_by_others(file: &Path) -> anyhow::Result<()> {
+pub(super) fn refuse_writable_by_others(file: &Path) -> anyhow::Result<()> {
     if is_open(file, WRITABLE_BY_OTHERS) {
         bail!("other users can write {}; run: chmod o-w {0}", file.display());
     }

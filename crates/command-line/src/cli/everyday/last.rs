@@ -27,7 +27,7 @@ const SHOWN_CHARS_MAX: usize = 80;
 pub(super) struct LastMessage {
     pub(super) session: SessionId,
     /// Who sent what, in one line.
-    pub(super) said: String,
+    pub(super) summary: String,
 }
 
 /// The newest unread message or invitation, else the newest message in the latest sessions.
@@ -57,7 +57,7 @@ async fn unread(client: &Client) -> Result<Option<LastMessage>, Failure> {
             if let Ok(session) = id.parse()
                 && newest.as_ref().is_none_or(|(known, _)| known.as_str() <= at)
             {
-                newest = Some((at.to_owned(), LastMessage { session, said: said(item) }));
+                newest = Some((at.to_owned(), LastMessage { session, summary: summary(item) }));
             }
         }
         if !page.more {
@@ -69,7 +69,7 @@ async fn unread(client: &Client) -> Result<Option<LastMessage>, Failure> {
 }
 
 /// An item of the inbox in words.
-fn said(item: &Value) -> String {
+fn summary(item: &Value) -> String {
     let text = |name: &str| item[name].as_str().unwrap_or_default();
     match text("kind") {
         "session.invited" => quoted("the invitation of", text("from"), text("subject")),
@@ -103,8 +103,8 @@ async fn latest(out: &Out, client: &Client) -> Result<Option<LastMessage>, Failu
                 && newest.as_ref().is_none_or(|(known, _)| *known < message.created_at)
             {
                 let text = say::content(out, &message.content);
-                let said = quoted("the message of", message.sender.as_str(), &text);
-                newest = Some((message.created_at, LastMessage { session: session.id.clone(), said }));
+                let summary = quoted("the message of", message.sender.as_str(), &text);
+                newest = Some((message.created_at, LastMessage { session: session.id.clone(), summary }));
             }
             after = page.next_cursor;
         }

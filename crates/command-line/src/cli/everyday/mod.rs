@@ -126,7 +126,7 @@ pub(crate) async fn reply(context: &Context, args: Reply) -> Result<(), Failure>
         None => {
             // The message may be one that the caller has not seen.
             let last = last::last(&context.out, &client).await?;
-            context.out.note(&format!("answers {}", last.said));
+            context.out.note(&format!("answers {}", last.summary));
             Recipient::Session(last.session)
         }
     };

@@ -145,9 +145,8 @@ pub(crate) enum Realm<'a> {
 }
 
 /// The token that configures: a given operator's or owner's, `PLENARY_OPERATOR_TOKEN`, a given one of an agent (in
-/// `PLENARY_TOKEN` only for [`Realm::Everything`]), a saved one of the
-/// operator or of the owner concerned, on the server's own machine the file in its data directory, and for
-/// [`Realm::Everything`] the only owner's.
+/// `PLENARY_TOKEN` only for [`Realm::Everything`]), a saved one of the operator or of the owner concerned, on the server's
+/// own machine the file in its data directory, and for [`Realm::Everything`] the only owner's.
 pub(crate) fn configuring_credential(
     given: Option<Credential>,
     realm: Realm<'_>,

@@ -58,7 +58,7 @@ impl Source {
     /// a secret.
     fn check_permissions(&self) -> anyhow::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
-        privacy::not_writable_by_others(path)?;
+        privacy::refuse_writable_by_others(path)?;
         if holds_secret(&self.text) && privacy::is_readable_by_others(path) {
             tracing::warn!(
                 file = %path.display(), "other users can read the passwords or keys in the configuration file; run: chmod 600"
