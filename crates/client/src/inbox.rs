@@ -256,6 +256,21 @@ impl Client {
         self.post("/inbox/ack", &Body { cursor, state }).await
     }
 
+    /// `POST /inbox/ack`: one event of a session.
+    ///
+    /// # Errors
+    /// As every call; 404 `not_found` if the agent takes no part in the session.
+    pub async fn ack_event(&self, session: &SessionId, sequence: u64) -> Result<Reply<AckReceipt>> {
+        #[derive(Serialize)]
+        struct Body<'a> {
+            session_id: &'a SessionId,
+            after_sequence: u64,
+            sequence: u64,
+        }
+        let after_sequence = sequence.saturating_sub(1);
+        self.post("/inbox/ack", &Body { session_id: session, after_sequence, sequence }).await
+    }
+
     /// `POST /inbox/session`: reports an event of a coding agent's session: `start`, `prompt`, `tool`, `stop`,
     /// `compact`, `end`, `alive` or `gone`.
     ///

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use plenary_kernel::TimestampMs;
+use plenary_kernel::{Position, TimestampMs};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,7 +27,7 @@ pub enum State {
     Shown,
     /// The model has it in context: a later event followed in the session in which it was shown.
     InContext,
-    /// The recipient has sent a message since.
+    /// The recipient had it and sent a message later.
     Answered,
     /// The recipient has acknowledged it.
     Acknowledged,
@@ -145,6 +145,14 @@ impl Marks {
         !self.shown.is_pending(spot) && (self.shown.is_returned(spot) || place > self.seen.of(kind))
     }
 
+    /// Whether the agent's client has it, by the marks or by what its connections confirmed, and it is in no
+    /// coding session's hands.
+    pub(crate) fn has_arrived(&self, kind: Kind, place: Place, confirmed: Position) -> bool {
+        let spot = Spot::of(kind, place);
+        let is_there = place <= self.delivered.of(kind) || place.0 <= confirmed;
+        is_there && !self.shown.is_pending(spot) && !self.shown.is_returned(spot)
+    }
+
     /// The place after which an item of a kind may be unread.
     pub(crate) fn unread_from(&self, kind: Kind) -> Place {
         let seen = self.seen.of(kind);
@@ -190,7 +198,6 @@ impl Marks {
 
 #[cfg(test)]
 mod tests {
-    use plenary_kernel::Position;
     use proptest::prelude::*;
 
     use super::*;

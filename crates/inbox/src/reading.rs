@@ -473,6 +473,8 @@ struct Openness<'a> {
     reader: &'a Reader,
     sessions: HashMap<StreamName, bool>,
     reads: HashMap<StreamName, Runs>,
+    /// The position up to which the agent's connections confirmed events, once it was needed.
+    confirmed: Option<Position>,
     /// Whether an agent has `focus`, so that the reason to pass matters.
     focus: bool,
     held: HeldBack,
@@ -484,7 +486,7 @@ impl<'a> Openness<'a> {
         let mut levels = levels.chain([reader.level()]);
         let focus = ask.coding.is_some() && levels.any(|level| level == AttentionLevel::Focus);
         let held = HeldBack::of(reader, ask, marks);
-        Self { inbox, reader, sessions: HashMap::new(), reads: HashMap::new(), focus, held }
+        Self { inbox, reader, sessions: HashMap::new(), reads: HashMap::new(), confirmed: None, focus, held }
     }
 
     /// Why an item may pass. Looked up only if it matters.
@@ -529,7 +531,23 @@ impl<'a> Openness<'a> {
         place: Place,
         stub: &Stub,
     ) -> Result<bool, Fault> {
-        Ok(marks.is_unread(stub.kind, place) && !shelf.is_answered(stub) && !self.was_read(stub).await?)
+        if !marks.is_unread(stub.kind, place) || self.was_read(stub).await? {
+            return Ok(false);
+        }
+        Ok(!(shelf.is_answered(stub) && self.was_there(marks, place, stub).await?))
+    }
+
+    /// Whether the agent had it, so that its later action settles it. Only who was invited can join.
+    async fn was_there(&mut self, marks: &Marks, place: Place, stub: &Stub) -> Result<bool, Fault> {
+        if stub.kind != Kind::SessionMessage {
+            return Ok(true);
+        }
+        let confirmed = match self.confirmed {
+            Some(known) => known,
+            None => self.inbox.0.cursors.confirmed(&self.reader.me.handle).await?,
+        };
+        self.confirmed = Some(confirmed);
+        Ok(marks.has_arrived(stub.kind, place, confirmed))
     }
 
     /// Whether the agent's model has seen it among the session's events.

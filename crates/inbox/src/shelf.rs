@@ -31,7 +31,7 @@ pub(crate) struct UnreadStream {
     pub(crate) stubs: Vec<(Place, Stub)>,
     /// Everything up to here was read.
     pub(crate) read: Version,
-    /// The agent has answered every earlier message.
+    /// The version of the agent's last message.
     pub(crate) answered: Version,
     /// The agent has followed every earlier invitation.
     pub(crate) joined: Version,
@@ -260,7 +260,7 @@ impl Shelf {
         stubs.take(if is_empty { 0 } else { usize::MAX })
     }
 
-    /// Whether the agent has settled it by its actions.
+    /// Whether the agent sent a message, or joined, after it.
     pub(crate) fn is_answered(&self, stub: &Stub) -> bool {
         let standing = self.standings.get(&stub.stream).copied().unwrap_or_default();
         match stub.kind {

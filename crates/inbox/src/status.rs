@@ -79,11 +79,10 @@ impl Inbox {
         sender: &AgentHandle,
         message: (&SessionId, u64),
     ) -> Result<RecipientStatus, Fault> {
-        let at = recipient.answered_at.map(TimestampMs::rfc3339);
         let told = |state, waiting| RecipientStatus {
             agent: recipient.agent.clone(),
             state,
-            at: at.clone(),
+            at: None,
             waiting,
             shown_characters: None,
             characters: None,
@@ -100,7 +99,15 @@ impl Inbox {
         let (marks, place) = (self.settled_marks(&recipient.agent).await?, Place(position, nth));
         let confirmed = self.0.cursors.confirmed(&recipient.agent).await?;
         let marked = marks.state(Kind::SessionMessage, place);
+        let has_arrived = marks.has_arrived(Kind::SessionMessage, place, confirmed);
         let state = known(&recipient, position <= confirmed, marked);
+        if state >= State::Delivered
+            && (recipient.has_read || has_arrived)
+            && let Some(at) = recipient.answered_at
+        {
+            let at = Some(at.rfc3339());
+            return Ok(RecipientStatus { at, ..told(state.max(State::Answered), None) });
+        }
         if state >= State::InContext {
             return Ok(told(state, None));
         }
@@ -179,40 +186,39 @@ impl MessageStates for Inbox {
 fn frozen(recipient: Recipient) -> RecipientStatus {
     RecipientStatus {
         agent: recipient.agent,
-        state: if recipient.answered_at.is_some() { State::Answered } else { State::Accepted },
-        at: recipient.answered_at.map(TimestampMs::rfc3339),
+        state: State::Accepted,
+        at: None,
         waiting: None,
         shown_characters: None,
         characters: None,
     }
 }
 
-/// The state for an agent of another network: the most advanced of that network's report and what the
-/// session shows.
+/// The state for an agent of another network, as that network reports it.
 fn guest(recipient: &Recipient, there: Option<&String>) -> RecipientStatus {
     let said: Option<State> = there.and_then(|word| serde_json::from_value(word.as_str().into()).ok());
-    let shown = if recipient.answered_at.is_some() { State::Answered } else { State::Accepted };
-    let state = said.unwrap_or_default().max(shown);
+    let said = said.unwrap_or_default();
+    let answered_at = recipient.answered_at.filter(|_| said >= State::Delivered);
+    let state = if answered_at.is_some() { said.max(State::Answered) } else { said };
     let has_gone = recipient.place.is_none() && recipient.has_left;
     let not_joined = DeliveryDelay { reason: Reason::NotJoined, since: None, until: None };
     RecipientStatus {
         agent: recipient.agent.clone(),
         state: if has_gone { State::Expired } else { state },
-        at: recipient.answered_at.map(TimestampMs::rfc3339),
+        at: answered_at.map(TimestampMs::rfc3339),
         waiting: (recipient.place.is_none() && !has_gone).then_some(not_joined),
         shown_characters: None,
         characters: None,
     }
 }
 
-/// The most advanced known state.
+/// The most advanced known state, without an answer.
 fn known(recipient: &Recipient, is_confirmed: bool, marked: State) -> State {
     let by_reading = if recipient.has_read { State::InContext } else { State::Accepted };
     let by_stack = if is_confirmed { State::Delivered } else { State::Accepted };
-    let by_answer = if recipient.answered_at.is_some() { State::Answered } else { State::Accepted };
     // A mark covers only delivered items: never the older part of a transcript.
     let by_mark = if recipient.is_news { marked } else { State::Accepted };
-    by_reading.max(by_stack).max(by_answer).max(by_mark)
+    by_reading.max(by_stack).max(by_mark)
 }
 
 #[cfg(test)]
@@ -223,28 +229,26 @@ mod tests {
 
     #[test]
     fn what_is_known_is_the_furthest_that_something_shows() {
-        let recipient = |has_read, is_news, has_answered: bool| Recipient {
+        let recipient = |has_read, is_news| Recipient {
             agent: "@bob.cli".parse().unwrap(),
             place: Some((Position(7), 0)),
             has_left: false,
             is_news,
             has_read,
-            answered_at: has_answered.then_some(TimestampMs(1)),
+            answered_at: None,
             elsewhere: false,
         };
-        for (has_read, is_news, has_answered, is_confirmed, marked, state) in [
-            (false, true, false, false, State::Accepted, State::Accepted),
-            (false, true, false, true, State::Accepted, State::Delivered),
-            (false, true, false, false, State::Delivered, State::Delivered),
-            (false, true, false, true, State::Shown, State::Shown),
-            (true, true, false, false, State::Delivered, State::InContext),
-            (true, true, false, true, State::Acknowledged, State::Acknowledged),
-            (false, false, false, false, State::Acknowledged, State::Accepted),
-            (true, false, false, true, State::Acknowledged, State::InContext),
-            (false, true, true, false, State::Shown, State::Answered),
-            (false, true, true, false, State::Acknowledged, State::Acknowledged),
+        for (has_read, is_news, is_confirmed, marked, state) in [
+            (false, true, false, State::Accepted, State::Accepted),
+            (false, true, true, State::Accepted, State::Delivered),
+            (false, true, false, State::Delivered, State::Delivered),
+            (false, true, true, State::Shown, State::Shown),
+            (true, true, false, State::Delivered, State::InContext),
+            (true, true, true, State::Acknowledged, State::Acknowledged),
+            (false, false, false, State::Acknowledged, State::Accepted),
+            (true, false, true, State::Acknowledged, State::InContext),
         ] {
-            assert_eq!(known(&recipient(has_read, is_news, has_answered), is_confirmed, marked), state);
+            assert_eq!(known(&recipient(has_read, is_news), is_confirmed, marked), state);
         }
     }
 }

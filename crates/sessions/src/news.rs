@@ -28,7 +28,7 @@ pub struct SessionNews {
     pub news: Vec<News>,
     /// The version up to which the session was read.
     pub read: Version,
-    /// The version of the agent's last message: every earlier message counts as answered.
+    /// The version of the agent's last message.
     pub answered: Version,
     /// The version of the agent's last joining: every earlier invitation counts as answered.
     pub joined: Version,

@@ -121,17 +121,17 @@ pub(crate) async fn send(context: &Context, args: Send) -> Result<(), Failure> {
 pub(crate) async fn reply(context: &Context, args: Reply) -> Result<(), Failure> {
     let client = context.speaker()?;
     let content = args.content.read(&client).await?.ok_or_else(nothing_to_say)?;
-    let to = match args.to {
-        Some(to) => to,
-        None => {
-            // The message may be one that the caller has not seen.
-            let last = last::last(&context.out, &client).await?;
-            context.out.note(&format!("answers {}", last.summary));
-            Recipient::Session(last.session)
-        }
-    };
     let said = MessageArgs::new(content, None).urgent(args.urgent);
-    let sent = talk::send(&client, &to, said).await?;
+    if let Some(to) = args.to {
+        return print_sent(context, &talk::send(&client, &to, said).await?);
+    }
+    // The message may be one that the caller has not seen.
+    let last = last::last(&context.out, &client).await?;
+    context.out.note(&format!("answers {}", last.summary));
+    let sent = talk::send(&client, &Recipient::Session(last.session.clone()), said).await?;
+    if let Err(error) = client.ack_event(&last.session, last.sequence).await {
+        context.out.note(&format!("the answered message stays unread: {error}"));
+    }
     print_sent(context, &sent)
 }
 

@@ -24,7 +24,7 @@ async fn by_the_inbox_a_message_is_accepted_delivered_seen_acknowledged() {
 }
 
 #[tokio::test]
-async fn by_the_session_it_is_seen_when_it_was_read_and_acknowledged_when_it_was_answered() {
+async fn by_the_session_it_is_seen_when_it_was_read_and_answered_when_the_recipient_had_it() {
     let server = Server::start().await;
     let (alice, bob, id) = pair(&server).await;
     let sequence = alice.say(&id, "hello").await;
@@ -34,11 +34,70 @@ async fn by_the_session_it_is_seen_when_it_was_read_and_acknowledged_when_it_was
     assert_eq!(state(&alice, &id, sequence).await, "in_context");
     assert_eq!(inbox(&bob, "").await["unread"], 0);
     let second = alice.say(&id, "and?").await;
+    let page = inbox(&bob, "").await;
     bob.say(&id, "yes").await;
-    assert_eq!(state(&alice, &id, second).await, "answered");
-    let status = alice.get(&format!("/sessions/{id}/messages/{second}/status")).await.ok(200);
-    assert!(status["recipients"][0]["at"].is_string(), "{status}");
+    let recipient = async || {
+        let path = format!("/sessions/{id}/messages/{second}/status");
+        alice.get(&path).await.ok(200)["recipients"][0].clone()
+    };
+    let unanswered = recipient().await;
+    assert_eq!((&unanswered["state"], &unanswered["at"]), (&json!("accepted"), &json!(null)), "{unanswered}");
+    assert_eq!(super::texts(&inbox(&bob, "").await), ["and?"], "whoever wrote may not have seen it");
+    bob.post("/inbox/ack", json!({"cursor": page["cursor"], "state": "delivered"})).await.ok(200);
+    let answered = recipient().await;
+    assert!(answered["state"] == "answered" && answered["at"].is_string(), "{answered}");
     assert_eq!(inbox(&bob, "").await["unread"], 0);
+}
+
+#[tokio::test]
+async fn by_the_socket_it_is_answered_when_it_was_confirmed() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let mut socket = bob.connect().await;
+    let sequence = alice.say(&id, "hello").await;
+    while socket.event().await["sequence"] != sequence {}
+    socket.confirmed().await;
+    bob.say(&id, "yes").await;
+    assert_eq!(inbox(&bob, "").await["unread"], 0);
+    assert_eq!(state(&alice, &id, sequence).await, "answered");
+}
+
+/// A message that waits for a coding session, or came back from one, is not settled by what the agent writes meanwhile.
+#[tokio::test]
+async fn what_no_model_was_shown_is_not_answered_by_a_later_message() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let event = async |session: &str, event: &str| {
+        let body = json!({"session": session, "client": "claude", "event": event});
+        bob.post("/inbox/session", body).await.ok(200);
+    };
+    let shows = async |session: &str| {
+        let page = inbox(&bob, &format!("?coding_session={session}&kinds=session.message")).await;
+        let ids: Vec<_> = page["items"].as_array().unwrap().iter().map(|item| item["id"].clone()).collect();
+        let body = json!({"session": session, "client": "claude", "event": "tool",
+            "cursor": page["cursor"], "items": ids});
+        bob.post("/inbox/shown", body).await.ok(200);
+        super::texts(&page)
+    };
+    event("s-1", "prompt").await;
+    let lost = alice.say(&id, "shown to a session that ends").await;
+    assert_eq!(shows("s-1").await, ["shown to a session that ends"]);
+    bob.say(&id, "I work").await;
+    assert_eq!(state(&alice, &id, lost).await, "shown");
+    event("s-1", "gone").await;
+    event("s-2", "prompt").await;
+    assert_eq!(shows("s-2").await, ["shown to a session that ends"]);
+    event("s-2", "tool").await;
+    assert_eq!(state(&alice, &id, lost).await, "answered");
+
+    bob.patch("/agents/me", json!({"attention": "dnd"})).await.ok(200);
+    let held = alice.say(&id, "held back").await;
+    let page = inbox(&bob, "?coding_session=s-2").await;
+    assert_eq!(page["items"], json!([]), "{page}");
+    bob.say(&id, "I still work").await;
+    assert_ne!(state(&alice, &id, held).await, "answered");
+    bob.patch("/agents/me", json!({"attention": "open"})).await.ok(200);
+    assert_eq!(shows("s-2").await, ["held back"]);
 }
 
 #[tokio::test]
@@ -288,6 +347,7 @@ async fn items_that_came_back_do_not_block_a_coding_session_for_ever() {
     event("s-2", "gone").await;
     event("s-3", "prompt").await;
     show("s-3", &last, &page["cursor"]).await.refused(429, "too_many_shown");
-    two.say(&room, "an answer to all of them").await;
+    let read = json!({"session_id": room, "sequence": RETURNED_MAX + 100});
+    two.post("/inbox/ack", read).await.ok(200);
     show("s-3", &last, &page["cursor"]).await.ok(200);
 }
