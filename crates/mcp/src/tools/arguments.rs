@@ -54,7 +54,8 @@ fn misfit(schema: &Value, value: &Value) -> Option<String> {
     let wanted = match schema["type"].as_str()? {
         "string" if !value.is_string() => "a text".to_owned(),
         "boolean" if !value.is_boolean() => "true or false".to_owned(),
-        "integer" if !(value.is_u64() || value.is_i64()) => "a whole number".to_owned(),
+        // No argument of a composed tool is negative.
+        "integer" if !value.is_u64() => "a whole number, 0 or more".to_owned(),
         "number" if !value.is_number() => "a number".to_owned(),
         "object" if !value.is_object() => "an object".to_owned(),
         "array" => {
@@ -114,12 +115,13 @@ mod tests {
         for piece in [
             "`text` is missing",
             "`to` must be a list, each of it a text",
-            "`limit` must be a whole number",
+            "`limit` must be a whole number, 0 or more",
             r#"`action` must be one of "a", "b""#,
             "there is no argument `zap`; the arguments are `action`,",
         ] {
             assert!(told.contains(piece), "{piece}: {told}");
         }
+        assert!(of(&json!({"to": [], "text": "x", "limit": -1})).unwrap().contains("0 or more"));
         assert!(of(&json!({"to": [1], "text": "x"})).unwrap().contains("each of it a text"));
         assert!(
             of(&json!({"to": [], "text": "x", "payload": 1, "end": 0})).unwrap().contains("true or false")

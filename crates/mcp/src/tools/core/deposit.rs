@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{
     me::Me,
     project::{chosen, listed},
-    recall::FACTS,
+    recall::{FACTS, PACKAGE},
 };
 use crate::tools::{
     asking::{Answer, Refusal, Route, ToolCaller, delete, post},
@@ -21,6 +21,18 @@ pub(crate) const NOTES: &str = "Note a fact (ends the old value), `propose` or `
 const PROPOSED_FACT: &str = "proposed-fact";
 /// Longest title of such a package, in characters.
 const PROPOSED_TITLE: usize = 200;
+/// The members by which a retry is recognised.
+const DEPOSITED: [&str; 9] = [
+    "title",
+    "status",
+    "package_type",
+    "created_by",
+    "content_md",
+    "handoff_note",
+    "decisions_made",
+    "open_questions",
+    "tags",
+];
 pub(crate) const DEPOSIT: Route = post("/v1/projects/{project_id}/packages");
 pub(crate) const ASSERT: Route = post("/v1/projects/{project_id}/facts");
 pub(crate) const INVALIDATE: Route = delete("/v1/projects/{project_id}/facts");
@@ -72,11 +84,25 @@ pub(crate) async fn deposit(asking: ToolCaller, wanted: DepositArguments) -> Ans
     for (name, list) in lists.into_iter().filter_map(|(name, list)| Some((name, list?))) {
         package[name] = list.into();
     }
-    let kept = asking.write(&DEPOSIT, &[&project_id], &package).await?;
+    let kept = match asking.write(&DEPOSIT, &[&project_id], &package).await {
+        Err(refusal) if refusal.code == "duplicate_package_id" => {
+            repeated(&asking, &package).await?.ok_or(refusal)?
+        }
+        other => other?,
+    };
     Ok(json!({
         "package_id": kept["package_id"], "project_id": kept["project_id"],
         "content_hash": kept["content_hash"], "created_at": kept["created_at"],
     }))
+}
+
+/// The stored package of this id, if it differs only in its time: then this is a retry.
+async fn repeated(asking: &ToolCaller, package: &Value) -> Result<Option<Value>, Refusal> {
+    let text = |name: &str| package[name].as_str().unwrap_or_default();
+    let query = [("project", text("project_id"))];
+    let stored = asking.read(&PACKAGE, &[text("package_id")], &query).await?;
+    let is_same = DEPOSITED.iter().all(|name| package[*name] == stored[*name]);
+    Ok(is_same.then_some(stored))
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{
     claims::{Claim, claims},
     me::{Me, handle},
+    recall::PACKAGE,
     session::{self, Message},
 };
 use crate::tools::{
@@ -120,16 +121,24 @@ pub(super) struct HandingOver {
 pub(super) async fn hand_over(asking: ToolCaller, wanted: HandingOver) -> Answer {
     let me = Me::of(&asking).await?;
     let to = handle(&wanted.to)?;
-    let mut released = Value::Null;
-    if let Some(resource) = &wanted.resource {
-        let claims = claims(&asking, &me).await?;
-        let of_it: Vec<&Claim> = claims.iter().filter(|claim| claim.resource == *resource).collect();
-        if let Some(other) = of_it.iter().find(|claim| !claim.is_of(&me)) {
-            let message =
-                format!("{resource} is not yours to hand over: {} has claimed it.", other.shown()["by"]);
-            return Err(Refusal::new("resource_claimed", message));
+    if to == me.handle {
+        return Err(Refusal::arguments("`to` is you; name the agent that takes the work over."));
+    }
+    if let Some(package) = &wanted.package_id {
+        match asking.read(&PACKAGE, &[package], &[]).await {
+            Err(refusal) if refusal.code == "package_not_found" => return Err(refusal),
+            // A token without the context can still name a package.
+            Ok(_) | Err(_) => {}
         }
-        released = release(&asking, &me, resource, &of_it).await?["released"].clone();
+    }
+    let known = if wanted.resource.is_some() { claims(&asking, &me).await? } else { Vec::new() };
+    let of_it: Vec<&Claim> =
+        known.iter().filter(|claim| wanted.resource.as_ref() == Some(&claim.resource)).collect();
+    if let Some(other) = of_it.iter().find(|claim| !claim.is_of(&me)) {
+        let shown = other.shown();
+        let by = shown["by"].as_str().unwrap_or_default();
+        let message = format!("{} is not yours to hand over: {by} has claimed it.", other.resource);
+        return Err(Refusal::new("resource_claimed", message));
     }
     let named = [&wanted.resource, &wanted.package_id];
     let refs: Vec<&String> = named.into_iter().flatten().chain(wanted.refs.iter().flatten()).collect();
@@ -142,6 +151,11 @@ pub(super) async fn hand_over(asking: ToolCaller, wanted: HandingOver) -> Answer
         key: None,
     };
     let sent = session::send_to(&asking, &me.handle, std::slice::from_ref(&to), &message).await?;
+    // Only now: a handover that fails leaves the claim where it was.
+    let released = match &wanted.resource {
+        Some(resource) => release(&asking, &me, resource, &of_it).await?["released"].clone(),
+        None => Value::Null,
+    };
     let mut payload = json!({
         "previous_session_id": FrameSender::default().session(), "handover_body": wanted.note,
     });

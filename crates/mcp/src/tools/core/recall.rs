@@ -59,27 +59,24 @@ pub(crate) async fn recall(asking: ToolCaller, wanted: RecallArguments) -> Answe
         let query: Vec<_> = project.map(|project| ("project", project)).into_iter().collect();
         return asking.read(&PACKAGE, &[id], &query).await;
     }
-    let words: Vec<String> = wanted.query.as_deref().map(words).unwrap_or_default();
-    if (words.is_empty() || project.is_some()) && !wanted.narrow().is_empty() {
+    let query = wanted.query.as_deref().filter(|query| query.contains(char::is_alphanumeric));
+    let words: Vec<String> = query.map(words).unwrap_or_default();
+    if (query.is_none() || project.is_some()) && !wanted.narrow().is_empty() {
         return Err(Refusal::arguments("`who` and `since` need a `query`, without `project_id`."));
     }
-    match (words.is_empty(), project) {
-        (true, Some(project)) => oriented(&asking, project).await,
-        (true, None) => match project::all(&asking).await?.as_slice() {
+    match (query, project) {
+        (None, Some(project)) => oriented(&asking, project).await,
+        (None, None) => match project::all(&asking).await?.as_slice() {
             [only] => oriented(&asking, only).await,
             projects => Ok(json!({"projects": projects})),
         },
-        (false, Some(project)) => {
-            let query = wanted.query.as_deref().unwrap_or_default();
-            found(&asking, &[project.to_owned()], query, &words).await
-        }
-        (false, None) => everything(&asking, &wanted, &words).await,
+        (Some(query), Some(project)) => found(&asking, &[project.to_owned()], query, &words).await,
+        (Some(query), None) => everything(&asking, &wanted, query, &words).await,
     }
 }
 
 /// The hits of a query in all rooms. With a filter by author or day, these hits include packages and facts.
-async fn everything(asking: &ToolCaller, wanted: &RecallArguments, words: &[String]) -> Answer {
-    let query = wanted.query.as_deref().unwrap_or_default();
+async fn everything(asking: &ToolCaller, wanted: &RecallArguments, query: &str, words: &[String]) -> Answer {
     let narrow = wanted.narrow();
     let mut lists = Vec::new();
     if asking.has(&SEARCH) {
@@ -114,6 +111,7 @@ fn said(hit: &Value) -> Value {
     said
 }
 
+/// The words of a query by which unindexed texts are searched; single letters would match most of them.
 pub(crate) fn words(query: &str) -> Vec<String> {
     let words = query.split(|character: char| !character.is_alphanumeric());
     words.filter(|word| word.chars().count() > 1).map(str::to_lowercase).collect()
@@ -195,6 +193,9 @@ fn short(project: &str, package: &Value) -> Value {
         "by": package["created_by"]["id"],
         "at": package["created_at"],
     });
+    if package["status"] != "complete" {
+        short["status"] = package["status"].clone();
+    }
     for name in ["decisions_made", "handoff_note", "content_md", "description"] {
         let text = match &package[name] {
             Value::String(text) => text.clone(),

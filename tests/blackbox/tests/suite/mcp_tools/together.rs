@@ -91,3 +91,39 @@ async fn an_answer_comes_over_a_restart_of_the_server() {
     let (again, ()) = tokio::join!(done(&alice, "ask", asking), answering);
     assert_eq!((&again["session_id"], &again["answers"][0]["text"]), (&session, &json!("Yes")));
 }
+
+/// A repetition is not another deposit, and an id names one package.
+#[tokio::test]
+async fn a_deposit_can_be_repeated_under_its_id() {
+    let server = Server::start().await;
+    let alice = server.agent("@nick.alice").await;
+    let package = json!({"title": "C", "content_md": "The letter", "package_id": "pkg_c", "tags": ["a"]});
+    let first = done(&alice, "deposit", package.clone()).await;
+    assert_eq!(done(&alice, "deposit", package.clone()).await, first);
+    for (name, other) in [("title", json!("D")), ("tags", json!(null)), ("handoff_note", json!("Go on"))] {
+        let mut other_package = package.clone();
+        other_package[name] = other;
+        assert_eq!(refused(&alice, "deposit", other_package).await, "duplicate_package_id", "{name}");
+    }
+    let found = done(&alice, "recall", json!({"query": "C D"})).await;
+    assert_eq!(found["packages"][0]["package_id"], "pkg_c", "a word may have one letter: {found}");
+    assert_eq!(refused(&alice, "recall", json!({"query": "C"})).await, "invalid_query");
+}
+
+/// A claim is released when the message was sent, and not by a handover that is refused.
+#[tokio::test]
+async fn a_refused_handover_leaves_the_claim_in_place() {
+    let server = Server::start().await;
+    let alice = server.agent("@nick.alice").await;
+    done(&alice, "lock", json!({"resource": "src/a.rs"})).await;
+    for (to, package, code) in [
+        ("@nick.alice", None, "invalid_arguments"),
+        ("@acme.nobody", None, "not_found"),
+        ("@acme.nobody", Some("pkg_none"), "package_not_found"),
+    ] {
+        let over = json!({"to": to, "note": "Go on", "resource": "src/a.rs", "package_id": package});
+        assert_eq!(refused(&alice, "hand_over", over).await, code, "{to} {package:?}");
+    }
+    let claims = done(&alice, "lock", json!({})).await;
+    assert_eq!(claims["claims"].as_array().map(Vec::len), Some(1), "{claims}");
+}
