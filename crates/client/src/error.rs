@@ -109,19 +109,21 @@ pub struct NetworkFault {
     pub server: String,
     /// The technical cause, for people.
     pub detail: String,
+    /// Whether the call only reads (RFC 9110 section 9.2.1).
+    pub is_safe: bool,
 }
 
 impl NetworkFault {
     /// Whether the server may have carried out the call although no reply arrived.
     #[must_use]
     pub fn outcome_unknown(&self) -> bool {
-        matches!(self.kind, FaultKind::TimedOut | FaultKind::Lost)
+        !self.is_safe && matches!(self.kind, FaultKind::TimedOut | FaultKind::Lost)
     }
 }
 
 impl fmt::Display for NetworkFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, server, detail } = self;
+        let Self { kind, server, detail, .. } = self;
         match kind {
             FaultKind::Resolve => write!(f, "the host name of {server} cannot be resolved: {detail}"),
             FaultKind::Refused => write!(f, "nothing listens at {server}"),

@@ -110,7 +110,8 @@ impl Http {
     }
 
     pub(crate) async fn exchange(&self, base: &BaseUrl, request: Request<Full<Bytes>>) -> Result<RawReply> {
-        let fault = |kind, detail| NetworkFault { kind, server: base.to_string(), detail };
+        let is_safe = request.method().is_safe();
+        let fault = |kind, detail| NetworkFault { kind, server: base.to_string(), detail, is_safe };
         let whole = async {
             let response = self.client.request(request).await.map_err(|e| request_fault(&e))?;
             self.collect(response).await
@@ -142,7 +143,9 @@ impl Http {
             self.collect(response).await
         };
         whole.await.map_err(|failure| match failure {
-            Failure::Network(kind, detail) => NetworkFault { kind, server: base.to_string(), detail }.into(),
+            Failure::Network(kind, detail) => {
+                NetworkFault { kind, server: base.to_string(), detail, is_safe: false }.into()
+            }
             Failure::TooLarge => Error::Unreadable("the reply is too large to come from Plenary".into()),
         })
     }
@@ -153,7 +156,8 @@ impl Http {
         base: &BaseUrl,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>> {
-        let fault = |kind, detail| NetworkFault { kind, server: base.to_string(), detail };
+        let is_safe = request.method().is_safe();
+        let fault = |kind, detail| NetworkFault { kind, server: base.to_string(), detail, is_safe };
         let failed = |failure| match failure {
             Failure::Network(kind, detail) => Error::from(fault(kind, detail)),
             Failure::TooLarge => {
@@ -188,7 +192,9 @@ impl Http {
 
     fn failed(&self, base: &BaseUrl, failure: Failure) -> Error {
         match failure {
-            Failure::Network(kind, detail) => NetworkFault { kind, server: base.to_string(), detail }.into(),
+            Failure::Network(kind, detail) => {
+                NetworkFault { kind, server: base.to_string(), detail, is_safe: false }.into()
+            }
             Failure::TooLarge => {
                 Error::Unreadable(format!("the reply is larger than {} MiB", self.reply_bytes_max >> 20))
             }

@@ -56,6 +56,7 @@ impl Messages {
                 kind: FaultKind::Lost,
                 server: self.server.clone(),
                 detail: error.to_string(),
+                is_safe: false,
             })?;
             let Ok(bytes) = frame.into_data() else { continue };
             let mut items = Vec::new();

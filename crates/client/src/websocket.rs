@@ -27,7 +27,10 @@ pub(crate) type WebSocket = WebSocketStream<Stream>;
 /// Connects and upgrades at a path, which is percent-encoded and may have a query.
 pub(crate) async fn open(client: &Client, path: &str, frame_bytes_max: usize) -> Result<WebSocket> {
     let uri = client.base().ws(path)?;
-    let fault = |kind, detail: String| NetworkFault { kind, server: client.base().to_string(), detail };
+    let fault = |kind, detail: String| {
+        let server = client.base().to_string();
+        NetworkFault { kind, server, detail, is_safe: true }
+    };
     let mut request = (&uri).into_client_request().map_err(|e| Error::Invalid(e.to_string()))?;
     request.headers_mut().extend(client.credentials()?.into_iter().collect::<HeaderMap>());
     let stream = client.connector().connect(&uri).await.map_err(|e| fault(e.kind, e.detail))?;

@@ -531,10 +531,13 @@ impl<'a> Openness<'a> {
         place: Place,
         stub: &Stub,
     ) -> Result<bool, Fault> {
-        if !marks.is_unread(stub.kind, place) || self.was_read(stub).await? {
+        if !marks.is_unread(stub.kind, place) {
             return Ok(false);
         }
-        Ok(!(shelf.is_answered(stub) && self.was_there(marks, place, stub).await?))
+        if shelf.is_answered(stub) && self.was_there(marks, place, stub).await? {
+            return Ok(false);
+        }
+        Ok(!self.was_read(stub).await?)
     }
 
     /// Whether the agent had it, so that its later action settles it. Only who was invited can join.

@@ -72,7 +72,7 @@ impl FileContent {
             let Some(frame) = self.body.frame().await else { return Ok(None) };
             let frame = frame.map_err(|error| {
                 let detail = error.to_string();
-                NetworkFault { kind: FaultKind::Lost, server: self.server.clone(), detail }
+                NetworkFault { kind: FaultKind::Lost, server: self.server.clone(), detail, is_safe: true }
             })?;
             if let Ok(piece) = frame.into_data() {
                 return Ok(Some(piece));

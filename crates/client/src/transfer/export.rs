@@ -144,7 +144,7 @@ impl Export {
         if self.cuts > CUTS_MAX {
             let server = self.client.base().to_string();
             let detail = format!("the export was interrupted: {reason}");
-            return Err(NetworkFault { kind: FaultKind::Lost, server, detail }.into());
+            return Err(NetworkFault { kind: FaultKind::Lost, server, detail, is_safe: true }.into());
         }
         tokio::time::sleep(self.backoff.next_wait()).await;
         Ok(())

@@ -49,7 +49,7 @@ pub(super) async fn send(
     }
     let stalled = || {
         let (server, detail) = (client.base().to_string(), "the server does not read the import".to_owned());
-        Error::from(NetworkFault { kind: FaultKind::TimedOut, server, detail })
+        Error::from(NetworkFault { kind: FaultKind::TimedOut, server, detail, is_safe: false })
     };
     let (tx, rx) = mpsc::channel(PIECES_WAITING_MAX);
     let mut request = pin!(client.upload(&path, "application/x-ndjson", &[], rx));

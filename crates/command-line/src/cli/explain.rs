@@ -73,9 +73,10 @@ fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
         FaultKind::Unreachable if let Some(UrlSource::DataDir(_)) = source => {
             "the server runs, but does not answer: see what its log says last"
         }
-        FaultKind::TimedOut if let Some(UrlSource::DataDir(_)) = source => {
-            "see what the server's log says last; it may have carried out the call, so check before you repeat it"
+        _ if fault.outcome_unknown() => {
+            "the server may have carried out the call; check before you repeat it, e.g. with `plenary session events`"
         }
+        FaultKind::TimedOut | FaultKind::Lost => "see what the server's log says last, and try again",
         FaultKind::Resolve | FaultKind::Unreachable => "check the address given by --url or PLENARY_URL",
         FaultKind::Unproved => return Some(unproved_next(context)),
         FaultKind::Busy => "try again in a moment; `connections_max` in the configuration is the limit",
@@ -83,9 +84,6 @@ fn network_next(context: &Context, fault: &NetworkFault) -> Option<String> {
         FaultKind::NotTls => "if it is the server, begin --url with http://",
         FaultKind::NotHttp => "if the server speaks TLS at this port, begin --url with https://",
         FaultKind::Tls => "name the server's certificate authority with --cacert FILE",
-        FaultKind::TimedOut | FaultKind::Lost => {
-            "the server may have carried out the call; check before you repeat it, e.g. with `plenary session events`"
-        }
     };
     Some(next.into())
 }
