@@ -52,7 +52,7 @@ pub enum Rejection {
     Elsewhere(OwnerName),
     /// The networks of these agents must first be asked whether they take an invitation.
     AskElsewhere(Vec<AgentHandle>),
-    /// A message names files, but a participant belongs to another network.
+    /// A guest's message names files: only those of the host's agents cross.
     FilesDoNotCross,
     /// The peer that hosts the session can't be reached, or gives an invalid answer.
     HostUnreachable,
@@ -127,7 +127,7 @@ fn message(
         id: ids.next(),
         sender: people.caller.handle.clone(),
         origin: draft.origin,
-        names: (!files.is_empty()).then(|| Box::new(Names { at, files })),
+        names: (!files.is_empty()).then(|| Box::new(Names { at, files, elsewhere: false })),
         trace: draft.trace,
         members: draft.members,
     })
@@ -156,11 +156,6 @@ pub fn create(
     people.asked(invite.iter())?;
     if !invite.iter().all(|invitee| people.reaches(invitee, invite.iter())) {
         return Err(Rejection::NotFound);
-    }
-    if initial_message.as_ref().is_some_and(|draft| !draft.files.is_empty())
-        && invite.iter().any(|invitee| people.crossing.is_elsewhere(invitee))
-    {
-        return Err(Rejection::FilesDoNotCross);
     }
     let nobody = SessionState::default();
     if invite.iter().any(|invitee| people.is_crowded(&nobody, invitee)) {
@@ -218,7 +213,7 @@ pub fn send(
     people.checked(&command.caller)?;
     let me = participant(state, &command.caller)?;
     let draft = command.draft.clone().map_err(Rejection::Body)?;
-    if state.crosses && !draft.files.is_empty() && !may_name_files(state) {
+    if is_elsewhere(state) && !draft.files.is_empty() {
         return Err(Rejection::FilesDoNotCross);
     }
     here(state)?;
@@ -226,11 +221,6 @@ pub fn send(
     let message = message(&mut Ids(stamp, 0), people, at.next(), draft, stamp)?;
     let reply = MessageAccepted { message_id: message_id(&message.id), sequence: sequence(at.next()) };
     Ok(Decision::new(vec![SessionEvent::MessageSent(message)], reply))
-}
-
-/// Whether a message may name files: their content does not cross networks.
-fn may_name_files(state: &SessionState) -> bool {
-    !is_elsewhere(state) && state.present_elsewhere().next().is_none()
 }
 
 /// Invites (ASP-17, ASP-66, ASP-76). Each invitee is decided separately; if trust denies some and nobody is invited,
@@ -335,6 +325,9 @@ pub fn reopen(
         return Err(Rejection::NotFound);
     }
     let body = command.body.clone().map_err(Rejection::Body)?;
+    if is_elsewhere(state) && body.initial_message.as_ref().is_some_and(|draft| !draft.files.is_empty()) {
+        return Err(Rejection::FilesDoNotCross);
+    }
     here(state)?;
     if state.phase == Phase::Active {
         return Err(Rejection::SessionActive);
@@ -365,10 +358,6 @@ pub fn reopen(
     let reopened = SessionReopened { id: ids.next(), by: caller.clone(), returning };
     let mut events = vec![SessionEvent::SessionReopened(reopened)];
     if let Some(draft) = body.initial_message {
-        let crosses = invited.iter().any(|invitee| people.crossing.is_elsewhere(invitee));
-        if crosses && !draft.files.is_empty() {
-            return Err(Rejection::FilesDoNotCross);
-        }
         let message = message(&mut ids, people, at.next().next(), draft, stamp)?;
         events.push(SessionEvent::MessageSent(message));
     }

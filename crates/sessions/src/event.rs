@@ -99,6 +99,9 @@ pub struct Names {
     pub at: Version,
     /// The files.
     pub files: Vec<NamedFile>,
+    /// Whether they are files of the session's host, another network.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub elsewhere: bool,
 }
 
 /// A file that a message names.

@@ -41,7 +41,7 @@ impl From<Rejection> for SessionRefusal {
             ),
             Rejection::FilesDoNotCross => Refusal::conflict(
                 "files_do_not_cross",
-                "A participant is of another network, where files of this one can't be read; send text, data or a URL.",
+                "The session is of another network, which gets no files of this one; send text, data or a URL.",
             ),
             // Other networks are asked before the caller gets an answer, so only a failure to reach one remains.
             Rejection::Elsewhere(_) | Rejection::AskElsewhere(_) | Rejection::HostUnreachable => {

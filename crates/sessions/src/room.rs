@@ -96,6 +96,9 @@ impl Room for SessionRoom {
         let SessionEvent::MessageSent(MessageSent { names: Some(names), .. }) = event else {
             return Vec::new();
         };
+        if names.elsewhere {
+            return Vec::new();
+        }
         let Ok(session) = id.parse::<SessionId>() else { return Vec::new() };
         let told = |file: &NamedFile| {
             let event = FileEvent::FileNamed(FileNamed { session: session.clone() });
@@ -153,7 +156,8 @@ impl Room for SessionRoom {
 fn named<'a>(id: &'a str, names: &'a Names) -> impl Iterator<Item = IndexOp> + 'a {
     names.files.iter().flat_map(move |file| {
         let key = files::named_key(&file.id, id, names.at);
-        let put = IndexOp::Put { name: files::NAMED, key, value: Bytes::new() };
+        let name = if names.elsewhere { files::NAMED_ELSEWHERE } else { files::NAMED };
+        let put = IndexOp::Put { name, key, value: Bytes::new() };
         let pending = file.pending.iter().flat_map(move |pending| {
             let (by_time, by_agent) = (
                 files::unnamed_key(pending.until, file.id.as_str()),

@@ -95,7 +95,7 @@ fn beginning() -> Vec<Operation<Sessions>> {
         .errors(Class::NotFound, &["not_found"])
         .errors(
             Class::Conflict,
-            &["idempotency_key_reused", "file_named_too_often", "files_do_not_cross"],
+            &["idempotency_key_reused", "file_named_too_often"],
         )
         .errors(Class::TooMany, &["too_many_invitations"]);
     let reopen_doc =

@@ -175,7 +175,7 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
             "a person of the agent's owner accepts it: `plenary inbox --human`, or the console"
         }
         (400, "unknown_person") => "name a person of the owner whose request it is; see `plenary who`",
-        (409, "files_do_not_cross") => "send text, data or a URL: files stay in their network",
+        (409, "files_do_not_cross") => "send text, data or a URL: a guest's files stay in its network",
         (503, "peer_unreachable") => "try again when the other network answers",
         (409, "session_ended") => "reopen it with `plenary session reopen ID`, or create a new one",
         (409, "session_active") => "it is already open; send with `plenary session send ID TEXT`",

@@ -1,4 +1,4 @@
-//! Requests of agents of other networks to channels, projects and runs: the network where a thing began serves it, and the
+//! Requests of agents of other networks to channels, projects, runs and files: the network where a thing began serves it, and the
 //! home of the agent signs and forwards the agent's requests.
 //! Must not know: the rules of channels, projects and runs.
 
@@ -31,19 +31,25 @@ pub(crate) const ANSWERED: HeaderName = HeaderName::from_static("plenary-guest")
 pub(crate) const HOPS: HeaderName = HeaderName::from_static("plenary-hops");
 
 /// The headers of a guest's request that cross.
-pub(crate) const CROSSING: [HeaderName; 6] = [
+pub(crate) const CROSSING: [HeaderName; 8] = [
     header::ACCEPT,
     header::CONTENT_TYPE,
     header::IF_NONE_MATCH,
+    header::IF_RANGE,
+    header::RANGE,
     HeaderName::from_static("idempotency-key"),
     HeaderName::from_static("last-event-id"),
     HeaderName::from_static("x-reader"),
 ];
 
 /// The headers of the response that cross.
-pub(crate) const RETURNING: [HeaderName; 11] = [
-    header::CONTENT_TYPE,
+pub(crate) const RETURNING: [HeaderName; 15] = [
+    header::ACCEPT_RANGES,
     header::CACHE_CONTROL,
+    header::CONTENT_DISPOSITION,
+    header::CONTENT_LENGTH,
+    header::CONTENT_RANGE,
+    header::CONTENT_TYPE,
     header::ETAG,
     header::LINK,
     header::LOCATION,

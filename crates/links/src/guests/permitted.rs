@@ -24,6 +24,7 @@ pub(super) fn permitted(
     owners: &BTreeSet<&OwnerName>,
 ) -> Option<String> {
     let sent: Vec<&str> = path.split('/').collect();
+    let method = if method == Method::HEAD { &Method::GET } else { method };
     let found = docs.iter().find(|doc| doc.method() == method && fits(doc.path(), &sent));
     let doc = found.filter(|doc| doc.is_for_guests())?;
     let target = |path: &str, query: Option<&str>| match query {
@@ -104,6 +105,7 @@ mod tests {
     fn a_guest_reads_and_writes_in_channels_and_runs_agents() {
         for (method, target) in [
             (Method::GET, "/agent-channel/c?key=k&format=markdown"),
+            (Method::HEAD, "/agent-channel/c"),
             (Method::POST, "/agent-channel/c/event"),
             (Method::GET, "/agent/echo/runs/run_1"),
             (Method::GET, "/_discovery"),

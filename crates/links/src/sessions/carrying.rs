@@ -4,9 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use http::Method;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::{Method, request::Parts};
 use plenary_accounts::PeerStandings;
-use plenary_kernel::{AgentHandle, OwnerName, SessionId};
+use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId};
 use plenary_log::{Condition, Fault};
 use plenary_sessions::{
     crossing::{
@@ -72,6 +75,19 @@ impl SessionCarrier for Links {
             let peers = self.peers().await?;
             let known = peers.all.get(peer).filter(|known| known.active().is_some());
             Ok(known.is_some_and(|known| known.grants.owners().contains(owner)))
+        })
+    }
+
+    fn file<'a>(
+        &'a self,
+        agent: &'a AgentHandle,
+        (peer, file): (&'a OwnerName, &'a FileId),
+        parts: &'a Parts,
+    ) -> BoxFuture<'a, Response> {
+        Box::pin(async move {
+            let answer =
+                self.forward_request(agent, (peer, &format!("/files/{file}")), (parts, Bytes::new())).await;
+            answer.unwrap_or_else(IntoResponse::into_response)
         })
     }
 

@@ -12,8 +12,8 @@ use super::{naming::Naming, wire::CrossingEvent};
 use crate::{
     PARTICIPANTS_MAX, TOPIC_CHARS_MAX,
     event::{
-        AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, Origin, SessionCreated, SessionEnded,
-        SessionEvent, SessionReopened,
+        AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, NamedFile, Names, Origin,
+        SessionCreated, SessionEnded, SessionEvent, SessionReopened,
     },
     request::Fields,
     state::{Participant, Phase, SessionState, Standing},
@@ -90,8 +90,11 @@ pub fn copy(
     let (mut state, mut version) = (state.clone(), at);
     let mut events = Vec::new();
     for event in command.events.iter().skip(known) {
-        let event = admitted(&state, event.clone(), facts)?;
+        let mut event = admitted(&state, event.clone(), facts)?;
         version = version.next();
+        if let SessionEvent::MessageSent(MessageSent { names: Some(names), .. }) = &mut event {
+            names.at = version;
+        }
         state.evolve(version, plenary_kernel::TimestampMs(0), &event);
         events.push(event);
     }
@@ -189,7 +192,11 @@ pub fn arrived(event: CrossingEvent, naming: &Naming) -> Option<SessionEvent> {
             let draft = message_of(message.get())?;
             let origin = hops.map(|hops| Origin { hops, notice });
             let (sender, members) = (here(&sender)?, draft.members);
-            SessionEvent::MessageSent(MessageSent { id, sender, origin, names: None, trace: None, members })
+            let files: Vec<_> = draft.files.into_iter().map(|id| NamedFile { id, pending: None }).collect();
+            // The version is known when the event is added.
+            let names = Names { at: Version::ZERO, files, elsewhere: true };
+            let names = (!names.files.is_empty()).then(|| Box::new(names));
+            SessionEvent::MessageSent(MessageSent { id, sender, origin, names, trace: None, members })
         }
         CrossingEvent::Invited { id, invitee, by, inline, held } => {
             SessionEvent::AgentInvited(AgentInvited {

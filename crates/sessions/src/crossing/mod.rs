@@ -17,11 +17,14 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use plenary_kernel::{AgentHandle, OwnerName, SessionId};
+use axum::response::Response;
+use futures_util::future::BoxFuture;
+use http::request::Parts;
+use plenary_kernel::{AgentHandle, FileId, OwnerName, Refusal, SessionId};
 use plenary_log::{Condition, Fault};
 use tokio::sync::watch;
 
-use crate::Sessions;
+use crate::{Sessions, refusals::SessionRefusal};
 use wire::{CrossingCommand, CrossingOutcome};
 
 pub(crate) use commands::ForwardedCommand;
@@ -122,6 +125,13 @@ pub trait SessionCarrier: Send + Sync {
         message: (&'a SessionId, u64),
         agents: &'a [AgentHandle],
     ) -> Carrying<'a, BTreeMap<AgentHandle, String>>;
+    /// The peer's response to an agent's request for a file; `parts` are those of the agent's request.
+    fn file<'a>(
+        &'a self,
+        agent: &'a AgentHandle,
+        file: (&'a OwnerName, &'a FileId),
+        parts: &'a Parts,
+    ) -> BoxFuture<'a, Response>;
 }
 
 /// Knows the states of messages for agents of this network.
@@ -169,6 +179,19 @@ impl Sessions {
     /// Sets the source of message states. The first call counts.
     pub fn set_states(&self, states: Arc<dyn MessageStates>) {
         let _first = self.0.crossings.states.set(states);
+    }
+
+    /// The response to an agent's request for a file of a peer.
+    pub(crate) async fn file_there(
+        &self,
+        agent: &AgentHandle,
+        file: (&OwnerName, &FileId),
+        parts: &Parts,
+    ) -> Result<Response, SessionRefusal> {
+        match self.0.crossings.carrier() {
+            Some(carrier) => Ok(carrier.file(agent, file, parts).await),
+            None => Err(SessionRefusal::new(Refusal::not_found())),
+        }
     }
 
     /// The states of a message for agents of other networks, as far as these networks report them.

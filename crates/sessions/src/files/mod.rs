@@ -15,7 +15,9 @@ pub mod state;
 mod uploading;
 
 pub(crate) use refusals::{named_too_often, unknown_file};
-pub(crate) use room::{FileRoom, NAMED, UNNAMED, UNNAMED_OF, named_key, unnamed_key, unnamed_of_key};
+pub(crate) use room::{
+    FileRoom, NAMED, NAMED_ELSEWHERE, UNNAMED, UNNAMED_OF, named_key, unnamed_key, unnamed_of_key,
+};
 
 use std::sync::OnceLock;
 

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use plenary_accounts::TokenOwner;
 use plenary_engine::Room as _;
-use plenary_kernel::{AgentHandle, FileId, SessionId, Stamp, TimestampMs, Version};
+use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, Order};
 
 use super::{
     SESSIONS_PER_FILE_MAX,
-    room::{FILES, NAMED, Row, named_at},
+    room::{FILES, NAMED, NAMED_ELSEWHERE, Row, named_at},
 };
 use crate::{
     INVITE_MAX, Sessions,
@@ -31,16 +31,30 @@ impl Sessions {
             .map(|row| serde_json::from_slice(&row.value))
             .transpose()
             .map_err(|error| Fault::Corrupt(format!("{id} in {FILES}: {error}")))?;
-        let named = self.named_in(id).await?;
+        let named = self.named_in(NAMED, id).await?;
         let now = self.0.streams.clock().now().0;
         let row = row.filter(|row| now < row.until || !named.is_empty());
         let may_read = match who {
             TokenOwner::Operator => false,
             TokenOwner::Owner(owner) => row.as_ref().is_some_and(|row| row.by.owner_name() == *owner),
             TokenOwner::Agent(me) if row.as_ref().is_some_and(|row| row.by == *me) => true,
-            TokenOwner::Agent(me) => self.sees_one_of(me, &named).await? && row.is_some(),
+            TokenOwner::Agent(me) => self.seen_of(me, &named).await?.is_some() && row.is_some(),
         };
         Ok(row.filter(|_| may_read))
+    }
+
+    /// The network that has a file, if an agent may read a message of one of its sessions that names the file. It must
+    /// not be a file of this network, see [`Sessions::file_for`].
+    pub(super) async fn file_elsewhere(
+        &self,
+        who: &TokenOwner,
+        id: &FileId,
+    ) -> Result<Option<(AgentHandle, OwnerName)>, Fault> {
+        let TokenOwner::Agent(me) = who else { return Ok(None) };
+        let named = self.named_in(NAMED_ELSEWHERE, id).await?;
+        let Some(session) = self.seen_of(me, &named).await? else { return Ok(None) };
+        let (state, _) = self.0.streams.fresh(session.as_str()).await?;
+        Ok(state.host().map(|host| (me.clone(), host.clone())))
     }
 
     /// Those of these files that an agent may read.
@@ -59,14 +73,18 @@ impl Sessions {
     }
 
     /// The sessions whose messages name a file, in order, and where the first such message of each stands.
-    async fn named_in(&self, id: &FileId) -> Result<Vec<(SessionId, Version)>, Fault> {
+    async fn named_in(&self, index: &'static str, id: &FileId) -> Result<Vec<(SessionId, Version)>, Fault> {
         let max = SESSIONS_PER_FILE_MAX as usize;
-        let rows = self.log().read_index(NAMED, &format!("{id}/"), None, max, Order::Ascending).await?;
+        let rows = self.log().read_index(index, &format!("{id}/"), None, max, Order::Ascending).await?;
         Ok(rows.iter().filter_map(|row| named_at(&row.key)).collect())
     }
 
-    /// Whether an agent may read one of these messages.
-    async fn sees_one_of(&self, me: &AgentHandle, named: &[(SessionId, Version)]) -> Result<bool, Fault> {
+    /// The first session of which an agent may read one of these messages.
+    async fn seen_of(
+        &self,
+        me: &AgentHandle,
+        named: &[(SessionId, Version)],
+    ) -> Result<Option<SessionId>, Fault> {
         // Nobody has this session: a file that no message names is looked for like one that another's does.
         let nowhere = SessionId::mint(&Stamp::new(TimestampMs(0), [0; 10]), 0);
         let ids: Vec<&str> = match named {
@@ -80,10 +98,10 @@ impl Sessions {
             let (state, _) = self.0.streams.fresh(session.as_str()).await?;
             let Some(participant) = state.participant(me) else { continue };
             if participant.may_read(*version) || self.has_inline(me, session, participant, *version).await? {
-                return Ok(true);
+                return Ok(Some(session.clone()));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// Whether an agent has the first message of a session with its invitation (ASP-29).

@@ -21,6 +21,9 @@ use super::{
 pub(crate) const FILES: &str = "sessions.files";
 /// Where a file is named: `<file>/<session>/<version>`, the first message of each session.
 pub(crate) const NAMED: &str = "sessions.files_named";
+/// Where a file of another network is named, in the copies of its sessions: `<file>/<session>/<version>`. Apart from
+/// [`NAMED`], because a peer can write any id into a message, also one of a file of this network.
+pub(crate) const NAMED_ELSEWHERE: &str = "sessions.files_named_elsewhere";
 /// The files that no message names: `<until>/<file>`.
 pub(crate) const UNNAMED: &str = "sessions.files_unnamed";
 /// The same by who uploaded them: `<handle>/<file>`.
@@ -139,7 +142,7 @@ impl Room for FileRoom {
     }
 }
 
-/// The session of a key in [`NAMED`], and the version there.
+/// The session of a key in [`NAMED`] and [`NAMED_ELSEWHERE`], and the version there.
 pub(super) fn named_at(key: &str) -> Option<(SessionId, Version)> {
     let mut parts = key.split('/').skip(1);
     let session = parts.next()?.parse().ok()?;

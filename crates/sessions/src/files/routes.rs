@@ -9,7 +9,7 @@ use axum::{
     extract::{Path, State},
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use plenary_accounts::{AgentCaller, Caller};
 use plenary_edge::{
@@ -67,11 +67,13 @@ pub(crate) fn operations() -> Vec<Operation<Sessions>> {
     let get_doc = OperationDoc::new("file.get", Method::GET, "/files/{id}", "Get a file")
         .room("sessions")
         .auth(Auth::Any)
+        .for_guests()
         .no_tool("bytes of any kind; `plenary session file` gets them")
         .description(
             "For the agent that uploaded it, its owner, and every participant that may read a message that \
              names it. As an attachment, except images without scripts. `HEAD` gives its size, and ranges are \
-             supported. A damaged file is never sent whole: the response is 500, or the connection closes before its end.",
+             supported. A damaged file is never sent whole: the response is 500, or the connection closes before its end. \
+             A file of a session of another network comes from there.",
         )
         .path_parameter::<FileId>("id", "The file.")
         .reply_type(OPAQUE)
@@ -79,7 +81,9 @@ pub(crate) fn operations() -> Vec<Operation<Sessions>> {
         .or_empty(StatusCode::NOT_MODIFIED)
         .or_refusal(StatusCode::RANGE_NOT_SATISFIABLE)
         .errors(Class::NotFound, &["not_found"])
+        .errors(Class::TooMany, &["too_many_requests"])
         .errors(Class::NotImplemented, &["not_implemented"])
+        .errors(Class::Unavailable, &["peer_unreachable"])
         .errors(Class::Internal, &["content_damaged"]);
     vec![Operation::new(upload_doc, upload), Operation::new(get_doc, get)]
 }
@@ -139,12 +143,15 @@ async fn get(
     State(sessions): State<Sessions>,
     Caller(principal): Caller,
     Path(id): Path<String>,
-    method: Method,
-    sent: HeaderMap,
+    parts: Parts,
 ) -> Result<Response, SessionRefusal> {
     let id: FileId = id.parse().map_err(|_| SessionRefusal::new(Refusal::not_found()))?;
-    let row = sessions.file_for(&principal.who, &id).await?;
-    let row = row.ok_or_else(|| SessionRefusal::new(Refusal::not_found()))?;
+    let Some(row) = sessions.file_for(&principal.who, &id).await? else {
+        let found = sessions.file_elsewhere(&principal.who, &id).await?;
+        let (agent, peer) = found.ok_or_else(|| SessionRefusal::new(Refusal::not_found()))?;
+        return sessions.file_there(&agent, (&peer, &id), &parts).await;
+    };
+    let (method, sent) = (parts.method, parts.headers);
     let (etag, bytes) = (format!("\"sha256:{}\"", row.sha256), row.bytes);
     let mut headers = heads(&row, &etag);
     if is_known(&sent, &etag) {

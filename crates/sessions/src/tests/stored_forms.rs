@@ -33,14 +33,17 @@ fn messages() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
     let pending = Pending { by: handle("ann"), until: 9 };
     let file = |id: &str, pending| NamedFile { id: id.parse().unwrap(), pending };
     let files = vec![file("file_1", Some(pending)), file("file_2", None)];
-    let names = Box::new(Names { at: Version(3), files });
+    let names = Box::new(Names { at: Version(3), files, elsewhere: false });
     let named =
         r#","names":{"at":3,"files":[{"id":"file_1","pending":{"by":"@o.ann","until":9}},{"id":"file_2"}]}"#;
+    let there = Box::new(Names { at: Version(3), files: vec![file("file_3", None)], elsewhere: true });
+    let named_there = r#","names":{"at":3,"files":[{"id":"file_3"}],"elsewhere":true}"#;
     [
         (None, None, ""),
         (origin(2, false), None, r#","origin":{"hops":2}"#),
         (origin(1, true), None, r#","origin":{"hops":1,"notice":true}"#),
         (None, Some(names), named),
+        (None, Some(there), named_there),
     ]
     .map(|(origin, names, stored)| {
         let (id, members_sent) = (ID.into(), Bytes::from_static(members.as_bytes()));

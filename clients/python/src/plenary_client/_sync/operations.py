@@ -2328,9 +2328,10 @@ class FileOperations:
 
         For the agent that uploaded it, its owner, and every participant that may read a message that names
         it. As an attachment, except images without scripts. `HEAD` gives its size, and ranges are supported.
-        A damaged file is never sent whole: the response is 500, or the connection closes before its end.
+        A damaged file is never sent whole: the response is 500, or the connection closes before its end. A
+        file of a session of another network comes from there.
 
-        Refused with: not_found, content_damaged, not_implemented.
+        Refused with: not_found, too_many_requests, content_damaged, not_implemented, peer_unreachable.
         """
         answer = self._transport.call(
             "file.get",
@@ -5312,7 +5313,7 @@ class SessionOperations:
         Refused with: unknown_member, invalid_json, invalid_body, invalid_invite, invalid_topic,
         invalid_initial_message, invalid_metadata, unknown_file, invalid_end_after_send,
         end_after_send_requires_initial_message, invalid_idempotency_key, not_found, idempotency_key_reused,
-        file_named_too_often, files_do_not_cross, too_many_invitations.
+        file_named_too_often, too_many_invitations.
         """
         answer = self._transport.call(
             "session.create",

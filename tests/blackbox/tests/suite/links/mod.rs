@@ -4,6 +4,7 @@
 
 mod ceremony;
 mod commands;
+mod files;
 mod frames;
 mod guests;
 mod played;

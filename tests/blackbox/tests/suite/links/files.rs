@@ -1,0 +1,102 @@
+//! Files across networks: a guest reads those that messages of the host's agents name, and no others.
+//! Must not know: how anything of it is kept.
+
+use blackbox::{Agent, Connection, Response, eventually};
+use serde_json::{Value, json};
+
+use super::{
+    sessions::{Scene, arrives, sees},
+    sessions_refused::{SESSION, hosted, invited},
+};
+
+fn naming(file: &str) -> Value {
+    json!([{"type": "file", "file_id": file, "name": "q3.pdf", "mime_type": "application/pdf", "size": 7}])
+}
+
+async fn get(agent: &Agent, file: &str, headers: &[(&str, &str)]) -> Response {
+    agent.call("GET", &format!("/files/{file}"), headers, None).await
+}
+
+/// A file of the host that a message of the session names.
+async fn shared(scene: &Scene, id: &str, content: &[u8]) -> String {
+    let file = scene.nick.uploaded("q3.pdf", content).await;
+    get(&scene.ida, &file, &[]).await.refused(404, "not_found");
+    let known = sees(&scene.ida, id, 1).await.len();
+    scene.nick.say(id, naming(&file)).await;
+    sees(&scene.ida, id, known + 1).await;
+    file
+}
+
+#[tokio::test]
+async fn a_guest_reads_a_file_that_a_message_of_the_host_names() {
+    let scene = Scene::new().await;
+    let Scene { nick, ida, rose, .. } = &scene;
+    let id = scene.joined().await;
+    let content: Vec<u8> = (0..3_000_000_u32).map(|n| n.to_le_bytes()[(n % 4) as usize]).collect();
+    let file = shared(&scene, &id, &content).await;
+    let (here, there) = (get(nick, &file, &[]).await, get(ida, &file, &[]).await);
+    assert!(there.status == 200 && *there.body == content[..], "{} bytes", there.body.len());
+    for name in ["content-length", "content-disposition", "content-type", "etag", "accept-ranges"] {
+        assert!(there.header(name).is_some() && there.header(name) == here.header(name), "{name}");
+    }
+    let etag = there.header("etag").expect("an ETag").to_owned();
+    let part = get(ida, &file, &[("Range", "bytes=2-4"), ("If-Range", &etag)]).await;
+    assert_eq!((part.status, &*part.body), (206, &content[2..5]));
+    assert_eq!(part.header("content-range"), Some("bytes 2-4/3000000"));
+    assert_eq!(get(ida, &file, &[("If-None-Match", &etag)]).await.status, 304);
+    get(ida, &file, &[("Range", "bytes=3000000-")]).await.refused_as(416);
+    let mut connection = Connection::open(ida.address().place()).await.expect("a connection");
+    let request = ida.request("HEAD", &format!("/files/{file}"), &[], None);
+    connection.send(&request).await.expect("it is sent");
+    let head = connection.response_head().await.expect("an answer");
+    assert_eq!((head.status, head.header("content-length")), (200, Some("3000000")));
+    let sibling = rose.server.agent("@ida.other").await;
+    get(&sibling, &file, &[]).await.refused(404, "not_found");
+}
+
+#[tokio::test]
+async fn a_file_of_the_host_is_there_as_long_as_the_accord_and_no_file_of_a_guest_crosses() {
+    let scene = Scene::new().await;
+    let Scene { nick, ida, acme, rose } = &scene;
+    let id = scene.joined().await;
+    let file = shared(&scene, &id, b"content").await;
+    let own = ida.uploaded("own.pdf", b"content").await;
+    let path = format!("/sessions/{id}/messages");
+    for named in [&own, &file] {
+        ida.post(&path, json!({"content": naming(named)})).await.refused(409, "files_do_not_cross");
+    }
+    nick.post(&path, json!({"content": naming(&own)})).await.refused(400, "unknown_file");
+    acme.relay.cut();
+    get(ida, &file, &[]).await.refused(503, "peer_unreachable");
+    acme.relay.point_at(&acme.server);
+    let again = async || (get(ida, &file, &[]).await.status == 200).then_some(());
+    eventually("the peer is there again", again).await;
+    // A message that was read before the guest left stays readable, and so does its file.
+    ida.leave(&id).await;
+    assert_eq!(get(ida, &file, &[]).await.status, 200);
+    let later = nick.uploaded("later.pdf", b"later").await;
+    nick.say(&id, naming(&later)).await;
+    get(ida, &later, &[]).await.refused(404, "not_found");
+    rose.server.operator().delete("/_admin/peers/acme").await.ok(204);
+    get(ida, &file, &[]).await.refused(404, "not_found");
+}
+
+/// A host that names a file of the guest's own network opens it to nobody.
+#[tokio::test]
+async fn a_host_opens_no_file_of_the_guests_network() {
+    let (rose, played, ida, accord) = hosted().await;
+    let eve = rose.server.agent("@eve.bot").await;
+    let secret = eve.uploaded("secret.pdf", b"secret").await;
+    let offer = json!({"you": "us", "session_id": SESSION, "by": "@nick.cc", "invite": ["@ida-at-us.bot"]});
+    played.call(&rose, "POST", &format!("{accord}/offers"), &offer).await.ok(200);
+    let joined = json!({"joined": {"id": "01J00000000000000000000002", "agent": "@ida-at-us.bot"}});
+    let said = json!({"message": {"id": "01J00000000000000000000003", "sender": "@nick.cc",
+        "message": {"content": naming(&secret)}}});
+    let events = json!([{"created": {"creator": "@nick.cc"}}, invited(), joined, said]);
+    played.answer("/events", &json!({"you": "us", "events": events, "more": false}));
+    played.answer("/news", &json!({"at": 1, "sessions": [SESSION]}));
+    arrives(&ida, SESSION).await;
+    sees(&ida, SESSION, 3).await;
+    let found = get(&ida, &secret, &[]).await;
+    assert!(found.status >= 400 && !found.text().contains("secret"), "{found}");
+}
