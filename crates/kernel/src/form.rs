@@ -3,6 +3,7 @@
 //! Must not know: the requester, the presentation of a form, or the purpose of its values.
 
 use serde_json::{Map, Value};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use crate::text;
 
@@ -31,8 +32,8 @@ pub struct Field {
 /// The permitted values of a field.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FieldKind {
-    /// A text whose length in characters is in this range.
-    Text(Range),
+    /// A text whose length in characters is in this range, in this format if there is one.
+    Text(Range, Option<TextFormat>),
     /// One of these texts.
     Choice(Vec<String>),
     /// A list of these texts whose length is in this range.
@@ -46,6 +47,62 @@ pub enum FieldKind {
     },
     /// True or false.
     Truth,
+}
+
+/// The formats of texts that elicitations have. Any other `format` of a schema is ignored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextFormat {
+    /// A calendar day, such as `2026-02-28`.
+    Date,
+    /// An RFC 3339 time.
+    DateTime,
+    /// An e-mail address: something on both sides of an `@`, without spaces.
+    Email,
+    /// An absolute URI (RFC 3986): a scheme, a colon, and permitted characters.
+    Uri,
+}
+
+impl TextFormat {
+    fn of(schema: &Value) -> Option<Self> {
+        match schema["format"].as_str()? {
+            "date" => Some(Self::Date),
+            "date-time" => Some(Self::DateTime),
+            "email" => Some(Self::Email),
+            "uri" => Some(Self::Uri),
+            _ => None,
+        }
+    }
+
+    fn has(self, text: &str) -> bool {
+        match self {
+            Self::Date => text.len() == 10 && is_time(&format!("{text}T00:00:00Z")),
+            Self::DateTime => is_time(text),
+            Self::Email => {
+                let parts = text.rsplit_once('@');
+                let is_plain = !text.contains(|c: char| c.is_whitespace() || c.is_control());
+                is_plain && parts.is_some_and(|(name, domain)| !name.is_empty() && !domain.is_empty())
+            }
+            Self::Uri => text.split_once(':').is_some_and(|(scheme, rest)| {
+                let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+                    && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+                let is_part = |b: u8| b.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&b);
+                is_scheme && !rest.is_empty() && rest.bytes().all(is_part)
+            }),
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Date => "a date, e.g. 2026-02-28",
+            Self::DateTime => "a time, e.g. 2026-02-28T09:30:00Z",
+            Self::Email => "an e-mail address",
+            Self::Uri => "a URI, e.g. https://example.com/a",
+        }
+    }
+}
+
+fn is_time(text: &str) -> bool {
+    OffsetDateTime::parse(text, &Rfc3339).is_ok()
 }
 
 /// Minimum and maximum, both inclusive; `None` is unbounded.
@@ -143,7 +200,7 @@ impl Form {
                 return None;
             }
             let read = match field.kind {
-                FieldKind::Text(_) | FieldKind::Choice(_) => None,
+                FieldKind::Text(..) | FieldKind::Choice(_) => None,
                 FieldKind::Choices(..) | FieldKind::Number { .. } | FieldKind::Truth => {
                     serde_json::from_str(text).ok()
                 }
@@ -184,7 +241,9 @@ impl FieldKind {
             value.as_str().is_some_and(|value| choices.iter().any(|choice| choice == value))
         };
         match self {
-            Self::Text(range) => value.as_str().is_some_and(|text| range.has(count(text.chars().count()))),
+            Self::Text(range, format) => value.as_str().is_some_and(|text| {
+                range.has(count(text.chars().count())) && format.is_none_or(|format| format.has(text))
+            }),
             Self::Choice(choices) => is_among(choices, value),
             Self::Choices(choices, range) => value.as_array().is_some_and(|chosen| {
                 range.has(count(chosen.len())) && chosen.iter().all(|one| is_among(choices, one))
@@ -198,8 +257,10 @@ impl FieldKind {
 
     fn words(&self) -> String {
         match self {
-            Self::Text(Range(None, None)) => "text".to_owned(),
-            Self::Text(range) => format!("text, in characters{}", range.words()),
+            Self::Text(Range(None, None), None) => "text".to_owned(),
+            Self::Text(Range(None, None), Some(format)) => format.words().to_owned(),
+            Self::Text(range, None) => format!("text{} characters", range.words()),
+            Self::Text(range, Some(format)) => format!("{}{} characters", format.words(), range.words()),
             Self::Choice(choices) => format!("one of: {}", choices.join(", ")),
             Self::Choices(choices, range) => {
                 format!("a list{} of: {}", range.words(), choices.join(", "))
@@ -221,7 +282,10 @@ fn kind(schema: &Value) -> Option<FieldKind> {
     match schema["type"].as_str()? {
         "string" => match choices(schema)? {
             Some(choices) => Some(FieldKind::Choice(choices)),
-            None => Some(FieldKind::Text(Range::of(schema, "minLength", "maxLength"))),
+            None => {
+                let range = Range::of(schema, "minLength", "maxLength");
+                Some(FieldKind::Text(range, TextFormat::of(schema)))
+            }
         },
         "array" => {
             let range = Range::of(schema, "minItems", "maxItems");
@@ -270,7 +334,11 @@ mod tests {
                 "branch": {"type": "string", "enum": ["main", "next"], "enumNames": ["Main", "Next"]},
                 "size": {"type": "string", "oneOf": [{"const": "s", "title": "Small"}, {"const": "l", "title": "Large"}]},
                 "days": {"type": "array", "items": {"anyOf": [{"const": "mo"}, {"const": "tu"}]}, "minItems": 1},
-                "mail": {"type": "string", "format": "email"}
+                "mail": {"type": "string", "format": "email"},
+                "day": {"type": "string", "format": "date"},
+                "at": {"type": "string", "format": "date-time"},
+                "page": {"type": "string", "format": "uri", "maxLength": 100},
+                "other_format": {"type": "string", "format": "idn-email"}
             },
             "required": ["name", "sure"]
         });
@@ -289,7 +357,12 @@ mod tests {
             ("branch", json!("next")),
             ("size", json!("l")),
             ("days", json!(["tu", "mo"])),
-            ("mail", json!("anything")),
+            ("mail", json!("ida@example.com")),
+            ("day", json!("2028-02-29")),
+            ("at", json!("2026-02-28T09:30:00.5+01:00")),
+            ("page", json!("https://example.com/a?b=%20#c")),
+            ("page", json!("urn:isbn:0")),
+            ("other_format", json!("anything")),
         ] {
             let mut values = good.as_object().unwrap().clone();
             values.insert(member.into(), value.clone());
@@ -311,6 +384,16 @@ mod tests {
             ("days", json!("mo")),
             ("name", Value::Null),
             ("other", json!(1)),
+            ("mail", json!("nobody")),
+            ("mail", json!("a b@example.com")),
+            ("mail", json!("@example.com")),
+            ("day", json!("31.12.2026")),
+            ("day", json!("2026-02-30")),
+            ("at", json!("yesterday")),
+            ("at", json!("2026-02-28T09:30:00")),
+            ("page", json!("not a uri")),
+            ("page", json!("/a")),
+            ("page", json!("https://example.com/<a>")),
         ] {
             let mut values = good.as_object().unwrap().clone();
             values.insert(member.into(), value.clone());
@@ -360,7 +443,7 @@ mod tests {
     #[test]
     fn a_field_is_described() {
         let words = whole().words();
-        assert_eq!(words["name"], "Name As on the card. (text, in characters, 2 to 5)");
+        assert_eq!(words["name"], "Name As on the card. (text, 2 to 5 characters)");
         assert_eq!(words["days"], "(a list, at least 1 of: mo, tu; may be left out)");
         assert_eq!(words["age"], "(a whole number, at least 18; may be left out)");
     }

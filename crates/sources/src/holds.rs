@@ -63,7 +63,7 @@ impl Sources {
             source: Some(SourceView {
                 room: "runs".into(),
                 id: format!("{thread}/{}", run.id),
-                url: Some(line(&format!("/agent/{}/get_run?run_id={}", agent.name(), run.id))),
+                url: Some(line(&format!("/agent/{}/runs/{}", agent.name(), run.id))),
             }),
             directory: None,
             choices: Vec::new(),

@@ -91,7 +91,7 @@ impl Sources {
             source: Some(SourceView {
                 room: "runs".into(),
                 id: format!("{thread}/{}", waiting.run),
-                url: Some(line(&format!("/agent/{}/get_run?run_id={}", waiting.agent, waiting.run))),
+                url: Some(line(&format!("/agent/{}/runs/{}", waiting.agent, waiting.run))),
             }),
             directory: None,
             choices: Vec::new(),

@@ -76,7 +76,7 @@ impl Request<'_> {
         let page: Vec<Value> =
             found.into_iter().skip(offset).take(limit).map(|one| selected(one, select)).collect();
         let next = offset.saturating_add(page.len());
-        Ok(paged(json_response(&page.into()), total, (next < total).then_some(next)))
+        Ok(paged(json_response(&page.into()), total, (next < total && limit > 0).then_some(next)))
     }
 
     pub(super) async fn count_assistants(&self) -> Answer {

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::LangGraphError;
+use super::{LangGraphError, objects, word};
 
 /// Members for features that do not exist here; an empty value is accepted.
 const UNSUPPORTED: [&str; 8] = [
@@ -58,11 +58,8 @@ impl RunAsk {
                 return Err(LangGraphError::unsupported(format!("`{name}` must be `{only}`, or absent.")));
             }
         }
-        let opens = match body["if_not_exists"].as_str() {
-            None | Some("create") => true,
-            Some("reject") => false,
-            Some(_) => return Err(LangGraphError::invalid("`if_not_exists` must be `create` or `reject`.")),
-        };
+        let opens = word(body, "if_not_exists", &["create", "reject"])? != Some("reject");
+        objects(body, &["metadata", "config", "context"])?;
         let kept =
             ["metadata", "config", "context"].into_iter().map(|name| (name.to_owned(), body[name].clone()));
         let kept: Map<String, Value> = kept.filter(|(_, value)| !value.is_null()).collect();

@@ -135,6 +135,35 @@ fn count(value: &Value, name: &str, default: usize, max: usize) -> Result<usize,
         .ok_or_else(|| LangGraphError::invalid(format!("`{name}` must be a whole number.")))
 }
 
+/// A text of a body; `None` if it is absent or null.
+fn text<'a>(body: &'a Value, name: &str) -> Result<Option<&'a str>, LangGraphError> {
+    match &body[name] {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(text)),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            Err(LangGraphError::invalid(format!("`{name}` must be a text.")))
+        }
+    }
+}
+
+/// One of these words of a body; `None` if it is absent or null.
+fn word<'a>(body: &'a Value, name: &str, words: &[&str]) -> Result<Option<&'a str>, LangGraphError> {
+    let found = text(body, name)?;
+    if found.is_none_or(|found| words.contains(&found)) {
+        return Ok(found);
+    }
+    Err(LangGraphError::invalid(format!("`{name}` must be one of {}.", words.join(", "))))
+}
+
+/// Checks that these members of a body are objects, if they are there.
+fn objects(body: &Value, names: &[&str]) -> Result<(), LangGraphError> {
+    let is_wrong = |name: &&&str| !(body[**name].is_null() || body[**name].is_object());
+    match names.iter().find(is_wrong) {
+        Some(name) => Err(LangGraphError::invalid(format!("`{name}` must be an object."))),
+        None => Ok(()),
+    }
+}
+
 fn doc(id: &'static str, method: Method, summary: &'static str) -> OperationDoc {
     OperationDoc::new(id, method, "/langgraph/{*path}", summary)
         .auth(Auth::Any)
@@ -219,6 +248,9 @@ async fn answered(a2a: &A2a, path: &str, mut parts: Parts, body: Result<Value, L
     let answer = async {
         let rooms = rooms(a2a, &mut parts).await?;
         let body = body?;
+        if !(body.is_object() || body.is_null()) {
+            return Err(LangGraphError::invalid("The body must be an object."));
+        }
         let path: Vec<&str> = path.trim_end_matches('/').split('/').collect();
         let last_event = parts.headers.get("last-event-id").and_then(|id| id.to_str().ok());
         let query = Query(parts.uri.query().unwrap_or_default());

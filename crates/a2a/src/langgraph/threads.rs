@@ -9,14 +9,18 @@ use serde_json::{Value, json};
 use super::{
     Answer, LangGraphError, Request,
     assistants::{names, selected},
-    count,
+    count, objects,
     state::{RunView, ThreadView, interrupts, values},
+    text, word,
 };
 use crate::{
     limits::{LISTED_MAX, PAGE_MAX, SEARCHED, STATE_RUNS_MAX, STATE_TEXT_BYTES_MAX},
     rooms::encoded,
     rpc::json_response,
 };
+
+/// The members by which LangGraph sorts threads. Here the status and its time sort like the last change.
+const SORTED_BY: [&str; 5] = ["thread_id", "status", "created_at", "updated_at", "state_updated_at"];
 
 /// A thread in LangGraph's form, from its last run.
 fn shown(thread: &ThreadView, last: &Value, values: &Value) -> Value {
@@ -55,6 +59,7 @@ impl<'a> ThreadFilter<'a> {
                 "Threads are not searched by `values`, nor is anything extracted from them.",
             ));
         }
+        objects(body, &["metadata"])?;
         let mut agent = None;
         for (name, value) in body["metadata"].as_object().into_iter().flatten() {
             match (name.as_str(), value.as_str()) {
@@ -66,7 +71,8 @@ impl<'a> ThreadFilter<'a> {
             }
         }
         let ids = body["ids"].as_array().map(|ids| ids.iter().filter_map(Value::as_str).collect());
-        Ok(Self { agent, status: body["status"].as_str(), ids })
+        let status = word(body, "status", &["idle", "busy", "interrupted", "error"])?;
+        Ok(Self { agent, status, ids })
     }
 
     fn has(&self, thread: &ThreadView) -> bool {
@@ -86,13 +92,14 @@ impl Request<'_> {
             }
         }
         ThreadFilter::read(&json!({"metadata": body["metadata"]}))?;
-        let Some(id) = body["thread_id"].as_str() else {
+        let if_exists = word(body, "if_exists", &["raise", "do_nothing"])?;
+        let Some(id) = text(body, "thread_id")? else {
             return Ok(json_response(&empty(&fresh_id()?, &body["metadata"])));
         };
         if !is_uuid(id) {
             return Err(LangGraphError::invalid("`thread_id` must be a UUID."));
         }
-        match (ThreadView::find(&self.rooms, id).await, body["if_exists"].as_str()) {
+        match (ThreadView::find(&self.rooms, id).await, if_exists) {
             (Ok(found), Some("do_nothing")) => self.show(&found).await,
             (Ok(_), _) => Err(LangGraphError::new(
                 StatusCode::CONFLICT,
@@ -140,10 +147,13 @@ impl Request<'_> {
                 break;
             }
         }
-        let by = self.body["sort_by"].as_str().filter(|by| matches!(*by, "created_at" | "thread_id"));
-        let by = by.unwrap_or("updated_at");
+        let by = match word(&self.body, "sort_by", &SORTED_BY)? {
+            Some(by @ ("created_at" | "thread_id")) => by,
+            Some(_) | None => "updated_at",
+        };
+        let is_ascending = word(&self.body, "sort_order", &["asc", "desc"])? == Some("asc");
         threads.sort_by_key(|thread| thread.report[by].as_str().unwrap_or_default().to_owned());
-        if self.body["sort_order"] != "asc" {
+        if !is_ascending {
             threads.reverse();
         }
         let mut found = Vec::new();

@@ -69,6 +69,11 @@ async fn begin(rooms: RoomClient, body: Value) -> Result<Answer, OpenAiError> {
         (_, Some(items)) => conversation(items, "input")?,
         _ => return Err(OpenAiError::param("input", "`input` must be text, or a list of messages.")),
     };
+    for name in ["previous_response_id", "instructions"] {
+        if !(body[name].is_null() || body[name].is_string()) {
+            return Err(OpenAiError::param(name, format!("`{name}` must be a text.")));
+        }
+    }
     let before = match body["previous_response_id"].as_str() {
         Some(id) => Some(report(&rooms, &model, id).await?),
         None => None,

@@ -14,7 +14,7 @@ use crate::{
     access::Role,
     limits::{ABOUT_BYTES_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_BYTES_MAX, PROJECTS_LISTED_MAX},
     malformed::ContextFault,
-    naming::{Place, ambiguous},
+    naming::{self, Place, ambiguous},
     project::{
         command::{CreateProject, Edit, EditProject},
         event::ProjectDescription,
@@ -176,6 +176,12 @@ async fn create(
     let owner = match shape.text_or_null("owner_id")? {
         None => None,
         Some(_) => Some(shape.word("owner_id", |text| text.parse().ok(), "an owner's name")?),
+    };
+    let home = owner.clone().or_else(|| authority.by.owner());
+    // Named in full, it is the same project as by the plain id.
+    let project_id = match naming::split(&project_id) {
+        Some((named, id)) if Some(&named) == home.as_ref() => id.to_owned(),
+        Some(_) | None => project_id,
     };
     let command = CreateProject { authority, project_id, owner, about: about(&shape)? };
     let key = context.create_project(&command).await?;

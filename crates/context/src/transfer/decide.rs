@@ -67,23 +67,30 @@ fn nothing<E>(outcome: Outcome) -> TransferDecision<E> {
 }
 
 impl Import<'_> {
-    /// Only the owner of a project and the operator may import into it, and only records of authors that they
-    /// may name
-    /// (wire.md D.4, D.7).
-    fn enter(&self, project: &InProject, actor: Option<(&str, &'static str)>) -> Result<(), Rejection> {
-        let by = &self.authority.by;
-        enter(project, by, false, |access| access.govern)?;
-        match actor {
-            Some((id, field)) if !speaks_as(by, id, self.attribution) => Err(Rejection::NotThatActor(field)),
-            Some(_) | None => Ok(()),
-        }
+    /// Only the owner of a project and the operator may import into it (wire.md D.4, D.7).
+    fn enter(&self, project: &InProject) -> Result<(), Rejection> {
+        enter(project, &self.authority.by, false, |access| access.govern)?;
+        Ok(())
     }
 
-    fn writes<E>(&self, project: &InProject, events: Vec<E>, outcome: Outcome) -> TransferDecision<E> {
+    /// Writes a record, if the importer may name its author. A record that is already there needs no author, so that an
+    /// owner can repeat an import.
+    fn writes<E>(
+        &self,
+        project: &InProject,
+        author: Option<(&str, &'static str)>,
+        events: Vec<E>,
+        outcome: Outcome,
+    ) -> TransferDecision<E> {
         if project.project.archived_at.is_some() {
             return Err(Rejection::ProjectArchived);
         }
-        Ok(Decision::new(events, outcome))
+        match author {
+            Some((id, field)) if !speaks_as(&self.authority.by, id, self.attribution) => {
+                Err(Rejection::NotThatActor(field))
+            }
+            Some(_) | None => Ok(Decision::new(events, outcome)),
+        }
     }
 
     /// Decides on a package. `earlier` has the past hashes of the existing package.
@@ -94,11 +101,12 @@ impl Import<'_> {
         arriving: &ArrivingPackage,
     ) -> TransferDecision<PackageEvent> {
         let ArrivingPackage { package, history, renamed_from } = arriving;
-        self.enter(project, Some((&package.head.created_by.id, "created_by.id")))?;
+        self.enter(project)?;
+        let author = Some((package.head.created_by.id.as_str(), "created_by.id"));
         let by = &self.authority.by;
         let Some(present) = &state.0 else {
             let events = history.events(package, renamed_from.as_deref(), by)?;
-            return self.writes(project, events, Outcome::New);
+            return self.writes(project, author, events, Outcome::New);
         };
         if present.hash == package.hash || earlier.contains(&package.hash) {
             return nothing(Outcome::Same);
@@ -109,7 +117,7 @@ impl Import<'_> {
         }
         let stands = (present.status, present.review_type);
         match history.beyond(package, stands, present.hash, by) {
-            Some(events) if !events.is_empty() => self.writes(project, events, Outcome::Continued),
+            Some(events) if !events.is_empty() => self.writes(project, author, events, Outcome::Continued),
             Some(_) | None => Err(Rejection::DuplicatePackageId),
         }
     }
@@ -129,18 +137,16 @@ impl Import<'_> {
         if arriving.ended.as_ref().is_some_and(|ended| ended.at > latest) {
             return Err(ContextFault::field("valid_to", "not in the future").into());
         }
-        self.enter(
-            project,
-            arriving.asserted_by.as_ref().map(|actor| (actor.id.as_str(), "asserted_by.id")),
-        )?;
+        self.enter(project)?;
+        let author = arriving.asserted_by.as_ref().map(|actor| (actor.id.as_str(), "asserted_by.id"));
         let document = arriving.document_by(asserted_by);
         match merge(&self.authority.by, arriving, document, neighbours) {
             Merge::Known => nothing(Outcome::Same),
             Merge::Differs if self.mode == Mode::Overwrite => Err(Rejection::DuplicateFactId),
             Merge::Differs => nothing(Outcome::Differs),
-            Merge::Ends(event) => self.writes(project, vec![*event], Outcome::Continued),
+            Merge::Ends(event) => self.writes(project, author, vec![*event], Outcome::Continued),
             Merge::New(_) if taken.is_some() => Err(Rejection::DuplicateFactId),
-            Merge::New(events) => self.writes(project, events, Outcome::New),
+            Merge::New(events) => self.writes(project, author, events, Outcome::New),
         }
     }
 
@@ -152,7 +158,8 @@ impl Import<'_> {
         arriving: &ArrivingSession,
     ) -> TransferDecision<SessionEvent> {
         let ArrivingSession { started, ended_at, .. } = arriving;
-        self.enter(project, Some((&started.actor_id, "actor_id")))?;
+        self.enter(project)?;
+        let author = Some((started.actor_id.as_str(), "actor_id"));
         let ends = |ended_at: Moment, extensions| {
             SessionEvent::SessionEnded(SessionEnded { by: self.authority.by.clone(), ended_at, extensions })
         };
@@ -160,7 +167,7 @@ impl Import<'_> {
             let begins = SessionEvent::SessionStarted(started.clone());
             let end = ended_at.map(|ended_at| ends(ended_at, Map::new()));
             let events = [begins].into_iter().chain(end).collect();
-            return self.writes(project, events, Outcome::New);
+            return self.writes(project, author, events, Outcome::New);
         };
         let of = |session: &crate::session::event::SessionStarted| {
             (session.actor_id.clone(), session.actor_type, session.callsign.clone(), session.started_at)
@@ -172,9 +179,12 @@ impl Import<'_> {
             };
         }
         match (state.ended_at, *ended_at) {
-            (None, Some(ended_at)) if self.mode == Mode::Overwrite => {
-                self.writes(project, vec![ends(ended_at, started.extensions.clone())], Outcome::Continued)
-            }
+            (None, Some(ended_at)) if self.mode == Mode::Overwrite => self.writes(
+                project,
+                author,
+                vec![ends(ended_at, started.extensions.clone())],
+                Outcome::Continued,
+            ),
             (None, Some(_)) => nothing(Outcome::Differs),
             (Some(there), Some(ended_at)) if there != ended_at => match self.mode {
                 Mode::Overwrite => Err(Rejection::SessionEnded),

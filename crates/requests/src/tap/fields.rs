@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use plenary_kernel::{
     Refusal,
-    form::{Field, FieldKind, Form, Range},
+    form::{Field, FieldKind, Form, Range, TextFormat},
     text::is_hidden,
 };
 use serde_json::{Map, Value};
@@ -105,7 +105,7 @@ impl<'a> Changes<'a> {
                     let all = values(&field.name);
                     let value = match &field.kind {
                         FieldKind::Choices(..) => Value::from(all.clone()),
-                        FieldKind::Text(_)
+                        FieldKind::Text(..)
                         | FieldKind::Choice(_)
                         | FieldKind::Number { .. }
                         | FieldKind::Truth => Value::from(all.first().copied().unwrap_or_default()),
@@ -187,7 +187,16 @@ fn input(html: &mut String, Field { name, says, kind, is_required }: &Field) {
         all + "</select></label>"
     };
     let shown = match kind {
-        FieldKind::Text(_) => format!("<label>{label} <input type=text {name}{required}></label>"),
+        FieldKind::Text(_, format) => {
+            let kind = match format {
+                Some(TextFormat::Date) => "date",
+                Some(TextFormat::Email) => "email",
+                Some(TextFormat::Uri) => "url",
+                // A browser's field for a time has no zone.
+                Some(TextFormat::DateTime) | None => "text",
+            };
+            format!("<label>{label} <input type={kind} {name}{required}></label>")
+        }
         FieldKind::Number { range: Range(least, most), is_whole } => {
             let bound = |name: &str, bound: &Option<f64>| {
                 bound.map(|bound| format!(" {name}={bound}")).unwrap_or_default()
@@ -212,7 +221,7 @@ fn input(html: &mut String, Field { name, says, kind, is_required }: &Field) {
     // A paragraph cannot contain a group of fields.
     let _ = match kind {
         FieldKind::Choices(..) => write!(html, "{shown}"),
-        FieldKind::Text(_) | FieldKind::Number { .. } | FieldKind::Truth | FieldKind::Choice(_) => {
+        FieldKind::Text(..) | FieldKind::Number { .. } | FieldKind::Truth | FieldKind::Choice(_) => {
             write!(html, "<p>{shown}</p>")
         }
     };
