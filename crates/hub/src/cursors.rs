@@ -38,7 +38,7 @@ pub struct Orphan {
     kept: CursorState,
 }
 
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct CursorState {
     position: Position,
     live: bool,
@@ -51,6 +51,8 @@ pub struct Cursors {
     node: Node,
     /// Cursors that moved and are not written yet.
     moved: Mutex<HashMap<AgentHandle, CursorState>>,
+    /// Held while moved cursors are written, so that no earlier state overwrites a later one.
+    flushing: tokio::sync::Mutex<()>,
 }
 
 fn row(handle: &AgentHandle, node: &Node) -> String {
@@ -62,7 +64,13 @@ impl Cursors {
     #[must_use]
     pub fn new(log: Log, clock: Arc<dyn Clock>) -> Self {
         let node = if log.shared() { clock.stamp().ulid(0).to_string() } else { "0".into() };
-        Self { log, clock, node: Node(node), moved: Mutex::new(HashMap::new()) }
+        Self {
+            log,
+            clock,
+            node: Node(node),
+            moved: Mutex::default(),
+            flushing: tokio::sync::Mutex::default(),
+        }
     }
 
     /// This node.
@@ -93,7 +101,9 @@ impl Cursors {
                 .collect();
             rows.push(self.op(handle, CursorState { position: start, live: is_shared })?);
             // The pending note that an earlier connection closed must not overwrite this.
+            let mut _flushing = None;
             if pending.is_some_and(|kept| !kept.live) {
+                _flushing = Some(self.flushing.lock().await);
                 self.lock().remove(handle);
             }
             self.log.append(Batch { rows, ..Batch::default() }).await?;
@@ -137,18 +147,23 @@ impl Cursors {
         self.lock().insert(handle.clone(), CursorState { position, live });
     }
 
-    /// Writes the cursors that moved.
+    /// Writes the cursors that moved. Each stays pending until it is on disk.
     pub async fn flush(&self) -> Result<(), Fault> {
-        let moved = std::mem::take(&mut *self.lock());
-        let all: Vec<_> = moved.into_iter().collect();
-        for (nth, some) in all.chunks(READ_ROWS_MAX).enumerate() {
-            let rows = some.iter().map(|(handle, kept)| self.op(handle, *kept)).collect::<Result<_, _>>()?;
-            if let Err(fault) = self.log.append(Batch { rows, ..Batch::default() }).await {
-                let mut moved = self.lock();
-                for (handle, kept) in &all[nth * READ_ROWS_MAX..] {
-                    moved.entry(handle.clone()).or_insert(*kept);
+        let _flushing = self.flushing.lock().await;
+        let handles: Vec<AgentHandle> = self.lock().keys().cloned().collect();
+        for some in handles.chunks(READ_ROWS_MAX) {
+            let states: Vec<_> = {
+                let moved = self.lock();
+                some.iter().filter_map(|handle| Some((handle, *moved.get(handle)?))).collect()
+            };
+            let rows =
+                states.iter().map(|(handle, state)| self.op(handle, *state)).collect::<Result<_, _>>()?;
+            self.log.append(Batch { rows, ..Batch::default() }).await?;
+            let mut moved = self.lock();
+            for (handle, state) in states {
+                if moved.get(handle) == Some(&state) {
+                    moved.remove(handle);
                 }
-                return Err(fault);
             }
         }
         Ok(())

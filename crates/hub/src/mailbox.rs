@@ -54,6 +54,12 @@ impl Mailbox {
         self.notify.notify_one();
     }
 
+    /// Whether no stream is marked.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lock().streams.is_empty()
+    }
+
     /// Notes that the agent's token or blocks may have changed.
     pub fn recheck(&self) {
         self.lock().recheck = true;

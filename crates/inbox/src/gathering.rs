@@ -30,6 +30,16 @@ pub(crate) enum ShelfLookup {
     Offered,
 }
 
+/// A background search, which ends when this is dropped, also by a panic.
+struct Gathering(Arc<Desk>);
+
+impl Drop for Gathering {
+    fn drop(&mut self) {
+        self.0.is_gathering.store(false, Ordering::Release);
+        self.0.wake();
+    }
+}
+
 impl Inbox {
     /// Starts a new search for an agent's news, or for the offers of strangers to it, after a position.
     pub(crate) async fn begin_shelf(
@@ -158,13 +168,13 @@ impl Inbox {
         if desk.is_gathering.swap(true, Ordering::AcqRel) {
             return;
         }
-        let (inbox, desk, me) = (Arc::downgrade(&self.0), desk.clone(), me.clone());
+        let (inbox, desk, me) = (Arc::downgrade(&self.0), Gathering(desk.clone()), me.clone());
         let turns = self.0.gathering.clone();
         tokio::spawn(async move {
             let _turn = turns.acquire().await;
             while let Some(inner) = inbox.upgrade() {
                 let inbox = Self(inner);
-                match inbox.search_in_background(&me, &desk).await {
+                match inbox.search_in_background(&me, &desk.0).await {
                     Ok(true) if !*inbox.0.closed.borrow() => {}
                     Ok(_) => break,
                     Err(fault) => {
@@ -173,8 +183,6 @@ impl Inbox {
                     }
                 }
             }
-            desk.is_gathering.store(false, Ordering::Release);
-            desk.wake();
         });
     }
 

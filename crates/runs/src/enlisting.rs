@@ -105,9 +105,12 @@ impl Runs {
                 .read_index(ENLISTED, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending)
                 .await?;
             for row in &rows {
-                let fault = || Fault::Corrupt(format!("{} in {ENLISTED}", row.key));
-                let handle: AgentHandle = row.key.parse().map_err(|_| fault())?;
-                self.came(&handle, serde_json::from_slice(&row.value).map_err(|_| fault())?);
+                let read = || Some((row.key.parse().ok()?, serde_json::from_slice(&row.value).ok()?));
+                let Some::<(AgentHandle, _)>((handle, card)) = read() else {
+                    tracing::error!(row = row.key, "an enlisted agent is damaged and left out");
+                    continue;
+                };
+                self.came(&handle, card);
                 // The account was deleted, and a crash came before the agent was dismissed.
                 if !self.accounts().agent(&handle).await?.state.is_live() {
                     self.account_deleted(&handle);

@@ -189,7 +189,9 @@ impl Runs {
                 self.log().read_index(BUSY, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
             for row in &rows {
                 let Ok(thread) = row.key.parse() else { continue };
-                let state = self.fresh(thread).await?;
+                let state = self.fresh(thread).await;
+                let state = Fault::skip_corrupt(state, "a damaged thread is left out of a cancellation")?;
+                let Some(state) = state else { continue };
                 if state.opened.as_ref().is_some_and(|opened| is_its(&opened.agent)) {
                     self.cancel_thread(thread, by).await?;
                 }

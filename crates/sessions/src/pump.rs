@@ -104,7 +104,7 @@ impl<'a, S: Socket> Pump<'a, S> {
         let stored = sessions.0.cursors.take_up(&connection.handle).await?;
         let start = sessions.0.presence.start_at(connection, stored);
         let last = Instant::now();
-        let confirmation = Confirmation { number: 0, ping: None, uncovered: None, last };
+        let confirmation = Confirmation { number: 0, ping: None, uncovered: None, newest: start, last };
         Ok(Self {
             sessions,
             caller,
@@ -137,7 +137,7 @@ impl<'a, S: Socket> Pump<'a, S> {
             let through = self.sessions.0.presence.dispatched();
             self.connection.mailbox.take_into(&mut marks);
             self.obey(&marks).await?;
-            self.deliver(marks.streams.drain(), ReadLimit::Observed).await?;
+            self.deliver(marks.streams.drain(), ReadLimit::Observed, Some(through)).await?;
             self.sent = self.sent.max(through);
             self.wait().await?;
         }
@@ -148,17 +148,19 @@ impl<'a, S: Socket> Pump<'a, S> {
         let (log, start) = (self.sessions.log(), self.sent);
         let head = log.head().await?;
         let inbox = StreamName::new(INBOX, self.connection.handle.as_str());
-        self.take_up(log.streams_after(&[inbox], start).await?).await?;
+        self.take_up(log.streams_after(&[inbox], start).await?, None).await?;
         let (sessions, handle) = (self.sessions, &self.connection.handle);
         let mut ids = sessions.page_of(handle, None).await?;
         if ids.len() == READ_ROWS_MAX && head.0.saturating_sub(start.0) <= NEWS_DISTANCE_MAX {
             let news = log.streams_between(SessionRoom::CATEGORY, start, head).await?;
-            self.take_up(news).await?;
+            self.take_up(news, Some(head)).await?;
         } else {
             loop {
                 let streams: Vec<_> = ids.iter().map(|id| SessionRoom::stream(id)).collect();
-                self.take_up(log.streams_after(&streams, start).await?).await?;
-                if ids.len() < READ_ROWS_MAX {
+                // Until the last page, older events of other sessions are still to be sent.
+                let is_last = ids.len() < READ_ROWS_MAX;
+                self.take_up(log.streams_after(&streams, start).await?, is_last.then_some(head)).await?;
+                if is_last {
                     break;
                 }
                 ids = sessions.page_of(handle, ids.last().map(String::as_str)).await?;
@@ -168,8 +170,13 @@ impl<'a, S: Socket> Pump<'a, S> {
         Ok(())
     }
 
-    async fn take_up(&mut self, news: Vec<plenary_log::StreamNews>) -> Result<(), End> {
-        self.deliver(news.into_iter().map(|news| (news.stream, news.first)), ReadLimit::Committed).await
+    async fn take_up(
+        &mut self,
+        news: Vec<plenary_log::StreamNews>,
+        covered: Option<Position>,
+    ) -> Result<(), End> {
+        let news = news.into_iter().map(|news| (news.stream, news.first));
+        self.deliver(news, ReadLimit::Committed, covered).await
     }
 
     /// Follows the instructions that came with the marks.
@@ -195,8 +202,9 @@ impl<'a, S: Socket> Pump<'a, S> {
     }
 
     /// Passes an event to the socket, and flushes a full burst.
-    async fn feed(&mut self, text: Utf8Bytes) -> Result<(), End> {
+    async fn feed(&mut self, text: Utf8Bytes, position: Position) -> Result<(), End> {
         self.buffered += text.len();
+        self.confirmation.newest = self.confirmation.newest.max(position);
         in_time(self.socket.feed(Message::Text(text))).await?;
         if self.confirmation.uncovered.is_none() {
             self.confirmation.uncovered = Some(Instant::now());
@@ -230,7 +238,14 @@ impl<'a, S: Socket> Pump<'a, S> {
         tokio::select! {
             () = self.connection.mailbox.woken() => Ok(()),
             heard = self.socket.next() => self.hear(heard).await,
-            () = &mut self.alarm => if self.due() <= Instant::now() { self.tick().await } else { Ok(()) },
+            () = &mut self.alarm => {
+                if self.due() <= Instant::now() {
+                    self.cover();
+                    self.tick().await
+                } else {
+                    Ok(())
+                }
+            }
         }
     }
 }

@@ -137,9 +137,10 @@ impl Sessions {
     /// The ranges of a session that an agent's model has seen.
     pub async fn has_read(&self, me: &AgentHandle, id: &SessionId) -> Result<Runs, Fault> {
         let part = (me.clone(), id.clone());
+        // The memory first: between the two reads a flush may move ranges to the row, and never back.
+        let unwritten = self.0.reads.lock().get(&part).cloned().unwrap_or_default();
         let (runs, _) = written(self.log(), &part).await?;
-        let unwritten = self.0.reads.lock().get(&part).cloned();
-        Ok(unwritten.map_or(runs.clone(), |unwritten| runs.with(&unwritten)))
+        Ok(runs.with(&unwritten))
     }
 
     /// Notes events of a session that an agent's model has seen; false if the agent takes no part in it. Events that a
@@ -165,7 +166,11 @@ impl Sessions {
         };
         let mut rows = Vec::with_capacity(noted.len());
         for (part, runs) in &noted {
-            let (known, revision) = written(self.log(), part).await?;
+            let found = written(self.log(), part).await;
+            let Some((known, revision)) = Fault::skip_corrupt(found, "damaged read ranges are not written")?
+            else {
+                continue;
+            };
             let joined = known.clone().with(runs);
             if joined != known {
                 let value = serde_json::to_vec(&joined).map_err(|error| Fault::Corrupt(error.to_string()))?;

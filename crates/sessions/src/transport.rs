@@ -178,10 +178,15 @@ impl Sessions {
         let (sessions, grace) = (self.clone(), self.0.config.grace);
         tokio::spawn(async move {
             tokio::time::sleep(grace).await;
-            if let Err(fault) = sessions.end_grace(&window).await {
+            let mut pause = AGAIN_MIN;
+            let ended = async || {
+                let ended = sessions.end_grace(&window).await;
+                Fault::skip_corrupt(ended, "the grace window in a damaged session does not end")
+            };
+            while let Err(fault) = ended().await {
                 tracing::warn!(%fault, "the end of a grace window was not written; it is tried again");
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                let _ = sessions.end_grace(&window).await;
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(AGAIN_MAX);
             }
             sessions.0.transport.windows.lock().remove(&window);
         });

@@ -175,13 +175,22 @@ impl<'a> Turn<'a> {
         if self.questions.len() == 1 { self.ask().await } else { Ok(()) }
     }
 
-    /// Asks the caller the first question, if there is one.
+    /// Asks the caller the first question, if there is one. A question too large for an event is answered as cancelled:
+    /// nobody can see it.
     async fn ask(&mut self) -> Result<(), TurnCut> {
-        let Some(event) = self.questions.front().map(|question| question.asked.event()) else {
-            return Ok(());
-        };
         self.flush_text().await?;
-        self.say(event).await
+        while let Some(question) = self.questions.front() {
+            match self.output.emit(question.asked.event()).await {
+                Ok(()) => break,
+                Err(EmitError::Over) => return Err(TurnCut::Over),
+                Err(fault @ EmitError::TooLarge) => {
+                    tracing::warn!(%fault, "a question of a coding agent is refused");
+                    self.link.answer(&question.id, &question.asked.cancelled())?;
+                    self.questions.pop_front();
+                }
+            }
+        }
+        Ok(())
     }
 
     /// An answer that does not match the question grants nothing; the question is repeated.

@@ -7,18 +7,22 @@ mod mirror;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
-use plenary_runs::{Card, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner};
+use plenary_runs::{Card, Input, Run, RunEnd, RunFuture, RunRequest, RunSignal, Runner};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use tokio::time::timeout;
 
 use self::{
     link::{Events, Link},
     mirror::{Mirror, MirrorOutcome},
 };
 use crate::{ConfigFault, key, threads::Threads, until_canceled};
+
+/// How long the cancellation of a remote run may take.
+const CANCEL_TIME: Duration = Duration::from_secs(5);
 
 /// The configuration table of an agent of this kind.
 #[derive(Debug, Clone, Deserialize)]
@@ -79,18 +83,37 @@ impl Remote {
             () = until_canceled(&mut input) => return Ok(RunEnd::canceled()),
         };
         let mut mirror = Mirror::new(&self.link, output, request.depth);
+        let ended = self.follow_run(request, &mut events, &mut mirror, &mut input).await;
+        if ended.is_err() {
+            // The remote run's further output has no receiver.
+            let _late = timeout(CANCEL_TIME, self.tell(&events, RunSignal::Cancel)).await;
+        }
+        ended
+    }
+
+    /// Repeats the remote run's events here, and passes requests on to it, until it ends.
+    async fn follow_run(
+        &self,
+        request: &RunRequest,
+        events: &mut Events,
+        mirror: &mut Mirror<'_>,
+        input: &mut Input,
+    ) -> Result<RunEnd, String> {
         let mut canceled = false;
         loop {
             tokio::select! {
                 biased;
                 asked = input.wait(), if !canceled => {
                     canceled = asked == RunSignal::Cancel;
-                    self.tell(&events, asked).await?;
+                    self.tell(events, asked).await?;
                 }
                 heard = events.next(&self.link) => match mirror.heard(heard?).await? {
                     MirrorOutcome::Said => {}
                     MirrorOutcome::Began { run_id, thread_id } => {
                         events.of(run_id);
+                        if canceled {
+                            self.tell(events, RunSignal::Cancel).await?;
+                        }
                         if let Some(theirs) = thread_id {
                             let mut threads = self.threads.lock();
                             threads.learn(request.thread_id, theirs);
@@ -102,7 +125,8 @@ impl Remote {
         }
     }
 
-    /// Passes requests to the run on to the remote run. Before that has started, there is no receiver.
+    /// Passes a request to the run on to the remote run. A cancellation that comes before its first event is sent when
+    /// that event names the run.
     async fn tell(&self, events: &Events, asked: RunSignal) -> Result<(), String> {
         let Some(run_id) = events.run_id() else { return Ok(()) };
         let body = match asked {

@@ -18,6 +18,8 @@ pub(super) struct Confirmation {
     pub(super) ping: Option<(Position, Instant)>,
     /// Since when there is something that no ping covers yet.
     pub(super) uncovered: Option<Instant>,
+    /// The position of the newest event that was sent.
+    pub(super) newest: Position,
     /// When the peer was last heard or pinged.
     pub(super) last: Instant,
 }
@@ -52,6 +54,15 @@ impl<S: Socket> Pump<'_, S> {
         }
     }
 
+    /// Raises the position that the next ping confirms, if no mark is unread: then everything that was dispatched has been
+    /// sent. The position is read first, so that the marks cover it.
+    pub(super) fn cover(&mut self) {
+        let through = self.sessions.0.presence.dispatched();
+        if self.connection.mailbox.is_empty() {
+            self.sent = self.sent.max(through);
+        }
+    }
+
     /// The client's stack answers a ping only after it has taken everything before it (wire.md D.4).
     pub(super) async fn tick(&mut self) -> Result<(), End> {
         if self.confirmation.ping.is_some() {
@@ -62,7 +73,8 @@ impl<S: Socket> Pump<'_, S> {
         in_time(self.socket.send(Message::Ping(payload))).await?;
         let now = Instant::now();
         self.confirmation.ping = Some((self.sent, now));
-        self.confirmation.uncovered = None;
+        // Events after that position are not confirmed by this ping.
+        self.confirmation.uncovered = (self.confirmation.newest > self.sent).then_some(now);
         self.confirmation.last = now;
         Ok(())
     }

@@ -4,7 +4,7 @@
 use axum::extract::ws::Utf8Bytes;
 use plenary_accounts::INBOX;
 use plenary_hub::Row;
-use plenary_kernel::{AgentHandle, SessionId, Version};
+use plenary_kernel::{AgentHandle, Position, SessionId, Version};
 use plenary_log::{Fault, StreamName};
 
 use super::{End, Pump, READINGS_MAX, Socket, TAIL_PAGE, pages::Pages};
@@ -25,10 +25,13 @@ pub(super) enum ReadLimit {
 }
 
 impl<S: Socket> Pump<'_, S> {
+    /// Reads the marked streams. The marks, with those read before, cover every event up to `covered`; `None` if older
+    /// events of other streams are still to be read.
     pub(super) async fn deliver(
         &mut self,
         marks: impl ExactSizeIterator<Item = (StreamName, Version)> + Send,
         until: ReadLimit,
+        covered: Option<Position>,
     ) -> Result<(), End> {
         let mut left = marks.len();
         let mut shown = false;
@@ -37,7 +40,7 @@ impl<S: Socket> Pump<'_, S> {
             let read = if stream.category() == INBOX {
                 self.read_inbox(&stream, first).await
             } else {
-                self.read_session(&stream, first, left == 0, until).await
+                self.read_session(&stream, first, until, covered.filter(|_| left == 0)).await
             };
             shown |= match read {
                 // What is damaged can't be had; everything else goes on.
@@ -51,14 +54,14 @@ impl<S: Socket> Pump<'_, S> {
         Ok(())
     }
 
-    /// Reads one session to its end; whether anything was shown. `last` says that no other stream of this round
-    /// is behind, so that what is sent here is sent for good.
+    /// Reads one session to its end; whether anything was shown. Everything up to `covered` on all other streams has
+    /// been sent, so a ping may confirm what is sent here up to that position.
     async fn read_session(
         &mut self,
         stream: &StreamName,
         first: Version,
-        last: bool,
         until: ReadLimit,
+        covered: Option<Position>,
     ) -> Result<bool, End> {
         let Ok(id) = stream.id().parse::<SessionId>() else { return Ok(false) };
         let streams = &self.sessions.0.streams;
@@ -88,12 +91,12 @@ impl<S: Socket> Pump<'_, S> {
                     Step::Restart => break,
                     Step::Show => {
                         let text = self.sessions.text(&id, topic, stream, row, self.form).await?;
-                        self.feed(text).await?;
+                        self.feed(text, row.event.position).await?;
                         shown = true;
                     }
                 }
-                if last {
-                    self.sent = self.sent.max(row.event.position);
+                if let Some(covered) = covered {
+                    self.sent = self.sent.max(row.event.position.min(covered));
                 }
             }
             self.keep(stream, reading);
@@ -123,7 +126,7 @@ impl<S: Socket> Pump<'_, S> {
             for event in &events {
                 let text = Utf8Bytes::try_from(plenary_accounts::notice(event)?)
                     .map_err(|error| Fault::Corrupt(error.to_string()))?;
-                self.feed(text).await?;
+                self.feed(text, event.position).await?;
                 shown = true;
             }
             self.keep(stream, ReadPosition::at(cursor));

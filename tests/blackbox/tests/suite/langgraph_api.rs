@@ -157,6 +157,24 @@ async fn what_means_nothing_here_is_refused_in_the_form_of_the_api() {
     body["webhook"] = json!("https://example.org/hook");
     refused(&nick.post("/langgraph/runs/wait", body).await, 422, "not_supported");
     refused(&nick.post("/langgraph/runs/wait", json!({"assistant_id": "echo"})).await, 422, "invalid_value");
+    for (path, name, value) in [
+        ("threads", "thread_id", json!(5)),
+        ("threads", "if_exists", json!("zz")),
+        ("threads", "metadata", json!(5)),
+        ("threads/search", "status", json!("zz")),
+        ("threads/search", "sort_by", json!("zz")),
+        ("threads/search", "sort_order", json!("zz")),
+        ("runs/wait", "config", json!(5)),
+        ("runs/wait", "metadata", json!([])),
+        ("runs/wait", "if_not_exists", json!(5)),
+    ] {
+        let mut body = user("x");
+        body[name] = value;
+        refused(&nick.post(&format!("/langgraph/{path}"), body).await, 422, "invalid_value");
+    }
+    refused(&nick.post("/langgraph/threads", json!([])).await, 422, "invalid_value");
+    let none = nick.post("/langgraph/assistants/search", json!({"limit": 0})).await;
+    assert_eq!((none.status, none.header("x-pagination-next")), (200, None));
     refused(
         &nick.post("/langgraph/runs", json!({"assistant_id": "nobody", "input": "x"})).await,
         404,

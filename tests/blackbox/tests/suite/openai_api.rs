@@ -98,6 +98,11 @@ async fn a_response_goes_on_where_the_last_one_ended() {
     let ann = server.agent("@ann.cc").await;
     let none = json!("previous_response_id");
     assert_error(&ann.post("/v1/responses", next).await, 400, "invalid_value", &none);
+    for name in ["previous_response_id", "instructions"] {
+        let mut wrong = json!({"model": "echo", "input": "Two"});
+        wrong[name] = json!(5);
+        assert_error(&ann.post("/v1/responses", wrong).await, 400, "invalid_value", &json!(name));
+    }
 }
 
 #[tokio::test]

@@ -64,13 +64,22 @@ impl ThreadSession {
         let (run, after) = match question {
             None => (self.start(text).await?, None),
             Some(mut question) => {
+                let unanswered = question.clone();
                 let Some(answers) = question.answer_with(text) else {
                     self.tell(&agent_text(&question.words())).await;
                     *self.session.question.lock() = Some(question);
                     return Ok(END_TURN);
                 };
-                if !self.resume(&question, &answers).await? {
-                    self.tell(&agent_text("This was answered elsewhere, and the run has gone on.\n\n")).await;
+                match self.resume(&question, &answers).await {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        let text = "This was answered elsewhere, and the run has gone on.\n\n";
+                        self.tell(&agent_text(text)).await;
+                    }
+                    Err(fault) => {
+                        *self.session.question.lock() = Some(unanswered);
+                        return Err(fault);
+                    }
                 }
                 (question.run, Some(question.event))
             }
@@ -315,7 +324,12 @@ impl FollowedRun<'_> {
             Ok(reply) => question.permitted(&reply),
         };
         match reply {
-            Reply::Answers(answers) => drop(self.session.resume(&question, &answers).await?),
+            Reply::Answers(answers) => {
+                if let Err(fault) = self.session.resume(&question, &answers).await {
+                    *self.session.session.question.lock() = Some(question);
+                    return Err(fault);
+                }
+            }
             Reply::Canceled => self.cancel.cancel(),
             Reply::Later => return Ok(Some(self.leave(question).await)),
         }

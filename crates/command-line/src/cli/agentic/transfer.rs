@@ -127,8 +127,8 @@ pub(super) async fn export(context: &Context, args: &PlaceArgs, export: Export) 
     })?;
     let kept = file.into_inner().map_err(|error| error.into_error()).and_then(|file| file.sync_all());
     // Rename the file last: once it exists, its contents exist too.
-    let beside = contents.iter().try_for_each(|contents| fs::rename(&contents.part, &contents.dir));
-    let placed = kept.and(beside).and_then(|()| fs::rename(&part, dest));
+    let beside = || contents.iter().try_for_each(|contents| fs::rename(&contents.part, &contents.dir));
+    let placed = kept.and_then(|()| beside()).and_then(|()| fs::rename(&part, dest));
     placed.map_err(|error| unusable(dest, &error))?;
     context.out.note(&format!("to export only newer records later: --since '{}'", clean(&exported.since)));
     let mut said = format!("{} in {}", contained(&exported.counts), dest.display());

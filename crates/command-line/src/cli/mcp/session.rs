@@ -47,6 +47,18 @@ pub(super) struct Line<'a> {
     pub(super) path: &'a str,
 }
 
+/// The headers of a message in a session.
+fn headers_of(id: Option<&HeaderValue>, version: Option<&HeaderValue>) -> Headers {
+    let id = id.map(|id| (SESSION, id.clone()));
+    id.into_iter().chain(version.map(|version| (VERSION, version.clone()))).collect()
+}
+
+/// The version of the protocol in the answer to `initialize`.
+fn version_of(answer: &str) -> Option<HeaderValue> {
+    let answer: Value = serde_json::from_str(answer).unwrap_or_default();
+    HeaderValue::from_str(answer["result"]["protocolVersion"].as_str()?).ok()
+}
+
 impl Session {
     fn known(&self) -> MutexGuard<'_, SessionState> {
         self.known.lock()
@@ -55,9 +67,7 @@ impl Session {
     /// The headers of a message in the session.
     pub(super) fn headers(&self) -> Headers {
         let known = self.known();
-        let id = known.id.clone().map(|id| (SESSION, id));
-        let version = known.version.clone().map(|version| (VERSION, version));
-        id.into_iter().chain(version).collect()
+        headers_of(known.id.as_ref(), known.version.as_ref())
     }
 
     /// Whether the session is open, as far as is known.
@@ -78,11 +88,9 @@ impl Session {
 
     /// Records the server's answer to it.
     pub(super) fn opened(&self, id: Option<&HeaderValue>, answer: &str) {
-        let answer: Value = serde_json::from_str(answer).unwrap_or_default();
-        let version = answer["result"]["protocolVersion"].as_str();
         let mut known = self.known();
         known.id = id.cloned();
-        known.version = version.and_then(|version| HeaderValue::from_str(version).ok());
+        known.version = version_of(answer);
     }
 
     /// Records messages that must be repeated when the session is renewed.
@@ -118,7 +126,7 @@ impl Session {
             return Err(Error::Invalid("there is no session; send initialize first".into()));
         };
         let (headers, answer) = whole(line.post(&[], &begun.text, true, longest).await?).await?;
-        self.opened(headers.get(SESSION), &answer);
+        let renewed = headers_of(headers.get(SESSION), version_of(&answer).as_ref());
         let again = |method: &str, params: Value| {
             json!({"jsonrpc": "2.0", "id": format!("plenary-{method}"), "method": method, "params": params})
                 .to_string()
@@ -129,8 +137,10 @@ impl Session {
         }
         said.extend(subscribed.iter().map(|uri| again("resources/subscribe", json!({"uri": uri}))));
         for text in said {
-            whole(line.post(&self.headers(), &text, true, longest).await?).await?;
+            whole(line.post(&renewed, &text, true, longest).await?).await?;
         }
+        // Only now do other calls use it: it is initialized, and follows the same resources.
+        self.opened(headers.get(SESSION), &answer);
         Ok(())
     }
 

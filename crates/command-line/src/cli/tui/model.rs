@@ -147,8 +147,11 @@ impl Model {
     /// Handles a key.
     #[expect(clippy::wildcard_enum_match_arm, reason = "a key that means nothing does nothing")]
     pub(super) fn key(&mut self, key: KeyEvent) -> Act {
-        if key.modifiers.contains(KeyModifiers::CONTROL) && key.code == KeyCode::Char('c') {
-            return Act::Quit;
+        // With any other modifier a key belongs to the terminal, e.g. the prefix of tmux.
+        let modifiers = key.modifiers - KeyModifiers::SHIFT;
+        if !modifiers.is_empty() {
+            let is_quit = modifiers == KeyModifiers::CONTROL && key.code == KeyCode::Char('c');
+            return if is_quit { Act::Quit } else { Act::Nothing };
         }
         if self.typing.is_some() {
             return self.typed(key.code);
@@ -347,6 +350,11 @@ pub(super) mod tests {
         assert_eq!(model.note, "it takes no ignore");
         let said = json!({"type": "respond", "text": "no q", "version": 1, "undo_seconds": UNDO_SECONDS});
         assert_eq!(press(&mut model, "rno q\n"), Act::Answer(vec![("b".into(), said)]));
+        for modifiers in [KeyModifiers::CONTROL, KeyModifiers::ALT] {
+            let prefixed = KeyEvent::new(KeyCode::Char('a'), modifiers);
+            assert_eq!(model.key(prefixed), Act::Nothing, "a key of the terminal answers nothing");
+        }
+        assert_eq!(model.key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)), Act::Quit);
         assert_eq!(press(&mut model, "k\u{1b}"), Act::Quit);
     }
 

@@ -97,12 +97,20 @@ async fn put(
         biased;
         seen = waited(asking, &id, within) => seen,
         text = ask_at_client(asking, &message, &choices) => match asking.read(&WITHDRAW, &[&id], &[]).await {
-            Ok(_) => Ok(json!({"request_id": id, "state": "answered", "timed_out": false,
-                "answer": {"type": "respond", "text": text, "by": "client"}})),
-            // Somebody has answered in the inbox meanwhile.
-            Err(_) => waited(asking, &id, Duration::ZERO).await,
+            Ok(_) => Ok(by_client(&id, &text)),
+            // Somebody may have answered in the inbox meanwhile.
+            Err(_) => match waited(asking, &id, Duration::ZERO).await {
+                Ok(seen) if seen["timed_out"] == false => Ok(seen),
+                Ok(_) | Err(_) => Ok(by_client(&id, &text)),
+            },
         },
     }
+}
+
+/// The result with the answer of the person at the client.
+fn by_client(id: &str, text: &str) -> Value {
+    json!({"request_id": id, "state": "answered", "timed_out": false,
+        "answer": {"type": "respond", "text": text, "by": "client"}})
 }
 
 /// The answer of the person at the client. Never returns without an answer: a client may decline by itself.

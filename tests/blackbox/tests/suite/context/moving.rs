@@ -198,6 +198,11 @@ async fn ap_57_who_may_import() {
     let report = import(&other, "", &format!("{named}\n")).await;
     assert_eq!(report["refused"][0]["code"], "unauthorized", "AP-101: {report}");
     assert_eq!(exported(&other).await.len(), 3, "AP-101: its own project, package and end");
+    // What is there already needs no author.
+    let whole = exported(&owner).await.join("\n");
+    assert!(whole.contains("jordan"), "{whole}");
+    let again = import(&owner, "", &whole).await;
+    assert_eq!((&again["imported"], &again["refused_count"]), (&json!(0), &json!(0)), "{again}");
     other.get(&format!("/v1/projects/nick:{PROJECT}/export")).await.refused(404, "project_not_found");
 }
 

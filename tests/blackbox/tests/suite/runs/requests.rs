@@ -15,6 +15,8 @@ async fn a_run_that_waits_is_answered_from_the_inbox_of_the_person() {
     let request = &page["requests"][0];
     assert_eq!((&request["from"], &request["source"]["room"]), (&json!(nick.handle), &json!("runs")));
     assert_eq!(request["action"]["args"], json!({"name": "Your name?"}));
+    let place = request["source"]["url"].as_str().expect("a URL");
+    assert_eq!(nick.get(place).await.ok(200)["run_id"], run.id);
     let answer = json!({"type": "respond", "text": "Ann", "version": request["version"]});
     let id = request["request_id"].as_str().expect("an id");
     owner.post(&at(id, "/answer"), answer).await.ok(200);
