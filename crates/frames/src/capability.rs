@@ -1,6 +1,7 @@
 //! The extensions for alter-runtime: a capability in place of a token, and frames in a signed wrapper. A
-//! capability is a signed statement of this server, which is not stored: the token that it stands for,
-//! and its expiry. It is valid as long as that token, with the same permissions.
+//! capability is a sealed statement of this server, which is not stored: the token that it stands for, and its expiry. It
+//! is valid as long as that token, with the same permissions. Its holder cannot read it: the digest of a token proves to
+//! clients that a server knows the token.
 //! Must not know: HTTP, or the subscriptions.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -25,14 +26,16 @@ struct Statement {
     until: TimestampMs,
 }
 
-/// A capability for the bearer of a token, and its expiry.
-pub(crate) fn capability(key: &FrameKey, caller: AgentCaller, now: TimestampMs) -> (String, TimestampMs) {
+/// A capability for the bearer of a token, and its expiry; `None` if the system has no random numbers.
+pub(crate) fn capability(
+    key: &FrameKey,
+    caller: AgentCaller,
+    now: TimestampMs,
+) -> Option<(String, TimestampMs)> {
     let until = TimestampMs(now.0 + CAPABILITY_MS);
     let statement = Statement { agent: caller.handle, token: caller.token, until };
     let statement = serde_json::to_vec(&statement).expect("a handle, a digest and a time can be written");
-    let text = format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(statement));
-    let signature = key.sign(text.as_bytes());
-    (format!("{text}.{signature}"), until)
+    Some((format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(key.seal(statement)?)), until))
 }
 
 /// Whether a bearer credential is a capability rather than a token.
@@ -40,16 +43,14 @@ pub(crate) fn is_capability(word: &str) -> bool {
     word.starts_with(PREFIX)
 }
 
-/// The principal of a capability; `None` if this server did not sign it, or it has expired. The caller
+/// The principal of a capability; `None` if this server did not make it, or it has expired. The caller
 /// must check that the token is still valid.
 pub(crate) fn bearer(key: &FrameKey, capability: &str, now: TimestampMs) -> Option<Principal> {
-    let (text, signature) = capability.split_once('.')?;
-    if !key.signed(text.as_bytes(), signature) {
-        return None;
-    }
-    let statement = URL_SAFE_NO_PAD.decode(text.strip_prefix(PREFIX)?).ok()?;
+    let sealed = URL_SAFE_NO_PAD.decode(capability.strip_prefix(PREFIX)?).ok()?;
+    let statement = key.unseal(&sealed)?;
     let Statement { agent, token, until } = serde_json::from_slice(&statement).ok()?;
-    (now < until).then_some(Principal { who: TokenOwner::Agent(agent), token })
+    let is_open = now < until && until.0 <= now.0.saturating_add(CAPABILITY_MS);
+    is_open.then_some(Principal { who: TokenOwner::Agent(agent), token })
 }
 
 /// A frame in the form of alter-runtime: wrapped, canonical, and signed over everything but the
@@ -79,7 +80,7 @@ mod tests {
     #[test]
     fn a_capability_stands_for_its_token_until_it_ends() {
         let key = FrameKey::new();
-        let (made, until) = capability(&key, caller(), TimestampMs(5));
+        let (made, until) = capability(&key, caller(), TimestampMs(5)).unwrap();
         assert_eq!(until, TimestampMs(5 + CAPABILITY_MS));
         assert!(is_capability(&made) && !is_capability("pla_one"));
         let AgentCaller { handle, token } = caller();
@@ -87,9 +88,8 @@ mod tests {
         assert_eq!(bearer(&key, &made, TimestampMs(until.0 - 1)), Some(principal));
         assert_eq!(bearer(&key, &made, until), None);
         assert_eq!(bearer(&FrameKey::new(), &made, TimestampMs(5)), None, "of another server");
-        let (text, signature) = made.split_once('.').unwrap();
-        for wrong in ["plf_", "plf_.", text, &format!("{text}A.{signature}"), &format!("{text}.{signature}A")]
-        {
+        assert_eq!(bearer(&key, &made, TimestampMs(4)), None, "it lasts longer than any that was made");
+        for wrong in ["plf_", "plf_.", &made[..made.len() - 4], &format!("{made}AAAA")] {
             assert_eq!(bearer(&key, wrong, TimestampMs(5)), None, "{wrong}");
         }
     }

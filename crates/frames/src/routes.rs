@@ -273,7 +273,9 @@ async fn make_capability(State(frames): State<Frames>, Bearer(principal): Bearer
     }
     let key = frames.key().await?;
     let caller = AgentCaller { handle, token: principal.token };
-    let (capability, until) = capability(&key, caller, frames.0.clock.now());
+    let made = capability(&key, caller, frames.0.clock.now());
+    let (capability, until) =
+        made.ok_or_else(|| plenary_log::Fault::Unavailable("no random numbers".into()))?;
     let frame_signature_pubkey = key.public();
     Ok(Json(CapabilityMade { capability, expires_at: until.rfc3339(), frame_signature_pubkey }))
 }

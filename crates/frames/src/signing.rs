@@ -1,20 +1,28 @@
-//! The key that signs frames for clients that pin it, and capabilities: Ed25519, created at its first use, one for all
-//! processes of a store.
-//! Must not know: what is signed.
+//! The key that signs frames for clients that pin it: Ed25519, created at its first use, one for all processes of a
+//! store. Another key, derived from it, seals capabilities.
+//! Must not know: what is signed or sealed.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use plenary_log::{Fault, Log};
 use ring::{
-    rand::SystemRandom,
-    signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey},
+    aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey},
+    hmac,
+    rand::{SecureRandom as _, SystemRandom},
+    signature::{Ed25519KeyPair, KeyPair as _},
 };
 
 /// The row of the key, PKCS #8.
 const ROW: &str = "frames/signing-key";
 
-/// The key.
+/// The purpose of the derived key.
+const SEALING: &[u8] = b"plenary frames: capabilities";
+
+/// The keys.
 #[derive(Debug)]
-pub(crate) struct FrameKey(Ed25519KeyPair);
+pub(crate) struct FrameKey {
+    signing: Ed25519KeyPair,
+    sealing: LessSafeKey,
+}
 
 fn broken() -> Fault {
     Fault::Corrupt(format!("{ROW} is no key"))
@@ -27,7 +35,29 @@ impl FrameKey {
     }
 
     fn read(pkcs8: &[u8]) -> Option<Self> {
-        Ed25519KeyPair::from_pkcs8(pkcs8).ok().map(Self)
+        let signing = Ed25519KeyPair::from_pkcs8(pkcs8).ok()?;
+        let derived = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, pkcs8), SEALING);
+        let sealing = LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, derived.as_ref()).ok()?);
+        Some(Self { signing, sealing })
+    }
+
+    /// The text in a form that only this server can read or make; `None` if the system has no random numbers.
+    pub(crate) fn seal(&self, mut text: Vec<u8>) -> Option<Vec<u8>> {
+        let mut nonce = [0; NONCE_LEN];
+        SystemRandom::new().fill(&mut nonce).ok()?;
+        let unique = Nonce::assume_unique_for_key(nonce);
+        self.sealing.seal_in_place_append_tag(unique, Aad::empty(), &mut text).ok()?;
+        Some([&nonce[..], &text].concat())
+    }
+
+    /// The text that this server sealed.
+    pub(crate) fn unseal(&self, sealed: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, text) = sealed.split_at_checked(NONCE_LEN)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+        let mut text = text.to_vec();
+        let length = self.sealing.open_in_place(nonce, Aad::empty(), &mut text).ok()?.len();
+        text.truncate(length);
+        Some(text)
     }
 
     /// The stored key; creates and stores one if there is none.
@@ -39,17 +69,21 @@ impl FrameKey {
 
     /// The public key, in the form that clients pin.
     pub(crate) fn public(&self) -> String {
-        format!("ed25519:{}", URL_SAFE_NO_PAD.encode(self.0.public_key().as_ref()))
+        format!("ed25519:{}", URL_SAFE_NO_PAD.encode(self.signing.public_key().as_ref()))
     }
 
     /// A signature in the form for JSON.
     pub(crate) fn sign(&self, text: &[u8]) -> String {
-        URL_SAFE_NO_PAD.encode(self.0.sign(text).as_ref())
+        URL_SAFE_NO_PAD.encode(self.signing.sign(text).as_ref())
     }
 
     /// Whether the signature of the text is valid.
+    #[cfg(test)]
     pub(crate) fn signed(&self, text: &[u8], signature: &str) -> bool {
-        let public = UnparsedPublicKey::new(&ED25519, self.0.public_key().as_ref());
+        let public = ring::signature::UnparsedPublicKey::new(
+            &ring::signature::ED25519,
+            self.signing.public_key().as_ref(),
+        );
         URL_SAFE_NO_PAD.decode(signature).is_ok_and(|signature| public.verify(text, &signature).is_ok())
     }
 }
@@ -64,6 +98,21 @@ impl FrameKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_key_that_sealed_a_text_opens_it() {
+        let (key, other) = (FrameKey::new(), FrameKey::new());
+        let sealed = key.seal(b"text".to_vec()).unwrap();
+        assert_eq!(key.unseal(&sealed).as_deref(), Some(&b"text"[..]));
+        assert_ne!(key.seal(b"text".to_vec()), Some(sealed.clone()));
+        assert_eq!(other.unseal(&sealed), None);
+        for at in [0, NONCE_LEN, sealed.len() - 1] {
+            let mut changed = sealed.clone();
+            changed[at] ^= 1;
+            assert_eq!(key.unseal(&changed), None, "{at}");
+        }
+        assert_eq!(key.unseal(&sealed[..5]), None);
+    }
 
     #[test]
     fn a_signature_is_of_one_text_and_one_key() {

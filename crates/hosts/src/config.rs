@@ -16,7 +16,7 @@ const HINT: &str = "in SSL_CERT_FILE";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigFault {
     /// The kind is unknown.
-    #[error("there is no kind of agent {0:?}; the kinds are acp, connected, echo, exec, openai, remote")]
+    #[error("there is no kind of agent {0:?}; the kinds are a2a, acp, connected, echo, exec, openai, remote")]
     UnknownKind(String),
     /// A member of the table is unknown, missing, or of the wrong type.
     #[error("{0}")]

@@ -72,7 +72,22 @@ pub fn create(
     Ok(Decision::new(vec![ProjectEvent::ProjectCreated(event)], ()))
 }
 
-/// Decides `EditProject`: the owner's agents describe, only the owner shares and archives (wire.md D.7).
+/// Whether an actor gives up a membership of its own: an agent that of its handle, an owner those of all its agents.
+fn leaves(by: &Actor, edit: &Edit) -> bool {
+    let Edit::Unshare(member) = edit else { return false };
+    let member = member.to_string();
+    match by {
+        Actor::Agent(agent) => member == agent.as_str(),
+        Actor::Owner(owner) => member
+            .strip_prefix('@')
+            .and_then(|m| m.split_once('.'))
+            .is_some_and(|(of, _)| of == owner.as_str()),
+        Actor::Operator | Actor::Seed => false,
+    }
+}
+
+/// Decides `EditProject`: the owner's agents describe, only the owner shares and archives (wire.md D.7), and a member may
+/// leave.
 pub fn edit(
     state: &ProjectState,
     authority_holds: bool,
@@ -86,7 +101,11 @@ pub fn edit(
     if !access.read {
         return Err(Rejection::ProjectNotFound);
     }
-    let may = if matches!(command.edit, Edit::Describe(_)) { access.edit } else { access.govern };
+    let may = if matches!(command.edit, Edit::Describe(_)) {
+        access.edit
+    } else {
+        access.govern || leaves(&by, &command.edit)
+    };
     if !may {
         return Err(Rejection::NotPermitted);
     }

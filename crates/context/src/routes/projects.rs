@@ -91,6 +91,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         .errors(Class::Malformed, &["invalid_schema"])
         .errors(Class::Conflict, &["project_full"]);
     let unshare_doc = of_member("context.unshare", Method::DELETE, "Remove an agent's role in a project")
+        .description("The project's owner removes any role; an agent, and the owner of an agent, its own.")
         .success(StatusCode::NO_CONTENT)
         .errors(Class::Malformed, &["invalid_schema"]);
     let switch = |id, path, summary| {

@@ -360,7 +360,7 @@ impl Settings {
             grace: args.grace.or(grace).unwrap_or(plenary_sessions::Config::default().grace),
             quota: file.quota.checked()?,
             files: file.files.checked()?,
-            notify: file.notify.config(public_url.as_deref())?,
+            notify: file.notify.config(&source, public_url.as_deref())?,
             links: file.links.config(&source),
             tls,
             public_url,

@@ -2295,6 +2295,8 @@ class ContextOperations:
     ) -> None:
         """Remove an agent's role in a project.
 
+        The project's owner removes any role; an agent, and the owner of an agent, its own.
+
         Refused with: invalid_schema, invalid_idempotency_key, missing_authorization, invalid_authorization,
         unauthorized, project_not_found, ambiguous_project_id, idempotency_key_reused.
         """

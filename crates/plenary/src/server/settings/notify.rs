@@ -7,6 +7,7 @@ use anyhow::bail;
 use plenary_notify::{Config, Smtp};
 use serde::Deserialize;
 
+use super::source::Source;
 use crate::{duration::parse_duration, secrets};
 
 /// The variable that replaces `smtp_url`, because the URL contains a password.
@@ -38,7 +39,7 @@ fn time(name: &str, text: Option<&str>, default: Duration) -> anyhow::Result<Dur
 }
 
 impl NotifyTable {
-    pub(super) fn config(self, public_url: Option<&str>) -> anyhow::Result<Config> {
+    pub(super) fn config(self, source: &Source, public_url: Option<&str>) -> anyhow::Result<Config> {
         let default = Config::default();
         let smtp = match (secrets::variable(SMTP_URL).or(self.smtp_url), self.smtp_from) {
             (Some(url), Some(from)) => Some(Smtp { url, from }),
@@ -52,7 +53,7 @@ impl NotifyTable {
             retry_for: time("retry_for", self.retry_for.as_deref(), default.retry_for)?,
             smtp,
             contact: self.contact.or(public_url),
-            ca_file: self.ca_file,
+            ca_file: self.ca_file.map(|path| source.resolve(path)),
         })
     }
 }

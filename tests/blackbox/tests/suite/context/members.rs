@@ -72,6 +72,21 @@ async fn ap_101_shared_projects_are_listed() {
     assert_eq!(listed(house.server.operator()).await, [PROJECT]);
 }
 
+/// A membership needs no consent, so a member can give up its own, and nobody else's.
+#[tokio::test]
+async fn a_member_leaves_a_shared_project() {
+    let house = House::new().await;
+    let other = house.server.agent("@guest.other").await;
+    house.share("@guest.bot", "reader").await;
+    house.share("@guest.other", "writer").await;
+    let in_full = |who: &str| format!("/v1/projects/host:{PROJECT}/members/{who}");
+    house.guest.delete(&in_full("@guest.other")).await.refused(403, "unauthorized");
+    house.guest.put(&in_full("@guest.bot"), json!({"role": "writer"})).await.refused(403, "unauthorized");
+    house.guest.delete(&in_full("@guest.bot")).await.ok(204);
+    house.guest.get(&packages_of(&format!("host:{PROJECT}"))).await.refused(404, "project_not_found");
+    other.get(&packages_of(&format!("host:{PROJECT}"))).await.ok(200);
+}
+
 /// Wrong shapes name their field, and share nothing.
 #[tokio::test]
 async fn ap_101_a_share_is_checked() {
