@@ -89,7 +89,7 @@ async fn a_silent_server_runs_into_the_time_limit() {
     let Err(Error::Network(fault)) = client.health().await else { panic!() };
     assert_eq!(fault.kind, FaultKind::TimedOut);
     assert!(!fault.outcome_unknown(), "a read changes nothing");
-    let session = "ses_01J00000000000000000000000".parse().unwrap();
+    let session = "sess_01J00000000000000000000000".parse().unwrap();
     let Err(Error::Network(fault)) = client.join_session(&session).await else { panic!() };
     assert!(fault.outcome_unknown());
 }

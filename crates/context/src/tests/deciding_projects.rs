@@ -65,7 +65,7 @@ fn ap_2_archiving_is_a_time_and_can_be_taken_back() {
 fn ap_101_the_owner_shares_and_archives_and_its_agents_describe() {
     let share = |member: &str| Edit::Share(member.parse().unwrap(), Role::Writer);
     for change in
-        [share("@acme.*"), Edit::Unshare("@acme.w".parse().unwrap()), Edit::Archive(None), Edit::Unarchive]
+        [share("@acme.*"), Edit::Unshare("@acme.r".parse().unwrap()), Edit::Archive(None), Edit::Unarchive]
     {
         assert_eq!(changed(&project(), "@nick.a", change.clone()), Err(Rejection::NotPermitted));
         assert_eq!(changed(&project(), "@acme.w", change.clone()), Err(Rejection::NotPermitted));
@@ -77,6 +77,8 @@ fn ap_101_the_owner_shares_and_archives_and_its_agents_describe() {
     assert!(shared.access(&"@acme.other".parse().unwrap()).write);
     let unshared = changed(&shared, "operator", Edit::Unshare("@acme.*".parse().unwrap())).unwrap();
     assert_eq!(unshared, project());
+    let left = changed(&project(), "@acme.w", Edit::Unshare("@acme.w".parse().unwrap())).unwrap();
+    assert!(!left.access(&"@acme.w".parse().unwrap()).read, "a member may leave");
 }
 
 #[test]

@@ -26,8 +26,8 @@ const SHOWN_CHARS_MAX: usize = 80;
 /// The last message, or an invitation.
 pub(super) struct LastMessage {
     pub(super) session: SessionId,
-    /// Its sequence number in the session; an invitation stands for the first message.
-    pub(super) sequence: u64,
+    /// Its sequence number in the session; an invitation has none, because it does not show the session's messages.
+    pub(super) sequence: Option<u64>,
     /// Who sent what, in one line.
     pub(super) summary: String,
 }
@@ -60,7 +60,7 @@ async fn unread(client: &Client) -> Result<Option<LastMessage>, Failure> {
                 && newest.as_ref().is_none_or(|(known, _)| known.as_str() <= at)
             {
                 let said = item["kind"] == "session.message";
-                let sequence = item["ref"]["sequence"].as_u64().filter(|_| said).unwrap_or(1);
+                let sequence = item["ref"]["sequence"].as_u64().filter(|_| said);
                 newest = Some((at.to_owned(), LastMessage { session, sequence, summary: summary(item) }));
             }
         }
@@ -108,7 +108,7 @@ async fn latest(out: &Out, client: &Client) -> Result<Option<LastMessage>, Failu
             {
                 let text = say::content(out, &message.content);
                 let summary = quoted("the message of", message.sender.as_str(), &text);
-                let (session, sequence) = (session.id.clone(), message.sequence);
+                let (session, sequence) = (session.id.clone(), Some(message.sequence));
                 newest = Some((message.created_at, LastMessage { session, sequence, summary }));
             }
             after = page.next_cursor;

@@ -129,7 +129,9 @@ pub(crate) async fn reply(context: &Context, args: Reply) -> Result<(), Failure>
     let last = last::last(&context.out, &client).await?;
     context.out.note(&format!("answers {}", last.summary));
     let sent = talk::send(&client, &Recipient::Session(last.session.clone()), said).await?;
-    if let Err(error) = client.ack_event(&last.session, last.sequence).await {
+    if let Some(sequence) = last.sequence
+        && let Err(error) = client.ack_event(&last.session, sequence).await
+    {
         context.out.note(&format!("the answered message stays unread: {error}"));
     }
     print_sent(context, &sent)

@@ -140,6 +140,11 @@ async fn send_to_coding(
     speak(client, me, &session, said).await
 }
 
+/// Whether the caller is invited and has not joined.
+fn is_invited(session: &Session, me: &AgentHandle) -> bool {
+    session.participants.iter().any(|p| p.handle == *me && p.status == ParticipantStatus::Invited)
+}
+
 /// Sends to a session; joins it first if the caller is only invited.
 async fn speak(
     client: &Client,
@@ -147,9 +152,7 @@ async fn speak(
     session: &Session,
     said: MessageArgs,
 ) -> Result<SentMessage, Failure> {
-    let invited =
-        |p: &plenary_client::sessions::Participant| p.handle == *me && p.status == ParticipantStatus::Invited;
-    if session.state == SessionState::Active && session.participants.iter().any(invited) {
+    if session.state == SessionState::Active && is_invited(session, me) {
         client.join_session(&session.id).await?;
     }
     let idempotency_key = Some(IdempotencyKey::random());
@@ -190,8 +193,16 @@ async fn shared(
                     (None, named) => !named.is_some_and(|named| named.starts_with(CODING_SESSION_TOPIC)),
                 }
         };
-        if let Some(found) = page.sessions.into_iter().find(fits) {
-            return Ok(Some(found));
+        for found in page.sessions.into_iter().filter(fits) {
+            if !is_invited(&found, me) {
+                return Ok(Some(found));
+            }
+            // An invited agent does not see who else is invited.
+            client.join_session(&found.id).await?;
+            let found = client.session(&found.id).await?.value;
+            if others(&found, me) == to {
+                return Ok(Some(found));
+            }
         }
         query.before = page.next_cursor;
         if query.before.is_none() {

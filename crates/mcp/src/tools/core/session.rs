@@ -132,8 +132,10 @@ async fn find(
                     (Some(topic), named) => named == Some(topic),
                     (None, named) => !named.is_some_and(|named| named.starts_with(CODING_SESSION_TOPIC)),
                 };
-            if fits {
-                return Ok(session["id"].as_str().map(str::to_owned));
+            if let Some(id) = session["id"].as_str().filter(|_| fits)
+                && (standing(session, me) != Some("invited") || is_exactly(asking, me, id, &wanted).await?)
+            {
+                return Ok(Some(id.to_owned()));
             }
         }
         before = page["next_cursor"].as_str().map(str::to_owned);
@@ -142,6 +144,21 @@ async fn find(
         }
     }
     Ok(None)
+}
+
+/// Joins a session and reads whether exactly these agents are in it. Before, an invited agent does not see who else is
+/// invited.
+async fn is_exactly(
+    asking: &ToolCaller,
+    me: &AgentHandle,
+    id: &str,
+    wanted: &[&str],
+) -> Result<bool, Refusal> {
+    joined(asking, me, id).await?;
+    let session = asking.read(&SHOW, &[id], &[]).await?;
+    let mut here = others(&session, me);
+    here.sort_unstable();
+    Ok(here == wanted)
 }
 
 /// Sends to exactly these agents: in the session that they share, or in a new one.

@@ -36,8 +36,11 @@ async fn a_person_sends_and_an_agent_replies_and_it_stays_one_session() {
     assert_eq!(again["session_id"], id, "it is the one that they share");
     let apart = person.done(&["send", "@nick.claude-parser", "Other", "--topic", "Tabs", "--json"]).await;
     assert_ne!(json_of(&apart)["session_id"], id, "another topic is another session");
+    // The invitation did not show the message, so the agent still gets it.
+    let waiting = agent.done(&["inbox"]).await;
+    assert!(waiting.contains("The schema changed"), "{waiting}");
     let told = person.done(&["message", "status", id, "1"]).await;
-    assert!(told.contains("answered"), "{told}");
+    assert!(told.contains("accepted"), "{told}");
 }
 
 #[tokio::test]

@@ -74,14 +74,10 @@ async fn a_capability_is_no_token() {
     assert_eq!((absent.status, &absent.json()["code"]), (403, &json!("scope-unauthorised")));
     let hidden = with(&server, &foreign).get(EVENTS).await;
     assert_eq!(hidden.fingerprint(), absent.fingerprint());
-    let (head, tail) = made["capability"].as_str().and_then(|made| made.split_once('.')).expect("two parts");
+    let (head, tail) = made["capability"].as_str().expect("a capability").split_at(40);
     let letter = if tail.starts_with('A') { 'B' } else { 'A' };
-    let forged = json!({"capability": format!("{head}.{letter}{}", &tail[1..])});
-    assert_eq!(
-        with(&server, &forged).get(EVENTS).await.status,
-        401,
-        "one letter of the signature is another"
-    );
+    let forged = json!({"capability": format!("{head}{letter}{}", &tail[1..])});
+    assert_eq!(with(&server, &forged).get(EVENTS).await.status, 401, "one letter is another");
 
     let mut stream = capable.stream(EVENTS).await;
     server.operator().post_empty("/_admin/agents/@alice.bot/rotate-token").await.ok(200);

@@ -127,3 +127,20 @@ async fn a_refused_handover_leaves_the_claim_in_place() {
     let claims = done(&alice, "lock", json!({})).await;
     assert_eq!(claims["claims"].as_array().map(Vec::len), Some(1), "{claims}");
 }
+
+/// An agent that is only invited to a group does not see the others of it, and a message to one of them is not for all.
+#[tokio::test]
+async fn a_message_to_one_agent_does_not_go_into_a_group() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let carol = server.agent("@nick.carol").await;
+    let group = json!({"to": ["@nick.bob", "@nick.carol"], "text": "group"});
+    let group = done(&alice, "send", group).await["session_id"].clone();
+    let sent = done(&bob, "send", json!({"to": ["@nick.alice"], "text": "for alice"})).await;
+    assert_ne!(sent["session_id"], group);
+    assert!(!done(&carol, "read", json!({"session_id": group})).await.to_string().contains("for alice"));
+    let pair =
+        done(&alice, "send", json!({"to": ["@nick.carol"], "text": "two"})).await["session_id"].clone();
+    let back = done(&carol, "send", json!({"to": ["@nick.alice"], "text": "back"})).await;
+    assert_eq!(back["session_id"], pair, "the session of exactly these");
+}
