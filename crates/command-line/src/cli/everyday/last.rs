@@ -72,6 +72,19 @@ async fn unread(client: &Client) -> Result<Option<LastMessage>, Failure> {
     Ok(newest.map(|(_, found)| found))
 }
 
+/// Prints the first message of a session whose invitation was answered, because the invitation did not show it. Returns
+/// its sequence number.
+pub(super) async fn print_first(out: &Out, client: &Client, session: &SessionId) -> Result<u64, Failure> {
+    const FIRST: u64 = 1;
+    let query = EventsQuery { after_sequence: FIRST - 1, limit: Some(1) };
+    let page = client.events(session, query).await?.value;
+    if let Some(first) = page.events.iter().find_map(message) {
+        let text = say::content(out, &first.content);
+        out.note(&format!("{} had written: {}", clean(first.sender.as_str()), clean(&text)));
+    }
+    Ok(FIRST)
+}
+
 /// An item of the inbox in words.
 fn summary(item: &Value) -> String {
     let text = |name: &str| item[name].as_str().unwrap_or_default();

@@ -129,9 +129,11 @@ pub(crate) async fn reply(context: &Context, args: Reply) -> Result<(), Failure>
     let last = last::last(&context.out, &client).await?;
     context.out.note(&format!("answers {}", last.summary));
     let sent = talk::send(&client, &Recipient::Session(last.session.clone()), said).await?;
-    if let Some(sequence) = last.sequence
-        && let Err(error) = client.ack_event(&last.session, sequence).await
-    {
+    let sequence = match last.sequence {
+        Some(sequence) => sequence,
+        None => last::print_first(&context.out, &client, &last.session).await?,
+    };
+    if let Err(error) = client.ack_event(&last.session, sequence).await {
         context.out.note(&format!("the answered message stays unread: {error}"));
     }
     print_sent(context, &sent)
