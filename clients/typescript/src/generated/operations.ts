@@ -1210,7 +1210,7 @@ export class ContextOperations {
   /**
    * Give an agent a role in a project.
    *
-   * Refused with: unknown_member, invalid_schema, invalid_idempotency_key, missing_authorization,
+   * Refused with: invalid_schema, unknown_member, invalid_idempotency_key, missing_authorization,
    * invalid_authorization, unauthorized, project_not_found, ambiguous_project_id, project_full,
    * idempotency_key_reused.
    */

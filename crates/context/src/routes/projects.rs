@@ -83,17 +83,16 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
         in_project(id, method, member, summary)
             .action("context", "context_projects")
             .path_parameter::<AllowEntry>("member", "`@owner.name`, or `@owner.*`")
+            .errors(Class::Malformed, &["invalid_schema"])
             .errors(Class::Forbidden, &["unauthorized"])
     };
     let share_doc = of_member("context.share", Method::PUT, "Give an agent a role in a project")
         .request::<NewRole>()
         .reply::<Member>()
-        .errors(Class::Malformed, &["invalid_schema"])
         .errors(Class::Conflict, &["project_full"]);
     let unshare_doc = of_member("context.unshare", Method::DELETE, "Remove an agent's role in a project")
         .description("The project's owner removes any role; an agent, and the owner of an agent, its own.")
-        .success(StatusCode::NO_CONTENT)
-        .errors(Class::Malformed, &["invalid_schema"]);
+        .success(StatusCode::NO_CONTENT);
     let switch = |id, path, summary| {
         in_project(id, Method::POST, path, summary)
             .action("context", "context_projects")

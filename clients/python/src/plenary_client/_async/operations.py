@@ -2207,7 +2207,7 @@ class AsyncContextOperations:
 
         role: What the member may do.
 
-        Refused with: unknown_member, invalid_schema, invalid_idempotency_key, missing_authorization,
+        Refused with: invalid_schema, unknown_member, invalid_idempotency_key, missing_authorization,
         invalid_authorization, unauthorized, project_not_found, ambiguous_project_id, project_full,
         idempotency_key_reused.
         """
