@@ -101,9 +101,9 @@ impl Cursors {
                 .collect();
             rows.push(self.op(handle, CursorState { position: start, live: is_shared })?);
             // The pending note that an earlier connection closed must not overwrite this.
-            let mut _flushing = None;
-            if pending.is_some_and(|kept| !kept.live) {
-                _flushing = Some(self.flushing.lock().await);
+            let is_closed = pending.is_some_and(|kept| !kept.live);
+            let _flushing = if is_closed { Some(self.flushing.lock().await) } else { None };
+            if is_closed {
                 self.lock().remove(handle);
             }
             self.log.append(Batch { rows, ..Batch::default() }).await?;

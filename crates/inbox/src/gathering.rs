@@ -30,10 +30,10 @@ pub(crate) enum ShelfLookup {
     Offered,
 }
 
-/// A background search, which ends when this is dropped, also by a panic.
-struct Gathering(Arc<Desk>);
+/// Marks a background search of an agent as ended when it is dropped, also by a panic.
+struct GatheringGuard(Arc<Desk>);
 
-impl Drop for Gathering {
+impl Drop for GatheringGuard {
     fn drop(&mut self) {
         self.0.is_gathering.store(false, Ordering::Release);
         self.0.wake();
@@ -168,7 +168,7 @@ impl Inbox {
         if desk.is_gathering.swap(true, Ordering::AcqRel) {
             return;
         }
-        let (inbox, desk, me) = (Arc::downgrade(&self.0), Gathering(desk.clone()), me.clone());
+        let (inbox, desk, me) = (Arc::downgrade(&self.0), GatheringGuard(desk.clone()), me.clone());
         let turns = self.0.gathering.clone();
         tokio::spawn(async move {
             let _turn = turns.acquire().await;

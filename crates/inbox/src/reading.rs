@@ -534,22 +534,24 @@ impl<'a> Openness<'a> {
         if !marks.is_unread(stub.kind, place) {
             return Ok(false);
         }
-        if shelf.is_answered(stub) && self.was_there(marks, place, stub).await? {
+        if shelf.is_answered(stub) && self.was_delivered(marks, place, stub).await? {
             return Ok(false);
         }
         Ok(!self.was_read(stub).await?)
     }
 
-    /// Whether the agent had it, so that its later action settles it. Only who was invited can join.
-    async fn was_there(&mut self, marks: &Marks, place: Place, stub: &Stub) -> Result<bool, Fault> {
+    /// Whether the agent has a message, so that its later message settles it. Joining settles every earlier invitation.
+    async fn was_delivered(&mut self, marks: &Marks, place: Place, stub: &Stub) -> Result<bool, Fault> {
         if stub.kind != Kind::SessionMessage {
             return Ok(true);
         }
         let confirmed = match self.confirmed {
             Some(known) => known,
-            None => self.inbox.0.cursors.confirmed(&self.reader.me.handle).await?,
+            None => {
+                let read = self.inbox.0.cursors.confirmed(&self.reader.me.handle).await?;
+                *self.confirmed.insert(read)
+            }
         };
-        self.confirmed = Some(confirmed);
         Ok(marks.has_arrived(stub.kind, place, confirmed))
     }
 

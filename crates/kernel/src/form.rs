@@ -3,9 +3,8 @@
 //! Must not know: the requester, the presentation of a form, or the purpose of its values.
 
 use serde_json::{Map, Value};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-use crate::text;
+use crate::{rfc3339, text};
 
 /// Maximum number of fields of a form.
 pub const FORM_FIELDS_MAX: usize = 50;
@@ -75,8 +74,8 @@ impl TextFormat {
 
     fn has(self, text: &str) -> bool {
         match self {
-            Self::Date => text.len() == 10 && is_time(&format!("{text}T00:00:00Z")),
-            Self::DateTime => is_time(text),
+            Self::Date => text.len() == 10 && rfc3339::parse(&format!("{text}T00:00:00Z")).is_some(),
+            Self::DateTime => rfc3339::parse(text).is_some(),
             Self::Email => {
                 let parts = text.rsplit_once('@');
                 let is_plain = !text.contains(|c: char| c.is_whitespace() || c.is_control());
@@ -99,10 +98,6 @@ impl TextFormat {
             Self::Uri => "a URI, e.g. https://example.com/a",
         }
     }
-}
-
-fn is_time(text: &str) -> bool {
-    OffsetDateTime::parse(text, &Rfc3339).is_ok()
 }
 
 /// Minimum and maximum, both inclusive; `None` is unbounded.

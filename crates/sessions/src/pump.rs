@@ -240,7 +240,7 @@ impl<'a, S: Socket> Pump<'a, S> {
             heard = self.socket.next() => self.hear(heard).await,
             () = &mut self.alarm => {
                 if self.due() <= Instant::now() {
-                    self.cover();
+                    self.raise_sent();
                     self.tick().await
                 } else {
                     Ok(())

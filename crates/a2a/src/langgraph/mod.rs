@@ -157,8 +157,8 @@ fn word<'a>(body: &'a Value, name: &str, words: &[&str]) -> Result<Option<&'a st
 
 /// Checks that these members of a body are objects, if they are there.
 fn objects(body: &Value, names: &[&str]) -> Result<(), LangGraphError> {
-    let is_wrong = |name: &&&str| !(body[**name].is_null() || body[**name].is_object());
-    match names.iter().find(is_wrong) {
+    let wrong = names.iter().find(|name| !(body[**name].is_null() || body[**name].is_object()));
+    match wrong {
         Some(name) => Err(LangGraphError::invalid(format!("`{name}` must be an object."))),
         None => Ok(()),
     }

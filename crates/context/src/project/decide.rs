@@ -72,8 +72,8 @@ pub fn create(
     Ok(Decision::new(vec![ProjectEvent::ProjectCreated(event)], ()))
 }
 
-/// Whether an actor gives up a membership of its own: an agent that of its handle, an owner those of all its agents.
-fn leaves(by: &Actor, edit: &Edit) -> bool {
+/// Whether an edit gives up a membership of the actor itself: an agent that of its handle, an owner those of its agents.
+fn is_own_membership(by: &Actor, edit: &Edit) -> bool {
     let Edit::Unshare(member) = edit else { return false };
     let member = member.to_string();
     match by {
@@ -104,7 +104,7 @@ pub fn edit(
     let may = if matches!(command.edit, Edit::Describe(_)) {
         access.edit
     } else {
-        access.govern || leaves(&by, &command.edit)
+        access.govern || is_own_membership(&by, &command.edit)
     };
     if !may {
         return Err(Rejection::NotPermitted);

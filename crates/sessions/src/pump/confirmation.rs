@@ -56,7 +56,7 @@ impl<S: Socket> Pump<'_, S> {
 
     /// Raises the position that the next ping confirms, if no mark is unread: then everything that was dispatched has been
     /// sent. The position is read first, so that the marks cover it.
-    pub(super) fn cover(&mut self) {
+    pub(super) fn raise_sent(&mut self) {
         let through = self.sessions.0.presence.dispatched();
         if self.connection.mailbox.is_empty() {
             self.sent = self.sent.max(through);

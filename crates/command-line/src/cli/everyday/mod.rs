@@ -129,14 +129,20 @@ pub(crate) async fn reply(context: &Context, args: Reply) -> Result<(), Failure>
     let last = last::last(&context.out, &client).await?;
     context.out.note(&format!("answers {}", last.summary));
     let sent = talk::send(&client, &Recipient::Session(last.session.clone()), said).await?;
-    let sequence = match last.sequence {
-        Some(sequence) => sequence,
-        None => last::print_first(&context.out, &client, &last.session).await?,
-    };
-    if let Err(error) = client.ack_event(&last.session, sequence).await {
-        context.out.note(&format!("the answered message stays unread: {error}"));
+    if acknowledge(context, &client, &last).await.is_err() {
+        context.out.note("the server did not take note of it, so the answered message stays unread");
     }
     print_sent(context, &sent)
+}
+
+/// Marks the answered message as seen.
+async fn acknowledge(context: &Context, client: &Client, last: &last::LastMessage) -> Result<(), Failure> {
+    let sequence = match last.sequence {
+        Some(sequence) => sequence,
+        None => last::print_first(&context.out, client, &last.session).await?,
+    };
+    client.ack_event(&last.session, sequence).await?;
+    Ok(())
 }
 
 fn print_sent(context: &Context, sent: &SentMessage) -> Result<(), Failure> {

@@ -178,7 +178,7 @@ async fn shared(
     to: &[AgentHandle],
     topic: Option<&str>,
 ) -> Result<Option<Session>, Failure> {
-    let mut query = SessionsQuery { before: None, limit: Some(PAGE) };
+    let (mut query, mut has_joined) = (SessionsQuery { before: None, limit: Some(PAGE) }, false);
     for _ in 0..PAGES_MAX {
         let page = client.sessions(&query).await?.value;
         let fits = |session: &Session| {
@@ -197,7 +197,11 @@ async fn shared(
             if !is_invited(&found, me) {
                 return Ok(Some(found));
             }
-            // An invited agent does not see who else is invited.
+            // An invited agent does not see who else is invited. Only the newest invitation is joined to look: others may
+            // have sent any number.
+            if std::mem::replace(&mut has_joined, true) {
+                continue;
+            }
             client.join_session(&found.id).await?;
             let found = client.session(&found.id).await?.value;
             if others(&found, me) == to {

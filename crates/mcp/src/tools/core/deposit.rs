@@ -21,18 +21,6 @@ pub(crate) const NOTES: &str = "Note a fact (ends the old value), `propose` or `
 const PROPOSED_FACT: &str = "proposed-fact";
 /// Longest title of such a package, in characters.
 const PROPOSED_TITLE: usize = 200;
-/// The members by which a retry is recognised.
-const DEPOSITED: [&str; 9] = [
-    "title",
-    "status",
-    "package_type",
-    "created_by",
-    "content_md",
-    "handoff_note",
-    "decisions_made",
-    "open_questions",
-    "tags",
-];
 pub(crate) const DEPOSIT: Route = post("/v1/projects/{project_id}/packages");
 pub(crate) const ASSERT: Route = post("/v1/projects/{project_id}/facts");
 pub(crate) const INVALIDATE: Route = delete("/v1/projects/{project_id}/facts");
@@ -101,8 +89,12 @@ async fn repeated(asking: &ToolCaller, package: &Value) -> Result<Option<Value>,
     let text = |name: &str| package[name].as_str().unwrap_or_default();
     let query = [("project", text("project_id"))];
     let stored = asking.read(&PACKAGE, &[text("package_id")], &query).await?;
-    let is_same = DEPOSITED.iter().all(|name| package[*name] == stored[*name]);
-    Ok(is_same.then_some(stored))
+    let timeless = |package: &Value| {
+        let mut members = package.as_object().cloned().unwrap_or_default();
+        members.retain(|name, _| name != "created_at" && name != "content_hash");
+        members
+    };
+    Ok((timeless(package) == timeless(&stored)).then_some(stored))
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -154,9 +154,11 @@ pub(super) async fn hand_over(asking: ToolCaller, wanted: HandingOver) -> Answer
         key: None,
     };
     let sent = session::send_to(&asking, &me.handle, std::slice::from_ref(&to), &message).await?;
-    // Only now: a handover that fails leaves the claim where it was.
+    // A handover that fails leaves the claim where it was. From here on it is done, so that nobody repeats it.
     let released = match &wanted.resource {
-        Some(resource) => release(&asking, &me, resource, &of_it).await?["released"].clone(),
+        Some(resource) => {
+            release(&asking, &me, resource, &of_it).await.unwrap_or_default()["released"].take()
+        }
         None => Value::Null,
     };
     let mut payload = json!({
@@ -165,7 +167,6 @@ pub(super) async fn hand_over(asking: ToolCaller, wanted: HandingOver) -> Answer
     if !refs.is_empty() {
         payload["pointer_refs"] = json!(refs);
     }
-    // The message waits in the inbox, so the handover is done also without its frame.
     let told = announce(&asking, &me, "agent_handover", &payload, &scope_of(&to)).await.unwrap_or_default();
     Ok(json!({
         "to": to.as_str(), "session_id": sent["session_id"], "sequence": sent["sequence"],

@@ -116,7 +116,7 @@ async fn find(
     let mut wanted: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
     wanted.sort_unstable();
     wanted.dedup();
-    let mut before = None;
+    let (mut before, mut has_joined) = (None, false);
     for _ in 0..PAGES_MAX {
         let mut query = vec![("limit", PAGE)];
         query.extend(before.as_deref().map(|before| ("before", before)));
@@ -132,9 +132,13 @@ async fn find(
                     (Some(topic), named) => named == Some(topic),
                     (None, named) => !named.is_some_and(|named| named.starts_with(CODING_SESSION_TOPIC)),
                 };
-            if let Some(id) = session["id"].as_str().filter(|_| fits)
-                && (standing(session, me) != Some("invited") || is_exactly(asking, me, id, &wanted).await?)
-            {
+            let Some(id) = session["id"].as_str().filter(|_| fits) else { continue };
+            let is_invited = standing(session, me) == Some("invited");
+            // Only the newest invitation is joined to look: others may have sent any number.
+            if is_invited && std::mem::replace(&mut has_joined, true) {
+                continue;
+            }
+            if !is_invited || is_exactly(asking, me, id, &wanted).await? {
                 return Ok(Some(id.to_owned()));
             }
         }

@@ -144,3 +144,24 @@ async fn a_message_to_one_agent_does_not_go_into_a_group() {
     let back = done(&carol, "send", json!({"to": ["@nick.alice"], "text": "back"})).await;
     assert_eq!(back["session_id"], pair, "the session of exactly these");
 }
+
+/// A result in several parts is one result, also when something is posted between them.
+#[tokio::test]
+async fn the_parts_of_a_large_event_fit_together() {
+    let server = Server::start().await;
+    let alice = server.agent("@nick.alice").await;
+    let made = done(&alice, "channel", json!({"action": "create", "title": "Build"})).await;
+    let id = made["id"].as_str().or(made["channel"]["id"].as_str()).expect("an id").to_owned();
+    let large: String = (0..3_000).map(|n| format!("{n} ")).collect();
+    let post = |text: &str| json!({"action": "post", "id": id, "text": text});
+    done(&alice, "channel", post(&large)).await;
+    let (mut whole, mut next) = (String::new(), json!({"action": "read", "id": id}));
+    while !next.is_null() {
+        let part = done(&alice, "channel", next).await;
+        whole.push_str(part["part"].as_str().expect("a part"));
+        next = part["next"].clone();
+        done(&alice, "channel", post("between")).await;
+    }
+    let whole: Value = serde_json::from_str(&whole).expect("the parts are one value");
+    assert_eq!(whole["events"][0]["payload"]["text"], large);
+}
