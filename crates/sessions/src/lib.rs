@@ -36,6 +36,7 @@ pub mod wire;
 
 pub use inside::Message;
 pub use routes::{operations, routes};
+pub use served::Recount;
 pub use sessions::{Config, Sessions};
 
 /// Most agents that one request invites; past it 400 `invalid_invite`.

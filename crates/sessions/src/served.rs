@@ -1,7 +1,7 @@
 //! How the server serves this room, and its news for the inbox.
 //! Must not know: the other rooms.
 
-use std::{future::ready, sync::Arc, time::Duration};
+use std::{collections::HashMap, future::ready, sync::Arc, time::Duration};
 
 use axum::Router;
 use futures_util::future::BoxFuture;
@@ -64,15 +64,34 @@ const ONCE: AnsweredOnce = AnsweredOnce {
     secret: &[],
 };
 
-impl Sessions {
-    /// The owner whose quota a stored event of this room counts towards, and its size.
+/// Attributes the events of sessions and files, in log order, to the owners whose quota they use.
+#[derive(Debug, Default)]
+pub struct Recount {
+    /// The creations of copies of peers' sessions: their creators pay for all events.
+    copies: HashMap<String, SessionState>,
+}
+
+impl Recount {
+    /// The owner whose quota the next event counts towards, and its size.
     ///
     /// # Errors
     /// The event can't be read.
-    pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        match event.stream.category() {
-            FileRoom::CATEGORY => recount::<FileRoom>(&FileState::default(), event),
-            _ => recount::<SessionRoom>(&SessionState::default(), event),
+    pub fn next(&mut self, stored: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        match stored.stream.category() {
+            FileRoom::CATEGORY => return recount::<FileRoom>(&FileState::default(), stored),
+            SessionRoom::CATEGORY => {}
+            _ => return Ok(None),
+        }
+        if stored.version == Version::ZERO.next() {
+            let mut state = SessionState::default();
+            state.evolve(stored.version, stored.at, &SessionRoom::decode(stored)?);
+            if state.host().is_some() {
+                self.copies.insert(stored.stream.id().to_owned(), state);
+            }
+        }
+        match self.copies.get(stored.stream.id()) {
+            Some(copy) => recount::<SessionRoom>(copy, stored),
+            None => recount::<SessionRoom>(&SessionState::default(), stored),
         }
     }
 }
@@ -108,7 +127,8 @@ impl ServedRoom for Sessions {
     }
 
     fn recount<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<Charge>, Fault>> {
-        Box::pin(ready(Self::recount(event)))
+        // A store from before use was counted has no copies of peers' sessions.
+        Box::pin(ready(Recount::default().next(event)))
     }
 
     fn resume(&self) -> BoxFuture<'_, Result<(), Fault>> {

@@ -12,7 +12,7 @@ use plenary_context::Context;
 use plenary_log::{AuditVisitor, Change, Charge, Fault, StoredEvent, Usage};
 use plenary_requests::Requests;
 use plenary_runs::Recount as RunsRecount;
-use plenary_sessions::{Sessions, files::FileNews};
+use plenary_sessions::{Recount as SessionsRecount, files::FileNews};
 
 use super::usage::COUNTED;
 
@@ -39,6 +39,7 @@ impl Miscount {
 #[derive(Default)]
 pub(crate) struct Recount {
     runs: RunsRecount,
+    sessions: SessionsRecount,
     stored: BTreeMap<String, Change>,
     counted: BTreeMap<String, Usage>,
     /// Usage that is not events: keys and rows.
@@ -100,21 +101,18 @@ impl Recount {
     }
 
     fn charge(&mut self, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        let rooms = [
-            Accounts::recount,
-            Sessions::recount,
-            Channels::recount,
-            Context::recount,
-            Requests::recount,
-            Console::recount,
-        ];
+        let rooms =
+            [Accounts::recount, Channels::recount, Context::recount, Requests::recount, Console::recount];
         for recount in rooms {
             let counted = recount(event)?;
             if counted.is_some() {
                 return Ok(counted);
             }
         }
-        self.runs.next(event)
+        match self.sessions.next(event)? {
+            None => self.runs.next(event),
+            counted => Ok(counted),
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use blackbox::{Agent, content_of, eventually, eventually_within, kinds, sequences};
+use blackbox::{Agent, Cli, content_of, eventually, eventually_within, kinds, sequences};
 use serde_json::{Value, json};
 
 use super::Network;
@@ -101,6 +101,12 @@ async fn two_agents_of_two_networks_talk_and_each_is_at_home() {
     nick.say(&id, "while away").await;
     let mut socket = ida.connect().await;
     socket.until_text("while away").await;
+    // The creator's owner pays for the whole copy.
+    for network in [&scene.acme, &scene.rose] {
+        let data = network.server.data().display().to_string();
+        let checked = Cli::new(&[]).run(&["fsck", "--data", &data]).await;
+        assert_eq!(checked.code, 0, "{checked:?}");
+    }
 }
 
 /// The state of a message for its one recipient.
