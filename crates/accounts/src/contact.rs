@@ -13,7 +13,7 @@ pub mod state;
 use bytes::Bytes;
 use plenary_engine::{Command, Decision, Facts, Room, Sealed, SideEvents, seal};
 use plenary_kernel::{AgentHandle, ContactId, EventId, OwnerName, Stamp, TimestampMs, Version};
-use plenary_log::{Fault, IndexOp, NewEvent, Order, StoredEvent, Usage};
+use plenary_log::{Batch, Fault, IndexOp, NewEvent, Order, StoredEvent, Usage};
 
 use crate::{
     Accounts, Actor, AgentCaller, AgentRoom, Authority, Failure, Rejection,
@@ -270,6 +270,19 @@ impl Accounts {
             };
             let (from, to) = (self.agent(from).await?, self.agent(to).await?);
             Ok(from.state.is_live() && !blocked_between(&from, &to))
+        })
+    }
+
+    /// Writes a notice that nobody reads, in place of the request to the people of the asked agent: the number of
+    /// events, which ids and cursors show, tells nobody whether such a request was made.
+    pub fn withhold_request<'a>(&'a self, id: &'a ContactId) -> Sealed<'a, Result<(), Fault>> {
+        seal(async move {
+            let (state, _) = self.contacts().fresh(id.as_str()).await?;
+            let Some((from, to)) = &state.pair else { return Ok(()) };
+            let stamp = self.clock().stamp();
+            let event = notice(&stamp, id, from, to, None).event(NoticeKind::Requested, to, true);
+            let batch = Batch { at: stamp.now, events: vec![event], ..Batch::default() };
+            self.log().append(batch).await.map(drop)
         })
     }
 

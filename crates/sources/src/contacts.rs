@@ -3,9 +3,9 @@
 
 use plenary_accounts::{
     Actor, Authority, Failure,
-    contact::{command::AnswerContact, state::Answer},
+    contact::{ContactRoom, command::AnswerContact, state::Answer},
 };
-use plenary_kernel::{AskId, ContactId};
+use plenary_kernel::{AskId, ContactId, Version};
 use plenary_log::{Fault, StoredEvent};
 use plenary_requests::{
     Allow, AnswerType, Content, Detail, Kind, MakeRequest, OnTimeout, Source,
@@ -17,6 +17,12 @@ use crate::{Sources, later::Share, sources::line};
 
 fn request_of(id: &ContactId) -> AskId {
     AskId::of_source(&format!("contacts/{id}"))
+}
+
+/// The contact request that an event makes.
+fn requested(event: &StoredEvent) -> Option<ContactId> {
+    let is_request = event.stream.category() == ContactRoom::STREAMS && event.version == Version::ZERO.next();
+    is_request.then(|| event.stream.id().parse().ok()).flatten()
 }
 
 impl Sources {
@@ -57,6 +63,15 @@ impl Sources {
             content: json!(content).to_string().into(),
         };
         self.ask(&request_of(&id), command).await
+    }
+
+    /// Writes as many events for a contact request that asks nobody as for one that asks people.
+    pub(crate) async fn even_out_contact(&self, event: &StoredEvent) -> Result<(), Fault> {
+        let Some(id) = requested(event) else { return Ok(()) };
+        if self.0.requests.seen(&request_of(&id)).await?.is_some() {
+            return Ok(());
+        }
+        self.0.accounts.withhold_request(&id).await
     }
 
     /// Answers the contact request.

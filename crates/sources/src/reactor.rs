@@ -24,10 +24,10 @@ impl Sources {
     }
 
     async fn see_to(&self, event: &StoredEvent) -> Result<(), Fault> {
-        match self.handle_event(event).await? {
-            Some(share) => self.put_off(&share, event).await,
-            None => Ok(()),
+        if let Some(share) = self.handle_event(event).await? {
+            self.put_off(&share, event).await?;
         }
+        self.even_out_contact(event).await
     }
 
     /// Handles an event; returns the full share if there is no room for its request.

@@ -1,6 +1,8 @@
 //! The optional handshake that fills two allowlists (ASP-3, ASP-18, ASP-102, ASP-103).
 
-use blackbox::{Agent, Server, assert_keys, room};
+use std::cell::Cell;
+
+use blackbox::{Agent, Server, assert_keys, eventually, room};
 use serde_json::{Value, json};
 
 async fn closed(server: &Server, handle: &str, self_service: bool) -> Agent {
@@ -181,4 +183,32 @@ async fn a_request_that_waits_is_listed() {
         alice.get("/contacts?direction=outgoing").await.ok(200)["contacts"].as_array().map(Vec::len),
         Some(1)
     );
+}
+
+/// The ids of a channel's events count the events of the whole log.
+#[tokio::test]
+async fn a_request_writes_as_many_events_whoever_is_asked() {
+    let server = Server::start().await;
+    let asker = server.agent("@eve.bot").await;
+    closed(&server, "@ida.private", false).await;
+    closed(&server, "@ida.free", true).await;
+    let blocking = closed(&server, "@ida.blocking", true).await;
+    blocking.post("/agents/me/blocks", json!({"handle": "@eve.bot"})).await.ok(201);
+    let channel = asker.post("/agent-channel", json!({"title": "count"})).await.ok(200);
+    let events = format!("/agent-channel/{}/event", channel["id"].as_str().expect("an id"));
+    let count = async || {
+        let event = asker.post(&events, json!({"kind": "note", "payload": {}})).await.ok(200);
+        event["id"].as_i64().expect("an event id")
+    };
+    for to in ["@ida.private", "@ida.free", "@ida.blocking", "@ida.nobody", "@ghost.nobody"] {
+        let before = count().await;
+        ask(&asker, to).await;
+        let looks = Cell::new(0);
+        let look = async || {
+            looks.set(looks.get() + 1);
+            Some(count().await - before - looks.get()).filter(|written| *written >= 3)
+        };
+        let written = eventually("the background work is done", look).await;
+        assert_eq!(written, 3, "{to}");
+    }
 }
