@@ -17,6 +17,8 @@ use plenary_room::fault_refusal;
 use crate::{
     Access, Accounts, HostedIdentity, Principal, TokenOwner,
     answer::{insufficient_scope, invalid_authorization},
+    console::state::ConsoleRole,
+    extract::signed_in,
     scope::{Demand, SCOPED_ROOMS, Scope},
 };
 
@@ -125,6 +127,33 @@ impl Accounts {
                 return Ok(Some(Scope::default()));
             }
             Ok(known.state.issued().of(&principal.token).map(|(_, token)| token.scope.clone()))
+        })
+    }
+
+    /// Whether the sender of a request may write in a room: its token's scope admits it, and it is no viewer of the
+    /// console.
+    ///
+    /// # Errors
+    /// The answer to a fault of the store, or to an invalid cookie.
+    pub fn may_write<'a>(
+        &'a self,
+        parts: &'a Parts,
+        principal: &'a Principal,
+        room: &'static str,
+    ) -> Sealed<'a, Result<bool, Refusal>> {
+        seal(async move {
+            if !parts.headers.contains_key(header::AUTHORIZATION)
+                && let Some(open) = signed_in(self, parts).await?
+                && open.session.role == ConsoleRole::Viewer
+            {
+                return Ok(false);
+            }
+            let Some(scope) = self.scope_of(principal).await.map_err(|fault| fault_refusal(&fault))? else {
+                return Ok(true);
+            };
+            let channel = Path::of(parts).named("agent-channel");
+            let channel = channel.as_deref();
+            Ok(scope.admits(&Demand { room, access: Access::Write, session: None, channel, project: None }))
         })
     }
 

@@ -29,6 +29,8 @@ pub(crate) struct RequestCaller {
     pub(crate) watcher: Watcher,
     /// The principal of its token; `None` if it sent no token and needs none.
     pub(crate) principal: Option<Principal>,
+    /// Whether it may also write: its token's scope admits it, and it is no viewer of the console.
+    pub(crate) may_write: bool,
 }
 
 /// The query of a channel's link.
@@ -71,6 +73,10 @@ impl RequestCaller {
             }
             Err(refusal) => return Err(refusal.into()),
         };
+        let may_write = match &principal {
+            Some(principal) => surface.channels.accounts().may_write(parts, principal, "channels").await?,
+            None => true,
+        };
         let Peer(peer) = parts.extensions.get().copied().unwrap_or(Peer(([0; 4], 0).into()));
         let address = surface.origin.client_address(peer, &parts.headers);
         let link = Query::<Link>::try_from_uri(&parts.uri).ok();
@@ -90,7 +96,7 @@ impl RequestCaller {
             }
         };
         let base_url = surface.origin.base_url(peer, &parts.headers);
-        Ok(Self { caller, base_url, guessers, watcher, principal })
+        Ok(Self { caller, base_url, guessers, watcher, principal, may_write })
     }
 }
 

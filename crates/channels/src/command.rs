@@ -135,6 +135,8 @@ pub struct ChangeKey {
     pub key: LinkKey,
     /// Whether an existing key stays.
     pub only_if_none: bool,
+    /// Whether the owners that have shown an earlier key lose their access.
+    pub revokes: bool,
 }
 
 /// The reply to [`ChangeKey`].

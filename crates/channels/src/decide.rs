@@ -128,7 +128,7 @@ pub fn admit(state: &ChannelState, people: &People, command: &AdmitOwner) -> Dec
     }
 }
 
-/// Decides `ChangeKey`. Admitted owners stay admitted.
+/// Decides `ChangeKey`. Admitted owners stay admitted, unless it revokes their access.
 pub fn change_key(state: &ChannelState, people: &People, command: &ChangeKey) -> Decided<KeyChanged> {
     let (_, access) = entered(state, &command.caller, people)?;
     if access != Access::Owner {
@@ -138,6 +138,6 @@ pub fn change_key(state: &ChannelState, people: &People, command: &ChangeKey) ->
         return Ok(Decision::unchanged(KeyChanged { key }));
     }
     let (key, via) = (command.key.clone(), command.caller.via().cloned());
-    let event = event::KeyChanged { key: key.clone(), via };
+    let event = event::KeyChanged { key: key.clone(), via, revokes: command.revokes };
     Ok(Decision::new(vec![ChannelEvent::KeyChanged(event)], KeyChanged { key }))
 }

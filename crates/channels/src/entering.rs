@@ -174,7 +174,8 @@ impl Channels {
 
     /// Gives a key to a channel that was created before links had keys.
     async fn give_key(&self, id: &ChannelId, caller: &Caller) -> Result<(), Fault> {
-        let command = ChangeKey { caller: caller.clone(), key: LinkKey::random(), only_if_none: true };
+        let (caller, key) = (caller.clone(), LinkKey::random());
+        let command = ChangeKey { caller, key, only_if_none: true, revokes: false };
         match self.ask(id, command, None).await {
             Err(ExecuteError::Fault(fault)) => Err(fault),
             _ => Ok(()),

@@ -116,6 +116,9 @@ pub struct KeyChanged {
     /// The actor of the token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<Actor>,
+    /// Whether the owners that have shown an earlier key lose their access.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub revokes: bool,
 }
 
 /// The kind of [`ChannelEvent::KeyChanged`].

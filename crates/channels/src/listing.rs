@@ -47,7 +47,8 @@ impl Channels {
                 let state =
                     Fault::skip_corrupt(self.fresh(&id).await, "a list leaves out a damaged channel")?;
                 let Some((state, _)) = state else { continue };
-                let channel = Channel::of(&asking.base_url, &id, &state).ok_or_else(corrupt)?;
+                let channel =
+                    Channel::of(&asking.base_url, &id, &state, asking.may_write).ok_or_else(corrupt)?;
                 let may_use = self.access_of(&state, &caller, &mut seen).await?.is_some();
                 // The channel may have been closed since the index was read.
                 if may_use && (include_closed || channel.closed_at.is_none()) {

@@ -13,7 +13,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, Method, header};
-use plenary_edge::{Auth, Metrics, Operation, OperationDoc, Origin, RegistryFault, with_method_refusals};
+use plenary_edge::{
+    Auth, Metrics, Operation, OperationDoc, Origin, RegistryFault, with_method_refusals, with_path_refusals,
+};
 use plenary_kernel::Class;
 use schemars::JsonSchema;
 
@@ -45,8 +47,12 @@ pub fn routes(channels: Channels, origin: Origin, metrics: &Metrics) -> Result<R
     let surface = Surface { channels, origin: Arc::new(origin) };
     let router = plenary_edge::routes(operations(), metrics)?;
     let form = |refusal| ChannelRefusal::from(refusal).into_response();
+    let router = with_path_refusals(router, metrics, &NOTHING_AT, form);
     Ok(with_method_refusals(router, metrics, form).with_state(surface))
 }
+
+/// Paths without an operation, which are refused in the form of this protocol.
+const NOTHING_AT: [&str; 2] = ["/agent-channel/", "/agent-channel/{id}/{*rest}"];
 
 /// The operations of this room.
 #[must_use]

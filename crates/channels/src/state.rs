@@ -107,7 +107,12 @@ impl ChannelState {
             ChannelEvent::EventAppended(event) => self.append(version, at, event),
             ChannelEvent::ChannelClosed(_) => self.closed_at = Some(at),
             ChannelEvent::OwnerAdmitted(event) => drop(self.admitted.insert(event.owner.clone())),
-            ChannelEvent::KeyChanged(event) => self.key = Some(event.key.clone()),
+            ChannelEvent::KeyChanged(event) => {
+                self.key = Some(event.key.clone());
+                if event.revokes {
+                    self.admitted.clear();
+                }
+            }
         }
     }
 

@@ -29,17 +29,16 @@ pub struct Channel {
     pub created_at: String,
     /// RFC 3339, UTC; null while it is open.
     pub closed_at: Option<String>,
-    /// Its URL with its key, which gives access to the channel.
+    /// Its URL with its key, which gives access to the channel; without the key for a caller that may only read.
     pub url: String,
 }
 
 impl Channel {
-    /// The channel on the wire; `None` if it does not exist.
-    pub(crate) fn of(base_url: &str, id: &ChannelId, state: &ChannelState) -> Option<Self> {
-        state
-            .created
-            .as_ref()
-            .map(|created| Self::new(base_url, id, created, state.key.as_ref(), state.closed_at))
+    /// The channel for a reader, with its key if the reader may also write; `None` if it does not exist.
+    pub(crate) fn of(base_url: &str, id: &ChannelId, state: &ChannelState, may_write: bool) -> Option<Self> {
+        let key = state.key.as_ref().filter(|_| may_write);
+        let created = state.created.as_ref()?;
+        Some(Self::new(base_url, id, created, key, state.closed_at))
     }
 
     pub(crate) fn new(

@@ -583,7 +583,7 @@ class Channel(TypedDict):
     title: str
     """What it is about; may be empty."""
     url: str
-    """Its URL with its key, which gives access to the channel."""
+    """Its URL with its key, which gives access to the channel; without the key for a caller that may only read."""
 
 
 ChannelId: TypeAlias = "str"
@@ -4123,6 +4123,7 @@ ErrorCode = Literal[
     "invalid_request",
     "invalid_request_keys",
     "invalid_request_metadata",
+    "invalid_revoke",
     "invalid_role",
     "invalid_roles",
     "invalid_room",

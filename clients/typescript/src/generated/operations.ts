@@ -501,19 +501,21 @@ export class ChannelOperations {
    * Change a channel's key.
    *
    * For its owner. The `url` in the response has the new key; the former key is no longer valid. Owners that have
-   * used it before keep their access.
+   * used it before keep their access, unless `revoke` is true.
    *
    * Refused with: invalid_json, missing_authorization, invalid_authorization, not_its_owner, no_such_channel,
-   * idempotency_key_reused, invalid_idempotency_key, too_many_misses.
+   * idempotency_key_reused, invalid_revoke, invalid_query, invalid_idempotency_key, too_many_misses.
    */
   async key(
     channelId: types.ChannelId,
     options: {
       /** The key of the channel's link; needed once per owner. */
       key?: string;
+      /** Whether owners that have used an earlier key lose their access. */
+      revoke?: boolean;
     } & KeyedOptions = {},
   ): Promise<types.Channel> {
-    return (await this.transport.call("channel.key", "POST", pathOf("/agent-channel/{id}/key", { id: channelId }), "json", "key", { ...options, query: { key: options.key } })) as types.Channel;
+    return (await this.transport.call("channel.key", "POST", pathOf("/agent-channel/{id}/key", { id: channelId }), "json", "key", { ...options, query: { key: options.key, revoke: options.revoke } })) as types.Channel;
   }
 
   /**
@@ -1082,12 +1084,15 @@ export class ContextOperations {
   /**
    * List the projects that the caller may read.
    *
-   * Refused with: missing_authorization, invalid_authorization, overloaded.
+   * Refused with: invalid_parameter, missing_authorization, invalid_authorization, overloaded.
    */
   async projects(
-    options: CallOptions = {},
+    options: {
+      /** Only projects of the agent's own owner, and of owners that its policy or its allowlist admits. */
+      admitted?: boolean;
+    } & CallOptions = {},
   ): Promise<types.Projects> {
-    return (await this.transport.call("context.projects", "GET", "/v1/projects", "json", "read", options)) as types.Projects;
+    return (await this.transport.call("context.projects", "GET", "/v1/projects", "json", "read", { ...options, query: { admitted: options.admitted } })) as types.Projects;
   }
 
   /**

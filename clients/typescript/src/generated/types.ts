@@ -551,7 +551,7 @@ export interface Channel {
   id: ChannelId;
   /** What it is about; may be empty. */
   title: string;
-  /** Its URL with its key, which gives access to the channel. */
+  /** Its URL with its key, which gives access to the channel; without the key for a caller that may only read. */
   url: string;
 }
 
@@ -3919,6 +3919,7 @@ export type ErrorCode =
   | "invalid_request"
   | "invalid_request_keys"
   | "invalid_request_metadata"
+  | "invalid_revoke"
   | "invalid_role"
   | "invalid_roles"
   | "invalid_room"

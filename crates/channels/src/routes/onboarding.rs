@@ -132,7 +132,7 @@ impl Surface {
         let shown = recent_events.iter().map(fits).take_while(|fits| *fits).count().max(1);
         recent_events.truncate(shown);
         let now = channels.now();
-        let channel = Channel::of(&asking.base_url, &id, &state)
+        let channel = Channel::of(&asking.base_url, &id, &state, asking.may_write)
             .ok_or_else(|| Fault::Corrupt(format!("the channel {id} was found and is not there")))?;
         let (presence, state_at) = channels.presence(&id, head, &state, now);
         let caller = asking.caller();

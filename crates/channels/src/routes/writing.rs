@@ -87,12 +87,13 @@ pub(super) fn operations() -> Vec<Operation<Surface>> {
         .tool("channels")
         .description(
             "For its owner. The `url` in the response has the new key; the former key is no longer valid. Owners that have \
-             used it before keep their access.",
+             used it before keep their access, unless `revoke` is true.",
         )
+        .query::<KeyQuery>()
         .reply::<Channel>()
         .errors(Class::Malformed, &["invalid_json"])
         .errors(Class::Forbidden, &["not_its_owner"])
-        .errors(Class::Unprocessable, &["invalid_idempotency_key"])
+        .errors(Class::Unprocessable, &["invalid_revoke", "invalid_query", "invalid_idempotency_key"])
         .errors(Class::Conflict, &["idempotency_key_reused"]);
     vec![
         Operation::new(create_doc, create),
@@ -248,18 +249,33 @@ async fn close(
     answer(Json(Channel::new(&asking.base_url, &id, created, key, closed_at)), done.replayed)
 }
 
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "ChangeKeyQuery")]
+struct KeyQuery {
+    /// Whether owners that have used an earlier key lose their access.
+    #[schemars(with = "Option<bool>")]
+    revoke: Option<String>,
+    /// The key of the channel's link; needed once per owner.
+    #[expect(dead_code, reason = "read where the caller is")]
+    key: Option<String>,
+}
+
 /// Needs no body; a body must be JSON.
 async fn change_key(
     State(surface): State<Surface>,
     asking: RequestCaller,
     Path(id): Path<String>,
+    sent: Result<Query<KeyQuery>, QueryRejection>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Answer {
     let body = body?;
+    let revokes = query(sent)
+        .and_then(|query| request::switch(query.revoke.as_deref(), false, "invalid_revoke", "revoke"))?;
     let id = surface.to_write(&asking, &id).await?;
-    let key = request::key(format!("channels/key/{id}/{}", asking.scope()), &headers, body.bytes())?;
-    let command = ChangeKey { caller: asking.caller(), key: LinkKey::random(), only_if_none: false };
+    let scope = format!("channels/key/{id}/{}{}", asking.scope(), if revokes { "/revoke" } else { "" });
+    let key = request::key(scope, &headers, body.bytes())?;
+    let command = ChangeKey { caller: asking.caller(), key: LinkKey::random(), only_if_none: false, revokes };
     let asked = surface.channels.ask(&id, command, key.as_ref()).await;
     let done = surface.known(&asking, &id, asked).await?;
     let (state, _) = surface.channels.fresh(&id).await?;

@@ -73,8 +73,11 @@ impl Scene {
     }
 
     fn change_key(&mut self, by: Caller, only_if_none: bool) -> Result<KeyChanged, Rejection> {
-        let command = ChangeKey { caller: by, key: other_key(), only_if_none };
-        let decision = decide::change_key(&self.state, &people(), &command)?;
+        self.change(&ChangeKey { caller: by, key: other_key(), only_if_none, revokes: false })
+    }
+
+    fn change(&mut self, command: &ChangeKey) -> Result<KeyChanged, Rejection> {
+        let decision = decide::change_key(&self.state, &people(), command)?;
         let reply = decision.reply.clone();
         self.happens(2_000, decision);
         Ok(reply)
@@ -306,7 +309,7 @@ fn d_6_an_owner_that_has_shown_the_key_is_remembered_once() {
 }
 
 #[test]
-fn d_6_its_owner_changes_the_key_and_who_was_admitted_stays() {
+fn d_6_its_owner_changes_the_key_and_admitted_owners_stay_unless_it_revokes() {
     let mut scene = Scene::created(caller("@o.ann"));
     scene.admit(caller("@p.bob")).unwrap();
     assert_eq!(scene.change_key(stranger("@q.eve"), false), Err(Rejection::NoSuchChannel));
@@ -319,6 +322,9 @@ fn d_6_its_owner_changes_the_key_and_who_was_admitted_stays() {
     assert_eq!(scene.access(&caller("@q.eve")), None, "the former key");
     assert_eq!(scene.access(&Caller { key: Some(other_key()), ..caller("@q.eve") }), Some(Access::Key));
     assert_eq!(scene.access(&stranger("@p.bob")), Some(Access::Admitted));
+    let command = ChangeKey { caller: caller("@o.ann"), key: key(), only_if_none: false, revokes: true };
+    scene.change(&command).unwrap();
+    assert_eq!(scene.access(&stranger("@p.bob")), None, "it must show the new key");
 }
 
 #[test]

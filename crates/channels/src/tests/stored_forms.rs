@@ -107,9 +107,15 @@ fn forms_of_access() -> Vec<(ChannelEvent, &'static str, &'static str, &'static 
             "",
         ),
         (
-            ChannelEvent::KeyChanged(KeyChanged { key: key(), via: Some(ann) }),
+            ChannelEvent::KeyChanged(KeyChanged { key: key(), via: Some(ann), revokes: false }),
             "KeyChanged",
             r#"{"key":"0af7651916cd43dd8448eb211c80319c","via":"@o.ann"}"#,
+            "",
+        ),
+        (
+            ChannelEvent::KeyChanged(KeyChanged { key: key(), via: None, revokes: true }),
+            "KeyChanged",
+            r#"{"key":"0af7651916cd43dd8448eb211c80319c","revokes":true}"#,
             "",
         ),
     ]

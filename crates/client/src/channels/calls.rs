@@ -220,12 +220,14 @@ impl Client {
         Reply::read(self.post_once(&self.at(id, "/close"), None, &IdempotencyKey::random()).await?)
     }
 
-    /// `POST …/key`: replaces the key in the channel's link (wire.md D.6).
+    /// `POST …/key`: replaces the key in the channel's link (wire.md D.6); with `revoke`, owners that have used an earlier
+    /// key lose their access.
     ///
     /// # Errors
     /// As every call; 403 `not_its_owner` if the channel belongs to another owner.
-    pub async fn change_channel_key(&self, id: &str) -> Result<Reply<Channel>> {
-        Reply::read(self.post_once(&self.at(id, "/key"), None, &IdempotencyKey::random()).await?)
+    pub async fn change_channel_key(&self, id: &str, revoke: bool) -> Result<Reply<Channel>> {
+        let path = self.at(id, if revoke { "/key?revoke=true" } else { "/key" });
+        Reply::read(self.post_once(&path, None, &IdempotencyKey::random()).await?)
     }
 }
 

@@ -927,6 +927,7 @@ class AsyncChannelOperations:
         /,
         *,
         key: str | Omit = OMIT,
+        revoke: bool | Omit = OMIT,
         idempotency_key: str | None = None,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
@@ -934,12 +935,14 @@ class AsyncChannelOperations:
         """Change a channel's key.
 
         For its owner. The `url` in the response has the new key; the former key is no longer valid. Owners
-        that have used it before keep their access.
+        that have used it before keep their access, unless `revoke` is true.
 
         key: The key of the channel's link; needed once per owner.
+        revoke: Whether owners that have used an earlier key lose their access.
 
         Refused with: invalid_json, missing_authorization, invalid_authorization, not_its_owner,
-        no_such_channel, idempotency_key_reused, invalid_idempotency_key, too_many_misses.
+        no_such_channel, idempotency_key_reused, invalid_revoke, invalid_query, invalid_idempotency_key,
+        too_many_misses.
         """
         answer = await self._transport.call(
             "channel.key",
@@ -947,7 +950,7 @@ class AsyncChannelOperations:
             path_of("/agent-channel/{id}/key", id=channel_id),
             answer="json",
             repeat="key",
-            query={"key": key},
+            query={"key": key, "revoke": revoke},
             idempotency_key=idempotency_key,
             timeout=timeout,
             headers=headers,
@@ -1976,12 +1979,16 @@ class AsyncContextOperations:
     async def projects(
         self,
         *,
+        admitted: bool | Omit = OMIT,
         timeout: float | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Projects:
         """List the projects that the caller may read.
 
-        Refused with: missing_authorization, invalid_authorization, overloaded.
+        admitted: Only projects of the agent's own owner, and of owners that its policy or its allowlist
+        admits.
+
+        Refused with: invalid_parameter, missing_authorization, invalid_authorization, overloaded.
         """
         answer = await self._transport.call(
             "context.projects",
@@ -1989,6 +1996,7 @@ class AsyncContextOperations:
             "/v1/projects",
             answer="json",
             repeat="read",
+            query={"admitted": admitted},
             timeout=timeout,
             headers=headers,
         )

@@ -114,10 +114,13 @@ pub(super) async fn close(context: &Context, place: &Place) -> Result<(), Failur
 pub(crate) struct Key {
     #[command(flatten)]
     pub(super) which: ChannelArgument,
+    /// End the access of owners that used an earlier key
+    #[arg(long)]
+    revoke: bool,
 }
 
-pub(super) async fn change_key(context: &Context, place: &Place) -> Result<(), Failure> {
-    let reply = place.client.change_channel_key(&place.id).await?;
+pub(super) async fn change_key(context: &Context, place: &Place, key: &Key) -> Result<(), Failure> {
+    let reply = place.client.change_channel_key(&place.id, key.revoke).await?;
     context.answer(&reply, |channel| Ok(context.out.line(&clean(&channel.url))?))
 }
 

@@ -41,7 +41,8 @@ pub(crate) enum Command {
     Watch(watch::Watch),
     /// Hand off the work: post the current state with another holder
     Handoff(handoff::Handoff),
-    /// Change the key of a channel's URL and print the new URL; owners that used the former key keep their access
+    /// Change the key of a channel's URL and print the new URL; owners that used the former key keep their access, unless
+    /// --revoke ends it
     Key(creating::Key),
     /// Close a channel; it stays readable
     Close(creating::Close),
@@ -89,7 +90,7 @@ async fn dispatch(context: &Context, place: &Place, command: Command) -> Result<
         Command::Presence(_) => reading::presence(context, place).await,
         Command::Watch(args) => watch::run(context, place, args).await,
         Command::Handoff(args) => handoff::run(context, place, args).await,
-        Command::Key(_) => creating::change_key(context, place).await,
+        Command::Key(key) => creating::change_key(context, place, &key).await,
         Command::Close(_) => creating::close(context, place).await,
     }
 }

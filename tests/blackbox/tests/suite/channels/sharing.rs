@@ -217,6 +217,48 @@ async fn d_6_its_owner_changes_the_key_and_who_was_admitted_stays() {
 }
 
 #[tokio::test]
+async fn d_6_a_new_key_can_end_the_access_of_owners_that_used_an_earlier_one() {
+    let server = Server::start().await;
+    let (ann, bob) = (server.closed("@nick.ann", &[]).await, server.closed("@acme.bob", &[]).await);
+    let made = Made::by(&ann).await;
+    bob.get(&made.link).await.ok(200);
+    let mut stream = Stream::open(&bob, &made.path("/events/stream"), &[]).await;
+    refused(&ann.post_empty(&made.path("/key?revoke=perhaps")).await, 422, "invalid_revoke");
+    assert!(made.shown_to(&bob).await);
+    let changed = Made::of(&ann.post_empty(&made.path("/key?revoke=true")).await.ok(200));
+    is_absent(&bob, &made, &format!("?key={}", made.key())).await;
+    assert!(!made.shown_to(&bob).await);
+    append(&ann, &made.id, "note", json!({"text": "for the others"})).await;
+    assert!(stream.ending().await.is_empty(), "its stream ends before the next event");
+    bob.get(&changed.link).await.ok(200);
+}
+
+#[tokio::test]
+async fn d_6_whoever_may_only_read_does_not_see_the_key() {
+    let server = Server::start().await;
+    let ann = server.agent("@nick.ann").await;
+    let made = Made::by(&ann).await;
+    let bearer = async |scope: &str| {
+        let token = ann.post("/agents/me/tokens", json!({"scope": scope})).await.ok(201);
+        server.bearer(token["token"].as_str().expect("a token"))
+    };
+    for (scope, shows_key) in [
+        ("read", false),
+        ("channels:read", false),
+        ("write", true),
+        ("channels:write", true),
+        (&format!("channels:write channel:{}", made.id), true),
+    ] {
+        let reader = bearer(scope).await;
+        let view = reader.get(&made.path("")).await;
+        assert_eq!(view.ok(200)["channel"]["url"].to_string().contains(made.key()), shows_key, "{scope}");
+        assert_eq!(view.text().contains(made.key()), shows_key, "{scope}");
+        let list = reader.get("/agent-channel").await;
+        assert_eq!(list.status == 200 && list.text().contains(made.key()), shows_key && !scope.contains(' '));
+    }
+}
+
+#[tokio::test]
 async fn d_6_a_block_ends_what_a_key_or_trust_opened() {
     let server = Server::start().await;
     let ann = server.agent("@nick.ann").await;
