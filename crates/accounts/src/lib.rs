@@ -86,5 +86,6 @@ pub use scoping::MissingScope;
 pub use seed::{Seed, SeedError, SeedReport};
 pub use token::{Token, TokenDigest, TokenKind};
 pub use trust::{
-    Policy, TrustTier, admits_elsewhere, blocked_between, may_contact, trust_tier, turns_elsewhere,
+    Policy, TrustTier, admits_elsewhere, admits_owner, blocked_between, may_contact, trust_tier,
+    turns_elsewhere,
 };

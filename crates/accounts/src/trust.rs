@@ -1,7 +1,7 @@
 //! The trust decision: can two agents communicate (ASP-6 to ASP-13)? Pure.
 //! Must not know: the source of the two states, or the operation.
 
-use plenary_kernel::{AgentHandle, AllowEntry};
+use plenary_kernel::{AgentHandle, AllowEntry, OwnerName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +53,14 @@ pub fn admits_elsewhere(known: &KnownAgent, other: &AgentHandle) -> bool {
 #[must_use]
 pub fn turns_elsewhere(known: &KnownAgent, other: &AgentHandle) -> bool {
     known.state.is_live() && !known.state.blocks(other) && admits(&known.state, other)
+}
+
+/// Whether an agent admits agents of an owner: its own ones, or as its policy and its allowlist say.
+#[must_use]
+pub fn admits_owner(known: &KnownAgent, owner: &OwnerName) -> bool {
+    known.handle.owner() == owner.as_str()
+        || known.state.policy() == Policy::Open
+        || known.state.allowlist().iter().any(|entry| entry.owner() == owner.as_str())
 }
 
 /// Whether an agent's allowlist names an agent of another network.

@@ -133,7 +133,7 @@ impl Context {
         Ok(present.status == Status::Draft && !drafts.show(&present.created_by.id))
     }
 
-    /// A digest of one project, or of all that the bearer may read; archived ones on request.
+    /// A digest of one project, or of all that the bearer is shown; archived ones on request.
     pub(crate) async fn digest(
         &self,
         one: Option<(String, Arc<ProjectState>)>,
@@ -145,7 +145,7 @@ impl Context {
         let (projects, mut is_cut) = match &one {
             Some(one) => (vec![one.clone()], false),
             None => {
-                let mut visible = self.visible(by, DIGEST_PROJECTS_MAX + 1).await?;
+                let mut visible = self.admitted(by, DIGEST_PROJECTS_MAX + 1).await?;
                 let is_cut = visible.len() > DIGEST_PROJECTS_MAX;
                 visible.truncate(DIGEST_PROJECTS_MAX);
                 visible.retain(|(_, project)| wanted.include_archived || project.archived_at.is_none());

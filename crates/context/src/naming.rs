@@ -66,7 +66,7 @@ impl Home {
 }
 
 /// The owner in whose namespace a project is. Projects from before ids were a namespace may have no owner.
-fn owner(state: &ProjectState) -> OwnerName {
+pub(crate) fn owner(state: &ProjectState) -> OwnerName {
     state.owner.clone().unwrap_or_else(nobodys)
 }
 

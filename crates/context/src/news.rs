@@ -65,7 +65,7 @@ impl Context {
     /// The packages that wait for a review in the projects where an agent may review.
     pub async fn awaiting_review_of(&self, me: &AgentHandle) -> Result<Vec<StreamName>, Fault> {
         let (by, mut packages) = (Actor::Agent(me.clone()), Vec::new());
-        for (part, project) in self.visible(&by, PROJECTS_LOOKED_THROUGH_MAX).await? {
+        for (part, project) in self.admitted(&by, PROJECTS_LOOKED_THROUGH_MAX).await? {
             if !project.access(&by).review {
                 continue;
             }
@@ -91,7 +91,8 @@ impl Context {
     pub async fn may_review(&self, me: &AgentHandle, package: &StreamName) -> Result<bool, Fault> {
         let project = package.id().split_once('/').map_or("", |(project, _)| project);
         let (state, _) = self.projects().state(project).await?;
-        Ok(state.access(&Actor::Agent(me.clone())).review)
+        let by = Actor::Agent(me.clone());
+        Ok(state.access(&by).review && self.is_admitted(&by, &state).await?)
     }
 
     /// The pending review request of a package; `None` if there is none, or the agent may not review or made
@@ -103,8 +104,8 @@ impl Context {
         stream: &StreamName,
     ) -> Result<Option<ReviewAsked>, Fault> {
         let project = stream.id().split_once('/').map_or("", |(project, _)| project);
-        let state = self.project(project).await?;
-        if !state.access(&Actor::Agent(me.clone())).review {
+        let (state, by) = (self.project(project).await?, Actor::Agent(me.clone()));
+        if !state.access(&by).review || !self.is_admitted(&by, &state).await? {
             return Ok(None);
         }
         let history = self.history(stream.id()).await?;

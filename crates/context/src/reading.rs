@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use futures_util::future::try_join_all;
-use plenary_accounts::Actor;
+use plenary_accounts::{Actor, KnownAgent, admits_owner};
 use plenary_engine::Room;
 use plenary_kernel::{Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order, StoredEvent};
@@ -19,7 +19,7 @@ use crate::{
     lifecycle::Status,
     limits::{LIST_BYTES_MAX, READS_AT_ONCE, SCAN_ROWS_MAX},
     moment::Moment,
-    naming::{Place, entries},
+    naming::{Place, entries, owner},
     package::{
         event::PackageEvent,
         room::PackageRoom,
@@ -285,6 +285,39 @@ impl Context {
         by: &Actor,
         max: usize,
     ) -> Result<Vec<(String, Arc<ProjectState>)>, Fault> {
+        self.readable_where(by, max, |_| true).await
+    }
+
+    /// The projects whose texts the bearer is shown without naming them: those that it may read, of its own owner and of
+    /// owners that it admits. Any owner may make any agent a member.
+    pub(crate) async fn admitted(
+        &self,
+        by: &Actor,
+        max: usize,
+    ) -> Result<Vec<(String, Arc<ProjectState>)>, Fault> {
+        let Some(me) = self.admitting(by).await? else { return self.visible(by, max).await };
+        self.readable_where(by, max, |project| admits_owner(&me, &owner(project))).await
+    }
+
+    /// Whether the bearer is shown the texts of a project without naming it.
+    pub(crate) async fn is_admitted(&self, by: &Actor, project: &ProjectState) -> Result<bool, Fault> {
+        Ok(self.admitting(by).await?.is_none_or(|me| admits_owner(&me, &owner(project))))
+    }
+
+    /// The agent whose policy decides which owners' projects it is shown. An agent of another network names each project.
+    async fn admitting(&self, by: &Actor) -> Result<Option<KnownAgent>, Fault> {
+        match by {
+            Actor::Agent(me) if !me.is_elsewhere() => self.accounts().agent(me).await.map(Some),
+            Actor::Agent(_) | Actor::Operator | Actor::Seed | Actor::Owner(_) => Ok(None),
+        }
+    }
+
+    async fn readable_where(
+        &self,
+        by: &Actor,
+        max: usize,
+        is_wanted: impl Fn(&ProjectState) -> bool,
+    ) -> Result<Vec<(String, Arc<ProjectState>)>, Fault> {
         let own = match by {
             Actor::Operator | Actor::Seed => (PROJECTS, String::new()),
             Actor::Owner(owner) => (PROJECTS_OF, format!("{owner}/")),
@@ -311,7 +344,8 @@ impl Context {
         }
         let mut visible = Vec::new();
         for part in parts {
-            let project = self.listed_project(&part).await?.filter(|project| project.access(by).read);
+            let project = self.listed_project(&part).await?;
+            let project = project.filter(|project| project.access(by).read && is_wanted(project));
             visible.extend(project.map(|project| (part, project)));
             if visible.len() == max {
                 break;

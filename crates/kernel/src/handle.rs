@@ -225,6 +225,12 @@ impl AllowEntry {
         }
     }
 
+    /// The owner of the named agents.
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        self.0[1..].split_once('.').map_or("", |(owner, _)| owner)
+    }
+
     /// Whether the entry names agents of another network.
     #[must_use]
     pub fn is_elsewhere(&self) -> bool {

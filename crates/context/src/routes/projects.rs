@@ -3,7 +3,7 @@
 use axum::{Json, extract::State};
 use http::{Method, StatusCode};
 use plenary_accounts::Authority;
-use plenary_edge::{JsonBody, Operation};
+use plenary_edge::{JsonBody, Operation, OperationDoc};
 use plenary_kernel::{AllowEntry, Class, OwnerName, text::check_line};
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
@@ -15,6 +15,7 @@ use crate::{
     limits::{ABOUT_BYTES_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_BYTES_MAX, PROJECTS_LISTED_MAX},
     malformed::ContextFault,
     naming::{self, Place, ambiguous},
+    parameters::Parameters,
     project::{
         command::{CreateProject, Edit, EditProject},
         event::ProjectDescription,
@@ -57,6 +58,23 @@ struct NewRole {
     role: Role,
 }
 
+#[derive(Debug, JsonSchema)]
+#[schemars(rename = "ListProjectsQuery")]
+#[expect(dead_code, reason = "describes what `Parameters` reads")]
+struct ListQuery {
+    /// Only projects of the agent's own owner, and of owners that its policy or its allowlist admits.
+    admitted: Option<bool>,
+}
+
+fn list_doc() -> OperationDoc {
+    doc("context.projects", Method::GET, "/v1/projects", "List the projects that the caller may read")
+        .action("context", "context_projects")
+        .query::<ListQuery>()
+        .reply::<Projects>()
+        .answers_page()
+        .errors(Class::Malformed, &["invalid_parameter"])
+}
+
 pub(super) fn operations() -> Vec<Operation<Context>> {
     let (project, members) = ("/v1/projects/{project_id}", "/v1/projects/{project_id}/members");
     let member = "/v1/projects/{project_id}/members/{member}";
@@ -68,11 +86,6 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     .request::<NewProject>()
     .reply::<Project>()
     .errors(Class::Conflict, &["project_exists"]);
-    let list_doc =
-        doc("context.projects", Method::GET, "/v1/projects", "List the projects that the caller may read")
-            .action("context", "context_projects")
-            .reply::<Projects>()
-            .answers_page();
     let edit_doc = writing(
         in_project("context.edit_project", Method::PATCH, project, "Describe a project")
             .action("context", "context_projects"),
@@ -101,7 +114,7 @@ pub(super) fn operations() -> Vec<Operation<Context>> {
     };
     vec![
         Operation::new(create_doc, create),
-        Operation::new(list_doc, list),
+        Operation::new(list_doc(), list),
         Operation::new(
             in_project("context.project", Method::GET, project, "Show a project")
                 .action("context", "context_projects")
@@ -191,8 +204,13 @@ async fn create(
 async fn list(
     State(context): State<Context>,
     Bearer(authority): Bearer,
+    parameters: Parameters,
 ) -> Result<Json<Projects>, ContextRefusal> {
-    let visible = context.visible(&authority.by, PROJECTS_LISTED_MAX + 1).await?;
+    let visible = if parameters.switch("admitted")? {
+        context.admitted(&authority.by, PROJECTS_LISTED_MAX + 1).await?
+    } else {
+        context.visible(&authority.by, PROJECTS_LISTED_MAX + 1).await?
+    };
     let references = ambiguous(&authority.by, &visible);
     let (mut projects, mut bytes) = (Vec::<Project>::new(), 0);
     for (key, project) in visible.iter().take(PROJECTS_LISTED_MAX) {

@@ -126,7 +126,7 @@ impl Findable for Context {
     fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
         Box::pin(async move {
             let by = Actor::from(searcher);
-            let visible = self.visible(&by, max).await?;
+            let visible = self.admitted(&by, max).await?;
             let mut others = ambiguous(&by, &visible);
             let shelves = visible.iter().map(|(key, state)| {
                 let plain = others.remove(key.as_str()).is_none().then(|| state.project_id.clone());

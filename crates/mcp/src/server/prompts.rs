@@ -92,7 +92,7 @@ async fn orientation(operations: &Operations, caller: &Caller, project: Option<&
         Some(id) => {
             ("The project", format!("/v1/projects/{}/orient", utf8_percent_encode(id, NON_ALPHANUMERIC)))
         }
-        None => ("Your projects", "/v1/projects".to_owned()),
+        None => ("Your projects", "/v1/projects?admitted=true".to_owned()),
     };
     for (title, path) in [about, ("Your sessions", "/sessions".to_owned())] {
         if let Some(value) = answer(operations, caller, &path).await {

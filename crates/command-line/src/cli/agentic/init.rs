@@ -42,7 +42,6 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
         .ok_or_else(|| Failure::local("the working directory is gone"))?
         .clone();
     let place = Place::of(context, args)?;
-    let is_said = init.id.is_some() || args.project_flag().is_some();
     let own_name = || directory.file_name().map(|name| name.to_string_lossy().into_owned());
     let bound = bound(&context.environment, &directory)?;
     let id = init.id.or_else(|| args.project_flag()).or_else(|| bound.clone()).or_else(own_name);
@@ -55,17 +54,14 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
     let owner_id = place.actor.filter(|actor| actor.kind == "human").map(|actor| actor.id);
     let project = NewProject { project_id: id.clone(), owner_id, about };
     let foreign = foreign_owner(&place.client, &id, own.as_deref()).await?;
-    let is_said = is_said || bound.as_ref() == Some(&id);
-    if let Some(owner) = foreign.as_deref().filter(|_| !is_said) {
+    // Any owner may share a project of any name with this agent.
+    let is_named = |owner: &str| id.starts_with(&format!("{owner}:")) || bound.as_ref() == Some(&id);
+    if let Some(owner) = foreign.as_deref().filter(|owner| !is_named(owner)) {
+        let (id, owner) = (clean(&id), clean(owner));
         return Err(Failure::usage(
+            format!("the project {id} belongs to {owner}, who can read what is deposited there"),
             format!(
-                "the project {} belongs to {}; the directory's name alone does not bind the directory to it",
-                clean(&id),
-                clean(owner)
-            ),
-            format!(
-                "to bind the directory to it, name it: `plenary context init {}`. Otherwise choose another id",
-                clean(&id)
+                "to bind the directory to it, name it in full: `plenary context init {owner}:{id}`. Otherwise choose another id"
             ),
         ));
     }

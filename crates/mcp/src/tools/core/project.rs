@@ -8,9 +8,9 @@ use crate::tools::asking::{Refusal, Route, ToolCaller, get};
 
 pub(crate) const LIST: Route = get("/v1/projects");
 
-/// The projects that the caller may read, each by an unambiguous name.
+/// The projects that the caller may read, of owners that it admits, each by an unambiguous name.
 pub(crate) async fn all(asking: &ToolCaller) -> Result<Vec<String>, Refusal> {
-    let found = asking.read(&LIST, &[], &[]).await?;
+    let found = asking.read(&LIST, &[], &[("admitted", "true")]).await?;
     let projects = found["projects"].as_array().map(Vec::as_slice).unwrap_or_default();
     let open = projects.iter().filter(|project| project["archived_at"].is_null());
     let name =

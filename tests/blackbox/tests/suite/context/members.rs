@@ -1,6 +1,6 @@
 //! Who may do what in a shared project: AP-57, AP-101, D.4, D.7.
 
-use blackbox::{Agent, Caller, Server};
+use blackbox::{Agent, Caller, Server, eventually};
 use serde_json::{Value, json};
 
 use super::speak::{
@@ -110,4 +110,39 @@ async fn ap_101_a_share_is_checked() {
     let path = "/v1/projects/unknown/members/@guest.bot";
     house.owner.put(path, json!({"role": "reader"})).await.refused(404, "project_not_found");
     house.guest.put(&member("@guest.bot"), json!({"role": "writer"})).await.refused(404, "project_not_found");
+}
+
+/// Any owner can make any agent a member: its texts reach only agents that admit the owner, or that name the project.
+#[tokio::test]
+async fn a_project_of_an_owner_that_is_not_admitted_is_not_shown_unasked() {
+    let house = House::new().await;
+    let closed = house.server.closed("@guest.closed", &[]).await;
+    let listing = house.server.closed("@guest.listing", &["@host.bot"]).await;
+    house.share("@guest.*", "reviewer").await;
+    let members = json!({"title": "Zebra crossing", "status": "awaiting_review"});
+    deposited(&house.host, &package_with(&house.host.handle, "zebra", members)).await;
+    let finds = async |agent: &Agent| {
+        let found = agent.get("/search?q=zebra").await.ok(200).to_string();
+        found.contains("Zebra")
+    };
+    for agent in [&house.guest, &listing] {
+        eventually("it is indexed", async || finds(agent).await.then_some(())).await;
+        let inbox = agent.get("/inbox").await.ok(200).to_string();
+        assert!(inbox.contains("Zebra"), "{inbox}");
+        let digest = agent.get("/v1/orchestrate").await.ok(200);
+        assert_eq!(digest["projects"].as_array().map(Vec::len), Some(1), "{digest}");
+        let admitted = agent.get("/v1/projects?admitted=true").await.ok(200);
+        assert_eq!(texts(&list(&admitted, "projects"), "project_id"), [PROJECT]);
+    }
+    assert!(!finds(&closed).await);
+    let inbox = closed.get("/inbox").await.ok(200).to_string();
+    assert!(!inbox.contains("Zebra"), "{inbox}");
+    let digest = closed.get("/v1/orchestrate").await.ok(200).to_string();
+    assert!(!digest.contains(PROJECT), "{digest}");
+    let admitted = closed.get("/v1/projects?admitted=true").await.ok(200);
+    assert!(list(&admitted, "projects").is_empty());
+    // What it asks for it gets.
+    let all = closed.get("/v1/projects").await.ok(200);
+    assert_eq!(texts(&list(&all, "projects"), "project_id"), [PROJECT]);
+    assert_eq!(pull(&closed, "zebra").await["title"], "Zebra crossing");
 }
