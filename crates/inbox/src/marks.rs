@@ -145,11 +145,12 @@ impl Marks {
         !self.shown.is_pending(spot) && (self.shown.is_returned(spot) || place > self.seen.of(kind))
     }
 
-    /// Whether the agent's client has it, by the marks or by what its connections confirmed, and it is in no
-    /// coding session's hands.
+    /// Whether the agent has it: it was seen, or a client has it by the marks or by what its connections confirmed. The model
+    /// of a coding agent gets its messages from hooks, whatever other clients of the agent have.
     pub(crate) fn has_arrived(&self, kind: Kind, place: Place, confirmed: Position) -> bool {
         let spot = Spot::of(kind, place);
-        let is_there = place <= self.delivered.of(kind) || place.0 <= confirmed;
+        let has_client = || place <= self.delivered.of(kind) || place.0 <= confirmed;
+        let is_there = place <= self.seen.of(kind) || !self.shown.has_hooks() && has_client();
         is_there && !self.shown.is_pending(spot) && !self.shown.is_returned(spot)
     }
 
@@ -220,6 +221,24 @@ mod tests {
         );
         assert_eq!(serde_json::to_string(&marks).unwrap(), form);
         assert_eq!(serde_json::from_str::<Marks>(form).unwrap(), marks);
+    }
+
+    #[test]
+    fn another_client_of_a_coding_agent_is_no_evidence_for_its_model() {
+        let place = Place(Position(12), 0);
+        let arrived =
+            |marks: &Marks, confirmed| marks.has_arrived(Kind::SessionMessage, place, Position(confirmed));
+        let mut marks = Marks::default();
+        assert!(!arrived(&marks, 11) && arrived(&marks, 12));
+        marks.raise(State::Delivered, &cursor((0b1, 12, 0)), None);
+        assert!(arrived(&marks, 0));
+        marks.event("one", "claude", Moment::Start, TimestampMs(5));
+        assert!(!arrived(&marks, 12), "its hooks have not shown it");
+        let mut seen = marks.clone();
+        seen.raise(State::InContext, &cursor((0b1, 12, 0)), None);
+        assert!(arrived(&seen, 0));
+        marks.event("one", "claude", Moment::End, TimestampMs(6));
+        assert!(arrived(&marks, 0));
     }
 
     proptest! {

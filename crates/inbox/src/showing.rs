@@ -230,6 +230,11 @@ impl Handovers {
         &self.sessions
     }
 
+    /// Whether hooks run in a coding session that has not ended.
+    pub(crate) fn has_hooks(&self) -> bool {
+        self.sessions.iter().any(|coding| coding.hooks && coding.ended.is_none())
+    }
+
     /// Whether a live session was shown it, without a known result yet.
     pub(crate) fn is_pending(&self, spot: Spot) -> bool {
         self.pending.iter().any(|showing| !showing.lapsed && showing.spots.contains(&spot))
