@@ -11,7 +11,7 @@ const TOLD_MAX: usize = 5;
 pub(super) fn mend(schema: &Map<String, Value>, arguments: &mut Map<String, Value>) {
     let Some(known) = schema.get("properties").and_then(Value::as_object) else { return };
     for (name, value) in arguments.iter_mut() {
-        match (known.get(name).and_then(|schema| schema["type"].as_str()), &mut *value) {
+        match (known.get(name).and_then(kind), &mut *value) {
             (Some("array"), Value::String(_)) => *value = Value::Array(vec![value.take()]),
             (Some("string"), Value::Array(items)) if items.len() == 1 && items[0].is_string() => {
                 *value = items[0].take();
@@ -45,13 +45,21 @@ pub(super) fn misfits(schema: &Map<String, Value>, arguments: &Map<String, Value
     (!told.is_empty()).then(|| format!("The arguments are not valid: {}.", told.join("; ")))
 }
 
+/// The type of a schema; null counts as absent.
+fn kind(schema: &Value) -> Option<&str> {
+    match &schema["type"] {
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
+        kind => kind.as_str(),
+    }
+}
+
 /// The expected form of a value; `None` if the value fits.
 fn misfit(schema: &Value, value: &Value) -> Option<String> {
     if let Some(choices) = schema["enum"].as_array() {
         let named: Vec<String> = choices.iter().map(Value::to_string).collect();
         return (!choices.contains(value)).then(|| format!("one of {}", named.join(", ")));
     }
-    let wanted = match schema["type"].as_str()? {
+    let wanted = match kind(schema)? {
         "string" if !value.is_string() => "a text".to_owned(),
         "boolean" if !value.is_boolean() => "true or false".to_owned(),
         // No argument of a composed tool is negative.
@@ -79,7 +87,7 @@ mod tests {
     fn of(arguments: &Value) -> Option<String> {
         let schema = json!({"type": "object", "required": ["to", "text"], "properties": {
             "to": {"type": "array", "items": {"type": "string"}}, "text": {"type": "string"},
-            "limit": {"type": "integer"}, "action": {"type": "string", "enum": ["a", "b"]},
+            "limit": {"type": "integer"}, "after": {"type": ["integer", "null"]}, "action": {"type": "string", "enum": ["a", "b"]},
             "payload": {"type": "object"}, "end": {"type": "boolean"}, "any": {},
         }});
         misfits(schema.as_object().unwrap(), arguments.as_object().unwrap())
@@ -122,6 +130,7 @@ mod tests {
             assert!(told.contains(piece), "{piece}: {told}");
         }
         assert!(of(&json!({"to": [], "text": "x", "limit": -1})).unwrap().contains("0 or more"));
+        assert!(of(&json!({"to": [], "text": "x", "after": -1})).unwrap().contains("0 or more"));
         assert!(of(&json!({"to": [1], "text": "x"})).unwrap().contains("each of it a text"));
         assert!(
             of(&json!({"to": [], "text": "x", "payload": 1, "end": 0})).unwrap().contains("true or false")

@@ -49,6 +49,8 @@ pub(crate) struct ToolCaller {
     pub(crate) person: Option<Arc<dyn ClientPerson>>,
     /// The peer whose operations are called, if not those of this network.
     pub(crate) peer: Option<String>,
+    /// The offset of the requested part, if the result is read in parts.
+    pub(crate) offset: Option<usize>,
 }
 
 pub(crate) const fn get(path: &'static str) -> Route {

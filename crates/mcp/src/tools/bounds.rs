@@ -94,6 +94,14 @@ pub(crate) fn fits(value: &Value) -> bool {
     tokens(&value.to_string()) <= RESULT_TOKENS_MAX
 }
 
+/// Whether the answer from `offset` on contains the end of the result.
+pub(crate) fn reaches_end(value: &Value, offset: Option<usize>) -> bool {
+    match offset {
+        None => fits(value),
+        Some(offset) => part(value, offset, &Map::new()).get("next").is_none(),
+    }
+}
+
 /// How many of these items, from the first on, fit into one answer.
 pub(crate) fn fitting<'a>(items: impl IntoIterator<Item = &'a Value>) -> usize {
     let mut left = LIST_TOKENS_MAX;

@@ -133,6 +133,7 @@ where
                 caller: caller.clone(),
                 person,
                 peer: None,
+                offset,
             };
             match (self.work)(asking, read).await {
                 Ok(mut value) => match again(&mut value) {

@@ -38,6 +38,8 @@ const INBOX_WAIT_S_MAX: u64 = 60;
 const PAUSE: Duration = Duration::from_secs(1);
 /// The query for messages in the inbox; waiting for an answer marks none of them.
 const MESSAGES: [(&str, &str); 2] = [("kinds", "session.message"), ("limit", "100")];
+/// Maximum size of the text of an answer that is cut, in tokens.
+const TEXT_TOKENS_MAX: usize = 1_200;
 /// Maximum number of agents in one question.
 const ASKED_MAX: usize = 20;
 
@@ -48,7 +50,22 @@ pub(super) struct Asks(Arc<Mutex<OpenAsks>>);
 #[derive(Default)]
 struct OpenAsks {
     last: u64,
-    asks: HashMap<u64, (AgentHandle, Vec<AgentHandle>)>,
+    asks: HashMap<u64, OpenAsk>,
+    /// The number of the question that a message answers, by the message's sequence; as long as a question of this asker is
+    /// open in this session.
+    answers: HashMap<AskedSession, HashMap<u64, u64>>,
+}
+
+/// An asker and the id of the session of its question.
+type AskedSession = (AgentHandle, String);
+
+/// A question that waits for answers.
+struct OpenAsk {
+    asker: AgentHandle,
+    /// The agents that have not answered.
+    missing: Vec<AgentHandle>,
+    /// The session of the question and its sequence, once it is sent.
+    sent: Option<(AskedSession, u64)>,
 }
 
 /// A pending question; dropping it ends it.
@@ -69,7 +86,8 @@ impl Asks {
         }
         waiting.last += 1;
         let number = waiting.last;
-        waiting.asks.insert(number, (asker.clone(), asked.to_vec()));
+        let (asker, missing) = (asker.clone(), asked.to_vec());
+        waiting.asks.insert(number, OpenAsk { asker, missing, sent: None });
         Ok(UnderWay { asks: self.clone(), number })
     }
 }
@@ -82,27 +100,60 @@ impl OpenAsks {
             if !seen.insert(agent) {
                 continue;
             }
-            for (_, asked) in self.asks.values().filter(|(asker, _)| asker == agent) {
-                if asked.contains(to) {
+            for ask in self.asks.values().filter(|ask| ask.asker == *agent) {
+                if ask.missing.contains(to) {
                     return true;
                 }
-                next.extend(asked);
+                next.extend(&ask.missing);
             }
         }
         false
     }
+}
 
-    /// Updates the agents that a question still waits for.
-    fn answered(&mut self, number: u64, left: &[AgentHandle]) {
-        if let Some((_, asked)) = self.asks.get_mut(&number) {
-            *asked = left.to_vec();
+impl UnderWay {
+    /// Notes where the question was sent.
+    fn was_sent(&self, session: &str, sequence: u64) {
+        if let Some(ask) = self.asks.0.lock().asks.get_mut(&self.number) {
+            ask.sent = Some(((ask.asker.clone(), session.to_owned()), sequence));
         }
+    }
+
+    /// Whether a message answers this question: a message answers the first question of the asker in its session that
+    /// waits for its sender.
+    fn takes(&self, from: &AgentHandle, sequence: u64) -> bool {
+        let mut open = self.asks.0.lock();
+        let OpenAsks { asks, answers, .. } = &mut *open;
+        let Some((session, _)) = asks.get(&self.number).and_then(|own| own.sent.clone()) else {
+            return false;
+        };
+        let answers = answers.entry(session.clone()).or_default();
+        if let Some(answered) = answers.get(&sequence) {
+            return *answered == self.number;
+        }
+        let waiting = asks.iter_mut().filter_map(|(number, ask)| {
+            let (of, asked_at) = ask.sent.as_ref()?;
+            let waits = *of == session && *asked_at < sequence && ask.missing.contains(from);
+            waits.then_some((*asked_at, *number, ask))
+        });
+        let Some((_, number, ask)) = waiting.min_by_key(|(asked_at, number, _)| (*asked_at, *number)) else {
+            return false;
+        };
+        ask.missing.retain(|agent| agent != from);
+        answers.insert(sequence, number);
+        number == self.number
     }
 }
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
-        self.asks.0.lock().asks.remove(&self.number);
+        let mut open = self.asks.0.lock();
+        let sent = open.asks.remove(&self.number).and_then(|ask| ask.sent);
+        let Some((session, _)) = sent else { return };
+        let is_open = |ask: &OpenAsk| ask.sent.as_ref().is_some_and(|(of, _)| *of == session);
+        if !open.asks.values().any(is_open) {
+            open.answers.remove(&session);
+        }
     }
 }
 
@@ -143,11 +194,15 @@ pub(super) async fn ask(asks: Asks, asking: ToolCaller, wanted: Question) -> Ans
     let under_way = asks.begin(&me.handle, &to)?;
     let message = Message { content: wanted.text.into(), topic: wanted.topic.as_deref(), key: None };
     let sent = session::send_to(&asking, &me.handle, &to, &message).await?;
+    let (id, at) = (sent["session_id"].as_str().unwrap_or_default(), sent["sequence"].as_u64());
+    under_way.was_sent(id, at.unwrap_or_default());
     let answers = collect(&asking, &under_way, &sent, to, until).await?;
     let shown = shown(&sent, answers);
     let told = shown["answers"].as_array().map(Vec::as_slice).unwrap_or_default();
-    for at in told.iter().filter_map(|answer| answer["sequence"].as_u64()) {
-        session::seen(&asking, sent["session_id"].as_str().unwrap_or_default(), at - 1, at).await;
+    // A cut answer stays unread: `read` or a hook shows it whole.
+    let whole = told.iter().filter(|answer| answer["truncated"] != true);
+    for at in whole.filter_map(|answer| answer["sequence"].as_u64()) {
+        session::seen(&asking, id, at - 1, at).await;
     }
     Ok(shown)
 }
@@ -178,12 +233,12 @@ async fn collect(
             let from = |agent: &AgentHandle| event["sender"] == agent.as_str();
             if event["type"] == "session.message"
                 && let Some(nth) = missing.iter().position(from)
+                && under_way.takes(&missing[nth], after)
             {
                 missing.swap_remove(nth);
                 answers.push(session::summarize(event));
             }
         }
-        under_way.asks.0.lock().answered(under_way.number, &missing);
         let is_over = missing.is_empty() || Instant::now() >= until;
         // After a page with events, reads the next one at once.
         if is_over || (events.is_empty() && !news.of_session(asking, id, until).await) {
@@ -238,7 +293,15 @@ fn cursor(page: &Value) -> Option<String> {
 }
 
 fn shown(sent: &Value, (mut answers, missing): (Vec<Value>, Vec<AgentHandle>)) -> Value {
-    let fitting = bounds::fitting(&answers).max(1);
+    let fitting = match bounds::fitting(&answers) {
+        0 => {
+            if let Some(first) = answers.first_mut() {
+                cut(first, &sent["session_id"]);
+            }
+            1
+        }
+        fitting => fitting,
+    };
     let mut shown = json!({
         "session_id": sent["session_id"],
         "sequence": sent["sequence"],
@@ -257,6 +320,22 @@ fn shown(sent: &Value, (mut answers, missing): (Vec<Value>, Vec<AgentHandle>)) -
     shown
 }
 
+/// Cuts an answer that is too long for a result, and adds how to read the whole.
+fn cut(answer: &mut Value, session: &Value) {
+    let text = answer["text"].as_str().unwrap_or_default();
+    let (short, _) = bounds::shortened(text, TEXT_TOKENS_MAX);
+    let (short, characters) = (short.to_owned(), text.chars().count());
+    let before = answer["sequence"].as_u64().unwrap_or_default().saturating_sub(1);
+    if let Some(answer) = answer.as_object_mut() {
+        answer.remove("parts");
+        answer.insert("text".into(), short.into());
+        answer.insert("truncated".into(), true.into());
+        answer.insert("characters".into(), characters.into());
+        let next = json!({"tool": "read", "session_id": session, "after_sequence": before, "limit": 1});
+        answer.insert("next".into(), next);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn who_would_wait_in_a_circle_is_refused_until_one_of_them_is_done() {
+    fn a_circle_of_questions_is_refused_until_one_is_answered() {
         let asks = Asks::default();
         let (a, b, c) = (agent("a"), agent("b"), agent("c"));
         let first = asks.begin(&a, std::slice::from_ref(&b)).unwrap();
@@ -277,9 +356,29 @@ mod tests {
         assert_eq!(refused(&b, &a).as_deref(), Some("would_deadlock"));
         assert_eq!(refused(&c, &a).as_deref(), Some("would_deadlock"));
         assert_eq!(refused(&a, &c), None, "two may ask the same one");
-        asks.0.lock().answered(first.number, &[]);
-        assert_eq!(refused(&b, &a), None, "who was answered waits no more");
+        first.was_sent("s", 1);
+        assert!(first.takes(&b, 2));
+        assert_eq!(refused(&b, &a), None, "the answered asker waits no more");
         drop((first, second));
-        assert!(asks.0.lock().asks.is_empty());
+        let open = asks.0.lock();
+        assert!(open.asks.is_empty() && open.answers.is_empty());
+    }
+
+    #[test]
+    fn each_message_answers_one_question() {
+        let asks = Asks::default();
+        let (a, b) = (agent("a"), agent("b"));
+        let ask = |sequence| {
+            let ask = asks.begin(&a, std::slice::from_ref(&b)).unwrap();
+            ask.was_sent("s", sequence);
+            ask
+        };
+        let (second, first) = (ask(6), ask(5));
+        assert!(!second.takes(&b, 7), "the first question waits for it, and has not read it");
+        assert!(second.takes(&b, 8));
+        assert!(first.takes(&b, 7) && !first.takes(&b, 8));
+        drop(first);
+        let third = ask(6);
+        assert!(!third.takes(&b, 7) && !third.takes(&b, 8) && third.takes(&b, 9));
     }
 }

@@ -44,7 +44,7 @@ pub(super) struct RunArguments {
 pub(super) async fn run_agent(asking: ToolCaller, wanted: RunArguments) -> Answer {
     let asking = asking.at_peer(wanted.peer.clone());
     let Some(agent) = wanted.agent.as_deref() else {
-        if wanted.input.is_some() || wanted.run_id.is_some() {
+        if wanted.input.is_some() || wanted.run_id.is_some() || wanted.cancel == Some(true) {
             return Err(Refusal::arguments(
                 "`agent` is missing: name the agent. Without any argument, agents are listed.",
             ));

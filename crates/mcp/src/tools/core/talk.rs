@@ -73,6 +73,16 @@ pub(super) struct ReadArguments {
 }
 
 pub(super) async fn read(asking: ToolCaller, wanted: ReadArguments) -> Answer {
+    let wrong = match (&wanted.session_id, wanted.after_sequence, &wanted.before) {
+        (None, Some(_), _) => Some("`after_sequence` needs `session_id`: name the session."),
+        (Some(_), _, Some(_)) => {
+            Some("`before` continues the list of sessions; with `session_id` use `after_sequence`.")
+        }
+        _ => None,
+    };
+    if let Some(text) = wrong {
+        return Err(Refusal::arguments(text));
+    }
     let me = Me::of(&asking).await?;
     let Some(id) = wanted.session_id.as_deref() else {
         let limit = wanted.limit.unwrap_or(SESSIONS_DEFAULT).to_string();
@@ -88,9 +98,7 @@ pub(super) async fn read(asking: ToolCaller, wanted: ReadArguments) -> Answer {
     let more = told.len() > fitting || page["next_cursor"].is_string();
     told.truncate(fitting);
     let last = told.last().map(|event| event["sequence"].clone());
-    if let Some(last) = last.as_ref().and_then(Value::as_u64) {
-        session::seen(&asking, id, begin, last).await;
-    }
+    let shown_to = last.as_ref().and_then(Value::as_u64);
     let mut answer = json!({
         "session_id": id,
         "state": session["state"],
@@ -102,6 +110,10 @@ pub(super) async fn read(asking: ToolCaller, wanted: ReadArguments) -> Answer {
     }
     if let Some(last) = last.filter(|_| more) {
         answer["next"] = json!({"session_id": id, "after_sequence": last});
+    }
+    // An event in several parts is seen with its last part.
+    if let Some(to) = shown_to.filter(|_| bounds::reaches_end(&answer, asking.offset)) {
+        session::seen(&asking, id, begin, to).await;
     }
     Ok(answer)
 }

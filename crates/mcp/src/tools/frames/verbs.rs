@@ -55,6 +55,7 @@ impl Action for Sends {
                 caller: caller.clone(),
                 person: None,
                 peer: None,
+                offset: None,
             };
             match self.verb.send(&asking, arguments).await {
                 Ok(value) => CallOutcome::Done(value),

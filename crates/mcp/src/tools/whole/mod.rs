@@ -149,6 +149,7 @@ impl Action for OperationTool {
                 caller: caller.clone(),
                 person: None,
                 peer: None,
+                offset: None,
             };
             let named = arguments.get(ACTION).cloned().filter(|_| matches!(self.plans, Plans::Several(_)));
             let plan = match self.plan(&mut arguments) {

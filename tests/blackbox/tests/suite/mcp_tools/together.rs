@@ -1,6 +1,6 @@
 //! Two agents do a day's work with the tools of `core`.
 
-use blackbox::Server;
+use blackbox::{Agent, Server, eventually};
 use serde_json::{Value, json};
 
 use super::{done, listed, refused};
@@ -164,4 +164,72 @@ async fn the_parts_of_a_large_event_fit_together() {
     }
     let whole: Value = serde_json::from_str(&whole).expect("the parts are one value");
     assert_eq!(whole["events"][0]["payload"]["text"], large);
+}
+
+/// The state of bob's message for alice.
+async fn state(bob: &Agent, session: &Value, sequence: &Value) -> Value {
+    let id = session.as_str().expect("a session");
+    let status = bob.get(&format!("/sessions/{id}/messages/{sequence}/status")).await.ok(200);
+    status["recipients"][0]["state"].clone()
+}
+
+/// An answer that is too long for a result is not in context until it was read to its end.
+#[tokio::test]
+async fn a_long_answer_is_in_context_once_it_is_read_to_its_end() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let long: String = (0..4_000).map(|n| format!("w{n} ")).collect();
+    let answering = async {
+        let waiting = done(&bob, "inbox", json!({"wait_s": 10})).await;
+        let session = waiting["items"][0]["ref"]["session_id"].clone();
+        done(&bob, "send", json!({"session_id": session, "text": long})).await
+    };
+    let question = json!({"to": ["@nick.bob"], "text": "What is in it?", "timeout_s": 20});
+    let (asked, sent) = tokio::join!(done(&alice, "ask", question), answering);
+    let answer = &asked["answers"][0];
+    let text = answer["text"].as_str().expect("a text");
+    assert!(long.starts_with(text) && text.len() < long.len(), "{answer}");
+    assert_eq!((&answer["truncated"], &answer["characters"]), (&json!(true), &json!(long.len())));
+    let (session, sequence) = (&sent["session_id"], &sent["sequence"]);
+    assert_eq!(state(&bob, session, sequence).await, "accepted");
+    let (mut whole, mut next) = (String::new(), answer["next"].clone());
+    assert_eq!(next.as_object_mut().expect("arguments").remove("tool"), Some(json!("read")));
+    while !next.is_null() {
+        assert_eq!(state(&bob, session, sequence).await, "accepted", "{next}");
+        let part = done(&alice, "read", next).await;
+        whole.push_str(part["part"].as_str().expect("a part"));
+        next = part["next"].clone();
+    }
+    assert_eq!(state(&bob, session, sequence).await, "in_context");
+    let whole: Value = serde_json::from_str(&whole).expect("the parts are one value");
+    assert_eq!(whole["events"][0]["text"], long);
+}
+
+/// Two questions in one session at the same time: each message answers one of them.
+#[tokio::test]
+async fn questions_at_the_same_time_get_different_answers() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let first = done(&alice, "send", json!({"to": ["@nick.bob"], "text": "Hello"})).await;
+    let session = first["session_id"].clone();
+    done(&bob, "read", json!({"session_id": session})).await;
+    let ask = |text: &str| json!({"to": ["@nick.bob"], "text": text, "timeout_s": 20});
+    let look = async || {
+        let read = done(&bob, "read", json!({"session_id": session})).await;
+        let heard: Vec<String> = texts(&read).iter().map(|text| (*text).to_owned()).collect();
+        (heard.len() == 3).then(|| heard[1..].to_vec())
+    };
+    let answering = async {
+        let asked = eventually("both questions arrive", look).await;
+        for question in &asked {
+            done(&bob, "send", json!({"session_id": session, "text": format!("to {question}")})).await;
+        }
+    };
+    let (color, number, ()) = tokio::join!(
+        done(&alice, "ask", ask("Which color?")),
+        done(&alice, "ask", ask("How many?")),
+        answering
+    );
+    assert_eq!(color["answers"][0]["text"], "to Which color?");
+    assert_eq!(number["answers"][0]["text"], "to How many?");
 }
