@@ -135,7 +135,7 @@ pub struct RecipientStatus {
 /// Why a message waits for a recipient.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DeliveryDelay {
-    /// `focus`, `dnd`, `not_joined`, `rest_unread`, `next_event`, `hooks_off` or `no_live_session`; a newer
+    /// `focus`, `dnd`, `not_joined`, `left`, `rest_unread`, `next_event`, `hooks_off` or `no_live_session`; a newer
     /// server may add reasons.
     pub reason: String,
     /// Since when it waits, RFC 3339, if known.

@@ -31,7 +31,7 @@ pub enum State {
     Answered,
     /// The recipient has acknowledged it.
     Acknowledged,
-    /// The recipient can no longer receive it.
+    /// The recipient can never get it.
     Expired,
 }
 

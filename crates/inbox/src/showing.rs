@@ -176,6 +176,8 @@ impl SessionPresence {
 pub enum Reason {
     /// The recipient was invited but has not joined.
     NotJoined,
+    /// The recipient has left, and gets the message when it next reads what it missed.
+    Left,
     /// The message was cut, and its rest was not read.
     RestUnread,
     /// Only agents of the same owner, urgent messages and replies may disturb the recipient or its coding session.

@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 
 use plenary_accounts::{Attention, AttentionLevel};
-use plenary_kernel::{AgentHandle, SessionId, TimestampMs};
+use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs};
 use plenary_log::Fault;
 use plenary_sessions::{
     crossing::{Carrying, MessageStates},
     event::version,
-    receipts::Recipient,
+    receipts::{Arrival, Recipient},
 };
 
 use crate::{
@@ -42,7 +42,7 @@ impl Inbox {
         };
         for recipient in receipt.recipients {
             if receipt.is_frozen {
-                recipients.push(frozen(recipient));
+                recipients.push(frozen(&recipient));
                 continue;
             }
             if recipient.elsewhere {
@@ -63,7 +63,7 @@ impl Inbox {
         id: &SessionId,
         sequence: u64,
     ) -> Result<Option<State>, Fault> {
-        let Some(receipt) = self.0.rooms.sessions.receipt(agent, id, sequence).await? else {
+        let Some(receipt) = self.0.rooms.sessions.receipt_of_own(agent, id, sequence).await? else {
             return Ok(None);
         };
         let recipient = receipt.recipients.into_iter().find(|recipient| recipient.agent == *agent);
@@ -79,30 +79,21 @@ impl Inbox {
         sender: &AgentHandle,
         message: (&SessionId, u64),
     ) -> Result<RecipientStatus, Fault> {
-        let told = |state, waiting| RecipientStatus {
-            agent: recipient.agent.clone(),
-            state,
-            at: None,
-            waiting,
-            shown_characters: None,
-            characters: None,
-        };
-        let Some((position, nth)) = recipient.place else {
-            if recipient.has_left || !self.is_there(&recipient.agent).await? {
+        let told = |state, waiting| status(&recipient.agent, state, waiting);
+        if recipient.arrivals.is_empty() {
+            if recipient.left_at.is_some() || !self.is_there(&recipient.agent).await? {
                 return Ok(told(State::Expired, None));
             }
             let marks = self.settled_marks(&recipient.agent).await?;
             let waiting = self.held_back(&recipient.agent, sender, message, &marks).await?;
-            let not_joined = DeliveryDelay { reason: Reason::NotJoined, since: None, until: None };
-            return Ok(told(State::Accepted, waiting.or(Some(not_joined))));
-        };
-        let (marks, place) = (self.settled_marks(&recipient.agent).await?, Place(position, nth));
+            return Ok(told(State::Accepted, waiting.or(Some(delay(Reason::NotJoined, None)))));
+        }
+        let marks = self.settled_marks(&recipient.agent).await?;
         let confirmed = self.0.cursors.confirmed(&recipient.agent).await?;
-        let marked = marks.state(Kind::SessionMessage, place);
-        let has_arrived = marks.has_arrived(Kind::SessionMessage, place, confirmed);
-        let state = known(&recipient, position <= confirmed, marked);
+        let (state, arrival) = furthest(&recipient, &marks, confirmed);
+        let has_arrived = |arrival: &Arrival| marks.has_arrived(arrival.kind, place(arrival), confirmed);
         if state >= State::Delivered
-            && (recipient.has_read || has_arrived)
+            && (recipient.has_read || recipient.arrivals.iter().any(has_arrived))
             && let Some(at) = recipient.answered_at
         {
             let at = Some(at.rfc3339());
@@ -114,24 +105,35 @@ impl Inbox {
         if !self.is_there(&recipient.agent).await? {
             return Ok(told(State::Expired, None));
         }
-        let spot = Spot::of(Kind::SessionMessage, place);
+        let spot = Spot::of(arrival.kind, place(&arrival));
         let portion = marks.shown.portion(spot).filter(|_| state == State::Shown);
-        let is_open = marks.shown.is_pending(spot);
-        let waiting = if state == State::Shown && !is_open && marks.shown.cut.is_cut(spot) {
-            Some((Reason::RestUnread, None))
+        let waiting = if state < State::Shown
+            && let Some(held) = self.held_back(&recipient.agent, sender, message, &marks).await?
+        {
+            Some(held)
         } else {
-            marks.shown.reason(self.0.clock.now())
+            self.reason(&recipient, state, spot, &marks)
         };
-        let since = |since: Option<TimestampMs>| since.map(TimestampMs::rfc3339);
-        let waiting = waiting.map(|(reason, at)| DeliveryDelay { reason, since: since(at), until: None });
-        let held_back = if state < State::Shown {
-            self.held_back(&recipient.agent, sender, message, &marks).await?
-        } else {
-            None
-        };
-        let waiting = held_back.or(waiting);
         let (shown_characters, characters) = portion.map(|portion| (portion.shown, portion.of)).unzip();
         Ok(RecipientStatus { shown_characters, characters, ..told(state, waiting) })
+    }
+
+    /// Why a message that may disturb the recipient waits.
+    fn reason(
+        &self,
+        recipient: &Recipient,
+        state: State,
+        spot: Spot,
+        marks: &Marks,
+    ) -> Option<DeliveryDelay> {
+        let is_open = marks.shown.is_pending(spot);
+        if state == State::Shown && !is_open && marks.shown.cut.is_cut(spot) {
+            return Some(delay(Reason::RestUnread, None));
+        }
+        if let Some(at) = recipient.left_at.filter(|_| state < State::Shown) {
+            return Some(delay(Reason::Left, Some(at)));
+        }
+        marks.shown.reason(self.0.clock.now()).map(|(reason, since)| delay(reason, since))
     }
 
     /// Whether it waits because it may not disturb the recipient, or the coding session that it is for.
@@ -182,16 +184,18 @@ impl MessageStates for Inbox {
     }
 }
 
+fn status(agent: &AgentHandle, state: State, waiting: Option<DeliveryDelay>) -> RecipientStatus {
+    let agent = agent.clone();
+    RecipientStatus { agent, state, at: None, waiting, shown_characters: None, characters: None }
+}
+
+fn delay(reason: Reason, since: Option<TimestampMs>) -> DeliveryDelay {
+    DeliveryDelay { reason, since: since.map(TimestampMs::rfc3339), until: None }
+}
+
 /// The state that a former participant may know: no mark of another says when it was set.
-fn frozen(recipient: Recipient) -> RecipientStatus {
-    RecipientStatus {
-        agent: recipient.agent,
-        state: State::Accepted,
-        at: None,
-        waiting: None,
-        shown_characters: None,
-        characters: None,
-    }
+fn frozen(recipient: &Recipient) -> RecipientStatus {
+    status(&recipient.agent, State::Accepted, None)
 }
 
 /// The state for an agent of another network, as that network reports it.
@@ -200,44 +204,50 @@ fn guest(recipient: &Recipient, there: Option<&String>) -> RecipientStatus {
     let said = said.unwrap_or_default();
     let answered_at = recipient.answered_at.filter(|_| said >= State::Delivered);
     let state = if answered_at.is_some() { said.max(State::Answered) } else { said };
-    let has_gone = recipient.place.is_none() && recipient.has_left;
-    let not_joined = DeliveryDelay { reason: Reason::NotJoined, since: None, until: None };
+    let has_it = !recipient.arrivals.is_empty();
+    let (state, waiting) = match recipient.left_at {
+        Some(_) if !has_it => (State::Expired, None),
+        Some(at) if state < State::Shown => (state, Some(delay(Reason::Left, Some(at)))),
+        None if !has_it => (state, Some(delay(Reason::NotJoined, None))),
+        Some(_) | None => (state, None),
+    };
     RecipientStatus {
-        agent: recipient.agent.clone(),
-        state: if has_gone { State::Expired } else { state },
         at: answered_at.map(TimestampMs::rfc3339),
-        waiting: (recipient.place.is_none() && !has_gone).then_some(not_joined),
-        shown_characters: None,
-        characters: None,
+        ..status(&recipient.agent, state, waiting)
     }
 }
 
-/// The most advanced known state, without an answer.
-fn known(recipient: &Recipient, is_confirmed: bool, marked: State) -> State {
-    let by_reading = if recipient.has_read { State::InContext } else { State::Accepted };
+fn place(arrival: &Arrival) -> Place {
+    Place(arrival.place.0, arrival.place.1)
+}
+
+/// The most advanced known state of a message that has arrived, without an answer, and the item that shows it.
+fn furthest(recipient: &Recipient, marks: &Marks, confirmed: Position) -> (State, Arrival) {
+    let known = recipient.arrivals.iter().map(|arrival| {
+        let marked = marks.state(arrival.kind, place(arrival));
+        (known(recipient.has_read, arrival, arrival.place.0 <= confirmed, marked), *arrival)
+    });
+    known.max_by_key(|(state, _)| *state).unwrap_or_else(|| {
+        (State::Accepted, Arrival { kind: Kind::SessionMessage, place: (Position(0), 0), is_news: false })
+    })
+}
+
+/// The most advanced known state by one item, without an answer.
+fn known(has_read: bool, arrival: &Arrival, is_confirmed: bool, marked: State) -> State {
+    let by_reading = if has_read { State::InContext } else { State::Accepted };
     let by_stack = if is_confirmed { State::Delivered } else { State::Accepted };
     // A mark covers only delivered items: never the older part of a transcript.
-    let by_mark = if recipient.is_news { marked } else { State::Accepted };
+    let by_mark = if arrival.is_news { marked } else { State::Accepted };
     by_reading.max(by_stack).max(by_mark)
 }
 
 #[cfg(test)]
 mod tests {
-    use plenary_kernel::Position;
-
     use super::*;
 
     #[test]
     fn what_is_known_is_the_furthest_that_something_shows() {
-        let recipient = |has_read, is_news| Recipient {
-            agent: "@bob.cli".parse().unwrap(),
-            place: Some((Position(7), 0)),
-            has_left: false,
-            is_news,
-            has_read,
-            answered_at: None,
-            elsewhere: false,
-        };
+        let arrival = |is_news| Arrival { kind: Kind::SessionMessage, place: (Position(7), 0), is_news };
         for (has_read, is_news, is_confirmed, marked, state) in [
             (false, true, false, State::Accepted, State::Accepted),
             (false, true, true, State::Accepted, State::Delivered),
@@ -248,7 +258,7 @@ mod tests {
             (false, false, false, State::Acknowledged, State::Accepted),
             (true, false, true, State::Acknowledged, State::InContext),
         ] {
-            assert_eq!(known(&recipient(has_read, is_news), is_confirmed, marked), state);
+            assert_eq!(known(has_read, &arrival(is_news), is_confirmed, marked), state);
         }
     }
 }

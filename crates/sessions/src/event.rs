@@ -20,6 +20,9 @@ pub const fn version(sequence: u64) -> Version {
     Version(sequence.saturating_add(1))
 }
 
+/// The version of a session's first message, which invitations may carry (ASP-29).
+pub const FIRST_MESSAGE: Version = Version(2);
+
 /// Why a participant left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -6,10 +6,11 @@ use plenary_engine::Room as _;
 use plenary_engine::{Sealed, seal};
 use plenary_kernel::{AgentHandle, Position, SessionId, TimestampMs, Version};
 use plenary_log::{Fault, PageSize, StoredEvent};
+use plenary_room::Kind;
 
 use crate::{
     Sessions,
-    event::{SessionEvent, version},
+    event::{AgentInvited, SessionEvent, sequence, version},
     news::{is_history, is_transcript},
     room::SessionRoom,
     state::{Participant, Standing},
@@ -25,7 +26,7 @@ pub struct Receipt {
     pub at: TimestampMs,
     /// The sender.
     pub sender: AgentHandle,
-    /// The other participants.
+    /// The other participants that it is for.
     pub recipients: Vec<Recipient>,
     /// Whether the caller has left, and learns of nothing that happened since.
     pub is_frozen: bool,
@@ -36,19 +37,27 @@ pub struct Receipt {
 pub struct Recipient {
     /// The recipient.
     pub agent: AgentHandle,
-    /// The position at which the message became readable for it, and the order at that position. `None` while it is not
-    /// readable.
-    pub place: Option<(Position, u64)>,
-    /// Whether it has left; then an unreadable message stays unreadable.
-    pub has_left: bool,
-    /// Whether it was news there, not an older part of a transcript.
-    pub is_news: bool,
+    /// The items of its inbox that bring the message; none while it may not read it.
+    pub arrivals: Vec<Arrival>,
+    /// When it left, if it has left; then an unreadable message stays unreadable.
+    pub left_at: Option<TimestampMs>,
     /// Whether its model has seen the message.
     pub has_read: bool,
     /// The time of its first message after this one.
     pub answered_at: Option<TimestampMs>,
     /// Whether it belongs to another network, which knows the message's state.
     pub elsewhere: bool,
+}
+
+/// An item of a recipient's inbox that brings a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// The message, or the invitation that carried it (ASP-29).
+    pub kind: Kind,
+    /// The position at which the message became readable, and the order at that position.
+    pub place: (Position, u64),
+    /// Whether it was news there, not an older part of a transcript.
+    pub is_news: bool,
 }
 
 impl Sessions {
@@ -59,46 +68,96 @@ impl Sessions {
         id: &'a SessionId,
         number: u64,
     ) -> Sealed<'a, Result<Option<Receipt>, Fault>> {
-        seal(async move {
-            if number == 0 || number >= i64::MAX.unsigned_abs() || !self.takes_part(me, id).await? {
-                return Ok(None);
+        seal(self.receipt_if(me, id, number, Participant::may_read))
+    }
+
+    /// The delivery state of a message that the caller may read, or has with its invitation.
+    pub fn receipt_of_own<'a>(
+        &'a self,
+        me: &'a AgentHandle,
+        id: &'a SessionId,
+        number: u64,
+    ) -> Sealed<'a, Result<Option<Receipt>, Fault>> {
+        seal(self.receipt_if(me, id, number, |own, at| own.may_read(at) || own.has_inline(at)))
+    }
+
+    async fn receipt_if(
+        &self,
+        me: &AgentHandle,
+        id: &SessionId,
+        number: u64,
+        may_ask: fn(&Participant, Version) -> bool,
+    ) -> Result<Option<Receipt>, Fault> {
+        if number == 0 || number >= i64::MAX.unsigned_abs() || !self.takes_part(me, id).await? {
+            return Ok(None);
+        }
+        let at = version(number);
+        let (state, head) = self.0.streams.fresh(id.as_str()).await?;
+        let Some(own) = state.participant(me).filter(|own| may_ask(own, at) && at <= head) else {
+            return Ok(None);
+        };
+        let Some(event) = self.one(id, at).await? else { return Ok(None) };
+        let SessionEvent::MessageSent(sent) = SessionEvent::decode(&event)? else { return Ok(None) };
+        let mut recipients = Vec::new();
+        let seen = self.seen(me, id, &state).await?;
+        for (agent, participant) in &state.participants {
+            let is_known = *agent != sent.sender && seen.participant(agent).is_some();
+            if is_known && is_for(participant, at) {
+                recipients.push(self.recipient(id, &event, agent, participant).await?);
             }
-            let at = version(number);
-            let (state, head) = self.0.streams.fresh(id.as_str()).await?;
-            let may_read = state.participant(me).is_some_and(|participant| participant.may_read(at));
-            if !may_read || at > head {
-                return Ok(None);
-            }
-            let Some(event) = self.one(id, at).await? else { return Ok(None) };
-            let SessionEvent::MessageSent(sent) = SessionEvent::decode(&event)? else { return Ok(None) };
-            let mut recipients = Vec::new();
-            let seen = self.seen(me, id, &state).await?;
-            for (agent, participant) in &state.participants {
-                let is_concerned = participant.standing != Standing::Left || participant.may_read(at);
-                if *agent != sent.sender && is_concerned && seen.participant(agent).is_some() {
-                    let place = self.place(id, &event, participant).await?;
-                    let has_read = self.has_read(agent, id).await?.has(number);
-                    let is_news = !is_history(participant, at);
-                    let agent = agent.clone();
-                    let has_left = participant.standing == Standing::Left;
-                    recipients.push(Recipient {
-                        agent,
-                        place,
-                        has_left,
-                        is_news,
-                        has_read,
-                        answered_at: None,
-                        elsewhere: participant.elsewhere,
-                    });
-                }
-            }
-            let left = state.participant(me).filter(|me| me.stay.is_none());
-            // A caller that has left learns of no answer that it may not read.
-            let last = left.map_or(head, |me| me.frozen.min(head));
-            self.answers(id, at, last, &mut recipients).await?;
-            let is_frozen = left.is_some();
-            Ok(Some(Receipt { at: event.at, sender: sent.sender, recipients, is_frozen }))
+        }
+        let is_frozen = own.stay.is_none();
+        // A caller that has left learns of no answer that it may not read.
+        let last = if is_frozen { own.frozen.min(head) } else { head };
+        self.answers(id, at, last, &mut recipients).await?;
+        Ok(Some(Receipt { at: event.at, sender: sent.sender, recipients, is_frozen }))
+    }
+
+    async fn recipient(
+        &self,
+        id: &SessionId,
+        message: &StoredEvent,
+        agent: &AgentHandle,
+        participant: &Participant,
+    ) -> Result<Recipient, Fault> {
+        let mut arrivals = Vec::new();
+        if participant.has_inline(message.version) {
+            let invitation = self.inline_invitation(id, participant).await?;
+            arrivals.extend(invitation.map(|(kind, position)| Arrival {
+                kind,
+                place: (position, 0),
+                is_news: true,
+            }));
+        }
+        if let Some(place) = self.place(id, message, participant).await? {
+            let is_news = !is_history(participant, message.version);
+            arrivals.push(Arrival { kind: Kind::SessionMessage, place, is_news });
+        }
+        // An invitee of a send-and-end that did not reopen the session never was in it.
+        let was_in = participant.may_read(message.version) || arrivals.is_empty();
+        Ok(Recipient {
+            agent: agent.clone(),
+            arrivals,
+            left_at: participant.left_at.filter(|_| was_in && participant.standing == Standing::Left),
+            has_read: self.has_read(agent, id).await?.has(sequence(message.version)),
+            answered_at: None,
+            elsewhere: participant.elsewhere,
         })
+    }
+
+    /// The invitation that carried the session's first message to a participant (ASP-29): its kind of news, and its
+    /// position.
+    pub(crate) async fn inline_invitation(
+        &self,
+        id: &SessionId,
+        participant: &Participant,
+    ) -> Result<Option<(Kind, Position)>, Fault> {
+        let Some(at) = participant.inline else { return Ok(None) };
+        let Some(event) = self.one(id, at).await? else { return Ok(None) };
+        let invited = SessionEvent::decode(&event)?;
+        let is_offer = matches!(invited, SessionEvent::AgentInvited(AgentInvited { offered: true, .. }));
+        let kind = if is_offer { Kind::SessionOffered } else { Kind::SessionInvited };
+        Ok(Some((kind, event.position)))
     }
 
     async fn one(&self, id: &SessionId, at: Version) -> Result<Option<StoredEvent>, Fault> {
@@ -134,7 +193,8 @@ impl Sessions {
         let stream = SessionRoom::stream(id.as_str());
         let last = head.min(at.plus(ANSWERS_LOOKED_THROUGH_MAX));
         let (mut size, mut read) = (PageSize::default(), at);
-        let is_silent = |recipient: &Recipient| recipient.place.is_some() && recipient.answered_at.is_none();
+        let is_silent =
+            |recipient: &Recipient| !recipient.arrivals.is_empty() && recipient.answered_at.is_none();
         while read < last && recipients.iter().any(is_silent) {
             let events = self.log().read_stream(&stream, read, size.events()).await?;
             size.learn(&events);
@@ -151,4 +211,10 @@ impl Sessions {
         }
         Ok(())
     }
+}
+
+/// Whether a message is for a participant: not if it had left before, and may not read it.
+pub(crate) fn is_for(participant: &Participant, at: Version) -> bool {
+    let left_later = participant.stood.last().is_some_and(|last| last.from > at);
+    participant.is_present() || participant.may_read(at) || left_later
 }

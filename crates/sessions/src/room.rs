@@ -57,7 +57,7 @@ impl Room for SessionRoom {
     type State = SessionState;
     type Event = SessionEvent;
     const CATEGORY: &'static str = "sessions.session";
-    const SNAPSHOT_FORM: u16 = 3;
+    const SNAPSHOT_FORM: u16 = 4;
 
     fn encode(event: &SessionEvent) -> NewEvent {
         event.encode()

@@ -11,7 +11,7 @@ use std::{
 
 use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, SessionId, Version, limits::PAGE_BYTES_MAX};
-use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName};
+use plenary_log::{Fault, Order, PageSize, StoredEvent};
 use plenary_retrieval::Query;
 use plenary_room::indexed_at;
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ use serde_json::{Value, value::RawValue};
 
 use crate::{
     Sessions,
-    event::{MessageSent, SessionEvent},
+    event::{FIRST_MESSAGE as FIRST, MessageSent, SessionEvent},
     finding::ROOM,
     room::SessionRoom,
     state::Participant,
@@ -36,8 +36,6 @@ const BYTES_LOOKED_AT_MAX: usize = 32 << 20;
 const SESSIONS_LOOKED_AT_MAX: usize = 1_000;
 /// Sessions per index read.
 const IDS_AT_ONCE: usize = 64;
-/// The version of the first event after the creation.
-const FIRST: Version = Version(2);
 
 /// `GET /search/messages`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -278,9 +276,7 @@ impl Sessions {
             if page.is_full() {
                 return Ok(Some(version.next()));
             }
-            let is_brought =
-                version == FIRST && last < FIRST && self.brings_first(&stream, &participant, page).await?;
-            if version <= last || is_brought {
+            if version <= last || participant.has_inline(version) {
                 let stored = self.log().read_stream(&stream, Version(version.0 - 1), 1).await?;
                 page.looked_at(&stored);
                 page.take(id, search, &stored)?;
@@ -303,7 +299,7 @@ impl Sessions {
         };
         let stream = SessionRoom::stream(id.as_str());
         let mut before = before.unwrap_or(Version(u64::MAX));
-        if before > FIRST && last < FIRST && self.brings_first(&stream, &participant, page).await? {
+        if before > FIRST && last < FIRST && participant.has_inline(FIRST) {
             let first = self.log().read_stream(&stream, Version(FIRST.0 - 1), 1).await?;
             page.take(id, search, &first)?;
         }
@@ -327,25 +323,6 @@ impl Sessions {
             before = after.next();
         }
         Ok(None)
-    }
-
-    /// Whether an invitation carried the session's first message to a participant that did not join (ASP-29).
-    async fn brings_first(
-        &self,
-        stream: &StreamName,
-        participant: &Participant,
-        page: &mut Page,
-    ) -> Result<bool, Fault> {
-        for glimpse in &participant.glimpses {
-            let event = self.log().read_stream(stream, Version(glimpse.0 - 1), 1).await?;
-            page.looked_at(&event);
-            if let Some(event) = event.first()
-                && matches!(SessionEvent::decode(event)?, SessionEvent::AgentInvited(invited) if invited.inline)
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }
 

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use plenary_kernel::{AgentHandle, OwnerName, TimestampMs, Version};
 use serde::{Deserialize, Serialize};
 
-use crate::event::{AgentInvited, AgentLeft, LeftReason, SessionEnded, SessionEvent, SessionReopened};
+use crate::event::{
+    AgentInvited, AgentLeft, FIRST_MESSAGE, LeftReason, SessionEnded, SessionEvent, SessionReopened,
+};
 
 /// The standing of a participant (ASP: C.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,6 +72,9 @@ pub struct Participant {
     pub since: Version,
     /// It may read every event up to this version, from former stays (ASP-80).
     pub frozen: Version,
+    /// The invitation that carried the session's first message to it (ASP-29).
+    #[serde(default)]
+    pub inline: Option<Version>,
     /// Single further events that it may read: its invitations, the end that came before it could join, the reopening
     /// that invited it again (ASP-46).
     pub glimpses: Vec<Version>,
@@ -100,6 +105,7 @@ impl Participant {
             stay: None,
             since: Version::ZERO,
             frozen: Version::ZERO,
+            inline: None,
             glimpses: Vec::new(),
             away: None,
             may_reopen: false,
@@ -145,6 +151,12 @@ impl Participant {
     #[must_use]
     pub fn has_glimpse(&self, version: Version) -> bool {
         version <= self.frozen || self.glimpses.contains(&version)
+    }
+
+    /// Whether its invitation carried the message at `version` (ASP-29).
+    #[must_use]
+    pub fn has_inline(&self, version: Version) -> bool {
+        self.inline.is_some() && version == FIRST_MESSAGE
     }
 
     /// The next version past `after` that it may read, given that the session is at `head`.
@@ -326,6 +338,7 @@ impl SessionState {
             SessionEvent::AgentInvited(AgentInvited {
                 invitee,
                 by,
+                inline,
                 offered,
                 held,
                 settles,
@@ -341,6 +354,9 @@ impl SessionState {
                 invited.forced = false;
                 invited.glimpses.push(version);
                 invited.held = held.then_some(version);
+                if *inline {
+                    invited.inline = Some(version);
+                }
                 if *offered {
                     invited.offered_by = Some(by.owner().to_owned());
                 } else if settles.is_some() {

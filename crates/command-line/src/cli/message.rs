@@ -64,7 +64,9 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
                 }
                 Ok(context.out.table(&table, "the session has no other participant")?)
             })?;
-            if reply.timed_out { Err(Failure::Said(Exit::Unanswered)) } else { Ok(()) }
+            let is_expired = |recipient: &RecipientStatus| recipient.state == "expired";
+            let never = wait.is_some() && reply.value.recipients.iter().any(is_expired);
+            if reply.timed_out || never { Err(Failure::Said(Exit::Unanswered)) } else { Ok(()) }
         }
     }
 }
@@ -112,6 +114,7 @@ fn why(agent: &AgentHandle, waiting: &DeliveryDelay) -> String {
     match waiting.reason.as_str() {
         "dnd" => format!("{agent} does not want to be disturbed{until}"),
         "focus" => format!("{agent} takes only its own people, urgent messages and replies{until}"),
+        "left" => format!("it has left{since}"),
         "not_joined" => "it has not joined".to_owned(),
         "rest_unread" => "it was cut, and the rest was not read".to_owned(),
         "next_event" => "waits for the next event of its coding session".to_owned(),

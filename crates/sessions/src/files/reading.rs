@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use plenary_accounts::TokenOwner;
-use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, FileId, OwnerName, SessionId, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, Order};
 
@@ -13,14 +12,9 @@ use super::{
     room::{FILES, NAMED, NAMED_ELSEWHERE, Row, named_at},
 };
 use crate::{
-    INVITE_MAX, Sessions,
-    event::SessionEvent,
-    room::{BY_AGENT, OFFERED, SessionRoom},
-    state::Participant,
+    Sessions,
+    room::{BY_AGENT, OFFERED},
 };
-
-/// Where the first message of a session stands.
-const FIRST: Version = Version(2);
 
 impl Sessions {
     /// A file, for somebody who may read it. For everybody else it costs the same whether or not there is such a file.
@@ -97,36 +91,10 @@ impl Sessions {
         for (session, version) in named.iter().filter(|(id, _)| own.contains(id.as_str())) {
             let (state, _) = self.0.streams.fresh(session.as_str()).await?;
             let Some(participant) = state.participant(me) else { continue };
-            if participant.may_read(*version) || self.has_inline(me, session, participant, *version).await? {
+            if participant.may_read(*version) || participant.has_inline(*version) {
                 return Ok(Some(session.clone()));
             }
         }
         Ok(None)
-    }
-
-    /// Whether an agent has the first message of a session with its invitation (ASP-29).
-    async fn has_inline(
-        &self,
-        me: &AgentHandle,
-        session: &SessionId,
-        participant: &Participant,
-        version: Version,
-    ) -> Result<bool, Fault> {
-        if version != FIRST {
-            return Ok(false);
-        }
-        let stream = SessionRoom::stream(session.as_str());
-        let last = Version(FIRST.0 + INVITE_MAX as u64);
-        for glimpse in participant.glimpses.iter().filter(|glimpse| **glimpse <= last) {
-            let events = self.log().read_stream(&stream, Version(glimpse.0 - 1), 1).await?;
-            let Some(event) = events.first() else { continue };
-            if let SessionEvent::AgentInvited(invited) = SessionEvent::decode(event)?
-                && invited.inline
-                && invited.invitee == *me
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 }

@@ -13,6 +13,7 @@ mod invariants;
 mod list_order;
 mod random;
 mod reading_order;
+mod recipients;
 mod scene;
 mod sentences;
 mod stored_forms;

@@ -6,6 +6,7 @@ mod cursors;
 mod looking;
 mod mentions;
 mod reading;
+mod sent_and_ended;
 mod states;
 mod strangers;
 mod visibility;

@@ -261,6 +261,35 @@ async fn asp_27_a_former_participant_is_told_no_state_of_later() {
     assert!(others.iter().all(|recipient| recipient["state"] == "accepted"), "{before}");
 }
 
+/// A state that was told before is not taken back: neither from whoever left, nor from whoever is invited again.
+/// A recipient that left may still read what came before, so the message has not expired, and the sender is told why it
+/// waits.
+#[tokio::test]
+async fn a_recipient_that_left_gets_what_came_before_and_then_nothing() {
+    let server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let sequence = alice.say(&id, "before it left").await;
+    bob.leave(&id).await;
+    let recipient = async |sequence: i64| {
+        let path = format!("/sessions/{id}/messages/{sequence}/status");
+        alice.get(&path).await.ok(200)["recipients"][0].clone()
+    };
+    let told = recipient(sequence).await;
+    assert_eq!((&told["state"], &told["waiting"]["reason"]), (&json!("accepted"), &json!("left")), "{told}");
+    assert!(told["waiting"]["since"].is_string(), "{told}");
+    let mut socket = bob.connect().await;
+    while socket.event().await["type"] != "session.left" {}
+    socket.confirmed().await;
+    assert_eq!(recipient(sequence).await["state"], "delivered");
+    let later = alice.say(&id, "after it left").await;
+    assert_eq!(recipient(later).await, Value::Null, "it is no recipient");
+    // Whoever is invited and leaves again can never get it.
+    alice.invite(&id, &["@bob.bot"]).await;
+    assert_eq!(recipient(later).await["waiting"]["reason"], "not_joined");
+    alice.end(&id).await;
+    assert_eq!(recipient(later).await["state"], "expired");
+}
+
 /// What is for one session of a coding agent is left out for another, however much it is, and comes to the first whole.
 #[tokio::test]
 async fn more_than_a_hundred_messages_for_one_session_hold_no_other_up() {
