@@ -14,6 +14,7 @@ mod inbox;
 mod kind;
 mod marks;
 mod merging;
+mod openness;
 mod reading;
 mod receipts;
 mod refusals;

@@ -3,10 +3,9 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
-use plenary_accounts::AttentionLevel;
 use plenary_kernel::{AgentHandle, Position, SessionId};
 use plenary_log::{Fault, StreamName};
-use plenary_sessions::{event::sequence, news::session_of, pressing::Pressing, reads::Runs};
+use plenary_sessions::{news::session_of, pressing::Pressing};
 use tokio::time::Instant;
 
 use crate::{
@@ -18,6 +17,7 @@ use crate::{
     kind::{Kind, Kinds},
     marks::Marks,
     merging::{Next, RetainedNews, merged},
+    openness::Openness,
     shelf::{Shelf, Shelves, Stub},
     telling::{Reader, framed, room_behind},
     wire::{Item, Page},
@@ -465,121 +465,4 @@ fn with_newer(behind: &[(Place, &Stub)], limit: usize) -> Vec<(Place, Stub, u64)
         (*place, (*stub).clone(), *left)
     });
     first.collect()
-}
-
-/// Decides which items the agent may see, with one look-up for each session.
-struct Openness<'a> {
-    inbox: &'a Inbox,
-    reader: &'a Reader,
-    sessions: HashMap<StreamName, bool>,
-    reads: HashMap<StreamName, Runs>,
-    /// The position up to which the agent's connections confirmed events, once it was needed.
-    confirmed: Option<Position>,
-    /// Whether an agent has `focus`, so that the reason to pass matters.
-    focus: bool,
-    held: HeldBack,
-}
-
-impl<'a> Openness<'a> {
-    fn new(inbox: &'a Inbox, reader: &'a Reader, ask: &Ask<'_>, marks: &Marks) -> Self {
-        let levels = marks.shown.sessions().iter().map(|coding| coding.level(reader.now));
-        let mut levels = levels.chain([reader.level()]);
-        let focus = ask.coding.is_some() && levels.any(|level| level == AttentionLevel::Focus);
-        let held = HeldBack::of(reader, ask, marks);
-        Self { inbox, reader, sessions: HashMap::new(), reads: HashMap::new(), confirmed: None, focus, held }
-    }
-
-    /// Why an item may pass. Looked up only if it matters.
-    async fn passage(&self, stub: &Stub, about: Option<&SessionId>) -> Result<Passage, Fault> {
-        if !self.focus && !self.held.concerns(stub.at) {
-            return Ok(Passage::ORDINARY);
-        }
-        let (me, from) = (&self.reader.me.handle, stub.from.as_ref());
-        let plain = Passage::of(me, stub.kind, from, Pressing::default());
-        let is_said = matches!(stub.kind, Kind::SessionMessage | Kind::SessionInvited);
-        let Some(id) = about.filter(|_| is_said && !plain.passes(AttentionLevel::Focus)) else {
-            return Ok(plain);
-        };
-        let pressing = self.inbox.0.rooms.sessions.pressing(me, id, stub.version).await?;
-        Ok(Passage::of(me, stub.kind, from, pressing))
-    }
-
-    /// Counts an unread item that waits or waited, if nothing else keeps it from the session.
-    fn count(
-        &mut self,
-        ask: &Ask<'_>,
-        marks: &Marks,
-        stub: &Stub,
-        about: Option<&SessionId>,
-        passage: Passage,
-    ) {
-        let Some(session) = ask.coding.filter(|_| self.held.concerns(stub.at)) else { return };
-        let is_elsewhere = match marks.shown.addressee(about, passage, self.reader.now) {
-            Ok(Some(coding)) | Err(coding) => coding.session != session,
-            Ok(None) => false,
-        };
-        if !(is_elsewhere && passage.passes(self.reader.level())) {
-            self.held.count(passage, stub.from.as_ref());
-        }
-    }
-
-    /// Whether it was not seen, answered or read, and is not pending in a live session.
-    async fn is_unread(
-        &mut self,
-        shelf: &Shelf,
-        marks: &Marks,
-        place: Place,
-        stub: &Stub,
-    ) -> Result<bool, Fault> {
-        if !marks.is_unread(stub.kind, place) {
-            return Ok(false);
-        }
-        if shelf.is_answered(stub) && self.was_delivered(marks, place, stub).await? {
-            return Ok(false);
-        }
-        Ok(!self.was_read(stub).await?)
-    }
-
-    /// Whether the agent has a message, so that its later message settles it. Joining settles every earlier invitation.
-    async fn was_delivered(&mut self, marks: &Marks, place: Place, stub: &Stub) -> Result<bool, Fault> {
-        if stub.kind != Kind::SessionMessage {
-            return Ok(true);
-        }
-        let confirmed = match self.confirmed {
-            Some(known) => known,
-            None => {
-                let read = self.inbox.0.cursors.confirmed(&self.reader.me.handle).await?;
-                *self.confirmed.insert(read)
-            }
-        };
-        Ok(marks.has_arrived(stub.kind, place, confirmed))
-    }
-
-    /// Whether the agent's model has seen it among the session's events.
-    async fn was_read(&mut self, stub: &Stub) -> Result<bool, Fault> {
-        if stub.kind != Kind::SessionMessage {
-            return Ok(false);
-        }
-        let number = sequence(stub.version);
-        if let Some(run) = self.reads.get(&stub.stream) {
-            return Ok(run.has(number));
-        }
-        let Some(id) = session_of(&stub.stream) else { return Ok(false) };
-        let run = self.inbox.0.rooms.sessions.has_read(&self.reader.me.handle, &id).await?;
-        let has = run.has(number);
-        self.reads.insert(stub.stream.clone(), run);
-        Ok(has)
-    }
-
-    async fn is_open(&mut self, stub: &Stub) -> Result<bool, Fault> {
-        let by_stream = matches!(stub.kind, Kind::SessionMessage | Kind::SessionInvited);
-        if let Some(known) = self.sessions.get(&stub.stream).filter(|_| by_stream) {
-            return Ok(*known);
-        }
-        let is_open = self.inbox.is_open(self.reader, stub).await?;
-        if by_stream {
-            self.sessions.insert(stub.stream.clone(), is_open);
-        }
-        Ok(is_open)
-    }
 }

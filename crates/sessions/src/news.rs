@@ -30,7 +30,7 @@ pub struct SessionNews {
     pub read: Version,
     /// The version of the agent's last message.
     pub answered: Version,
-    /// The version of the agent's last joining: every earlier invitation counts as answered.
+    /// The version of the agent's last joining or reopening: every earlier invitation counts as answered.
     pub joined: Version,
     max: usize,
     /// Whether the invitations come from a stranger.
@@ -132,6 +132,19 @@ impl Sessions {
         let news = self.log().streams_after(&streams, after).await?;
         let more = ids.len() == READ_ROWS_MAX;
         Ok((news, ids.into_iter().next_back().filter(|_| more)))
+    }
+
+    /// The invitation that carried a session's first message to an agent (ASP-29): its kind of news, and its position.
+    pub async fn brought_first(
+        &self,
+        me: &AgentHandle,
+        id: &SessionId,
+    ) -> Result<Option<(Kind, Position)>, Fault> {
+        let (state, _) = self.0.streams.observed(id.as_str()).await?;
+        match state.participant(me) {
+            Some(participant) => self.inline_invitation(id, participant).await,
+            None => Ok(None),
+        }
     }
 
     /// Whether the agent has not yet answered a stranger's invitation to the session.
@@ -298,6 +311,7 @@ impl SessionNews {
                 push(kind, invited.by);
             }
             SessionEvent::AgentJoined(joined) if joined.agent == *me => self.joined = version,
+            SessionEvent::SessionReopened(reopened) if reopened.by == *me => self.joined = version,
             SessionEvent::SessionCreated(_)
             | SessionEvent::AgentInvited(_)
             | SessionEvent::AgentJoined(_)

@@ -3,7 +3,7 @@
 use blackbox::{Agent, Cli, Server};
 use serde_json::{Value, json};
 
-use super::{ack, inbox, state};
+use super::{ack, inbox, kinds_and_texts, state, texts};
 
 /// `@alice.bot` sends `text` to these agents, and ends the session with it; the session.
 async fn sent(from: &Agent, to: &[&str], text: &str) -> String {
@@ -46,6 +46,20 @@ async fn an_invitee_is_a_recipient_of_what_its_invitation_carries() {
 }
 
 #[tokio::test]
+async fn by_the_socket_an_invitee_of_a_send_and_end_has_the_message() {
+    let (_server, alice, bob) = desk().await;
+    let mut socket = bob.connect().await;
+    let id = sent(&alice, &["@bob.bot"], "FYI").await;
+    while socket.event().await["type"] != "session.ended" {}
+    socket.confirmed().await;
+    assert_eq!(state(&alice, &id, 1).await, "delivered");
+    bob.reopen(&id, json!({"initial_message": {"content": "thanks"}})).await;
+    assert_eq!(inbox(&bob, "").await["unread"], 0, "it had the message when it answered");
+    alice.join(&id).await;
+    assert_eq!(state(&alice, &id, 1).await, "answered");
+}
+
+#[tokio::test]
 async fn an_invitation_that_lapsed_can_never_bring_the_message() {
     let (server, alice, bob) = desk().await;
     let id = alice.create(&[&bob]).await;
@@ -69,4 +83,47 @@ async fn an_invitation_that_lapsed_can_never_bring_the_message() {
     assert_eq!(state(&alice, &id, sequence).await, "accepted");
 }
 
+#[tokio::test]
+async fn what_an_invitation_carried_is_unread_once() {
+    let (mut server, alice, bob) = desk().await;
+    let seen = sent(&alice, &["@bob.bot"], "the report is wrong").await;
+    let page = inbox(&bob, "").await;
+    assert_eq!(kinds_and_texts(&page), [("session.invited".into(), "the report is wrong".into())]);
+    ack(&bob, &page).await;
+    bob.reopen(&seen, json!({"initial_message": {"content": "sorry"}})).await;
+    assert_eq!(texts(&inbox(&bob, "").await), [""; 0], "it was acknowledged");
+    // Without an acknowledgement the message is unread, and the invitation is settled as by joining.
+    let unseen = sent(&alice, &["@bob.bot"], "and the figure").await;
+    bob.reopen(&unseen, json!({"initial_message": {"content": "which?"}})).await;
+    let expected = [("session.message".into(), "and the figure".into())];
+    assert_eq!(kinds_and_texts(&inbox(&bob, "").await), expected);
+    server.crash().await;
+    assert_eq!(kinds_and_texts(&inbox(&bob, "").await), expected);
+    alice.join(&unseen).await;
+    alice.say(&unseen, "the second").await;
+    assert_eq!(texts(&inbox(&bob, "").await), ["and the figure", "the second"]);
+}
+
 /// A hook printed the invitation: the model has the message, and gets it no second time after it reopened.
+#[tokio::test]
+async fn what_a_hook_printed_with_the_invitation_is_not_printed_again() {
+    let (_server, alice, bob) = desk().await;
+    let event = async |event: &str| {
+        let body = json!({"session": "s-1", "client": "claude", "event": event});
+        bob.post("/inbox/session", body).await.ok(200);
+    };
+    event("prompt").await;
+    let id = sent(&alice, &["@bob.bot"], "FYI").await;
+    let page = inbox(&bob, "?coding_session=s-1").await;
+    assert_eq!(texts(&page), ["FYI"]);
+    let shown = json!({"session": "s-1", "client": "claude", "event": "tool", "cursor": page["cursor"],
+        "items": [page["items"][0]["id"]]});
+    bob.post("/inbox/shown", shown).await.ok(200);
+    assert_eq!(state(&alice, &id, 1).await, "shown");
+    bob.reopen(&id, json!({"initial_message": {"content": "thanks"}})).await;
+    assert_eq!(texts(&inbox(&bob, "?coding_session=s-1").await), [""; 0]);
+    event("tool").await;
+    assert_eq!(texts(&inbox(&bob, "?coding_session=s-1").await), [""; 0]);
+    alice.join(&id).await;
+    assert_eq!(state(&alice, &id, 1).await, "answered");
+}

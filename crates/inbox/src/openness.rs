@@ -1,0 +1,171 @@
+//! Decides which found items an agent may see, and which are unread.
+//! Must not know: how items are found, or shown.
+
+use std::collections::HashMap;
+
+use plenary_accounts::AttentionLevel;
+use plenary_kernel::{Position, SessionId};
+use plenary_log::{Fault, StreamName};
+use plenary_sessions::{
+    event::{FIRST_MESSAGE, sequence},
+    news::session_of,
+    pressing::Pressing,
+    reads::Runs,
+};
+
+use crate::{
+    Inbox,
+    attention::{HeldBack, Passage},
+    cursor::Place,
+    kind::Kind,
+    marks::Marks,
+    reading::Ask,
+    shelf::{Shelf, Stub},
+    telling::Reader,
+};
+
+/// Decides which items the agent may see, with one look-up for each session.
+pub(crate) struct Openness<'a> {
+    pub(crate) inbox: &'a Inbox,
+    pub(crate) reader: &'a Reader,
+    sessions: HashMap<StreamName, bool>,
+    reads: HashMap<StreamName, Runs>,
+    /// The invitations that carried first messages.
+    invitations: HashMap<StreamName, Option<(Kind, Place)>>,
+    /// The position up to which the agent's connections confirmed events, once it was needed.
+    confirmed: Option<Position>,
+    /// Whether an agent has `focus`, so that the reason to pass matters.
+    focus: bool,
+    pub(crate) held: HeldBack,
+}
+
+impl<'a> Openness<'a> {
+    pub(crate) fn new(inbox: &'a Inbox, reader: &'a Reader, ask: &Ask<'_>, marks: &Marks) -> Self {
+        let levels = marks.shown.sessions().iter().map(|coding| coding.level(reader.now));
+        let mut levels = levels.chain([reader.level()]);
+        let focus = ask.coding.is_some() && levels.any(|level| level == AttentionLevel::Focus);
+        let held = HeldBack::of(reader, ask, marks);
+        Self {
+            inbox,
+            reader,
+            sessions: HashMap::new(),
+            reads: HashMap::new(),
+            invitations: HashMap::new(),
+            confirmed: None,
+            focus,
+            held,
+        }
+    }
+
+    /// Why an item may pass. Looked up only if it matters.
+    pub(crate) async fn passage(&self, stub: &Stub, about: Option<&SessionId>) -> Result<Passage, Fault> {
+        if !self.focus && !self.held.concerns(stub.at) {
+            return Ok(Passage::ORDINARY);
+        }
+        let (me, from) = (&self.reader.me.handle, stub.from.as_ref());
+        let plain = Passage::of(me, stub.kind, from, Pressing::default());
+        let is_said = matches!(stub.kind, Kind::SessionMessage | Kind::SessionInvited);
+        let Some(id) = about.filter(|_| is_said && !plain.passes(AttentionLevel::Focus)) else {
+            return Ok(plain);
+        };
+        let pressing = self.inbox.0.rooms.sessions.pressing(me, id, stub.version).await?;
+        Ok(Passage::of(me, stub.kind, from, pressing))
+    }
+
+    /// Counts an unread item that waits or waited, if nothing else keeps it from the session.
+    pub(crate) fn count(
+        &mut self,
+        ask: &Ask<'_>,
+        marks: &Marks,
+        stub: &Stub,
+        about: Option<&SessionId>,
+        passage: Passage,
+    ) {
+        let Some(session) = ask.coding.filter(|_| self.held.concerns(stub.at)) else { return };
+        let is_elsewhere = match marks.shown.addressee(about, passage, self.reader.now) {
+            Ok(Some(coding)) | Err(coding) => coding.session != session,
+            Ok(None) => false,
+        };
+        if !(is_elsewhere && passage.passes(self.reader.level())) {
+            self.held.count(passage, stub.from.as_ref());
+        }
+    }
+
+    /// Whether it was not seen, answered or read, and is not pending in a live session.
+    pub(crate) async fn is_unread(
+        &mut self,
+        shelf: &Shelf,
+        marks: &Marks,
+        place: Place,
+        stub: &Stub,
+    ) -> Result<bool, Fault> {
+        if !marks.is_unread(stub.kind, place) {
+            return Ok(false);
+        }
+        let inline = self.brought_first(place, stub).await?;
+        if inline.is_some_and(|(kind, place)| !marks.is_unread(kind, place)) {
+            return Ok(false);
+        }
+        let brought: Vec<_> = [(stub.kind, place)].into_iter().chain(inline).collect();
+        if shelf.is_answered(stub) && self.was_delivered(marks, &brought).await? {
+            return Ok(false);
+        }
+        Ok(!self.was_read(stub).await?)
+    }
+
+    /// The invitation that carried the message, if it is the first of a transcript: the agent has it once, not twice.
+    async fn brought_first(&mut self, place: Place, stub: &Stub) -> Result<Option<(Kind, Place)>, Fault> {
+        let is_first = stub.kind == Kind::SessionMessage && stub.version == FIRST_MESSAGE && place.1 > 0;
+        let Some(id) = session_of(&stub.stream).filter(|_| is_first) else { return Ok(None) };
+        if let Some(known) = self.invitations.get(&stub.stream) {
+            return Ok(*known);
+        }
+        let found = self.inbox.0.rooms.sessions.brought_first(&self.reader.me.handle, &id).await?;
+        let found = found.map(|(kind, position)| (kind, Place(position, 0)));
+        self.invitations.insert(stub.stream.clone(), found);
+        Ok(found)
+    }
+
+    /// Whether the agent has a message, so that its later message settles it. Joining settles every earlier invitation.
+    async fn was_delivered(&mut self, marks: &Marks, brought: &[(Kind, Place)]) -> Result<bool, Fault> {
+        if brought.iter().all(|(kind, _)| *kind != Kind::SessionMessage) {
+            return Ok(true);
+        }
+        let confirmed = match self.confirmed {
+            Some(known) => known,
+            None => {
+                let read = self.inbox.0.cursors.confirmed(&self.reader.me.handle).await?;
+                *self.confirmed.insert(read)
+            }
+        };
+        Ok(brought.iter().any(|(kind, place)| marks.has_arrived(*kind, *place, confirmed)))
+    }
+
+    /// Whether the agent's model has seen it among the session's events.
+    async fn was_read(&mut self, stub: &Stub) -> Result<bool, Fault> {
+        if stub.kind != Kind::SessionMessage {
+            return Ok(false);
+        }
+        let number = sequence(stub.version);
+        if let Some(run) = self.reads.get(&stub.stream) {
+            return Ok(run.has(number));
+        }
+        let Some(id) = session_of(&stub.stream) else { return Ok(false) };
+        let run = self.inbox.0.rooms.sessions.has_read(&self.reader.me.handle, &id).await?;
+        let has = run.has(number);
+        self.reads.insert(stub.stream.clone(), run);
+        Ok(has)
+    }
+
+    pub(crate) async fn is_open(&mut self, stub: &Stub) -> Result<bool, Fault> {
+        let by_stream = matches!(stub.kind, Kind::SessionMessage | Kind::SessionInvited);
+        if let Some(known) = self.sessions.get(&stub.stream).filter(|_| by_stream) {
+            return Ok(*known);
+        }
+        let is_open = self.inbox.is_open(self.reader, stub).await?;
+        if by_stream {
+            self.sessions.insert(stub.stream.clone(), is_open);
+        }
+        Ok(is_open)
+    }
+}
