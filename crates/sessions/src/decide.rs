@@ -17,7 +17,7 @@ use crate::{
         NoteReconnect, ReopenSession, SendMessage, SessionOpened, SettleInvitation,
     },
     event::{
-        AgentLeft, AgentMoved, LeftReason, MessageSent, NamedFile, Names, SessionCreated, SessionEnded,
+        AgentLeft, AgentMoved, LapsedOffer, LeftReason, MessageSent, NamedFile, Names, SessionCreated, SessionEnded,
         SessionEvent, SessionReopened, sequence,
     },
     files::{SESSIONS_PER_FILE_MAX, named_too_often, unknown_file},
@@ -137,8 +137,24 @@ fn moved(ids: &mut Ids<'_>, agent: &AgentHandle) -> AgentMoved {
     AgentMoved { id: ids.next(), agent: agent.clone(), released: false, settles: None }
 }
 
-fn ended(ids: &mut Ids<'_>, by: Option<&AgentHandle>, joined: Vec<AgentHandle>) -> SessionEvent {
-    SessionEvent::SessionEnded(SessionEnded { id: ids.next(), by: by.cloned(), joined })
+fn ended(
+    ids: &mut Ids<'_>,
+    by: Option<&AgentHandle>,
+    joined: Vec<AgentHandle>,
+    uncounted: Vec<LapsedOffer>,
+) -> SessionEvent {
+    SessionEvent::SessionEnded(SessionEnded { id: ids.next(), by: by.cloned(), joined, uncounted })
+}
+
+/// The offers that lapse because an agent of the invitee's owner ends the session. Others still count: otherwise to
+/// invite and end, again and again, would have no limit.
+fn uncounted(state: &SessionState, ends: &AgentHandle) -> Vec<LapsedOffer> {
+    let offer = |(invitee, part): (&AgentHandle, &Participant)| {
+        let is_own = part.standing == Standing::Invited && invitee.owner() == ends.owner();
+        let owner = part.offered_by.clone().filter(|_| is_own)?;
+        Some(LapsedOffer { invitee: invitee.clone(), owner })
+    };
+    state.participants.iter().filter_map(offer).collect()
 }
 
 /// Creates a session (ASP-22, ASP-55, ASP-61, ASP-64). One unreachable invitee refuses the whole (2.5 row 5).
@@ -174,7 +190,7 @@ pub fn create(
         let mut joined = invite;
         joined.push(creator.clone());
         joined.sort();
-        events.push(ended(&mut ids, Some(creator), joined));
+        events.push(ended(&mut ids, Some(creator), joined, Vec::new()));
     }
     Ok(Decision::new(events, SessionOpened { session_id: id.clone(), sequence: has_message.then_some(1) }))
 }
@@ -284,7 +300,7 @@ fn left(
     let invited = state.standing(Standing::Invited).any(|handle| handle != agent);
     let only_blocker = forced_by.is_some_and(|by| remaining == [by.clone()]) && !invited;
     if remaining.is_empty() || only_blocker {
-        events.push(ended(ids, None, remaining));
+        events.push(ended(ids, None, remaining, uncounted(state, forced_by.unwrap_or(agent))));
     }
     events
 }
@@ -306,7 +322,8 @@ pub fn end(state: &SessionState, command: &EndSession, people: &People, stamp: &
     here(state)?;
     joined(state, me)?;
     let remaining = state.standing(Standing::Joined).cloned().collect();
-    let event = ended(&mut Ids(stamp, 0), Some(&command.0.handle), remaining);
+    let by = &command.0.handle;
+    let event = ended(&mut Ids(stamp, 0), Some(by), remaining, uncounted(state, by));
     Ok(Decision::new(vec![event], Done { ok: true }))
 }
 
@@ -355,7 +372,8 @@ pub fn reopen(
         invited.iter().copied().filter(|invitee| state.participant(invitee).is_some()).cloned().collect();
     returning.sort();
     let mut ids = Ids(stamp, 0);
-    let reopened = SessionReopened { id: ids.next(), by: caller.clone(), returning };
+    let settles = me.offered_by.clone();
+    let reopened = SessionReopened { id: ids.next(), by: caller.clone(), returning, settles };
     let mut events = vec![SessionEvent::SessionReopened(reopened)];
     if let Some(draft) = body.initial_message {
         let message = message(&mut ids, people, at.next().next(), draft, stamp)?;
@@ -484,7 +502,7 @@ pub fn part(state: &SessionState, peer: &OwnerName, stamp: &Stamp) -> Decision<S
     let is_leaving = |handle: &&AgentHandle| leaving.iter().any(|(agent, _)| agent == handle);
     let is_over = state.standing(Standing::Joined).all(|handle| is_leaving(&handle));
     if is_over && !is_copy && state.phase == Phase::Active {
-        events.push(ended(&mut ids, None, Vec::new()));
+        events.push(ended(&mut ids, None, Vec::new(), Vec::new()));
     }
     Decision::new(events, Done { ok: true })
 }

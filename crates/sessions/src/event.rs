@@ -211,6 +211,19 @@ pub struct SessionEnded {
     pub by: Option<AgentHandle>,
     /// The agents that were joined, which may reopen it (ASP-62).
     pub joined: Vec<AgentHandle>,
+    /// The offers that lapse with it because an agent of the invitee's owner ended it, and that no longer count. Not on
+    /// the wire.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uncounted: Vec<LapsedOffer>,
+}
+
+/// A stranger's invitation that lapsed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LapsedOffer {
+    /// The invitee.
+    pub invitee: AgentHandle,
+    /// The owner of the inviter.
+    pub owner: String,
 }
 
 /// See [`SessionEvent::SessionReopened`].
@@ -222,6 +235,9 @@ pub struct SessionReopened {
     pub by: AgentHandle,
     /// The former participants that are invited again.
     pub returning: Vec<AgentHandle>,
+    /// The owner whose offer it accepts by reopening. Not on the wire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settles: Option<String>,
 }
 
 impl SessionEvent {

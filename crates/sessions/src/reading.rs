@@ -139,7 +139,12 @@ mod tests {
                 held: false,
                 settles: None,
             }),
-            'e' => SessionEvent::SessionEnded(SessionEnded { id, by: None, joined: vec![other] }),
+            'e' => SessionEvent::SessionEnded(SessionEnded {
+                id,
+                by: None,
+                joined: vec![other],
+                uncounted: Vec::new(),
+            }),
             _ => panic!("{letter}"),
         }
     }

@@ -144,9 +144,18 @@ impl Room for SessionRoom {
                 .chain([delete(JOINED, &event.agent), delete(AWAY, &event.agent)])
                 .collect(),
             SessionEvent::SessionEnded(event) => {
-                event.joined.iter().flat_map(|agent| [delete(JOINED, agent), delete(AWAY, agent)]).collect()
+                let lapsed = event.uncounted.iter().map(|lapsed| IndexOp::Delete {
+                    name: OFFERED_BY,
+                    key: offer(&lapsed.invitee, &lapsed.owner, id),
+                });
+                let joined =
+                    event.joined.iter().flat_map(|agent| [delete(JOINED, agent), delete(AWAY, agent)]);
+                joined.chain(lapsed).collect()
             }
-            SessionEvent::SessionReopened(event) => vec![put(JOINED, &event.by)],
+            SessionEvent::SessionReopened(event) => settled(id, &event.by, event.settles.as_deref())
+                .into_iter()
+                .chain([put(JOINED, &event.by)])
+                .collect(),
         }
     }
 }

@@ -227,12 +227,14 @@ pub fn arrived(event: CrossingEvent, naming: &Naming) -> Option<SessionEvent> {
                 Some(by) => Some(here(&by)?),
                 None => None,
             };
-            SessionEvent::SessionEnded(SessionEnded { id, by, joined: naming.all_here(&joined)? })
+            let joined = naming.all_here(&joined)?;
+            SessionEvent::SessionEnded(SessionEnded { id, by, joined, uncounted: Vec::new() })
         }
         CrossingEvent::Reopened { id, by, returning } => SessionEvent::SessionReopened(SessionReopened {
             id,
             by: here(&by)?,
             returning: naming.all_here(&returning)?,
+            settles: None,
         }),
     };
     id_of(&read).is_some_and(is_id).then_some(read)

@@ -75,11 +75,11 @@ fn left(agent: &str, reason: LeftReason) -> SessionEvent {
 
 fn ended(joined: &[&str]) -> SessionEvent {
     let joined = joined.iter().map(|name| handle(name)).collect();
-    SessionEvent::SessionEnded(SessionEnded { id: "4".into(), by: None, joined })
+    SessionEvent::SessionEnded(SessionEnded { id: "4".into(), by: None, joined, uncounted: Vec::new() })
 }
 
 fn reopened(by: &str) -> SessionEvent {
-    let reopened = SessionReopened { id: "6".into(), by: handle(by), returning: Vec::new() };
+    let reopened = SessionReopened { id: "6".into(), by: handle(by), returning: Vec::new(), settles: None };
     SessionEvent::SessionReopened(reopened)
 }
 

@@ -10,7 +10,10 @@ use serde_json::json;
 
 use super::scene::{session, stamp, table};
 use crate::{
-    command::{Caller, CreateBody, CreateSession, InviteAgents, JoinSession, LeaveSession, SettleInvitation},
+    command::{
+        Caller, CreateBody, CreateSession, EndSession, EvictAgent, InviteAgents, JoinSession, LeaveSession,
+        ReopenBody, ReopenSession, SettleInvitation,
+    },
     crossing::Crossing,
     decide::{self, People, Rejection},
     event::SessionEvent,
@@ -124,12 +127,18 @@ fn the_last_who_invited_is_who_offers() {
     let mut story = Story::created(&["@y.bob", "@y.cat", "@z.cid"]);
     story.joins("@z.cid");
     let ended = |joined: Vec<AgentHandle>| {
-        SessionEvent::SessionEnded(crate::event::SessionEnded { id: String::new(), by: None, joined })
+        SessionEvent::SessionEnded(crate::event::SessionEnded {
+            id: String::new(),
+            by: None,
+            joined,
+            uncounted: Vec::new(),
+        })
     };
     let reopened = SessionEvent::SessionReopened(crate::event::SessionReopened {
         id: String::new(),
         by: "@z.cid".parse().unwrap(),
         returning: Vec::new(),
+        settles: None,
     });
     story.add(vec![ended(vec!["@x.ann".parse().unwrap(), "@z.cid".parse().unwrap()]), reopened]);
     assert_eq!(story.stands("@y.bob"), "offered x", "it has not answered");
@@ -192,15 +201,48 @@ fn an_invitation_that_is_held_waits_for_a_person() {
     assert!(joins(&own).is_ok());
 }
 
-#[test]
-fn who_was_never_let_in_does_not_reopen_what_was_sent_and_ended() {
+fn sent_and_ended(invite: &[&str]) -> Story {
     let mut story = Story::default();
-    let invite = vec![HOLDING.parse().unwrap(), LISTED.parse().unwrap()];
+    let invite = invite.iter().map(|invitee| invitee.parse().unwrap()).collect();
     let initial_message = Some(super::sentences::draft("hello"));
     let body = CreateBody { invite, initial_message, end_after_send: true, ..CreateBody::default() };
     let command = CreateSession { caller: caller("@x.ann"), body: Ok(body) };
     story.add(decide::create(&session(), &command, &Story::people("@x.ann"), &stamp(1)).unwrap().events);
-    let may_reopen =
-        |who: &str| story.state.participant(&who.parse().unwrap()).is_some_and(|part| part.may_reopen);
-    assert!(may_reopen(LISTED) && !may_reopen(HOLDING));
+    story
+}
+
+fn reopened(story: &Story, who: &str) -> Result<Vec<SessionEvent>, Rejection> {
+    let command = ReopenSession { caller: caller(who), body: Ok(ReopenBody::default()) };
+    let people = Story::people(who);
+    decide::reopen(&story.state, story.head, &command, &people, &stamp(4)).map(|decision| decision.events)
+}
+
+#[test]
+fn reopening_answers_the_offer_of_a_send_and_end() {
+    let mut story = sent_and_ended(&["@y.bob"]);
+    assert_eq!(story.stands("@y.bob"), "offered x");
+    let events = reopened(&story, "@y.bob").unwrap();
+    story.add(events);
+    assert_eq!(story.stands("@y.bob"), "own");
+}
+
+#[test]
+fn an_offer_that_lapses_counts_unless_the_invitees_own_side_ended_the_session() {
+    let ends = |story: &Story, who: &str| {
+        decide::end(&story.state, &EndSession(caller(who)), &Story::people(who), &stamp(5)).unwrap().events
+    };
+    let mut story = Story::created(&["@y.bob", "@y.cat"]);
+    let events = ends(&story, "@x.ann");
+    story.add(events);
+    assert_eq!(story.stands("@y.bob"), "offered x", "to invite and end again and again has a limit");
+    let mut story = Story::created(&["@y.bob", "@y.cat"]);
+    story.joins("@y.cat");
+    let events = ends(&story, "@y.cat");
+    story.add(events);
+    assert_eq!(story.stands("@y.bob"), "offered");
+    let mut story = Story::created(&["@y.bob"]);
+    let evicts = EvictAgent { agent: "@x.ann".parse().unwrap(), blocker: Some("@y.bob".parse().unwrap()) };
+    let events = decide::evict(&story.state, &evicts, &stamp(5)).events;
+    story.add(events);
+    assert_eq!(story.stands("@y.bob"), "offered", "it blocked the inviter");
 }

@@ -70,13 +70,17 @@ pub(super) fn said(event: &SessionEvent) -> String {
     }
 }
 
+fn ended(by: Option<AgentHandle>, joined: Vec<AgentHandle>) -> SessionEvent {
+    SessionEvent::SessionEnded(SessionEnded { id: String::new(), by, joined, uncounted: Vec::new() })
+}
+
 /// The event that a sentence says; `None` when it is about trust.
 pub(super) fn event(sentence: &str) -> Option<SessionEvent> {
     let id = String::new();
     let words: Vec<&str> = sentence.split_whitespace().collect();
     let handles = |names: &[&str]| names.iter().map(|name| handle(name)).collect::<Vec<_>>();
     if words[..2] == ["ends", "with"] {
-        return Some(SessionEvent::SessionEnded(SessionEnded { id, by: None, joined: handles(&words[2..]) }));
+        return Some(ended(None, handles(&words[2..])));
     }
     let (agent, rest) = (handle(words[0]), &words[1..]);
     let moved = || AgentMoved { id: String::new(), agent: agent.clone(), released: false, settles: None };
@@ -124,12 +128,13 @@ pub(super) fn event(sentence: &str) -> Option<SessionEvent> {
         ["leaves"] => left(LeftReason::Left, false),
         ["is-ousted"] => left(LeftReason::Left, true),
         ["expires"] => left(LeftReason::GraceExpired, false),
-        ["ends", "with", joined @ ..] => {
-            SessionEvent::SessionEnded(SessionEnded { id, by: Some(agent), joined: handles(joined) })
-        }
-        ["reopens", "with", returning @ ..] => {
-            SessionEvent::SessionReopened(SessionReopened { id, by: agent, returning: handles(returning) })
-        }
+        ["ends", "with", joined @ ..] => ended(Some(agent), handles(joined)),
+        ["reopens", "with", returning @ ..] => SessionEvent::SessionReopened(SessionReopened {
+            id,
+            by: agent,
+            returning: handles(returning),
+            settles: None,
+        }),
         _ => return None,
     })
 }

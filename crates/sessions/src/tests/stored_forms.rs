@@ -6,8 +6,8 @@ use plenary_log::{Fault, NewEvent, StoredEvent, StreamName};
 
 use super::sentences::handle;
 use crate::event::{
-    AgentInvited, AgentLeft, AgentMoved, LeftReason, MessageSent, NamedFile, Names, Origin, Pending,
-    SessionCreated, SessionEnded, SessionEvent, SessionReopened,
+    AgentInvited, AgentLeft, AgentMoved, LapsedOffer, LeftReason, MessageSent, NamedFile, Names, Origin,
+    Pending, SessionCreated, SessionEnded, SessionEvent, SessionReopened,
 };
 
 const ID: &str = "01JZ0000000000000000000001";
@@ -101,7 +101,12 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
         })
     };
     let ended = |by: Option<&AgentHandle>, joined| {
-        SessionEvent::SessionEnded(SessionEnded { id: ID.into(), by: by.cloned(), joined })
+        SessionEvent::SessionEnded(SessionEnded {
+            id: ID.into(),
+            by: by.cloned(),
+            joined,
+            uncounted: Vec::new(),
+        })
     };
     let by = format!(r#"{{"id":"{ID}","invitee":"@o.bob","by":"@o.ann""#);
     let gone = format!(r#"{{"id":"{ID}","agent":"@o.bob","reason""#);
@@ -133,7 +138,8 @@ fn others() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
 
 /// A session that goes on after its end.
 fn reopened() -> (SessionEvent, &'static str, String, &'static str) {
-    let reopened = SessionReopened { id: ID.into(), by: handle("ann"), returning: vec![handle("bob")] };
+    let reopened =
+        SessionReopened { id: ID.into(), by: handle("ann"), returning: vec![handle("bob")], settles: None };
     let envelope = format!(r#"{{"id":"{ID}","by":"@o.ann","returning":["@o.bob"]}}"#);
     (SessionEvent::SessionReopened(reopened), "SessionReopened", envelope, "")
 }
@@ -222,6 +228,28 @@ fn offers() -> Vec<(SessionEvent, &'static str, String, &'static str)> {
             SessionEvent::AgentLeft(settling()),
             "AgentLeft",
             format!(r#"{gone}:"left","forced":true,"settles":"x"}}"#),
+            "",
+        ),
+        (
+            SessionEvent::SessionReopened(SessionReopened {
+                id: ID.into(),
+                by: bob.clone(),
+                returning: Vec::new(),
+                settles: owner(),
+            }),
+            "SessionReopened",
+            format!(r#"{{"id":"{ID}","by":"@o.bob","returning":[],"settles":"x"}}"#),
+            "",
+        ),
+        (
+            SessionEvent::SessionEnded(SessionEnded {
+                id: ID.into(),
+                by: None,
+                joined: Vec::new(),
+                uncounted: vec![LapsedOffer { invitee: bob.clone(), owner: "x".to_owned() }],
+            }),
+            "SessionEnded",
+            format!(r#"{{"id":"{ID}","joined":[],"uncounted":[{{"invitee":"@o.bob","owner":"x"}}]}}"#),
             "",
         ),
     ]

@@ -1,6 +1,6 @@
 //! A message that is sent with the end of its session: its invitees have it with the invitation, and answer by reopening.
 
-use blackbox::{Agent, Cli, Server};
+use blackbox::{Agent, Cli, Server, eventually};
 use serde_json::{Value, json};
 
 use super::{ack, inbox, kinds_and_texts, state, texts};
@@ -126,4 +126,38 @@ async fn what_a_hook_printed_with_the_invitation_is_not_printed_again() {
     assert_eq!(texts(&inbox(&bob, "?coding_session=s-1").await), [""; 0]);
     alice.join(&id).await;
     assert_eq!(state(&alice, &id, 1).await, "answered");
+}
+
+#[tokio::test]
+async fn an_answered_send_and_end_is_no_unanswered_invitation() {
+    let mut server = Server::builder().config("[quota]\ninvitations_unanswered_max = 2\n").start().await;
+    let (alice, bob) = (server.agent("@alice.bot").await, server.agent("@bob.bot").await);
+    let body =
+        || json!({"invite": ["@bob.bot"], "initial_message": {"content": "x"}, "end_after_send": true});
+    let ids = [sent(&alice, &["@bob.bot"], "one").await, sent(&alice, &["@bob.bot"], "two").await];
+    alice.post("/sessions", body()).await.refused(429, "too_many_invitations");
+    bob.reopen(&ids[0], json!({"initial_message": {"content": "ack"}})).await;
+    sent(&alice, &["@bob.bot"], "three").await;
+    alice.post("/sessions", body()).await.refused(429, "too_many_invitations");
+    // The session is one of its own, also for its inbox after a start.
+    ack(&bob, &inbox(&bob, "").await).await;
+    alice.join(&ids[0]).await;
+    alice.say(&ids[0], "you are welcome").await;
+    server.crash().await;
+    assert_eq!(texts(&inbox(&bob, "").await), ["you are welcome"]);
+}
+
+#[tokio::test]
+async fn an_invitation_that_a_block_ended_does_not_count() {
+    let server = Server::builder().config("[quota]\ninvitations_unanswered_max = 1\n").start().await;
+    let alice = server.agent("@alice.bot").await;
+    let bob = server.agent_as(json!({"handle": "@bob.bot", "policy": "open", "self_service": true})).await;
+    let id = alice.create(&[&bob]).await;
+    bob.post("/agents/me/blocks", json!({"handle": "@alice.bot"})).await.ok(201);
+    eventually("the end", || async { (alice.show(&id).await["state"] == "ended").then_some(()) }).await;
+    bob.delete("/agents/me/blocks/@alice.bot").await.ok(200);
+    let again = alice.create(&[&bob]).await;
+    // What the inviter itself ended counts: inviting and ending has a limit.
+    alice.end(&again).await;
+    alice.post("/sessions", json!({"invite": ["@bob.bot"]})).await.refused(429, "too_many_invitations");
 }
