@@ -32,28 +32,46 @@ impl Inbox {
         sequence: u64,
     ) -> Result<Option<MessageStatus>, Fault> {
         let Some(receipt) = self.0.rooms.sessions.receipt(me, id, sequence).await? else { return Ok(None) };
-        let mut recipients = Vec::with_capacity(receipt.recipients.len());
-        let guests = receipt.recipients.iter().filter(|recipient| recipient.elsewhere);
+        let recipients = if receipt.is_frozen {
+            let told = self.told(me, id).await;
+            let told =
+                Fault::skip_corrupt(told, "damaged states that were told are left out")?.unwrap_or_default();
+            receipt.recipients.iter().map(|one| frozen(one, told.of(sequence, &one.agent))).collect()
+        } else {
+            let recipients = self.states(receipt.recipients, &receipt.sender, (id, sequence)).await?;
+            if let Err(fault) = self.note_told(me, id, sequence, &recipients).await {
+                tracing::debug!(%fault, "the states that a participant is told are not kept");
+            }
+            recipients
+        };
+        let accepted_at = receipt.at.rfc3339();
+        let session_id = id.clone();
+        Ok(Some(MessageStatus { session_id, sequence, accepted_at, recipients, timed_out: false }))
+    }
+
+    /// The states of a message for its recipients.
+    async fn states(
+        &self,
+        recipients: Vec<Recipient>,
+        sender: &AgentHandle,
+        message: (&SessionId, u64),
+    ) -> Result<Vec<RecipientStatus>, Fault> {
+        let guests = recipients.iter().filter(|recipient| recipient.elsewhere);
         let guests: Vec<_> = guests.map(|recipient| recipient.agent.clone()).collect();
         let there = if guests.is_empty() {
             BTreeMap::new()
         } else {
-            self.0.rooms.sessions.states_there((id, sequence), &guests).await?
+            self.0.rooms.sessions.states_there(message, &guests).await?
         };
-        for recipient in receipt.recipients {
-            if receipt.is_frozen {
-                recipients.push(frozen(&recipient));
-                continue;
-            }
-            if recipient.elsewhere {
-                recipients.push(guest(&recipient, there.get(&recipient.agent)));
-                continue;
-            }
-            recipients.push(self.state(recipient, &receipt.sender, (id, sequence)).await?);
+        let mut states = Vec::with_capacity(recipients.len());
+        for recipient in recipients {
+            states.push(if recipient.elsewhere {
+                guest(&recipient, there.get(&recipient.agent))
+            } else {
+                self.state(recipient, sender, message).await?
+            });
         }
-        let accepted_at = receipt.at.rfc3339();
-        let session_id = id.clone();
-        Ok(Some(MessageStatus { session_id, sequence, accepted_at, recipients, timed_out: false }))
+        Ok(states)
     }
 
     /// The state of a message for one recipient.
@@ -193,9 +211,10 @@ fn delay(reason: Reason, since: Option<TimestampMs>) -> DeliveryDelay {
     DeliveryDelay { reason, since: since.map(TimestampMs::rfc3339), until: None }
 }
 
-/// The state that a former participant may know: no mark of another says when it was set.
-fn frozen(recipient: &Recipient) -> RecipientStatus {
-    status(&recipient.agent, State::Accepted, None)
+/// The state that a former participant may know: the last that it was told. No mark of another says when it was set.
+fn frozen(recipient: &Recipient, told: State) -> RecipientStatus {
+    let at = recipient.answered_at.filter(|_| told == State::Answered).map(TimestampMs::rfc3339);
+    RecipientStatus { at, ..status(&recipient.agent, told, None) }
 }
 
 /// The state for an agent of another network, as that network reports it.
@@ -211,10 +230,7 @@ fn guest(recipient: &Recipient, there: Option<&String>) -> RecipientStatus {
         None if !has_it => (state, Some(delay(Reason::NotJoined, None))),
         Some(_) | None => (state, None),
     };
-    RecipientStatus {
-        at: answered_at.map(TimestampMs::rfc3339),
-        ..status(&recipient.agent, state, waiting)
-    }
+    RecipientStatus { at: answered_at.map(TimestampMs::rfc3339), ..status(&recipient.agent, state, waiting) }
 }
 
 fn place(arrival: &Arrival) -> Place {

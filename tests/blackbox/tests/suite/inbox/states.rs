@@ -262,6 +262,37 @@ async fn asp_27_a_former_participant_is_told_no_state_of_later() {
 }
 
 /// A state that was told before is not taken back: neither from whoever left, nor from whoever is invited again.
+#[tokio::test]
+async fn a_former_participant_is_told_no_less_than_before() {
+    let mut server = Server::start().await;
+    let (alice, bob, id) = pair(&server).await;
+    let carol = server.agent("@carol.bot").await;
+    alice.invite(&id, &["@carol.bot"]).await;
+    carol.join(&id).await;
+    let sequence = alice.say(&id, "hello").await;
+    ack(&bob, &inbox(&bob, "").await).await;
+    let path = format!("/sessions/{id}/messages/{sequence}/status");
+    let states = async |who: &blackbox::Agent| {
+        let status = who.get(&path).await.ok(200);
+        let states = status["recipients"].as_array().expect("a list").clone();
+        states.into_iter().map(|one| one["state"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(states(&alice).await, ["acknowledged", "accepted"]);
+    alice.end(&id).await;
+    bob.reopen(&id, json!({})).await;
+    ack(&carol, &inbox(&carol, "").await).await;
+    assert_eq!(states(&alice).await, ["acknowledged", "accepted"], "invited again");
+    server.crash().await;
+    assert_eq!(states(&alice).await, ["acknowledged", "accepted"]);
+    alice.join(&id).await;
+    assert_eq!(states(&alice).await, ["acknowledged", "acknowledged"]);
+    let later = alice.say(&id, "bye").await;
+    alice.leave(&id).await;
+    assert_eq!(states(&alice).await, ["acknowledged", "acknowledged"], "it left");
+    let last = alice.get(&format!("/sessions/{id}/messages/{later}/status")).await.ok(200);
+    assert_eq!(last["recipients"][0]["state"], "accepted", "{last}");
+}
+
 /// A recipient that left may still read what came before, so the message has not expired, and the sender is told why it
 /// waits.
 #[tokio::test]
