@@ -17,8 +17,8 @@ use crate::{
         NoteReconnect, ReopenSession, SendMessage, SessionOpened, SettleInvitation,
     },
     event::{
-        AgentLeft, AgentMoved, LapsedOffer, LeftReason, MessageSent, NamedFile, Names, SessionCreated, SessionEnded,
-        SessionEvent, SessionReopened, sequence,
+        AgentLeft, AgentMoved, LapsedOffer, LeftReason, MessageSent, NamedFile, Names, SessionCreated,
+        SessionEnded, SessionEvent, SessionReopened, sequence,
     },
     files::{SESSIONS_PER_FILE_MAX, named_too_often, unknown_file},
     state::{Participant, Phase, SessionState, Standing},
@@ -253,8 +253,13 @@ pub fn invite(
     let named = command.invite.clone().map_err(Rejection::Body)?;
     here(state)?;
     joined(state, me)?;
+    // An invitation by an agent of the invitee's owner replaces one that is held. The copies of other networks know no
+    // invitation of an invitee.
+    let replaces =
+        |part: &Participant, invitee: &AgentHandle| part.held.is_some() && invitee.owner() == caller.owner();
     let absent = |invitee: &&AgentHandle| {
-        *invitee != caller && !state.participant(invitee).is_some_and(Participant::is_present)
+        let part = state.participant(invitee).filter(|part| part.is_present());
+        *invitee != caller && part.is_none_or(|part| replaces(part, invitee) && !state.crosses)
     };
     people.asked(named.iter().filter(absent))?;
     let (invited, denied): (Vec<_>, Vec<_>) = named
@@ -344,6 +349,11 @@ pub fn reopen(
     let body = command.body.clone().map_err(Rejection::Body)?;
     if is_elsewhere(state) && body.initial_message.as_ref().is_some_and(|draft| !draft.files.is_empty()) {
         return Err(Rejection::FilesDoNotCross);
+    }
+    // The decision of a person of this network applies also if a peer hosts the session.
+    let is_held = me.may_reopen && me.held.is_some();
+    if is_held && state.phase == Phase::Ended && !people.is_released {
+        return Err(Rejection::InvitationHeld);
     }
     here(state)?;
     if state.phase == Phase::Active {

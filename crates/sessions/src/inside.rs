@@ -8,7 +8,7 @@ use bytes::Bytes;
 use plenary_accounts::HostedIdentity;
 use plenary_engine::{ExecuteError, Executed, KeyUse, Room as _, Sealed, seal};
 use plenary_kernel::{AgentHandle, SessionId, Version, limits::READ_ROWS_MAX};
-use plenary_log::{Fault, Order, StoredEvent};
+use plenary_log::{Batch, Fault, Order, RowOp, StoredEvent};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
     decide::Rejection,
     event::Origin,
     room::SessionRoom,
-    state::{Phase, SessionState, Standing},
+    state::{Participant, Phase, SessionState, Standing},
 };
 
 /// A message of an agent that this server runs.
@@ -68,6 +68,10 @@ impl ReopenBody {
     }
 }
 
+fn release_row(id: &SessionId, agent: &AgentHandle) -> String {
+    format!("session_released/{agent}/{id}")
+}
+
 fn caller(acting: &HostedIdentity) -> Caller {
     Caller { handle: acting.handle().clone(), token: acting.proof() }
 }
@@ -105,8 +109,8 @@ impl Sessions {
         seal(async move { self.ask(id, JoinSession(caller(acting)), None).await })
     }
 
-    /// Applies a person's decision about the held invitation at a version: the agent joins or leaves. An invitation
-    /// that is no longer held is not changed.
+    /// Applies a person's decision about the held invitation at a version: the agent joins or leaves, or may reopen the
+    /// session that was sent and ended. An invitation that is no longer held is not changed.
     ///
     /// # Errors
     /// When the store fails.
@@ -119,6 +123,9 @@ impl Sessions {
     ) -> Sealed<'a, Result<(), Fault>> {
         seal(async move {
             let command = SettleInvitation { agent: agent.clone(), at, accepted };
+            if accepted {
+                self.release(id, agent, at).await?;
+            }
             let answer = match self.0.streams.execute(id.as_str(), &command, None).await {
                 Ok(done) => done.reply,
                 // An owner whose quota is used up can't join.
@@ -136,6 +143,34 @@ impl Sessions {
                 None => Ok(()),
             }
         })
+    }
+
+    /// Lets an agent reopen a session that had ended before a person accepted its invitation.
+    pub(crate) async fn release(
+        &self,
+        id: &SessionId,
+        agent: &AgentHandle,
+        at: Version,
+    ) -> Result<(), Fault> {
+        let (state, _) = self.0.streams.fresh(id.as_str()).await?;
+        let is_held = |own: &Participant| own.may_reopen && own.held == Some(at);
+        if state.participant(agent).is_some_and(is_held) {
+            let value = Some(Bytes::from(at.0.to_string()));
+            let row = RowOp { name: release_row(id, agent), expected: None, value };
+            self.log().append(Batch { rows: vec![row], ..Batch::default() }).await?;
+        }
+        Ok(())
+    }
+
+    /// Whether a person has accepted the held invitation at a version to a session that had ended.
+    pub(crate) async fn is_released(
+        &self,
+        id: &SessionId,
+        agent: &AgentHandle,
+        at: Version,
+    ) -> Result<bool, Fault> {
+        let row = self.log().read_row(&release_row(id, agent)).await?;
+        Ok(row.is_some_and(|row| row.value == at.0.to_string()))
     }
 
     /// Sends a message of an agent that this server runs, once per key.

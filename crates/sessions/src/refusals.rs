@@ -22,7 +22,7 @@ impl From<Rejection> for SessionRefusal {
             ),
             Rejection::InvitationHeld => Refusal::conflict(
                 "invitation_held",
-                "A person of your owner decides about this invitation first; you join once it is accepted.",
+                "A person of your owner decides about this invitation first; you can take part once it is accepted.",
             ),
             Rejection::SessionEnded => Refusal::conflict(
                 "session_ended",

@@ -315,7 +315,10 @@ impl<C: OfAgent + Sync> CommandContext<C> {
             }
         }
         let files = self.naming(&mut conditions).await?;
-        Ok(Facts { value: People { caller: known, others, crowded, files, crossing }, conditions })
+        Ok(Facts {
+            value: People { caller: known, others, crowded, files, is_released: false, crossing },
+            conditions,
+        })
     }
 
     /// The facts about a caller of another network: whether the accord holds, and no owner here has its name.
@@ -394,6 +397,22 @@ impl<C: OfAgent + Sync> CommandContext<C> {
     }
 }
 
+impl CommandContext<ReopenSession> {
+    async fn reopening<'a>(
+        &self,
+        state: &'a SessionState,
+        named: &'a [AgentHandle],
+        present: impl Iterator<Item = &'a AgentHandle> + Send,
+    ) -> Result<Facts<People>, Fault> {
+        let caller = &self.command.caller;
+        let mut facts = self.people(caller, named, present).await?;
+        if let Some(at) = state.participant(&caller.handle).and_then(|own| own.held) {
+            facts.value.is_released = self.sessions.is_released(&self.id, &caller.handle, at).await?;
+        }
+        Ok(facts)
+    }
+}
+
 /// A command of an authenticated agent.
 macro_rules! asked {
     ($name:literal, $command:ty => $reply:ty, |$this:ident, $state:ident| $facts:expr, |$s:ident, $at:ident, $c:ident, $id:ident, $people:ident, $stamp:ident| $decide:expr) => {
@@ -440,7 +459,7 @@ asked!("reopen_session", ReopenSession => Done,
     |this, state| {
         let named = this.command.body.as_ref().ok().and_then(|body| body.invite.as_deref());
         let everyone = named.is_none().then_some(state.participants.keys()).into_iter().flatten();
-        this.people(&this.command.caller, named.unwrap_or_default(), everyone)
+        this.reopening(state, named.unwrap_or_default(), everyone)
     },
     |s, at, c, _id, people, stamp| decide::reopen(s, at, c, people, stamp));
 asked!("send_message", SendMessage => MessageAccepted,

@@ -118,6 +118,7 @@ fn beginning() -> Vec<Operation<Sessions>> {
                 &[
                     "session_active",
                     "not_reopenable",
+                    "invitation_held",
                     "session_full",
                     "file_named_too_often",
                     "files_do_not_cross",

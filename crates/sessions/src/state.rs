@@ -386,8 +386,7 @@ impl SessionState {
         (self.phase, self.ended_at, self.ended) = (Phase::Ended, Some(at), version);
         self.turned.push(PhaseChange { from: version, phase: Phase::Ended, ended_at: Some(at) });
         for (handle, participant) in &mut self.participants {
-            // An agent whose invitation is still held can't enter by reopening.
-            participant.may_reopen = participant.held.is_none() && event.joined.binary_search(handle).is_ok();
+            participant.may_reopen = event.joined.binary_search(handle).is_ok();
             participant.away = None;
             if participant.standing == Standing::Invited {
                 participant.leave(version, at);

@@ -11,7 +11,7 @@ use plenary_requests::{
 };
 use plenary_sessions::{
     event::{AgentInvited, SessionEvent},
-    state::{SessionState, Standing},
+    state::{Participant, SessionState, Standing},
 };
 use serde_json::json;
 
@@ -27,10 +27,11 @@ fn request_of(session: &SessionId, invitee: &AgentHandle, at: Version) -> AskId 
 /// Whether an event of a session creates or settles an invitation.
 pub(crate) fn concerns(event: &StoredEvent) -> bool {
     match &*event.kind {
-        "SessionEnded" => true,
+        "SessionEnded" | "SessionReopened" => true,
         "AgentInvited" | "AgentJoined" | "AgentLeft" => match SessionEvent::decode(event) {
             Ok(SessionEvent::AgentInvited(invited)) => {
-                invited.offered || invited.held || invited.settles.is_some()
+                let is_own = invited.by.owner() == invited.invitee.owner();
+                invited.offered || invited.held || invited.settles.is_some() || is_own
             }
             Ok(SessionEvent::AgentJoined(moved)) => moved.settles.is_some(),
             Ok(SessionEvent::AgentLeft(left)) => left.held || left.settles.is_some(),
@@ -66,17 +67,24 @@ impl Sources {
                 self.give_up_earlier(&session, &state, &left.agent, event.version).await?;
             }
             SessionEvent::SessionEnded(_) => {
+                // The held invitee of a send-and-end may still be let in: then it reopens the session.
+                let lapsed = |one: &Participant| one.held.is_some() && !one.may_reopen;
                 let offered = state.participants.iter();
-                let offered = offered.filter(|(_, one)| one.offered_by.is_some() || one.held.is_some());
+                let offered =
+                    offered.filter(|(_, one)| one.offered_by.is_some() && one.held.is_none() || lapsed(one));
                 for (handle, _) in offered {
+                    self.give_up_earlier(&session, &state, handle, event.version).await?;
+                }
+            }
+            SessionEvent::SessionReopened(_) => {
+                for (handle, _) in state.participants.iter().filter(|(_, one)| one.held.is_some()) {
                     self.give_up_earlier(&session, &state, handle, event.version).await?;
                 }
             }
             SessionEvent::SessionCreated(_)
             | SessionEvent::MessageSent(_)
             | SessionEvent::AgentDisconnected(_)
-            | SessionEvent::AgentReconnected(_)
-            | SessionEvent::SessionReopened(_) => {}
+            | SessionEvent::AgentReconnected(_) => {}
         }
         Ok(None)
     }
@@ -103,7 +111,9 @@ impl Sources {
         at: Version,
         AgentInvited { invitee, by, held, .. }: AgentInvited,
     ) -> Result<Option<Share>, Fault> {
-        if state.participant(&invitee).is_none_or(|one| one.standing != Standing::Invited) {
+        let is_due =
+            |one: &Participant| one.standing == Standing::Invited || one.held == Some(at) && one.may_reopen;
+        if !state.participant(&invitee).is_some_and(is_due) {
             return Ok(None);
         }
         let known = self.0.accounts.agent(&invitee).await?;
@@ -150,7 +160,8 @@ impl Sources {
         self.ask(&request_of(session, &invitee, at), command).await
     }
 
-    /// Applies the answer: the agent joins after accepting, and leaves after ignoring.
+    /// Applies the answer: the agent joins after accepting, and leaves after ignoring. To a session that has ended, it may
+    /// answer after accepting.
     pub(crate) async fn answer_held_invitation(&self, request: &RequestView) -> Result<(), Fault> {
         let session = request.source.as_ref().and_then(|source| source.id.parse::<SessionId>().ok());
         let (Some(session), Some(answer)) = (session, &request.answer) else { return Ok(()) };

@@ -2979,8 +2979,8 @@ export class SessionOperations {
    * Reopen an ended session.
    *
    * Refused with: unknown_member, invalid_json, invalid_body, invalid_invite, invalid_initial_message, unknown_file,
-   * invalid_idempotency_key, not_found, session_active, not_reopenable, session_full, file_named_too_often,
-   * files_do_not_cross, idempotency_key_reused, peer_unreachable.
+   * invalid_idempotency_key, not_found, session_active, not_reopenable, invitation_held, session_full,
+   * file_named_too_often, files_do_not_cross, idempotency_key_reused, peer_unreachable.
    */
   async reopen(
     sessionId: types.SessionId,

@@ -59,6 +59,7 @@ impl Story {
             others,
             crowded: BTreeSet::new(),
             files: BTreeMap::new(),
+            is_released: false,
             crossing: Crossing::default(),
         }
     }
@@ -211,17 +212,32 @@ fn sent_and_ended(invite: &[&str]) -> Story {
     story
 }
 
-fn reopened(story: &Story, who: &str) -> Result<Vec<SessionEvent>, Rejection> {
+fn reopened(story: &Story, who: &str, is_released: bool) -> Result<Vec<SessionEvent>, Rejection> {
     let command = ReopenSession { caller: caller(who), body: Ok(ReopenBody::default()) };
-    let people = Story::people(who);
+    let people = People { is_released, ..Story::people(who) };
     decide::reopen(&story.state, story.head, &command, &people, &stamp(4)).map(|decision| decision.events)
+}
+
+#[test]
+fn a_held_invitee_reopens_what_was_sent_and_ended_once_a_person_has_accepted() {
+    let story = sent_and_ended(&[HOLDING, LISTED]);
+    assert!(reopened(&story, LISTED, false).is_ok());
+    assert_eq!(reopened(&story, HOLDING, false), Err(Rejection::InvitationHeld));
+    assert!(reopened(&story, HOLDING, true).is_ok());
+    let again = reopened(&story, "@x.ann", false).unwrap();
+    let held = |event: &SessionEvent| {
+        let SessionEvent::AgentInvited(invited) = event else { return None };
+        Some((invited.invitee.to_string(), invited.held))
+    };
+    let invited: Vec<_> = again.iter().filter_map(held).collect();
+    assert_eq!(invited, [(LISTED.to_owned(), false), (HOLDING.to_owned(), true)]);
 }
 
 #[test]
 fn reopening_answers_the_offer_of_a_send_and_end() {
     let mut story = sent_and_ended(&["@y.bob"]);
     assert_eq!(story.stands("@y.bob"), "offered x");
-    let events = reopened(&story, "@y.bob").unwrap();
+    let events = reopened(&story, "@y.bob", false).unwrap();
     story.add(events);
     assert_eq!(story.stands("@y.bob"), "own");
 }
@@ -245,4 +261,17 @@ fn an_offer_that_lapses_counts_unless_the_invitees_own_side_ended_the_session() 
     let events = decide::evict(&story.state, &evicts, &stamp(5)).events;
     story.add(events);
     assert_eq!(story.stands("@y.bob"), "offered", "it blocked the inviter");
+}
+
+#[test]
+fn an_invitation_by_the_invitees_own_owner_replaces_a_held_one() {
+    let mut story = Story::created(&[HOLDING, "@y.bob"]);
+    let who: AgentHandle = HOLDING.parse().unwrap();
+    story.joins("@y.bob");
+    story.invites("@x.ann", HOLDING);
+    assert!(story.state.participant(&who).unwrap().held.is_some(), "a stranger's changes nothing");
+    story.invites("@y.bob", HOLDING);
+    assert_eq!(story.state.participant(&who).unwrap().held, None);
+    story.joins(HOLDING);
+    assert_eq!(story.state.participant(&who).unwrap().standing, Standing::Joined);
 }

@@ -109,6 +109,7 @@ impl Trust {
             others,
             crowded,
             files: BTreeMap::new(),
+            is_released: false,
             crossing: Crossing::default(),
         }
     }

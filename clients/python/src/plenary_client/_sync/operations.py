@@ -5525,8 +5525,8 @@ class SessionOperations:
         invite: Agents to invite; absent: everyone else who was joined at the end.
 
         Refused with: unknown_member, invalid_json, invalid_body, invalid_invite, invalid_initial_message,
-        unknown_file, invalid_idempotency_key, not_found, session_active, not_reopenable, session_full,
-        file_named_too_often, files_do_not_cross, idempotency_key_reused, peer_unreachable.
+        unknown_file, invalid_idempotency_key, not_found, session_active, not_reopenable, invitation_held,
+        session_full, file_named_too_often, files_do_not_cross, idempotency_key_reused, peer_unreachable.
         """
         answer = self._transport.call(
             "session.reopen",

@@ -218,6 +218,65 @@ async fn an_invitation_that_is_held_is_accepted_or_declined_by_a_person_over_a_c
     stands(&stranger, &before, agent.handle.as_str(), "joined").await;
 }
 
+/// Where nobody can join, an accepted agent may reopen the session.
+#[tokio::test]
+async fn what_is_sent_and_ended_is_answered_once_a_person_accepts() {
+    let mut server = Server::start().await;
+    let owner = server.owner("nick").await;
+    let (agent, stranger) = (server.agent("@nick.cc").await, server.agent("@acme.bot").await);
+    owner.patch(&format!("/_admin/agents/{}", agent.handle), json!({"hold_invitations": true})).await.ok(200);
+    let send = async |text: &str| {
+        let body =
+            json!({"invite": [agent.handle], "initial_message": {"content": text}, "end_after_send": true});
+        stranger.open(body).await["session_id"].as_str().expect("an id").to_owned()
+    };
+    let reopen = async |id: &str| {
+        let body = json!({"initial_message": {"content": "thanks"}});
+        agent.post(&format!("/sessions/{id}/reopen"), body).await
+    };
+    let accepted = send("FYI").await;
+    let request = listed(&owner, "hold", 1).await["requests"][0].clone();
+    assert_eq!((&request["from"], &request["on_behalf_of"]), (&json!(agent.handle), &json!("@acme.bot")));
+    reopen(&accepted).await.refused(409, "invitation_held");
+    answer(&owner, &request, "accept").await;
+    server.crash().await;
+    eventually("the answer", || async { (reopen(&accepted).await.status == 200).then_some(()) }).await;
+    assert_eq!(agent.status_of(&accepted, agent.handle.as_str()).await, "joined");
+    listed(&owner, "hold", 0).await;
+    let declined = send("An offer").await;
+    answer(&owner, &listed(&owner, "hold", 1).await["requests"][0], "ignore").await;
+    listed(&owner, "hold", 0).await;
+    reopen(&declined).await.refused(409, "invitation_held");
+    // The sender's reopening invites it, with a request of its own in place of the first.
+    let again = send("Are you there?").await;
+    let first = listed(&owner, "hold", 1).await["requests"][0]["request_id"].clone();
+    stranger.reopen(&again, json!({})).await;
+    assert_eq!(stranger.status_of(&again, agent.handle.as_str()).await, "invited");
+    let second = eventually("the second request", || async {
+        let page = listed(&owner, "hold", 1).await;
+        (page["requests"][0]["request_id"] != first).then(|| page["requests"][0].clone())
+    })
+    .await;
+    answer(&owner, &second, "accept").await;
+    stands(&stranger, &again, agent.handle.as_str(), "joined").await;
+}
+
+#[tokio::test]
+async fn an_invitation_by_an_agent_of_the_same_owner_replaces_one_that_is_held() {
+    let server = Server::start().await;
+    let owner = server.owner("nick").await;
+    let (agent, sibling) = (server.agent("@nick.cc").await, server.agent("@nick.codex").await);
+    let stranger = server.agent("@acme.bot").await;
+    owner.patch(&format!("/_admin/agents/{}", agent.handle), json!({"hold_invitations": true})).await.ok(200);
+    let id = stranger.create(&[&agent, &sibling]).await;
+    listed(&owner, "hold", 1).await;
+    sibling.join(&id).await;
+    assert_eq!(stranger.invite(&id, &["@nick.cc"]).await, [""; 0], "it is invited already");
+    assert_eq!(sibling.invite(&id, &["@nick.cc"]).await, ["@nick.cc"]);
+    listed(&owner, "hold", 0).await;
+    agent.join(&id).await;
+}
+
 /// An agent that the server runs joins by itself otherwise; released it answers what was said meanwhile.
 #[tokio::test]
 async fn an_agent_of_the_server_answers_once_a_person_lets_it_into_a_session() {
