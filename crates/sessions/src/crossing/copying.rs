@@ -152,8 +152,11 @@ fn admitted(
         }
         SessionEvent::SessionEnded(ended) => {
             is(is_active, "a second end")?;
-            // Only agents that joined in the copy are joined.
-            ended.joined.retain(|handle| stands(handle, Standing::Joined));
+            // Only agents that joined in the copy, or that have the message with their invitation.
+            let has_inline =
+                |handle: &AgentHandle| state.participant(handle).is_some_and(|part| part.inline.is_some());
+            let invited = |handle: &AgentHandle| stands(handle, Standing::Invited) && has_inline(handle);
+            ended.joined.retain(|handle| stands(handle, Standing::Joined) || invited(handle));
             ended.joined.sort();
         }
         SessionEvent::SessionReopened(reopened) => {

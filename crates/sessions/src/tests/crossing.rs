@@ -154,6 +154,16 @@ fn given_a_copy_when_the_accord_is_over_or_the_session_another_ones_then_nothing
 }
 
 #[test]
+fn given_a_message_with_the_invitation_when_the_session_has_ended_then_the_invitee_reopens_it() {
+    let mut sent = events()[..2].to_vec();
+    if let SessionEvent::AgentInvited(invited) = &mut sent[1] {
+        invited.inline = true;
+    }
+    let answer = [ended(&["@ida.bot"]), reopened("@ida.bot"), said("@ida.bot")];
+    assert_eq!(copied(&sent, 3, &answer).unwrap().events, answer);
+}
+
+#[test]
 fn given_a_copy_when_an_event_cannot_follow_then_all_of_them_are_refused() {
     let all = events();
     for (before, new) in [

@@ -141,6 +141,27 @@ async fn a_sender_learns_what_became_of_a_message_in_the_other_network() {
 }
 
 #[tokio::test]
+async fn a_guest_answers_what_was_sent_and_ended() {
+    let scene = Scene::new().await;
+    let Scene { nick, ida, .. } = &scene;
+    let body = json!({"invite": [IDA], "initial_message": {"content": "FYI"}, "end_after_send": true});
+    let id = nick.open(body).await["session_id"].as_str().expect("an id").to_owned();
+    arrives(ida, &id).await;
+    let page = eventually("the message arrives", async || {
+        Some(ida.get("/inbox").await.ok(200)).filter(|page| page["items"][0]["text"] == "FYI")
+    })
+    .await;
+    assert_eq!(state_of(nick, &id, 1).await, "accepted");
+    ida.post("/inbox/ack", json!({"cursor": page["cursor"]})).await.ok(200);
+    assert_eq!(state_of(nick, &id, 1).await, "acknowledged");
+    ida.reopen(&id, json!({"initial_message": {"content": "thanks"}})).await;
+    nick.join(&id).await;
+    assert_eq!(content_of(&nick.history(&id).await), ["FYI", "thanks"]);
+    let both = async || (content_of(&ida.history(&id).await) == ["FYI", "thanks"]).then_some(());
+    eventually("the answer is in the copy", both).await;
+}
+
+#[tokio::test]
 async fn a_retry_across_networks_is_one_message() {
     let scene = Scene::new().await;
     let id = scene.joined().await;
