@@ -49,6 +49,11 @@ impl Fields {
         self.0.keys().map(String::as_str).find(|name| !known.contains(name))
     }
 
+    /// Whether a member is named, with a value or null.
+    pub(crate) fn names(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name).filter(|value| !value.is_null())
     }

@@ -178,9 +178,13 @@ impl OwnChanges {
         Ok(Self { policy: fields.policy("policy")?, attention, attention_until, profile: fields.profile()? })
     }
 
-    /// Whether it changes nothing that needs the owner's permission.
-    pub(crate) fn is_attention_alone(&self) -> bool {
-        self.attention.is_some() && self.policy.is_none() && self.profile.is_empty()
+    /// Whether the body names nothing that needs the owner's permission, whatever its values.
+    pub(crate) fn is_attention_alone(fields: &Fields) -> bool {
+        // Of these, null removes the text.
+        let mut texts = ["display_name", "description", "card_body"].iter();
+        let needs_leave =
+            texts.any(|name| fields.names(name)) || fields.has("policy") || fields.has("visibility");
+        !needs_leave && (fields.has("attention") || fields.has("attention_until"))
     }
 }
 

@@ -181,13 +181,12 @@ async fn update(
     JsonBody(body): JsonBody,
 ) -> Result<Json<OwnView>, AccountRefusal> {
     let body = body?;
-    let changes = Fields::of(&body).and_then(|fields| OwnChanges::read(&fields));
-    let is_attention_alone = changes.as_ref().is_ok_and(OwnChanges::is_attention_alone);
-    if !is_attention_alone {
+    let fields = Fields::of(&body);
+    if !fields.as_ref().is_ok_and(OwnChanges::is_attention_alone) {
         // An agent without permission is refused before its body is checked.
         writer(&accounts, &caller).await?;
     }
-    let OwnChanges { policy, attention, attention_until, profile } = changes?;
+    let OwnChanges { policy, attention, attention_until, profile } = OwnChanges::read(&fields?)?;
     let attention = attention.map(|level| AttentionChange { level, until: attention_until });
     let change = AgentEdit::Configure(Settings { policy, attention, profile, ..Settings::default() });
     let known = edit(&accounts, caller, change).await?;
