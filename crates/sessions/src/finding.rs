@@ -16,7 +16,7 @@ use crate::{
     event::{SessionEvent, sequence},
     news::plain,
     room::SessionRoom,
-    state::SessionState,
+    state::{Participant, SessionState},
 };
 
 /// The name of the room in the index.
@@ -36,12 +36,13 @@ impl Sessions {
         version: Version,
     ) -> Result<Option<AgentHandle>, Fault> {
         if let Searcher::Agent(me) = searcher {
-            return Ok(state.participant(me).filter(|mine| mine.may_read(version)).map(|_| me.clone()));
+            let has = |own: &&Participant| own.may_read(version) || own.has_inline(version);
+            return Ok(state.participant(me).filter(has).map(|_| me.clone()));
         }
         for (handle, participant) in &state.participants {
             // A deleted agent reads nothing, and nobody can read as it.
             if searcher.has(handle)
-                && participant.may_read(version)
+                && (participant.may_read(version) || participant.has_inline(version))
                 && self.accounts().agent(handle).await?.state.is_live()
             {
                 return Ok(Some(handle.clone()));

@@ -161,3 +161,15 @@ async fn an_invitation_that_a_block_ended_does_not_count() {
     alice.end(&again).await;
     alice.post("/sessions", json!({"invite": ["@bob.bot"]})).await.refused(429, "too_many_invitations");
 }
+
+#[tokio::test]
+async fn the_search_finds_what_an_invitation_carried() {
+    let (_server, alice, bob) = desk().await;
+    let id = sent(&alice, &["@bob.bot"], "zebra crossing").await;
+    let found = eventually("the hit", || async {
+        let page = bob.get("/search?q=zebra").await.ok(200);
+        page["hits"].as_array().and_then(|hits| hits.first().cloned())
+    })
+    .await;
+    assert_eq!(found["reference"]["session_id"], id.as_str(), "{found}");
+}
