@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use plenary_client::{
-    Client,
+    Client, Event, EventBody,
     inbox::{AckState, InboxPage, InboxQuery, whole_digest},
+    sessions::EventsQuery,
 };
-use plenary_kernel::AgentHandle;
-use serde_json::json;
+use plenary_kernel::{AgentHandle, SessionId};
+use serde_json::{Value, json};
 
 use super::{context::Context, failure::Failure};
 use crate::{
@@ -104,34 +105,51 @@ async fn read(context: &Context, client: &Client, args: Inbox) -> Result<(), Fai
             return Ok(());
         }
         let text = whole_digest(&me, &json!(page));
-        text.lines().try_for_each(|line| context.out.line(line))?;
-        note_invitations(context, page);
-        context.out.note(&format!("acknowledge these items with: plenary inbox ack {}", page.cursor));
-        Ok(())
+        Ok(text.lines().try_for_each(|line| context.out.line(line))?)
     })?;
+    if !context.out.is_json() && !reply.items.is_empty() {
+        note_invitations(context, client, &reply.value).await;
+        context.out.note(&format!("acknowledge these items with: plenary inbox ack {}", reply.cursor));
+    }
     if args.ack && !reply.items.is_empty() {
         client.ack_inbox(&reply.cursor, AckState::Acknowledged).await?;
     }
     Ok(())
 }
 
-/// Notes how to see and accept the invitations of the page.
-fn note_invitations(context: &Context, page: &InboxPage) {
-    let invitations: Vec<&str> = page
-        .items
-        .iter()
-        .filter(|item| item["kind"] == "session.invited")
-        .filter_map(|item| item["ref"]["session_id"].as_str())
-        .collect();
-    let id = match invitations.as_slice() {
-        [] => return,
-        [only] => clean(only),
-        _ => "ID".into(),
+/// Notes how to see and accept the invitations of the page, and how to answer what was sent and ended.
+async fn note_invitations(context: &Context, client: &Client, page: &InboxPage) {
+    let (mut open, mut sent) = (Vec::new(), Vec::new());
+    for item in page.items.iter().filter(|item| item["kind"] == "session.invited") {
+        let Some(id) = item["ref"]["session_id"].as_str() else { continue };
+        let carries = carries_message(client, item).await;
+        if carries { &mut sent } else { &mut open }.push(id);
+    }
+    let named = |ids: &[&str]| match ids {
+        [] => None,
+        [only] => Some(clean(only).into_owned()),
+        _ => Some("ID".to_owned()),
     };
-    context.out.note(&format!(
-        "`plenary session show {id}` shows who takes part; to read what is said, `plenary session join {id}`, then `plenary \
-         session events {id}`"
-    ));
+    if let Some(id) = named(&open) {
+        context.out.note(&format!(
+            "`plenary session show {id}` shows who takes part; to read what is said, `plenary session join {id}`, then `plenary \
+             session events {id}`"
+        ));
+    }
+    if let Some(id) = named(&sent) {
+        context.out.note(&format!(
+            "to answer what was sent with an invitation, `plenary session reopen {id} --message TEXT`"
+        ));
+    }
+}
+
+/// Whether the invitation of an inbox carries the message of a session that ended with it.
+pub(super) async fn carries_message(client: &Client, item: &Value) -> bool {
+    let session = item["ref"]["session_id"].as_str().and_then(|id| id.parse::<SessionId>().ok());
+    let (Some(session), Some(sequence)) = (session, item["ref"]["sequence"].as_u64()) else { return false };
+    let query = EventsQuery { after_sequence: sequence.saturating_sub(1), limit: Some(1) };
+    let carries = |event: &Event| matches!(&event.body, EventBody::Invited { initial_message: Some(_), .. } if event.sequence == Some(sequence));
+    client.events(&session, query).await.is_ok_and(|page| page.value.events.iter().any(carries))
 }
 
 async fn ack(context: &Context, client: &Client, cursor: Option<String>) -> Result<(), Failure> {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::talk::message;
 use crate::{
-    cli::{failure::Failure, say},
+    cli::{failure::Failure, inbox::carries_message, say},
     out::{Out, clean},
 };
 
@@ -28,6 +28,8 @@ pub(super) struct LastMessage {
     pub(super) session: SessionId,
     /// Its sequence number in the session; an invitation has none, because it does not show the session's messages.
     pub(super) sequence: Option<u64>,
+    /// The sequence number of the invitation, if it carried the message of a session that ended with it.
+    pub(super) sent_with: Option<u64>,
     /// Who sent what, in one line.
     pub(super) summary: String,
 }
@@ -48,7 +50,7 @@ pub(super) async fn last(out: &Out, client: &Client) -> Result<LastMessage, Fail
 async fn unread(client: &Client) -> Result<Option<LastMessage>, Failure> {
     let kinds = Some("session.message,session.invited".to_owned());
     let mut query = InboxQuery { limit: Some(100), kinds, ..InboxQuery::default() };
-    let mut newest: Option<(String, LastMessage)> = None;
+    let mut newest: Option<(String, SessionId, Value)> = None;
     for _ in 0..UNREAD_PAGES_MAX {
         let page = client.inbox(&query).await?.value;
         // Invitations of strangers come last in the inbox, however old they are, so messages are compared by time.
@@ -57,11 +59,9 @@ async fn unread(client: &Client) -> Result<Option<LastMessage>, Failure> {
                 continue;
             };
             if let Ok(session) = id.parse()
-                && newest.as_ref().is_none_or(|(known, _)| known.as_str() <= at)
+                && newest.as_ref().is_none_or(|(known, ..)| known.as_str() <= at)
             {
-                let said = item["kind"] == "session.message";
-                let sequence = item["ref"]["sequence"].as_u64().filter(|_| said);
-                newest = Some((at.to_owned(), LastMessage { session, sequence, summary: summary(item) }));
+                newest = Some((at.to_owned(), session, item.clone()));
             }
         }
         if !page.more {
@@ -69,15 +69,23 @@ async fn unread(client: &Client) -> Result<Option<LastMessage>, Failure> {
         }
         query.after = Some(page.cursor);
     }
-    Ok(newest.map(|(_, found)| found))
+    let Some((_, session, item)) = newest else { return Ok(None) };
+    let said = item["kind"] == "session.message";
+    let sequence = item["ref"]["sequence"].as_u64();
+    let sent_with = if !said && carries_message(client, &item).await { sequence } else { None };
+    let summary = summary(&item, said || sent_with.is_some());
+    Ok(Some(LastMessage { session, sequence: sequence.filter(|_| said), sent_with, summary }))
 }
 
-/// Prints the first message of a session whose invitation was answered, because the invitation did not show it. Returns
-/// its sequence number.
-pub(super) async fn print_first(out: &Out, client: &Client, session: &SessionId) -> Result<u64, Failure> {
+/// Prints the first message of a session whose invitation was answered, unless the invitation showed it. Returns its
+/// sequence number.
+pub(super) async fn print_first(out: &Out, client: &Client, last: &LastMessage) -> Result<u64, Failure> {
     const FIRST: u64 = 1;
+    if last.sent_with.is_some() {
+        return Ok(FIRST);
+    }
     let query = EventsQuery { after_sequence: FIRST - 1, limit: Some(1) };
-    let page = client.events(session, query).await?.value;
+    let page = client.events(&last.session, query).await?.value;
     if let Some(first) = page.events.iter().find_map(message) {
         let text = say::content(out, &first.content);
         out.note(&format!("{} had written: {}", clean(first.sender.as_str()), clean(&text)));
@@ -86,11 +94,12 @@ pub(super) async fn print_first(out: &Out, client: &Client, session: &SessionId)
 }
 
 /// An item of the inbox in words.
-fn summary(item: &Value) -> String {
+fn summary(item: &Value, is_message: bool) -> String {
     let text = |name: &str| item[name].as_str().unwrap_or_default();
-    match text("kind") {
-        "session.invited" => quoted("the invitation of", text("from"), text("subject")),
-        _ => quoted("the message of", text("from"), text("text")),
+    if is_message {
+        quoted("the message of", text("from"), text("text"))
+    } else {
+        quoted("the invitation of", text("from"), text("subject"))
     }
 }
 
@@ -122,7 +131,8 @@ async fn latest(out: &Out, client: &Client) -> Result<Option<LastMessage>, Failu
                 let text = say::content(out, &message.content);
                 let summary = quoted("the message of", message.sender.as_str(), &text);
                 let (session, sequence) = (session.id.clone(), Some(message.sequence));
-                newest = Some((message.created_at, LastMessage { session, sequence, summary }));
+                let last = LastMessage { session, sequence, sent_with: None, summary };
+                newest = Some((message.created_at, last));
             }
             after = page.next_cursor;
         }

@@ -128,7 +128,10 @@ pub(crate) async fn reply(context: &Context, args: Reply) -> Result<(), Failure>
     // The message may be one that the caller has not seen.
     let last = last::last(&context.out, &client).await?;
     context.out.note(&format!("answers {}", last.summary));
-    let sent = talk::send(&client, &Recipient::Session(last.session.clone()), said).await?;
+    let sent = match last.sent_with {
+        Some(invitation) => talk::reopen(&client, &last.session, invitation, said).await?,
+        None => talk::send(&client, &Recipient::Session(last.session.clone()), said).await?,
+    };
     if acknowledge(context, &client, &last).await.is_err() {
         context.out.note("the server did not take note of it, so the answered message stays unread");
     }
@@ -139,7 +142,7 @@ pub(crate) async fn reply(context: &Context, args: Reply) -> Result<(), Failure>
 async fn acknowledge(context: &Context, client: &Client, last: &last::LastMessage) -> Result<(), Failure> {
     let sequence = match last.sequence {
         Some(sequence) => sequence,
-        None => last::print_first(&context.out, client, &last.session).await?,
+        None => last::print_first(&context.out, client, last).await?,
     };
     client.ack_event(&last.session, sequence).await?;
     Ok(())

@@ -4,8 +4,8 @@
 use plenary_client::{
     Client, Error, Event, EventBody, IdempotencyKey,
     sessions::{
-        Content, CreateSession, InitialMessage, Message, Part, ParticipantStatus, SendMessage, Session,
-        SessionState, SessionsQuery,
+        Content, CreateSession, EventsQuery, InitialMessage, Message, Part, ParticipantStatus, ReopenSession,
+        SendMessage, Session, SessionState, SessionsQuery,
     },
 };
 use plenary_kernel::{AgentHandle, SessionId, inbox::CODING_SESSION_TOPIC, text};
@@ -160,6 +160,30 @@ async fn speak(
     let sent = client.send(&session.id, &message).await?;
     let to = others(session, me);
     Ok(SentMessage { from: me.clone(), session: session.id.clone(), sequence: sent.value.sequence, to })
+}
+
+/// Answers the message of a session that ended with its invitation: reopens the session with the answer.
+pub(super) async fn reopen(
+    client: &Client,
+    session: &SessionId,
+    invitation: u64,
+    said: MessageArgs,
+) -> Result<SentMessage, Failure> {
+    let me = client.me().await?.value.handle;
+    let initial_message = Some(InitialMessage { content: said.content, metadata: said.metadata });
+    client.reopen_session(session, &ReopenSession { invite: None, initial_message }).await?;
+    let mut query = EventsQuery { after_sequence: invitation, limit: Some(1000) };
+    let sequence = loop {
+        let page = client.events(session, query).await?.value;
+        let own = page.events.iter().filter_map(message).find(|message| message.sender == me);
+        match (own, page.next_cursor) {
+            (Some(own), _) => break own.sequence,
+            (None, Some(next)) => query.after_sequence = next,
+            (None, None) => return Err(Failure::local("the session does not show the answer".to_owned())),
+        }
+    };
+    let to = others(&client.session(session).await?.value, &me);
+    Ok(SentMessage { from: me, session: session.clone(), sequence, to })
 }
 
 /// The participants and invited agents other than the caller, in order.

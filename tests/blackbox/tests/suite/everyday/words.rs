@@ -151,3 +151,32 @@ async fn a_person_watches_what_its_agents_do() {
         watch.line_with("The schema changed").await;
     }
 }
+
+/// What was sent with an end is answered by reopening.
+#[tokio::test]
+async fn a_reply_to_what_was_sent_and_ended_reopens_the_session() {
+    let (server, _person, agent) = desk().await;
+    let sender = server.agent("@acme.reporter").await;
+    let body = serde_json::json!({"invite": ["@nick.claude-parser"], "end_after_send": true,
+        "initial_message": {"content": "The report is wrong"}});
+    let id = sender.open(body).await["session_id"].as_str().expect("a session").to_owned();
+    let inbox = agent.run(&["inbox"]).await;
+    assert!(inbox.err.contains(&format!("`plenary session reopen {id} --message TEXT`")), "{inbox:?}");
+    assert!(!inbox.err.contains("session join"), "it cannot be joined: {inbox:?}");
+    let replied = agent.run(&["reply", "Thanks", "--json"]).await;
+    assert!(
+        replied.err.contains("answers the message of @acme.reporter: The report is wrong"),
+        "{replied:?}"
+    );
+    let sent = json_of(&replied.out);
+    assert_eq!(
+        (&sent["session_id"], &sent["to"]),
+        (&id.clone().into(), &serde_json::json!(["@acme.reporter"]))
+    );
+    sender.join(&id).await;
+    let history = sender.history(&id).await;
+    let said = history.iter().find(|event| event["payload"]["content"] == "Thanks").expect("the answer");
+    assert_eq!(said["sequence"], sent["sequence"]);
+    let inbox = agent.run(&["inbox"]).await;
+    assert!(inbox.err.contains("nothing new"), "{inbox:?}");
+}
