@@ -44,7 +44,7 @@ fn check_part(part: &Value) -> Result<Option<FileId>, String> {
         }
         "image" => {
             closed(part, &["type", "url", "data_uri", "file_id", "hash", "mime_type", "name", "size"])?;
-            let (url, data_uri) = (text(part, "url", false)?, text(part, "data_uri", false)?);
+            let (url, data_uri) = (reference(part)?, text(part, "data_uri", false)?);
             let file = file_id(part)?;
             if [url.is_some(), data_uri.is_some(), file.is_some()].iter().filter(|has| **has).count() != 1 {
                 return Err("an image has either `url` or `data_uri` or `file_id`".into());
@@ -64,7 +64,7 @@ fn check_part(part: &Value) -> Result<Option<FileId>, String> {
         }
         "file" => {
             closed(part, &["type", "url", "file_id", "name", "mime_type", "size"])?;
-            let (url, file) = (text(part, "url", false)?, file_id(part)?);
+            let (url, file) = (reference(part)?, file_id(part)?);
             if url.is_some() == file.is_some() {
                 return Err("a file has either `url` or `file_id`".into());
             }
@@ -95,6 +95,22 @@ fn text<'a>(part: &'a Map<String, Value>, member: &str, required: bool) -> Resul
         None if !required => Ok(None),
         Some(Value::String(text)) if !text.is_empty() => Ok(Some(text)),
         _ => Err(format!("`{member}` must be a string of at least 1 character")),
+    }
+}
+
+/// The URL of a part: a reference, neither the content itself (ASP-38) nor a program.
+fn reference(part: &Map<String, Value>) -> Result<Option<&str>, String> {
+    let url = text(part, "url", false)?;
+    // A URL parser drops these characters at the front, and tabs and line breaks anywhere.
+    let is_kept = |letter: &char| !matches!(letter, '\t' | '\n' | '\r');
+    let begins = |url: &str, scheme: &str| {
+        let url = url.trim_start_matches(|letter: char| letter <= ' ');
+        let begin: String = url.chars().filter(is_kept).take(scheme.len()).collect();
+        begin.eq_ignore_ascii_case(scheme)
+    };
+    match url.filter(|url| begins(url, "data:") || begins(url, "javascript:")) {
+        Some(_) => Err("`url` must not begin with `data:` or `javascript:`".into()),
+        None => Ok(url),
     }
 }
 
@@ -131,6 +147,8 @@ mod tests {
         for bad in [r#""""#, "[]", "{}", "5", "null", "true", r#"["hi"]"#, r#"[{"text":"hi"}]"#] {
             assert!(!accepts(bad), "{bad}");
         }
+        let parts = |count: usize| format!("[{}]", vec![r#"{"type":"text","text":"x"}"#; count].join(","));
+        assert!(accepts(&parts(PARTS_MAX)) && !accepts(&parts(PARTS_MAX + 1)));
     }
 
     #[test]
@@ -163,6 +181,11 @@ mod tests {
             r#"[{"type":"image","data_uri":"data:,a","url":"https://a"}]"#,
             r#"[{"type":"file","name":"a"}]"#,
             r#"[{"type":"file","data_uri":"data:text/plain,x"}]"#,
+            r#"[{"type":"file","url":"data:text/plain,hello"}]"#,
+            r#"[{"type":"file","url":" DATA:text/plain,hello"}]"#,
+            r#"[{"type":"file","url":"java\nscript:alert(1)"}]"#,
+            r#"[{"type":"image","url":"data:image/png;base64,AA=="}]"#,
+            r#"[{"type":"image","url":"javascript:alert(1)"}]"#,
             r#"[{"type":"file","url":"https://a","size":-1}]"#,
             r#"[{"type":"file","url":"https://a","size":1.5}]"#,
             r#"[{"type":"file","url":"https://a","size":"1"}]"#,

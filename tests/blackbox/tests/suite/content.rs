@@ -45,6 +45,8 @@ async fn wrong_content_is_refused() {
         json!([{"type": "text", "text": "x", "extra": 1}]),
         json!([{"type": "image"}]),
         json!([{"type": "file", "url": "https://example.com/a", "size": -1}]),
+        json!([{"type": "file", "url": "data:text/plain,hello"}]),
+        json!([{"type": "image", "url": "JavaScript:alert(1)"}]),
         json!([{"type": "data", "data": []}]),
         json!([{"type": "text", "text": "good"}, {"type": "text", "text": ""}]),
     ];
