@@ -16,6 +16,7 @@ use plenary_hub::{CloseReason, Connection, Marks};
 use plenary_kernel::{AgentHandle, Position, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order, StreamName};
 use tokio::time::{Duration, Instant, Sleep, sleep_until, timeout};
+use tokio_tungstenite::tungstenite::{Error as Broken, error::ProtocolError};
 
 use self::{confirmation::Confirmation, delivery::ReadLimit};
 use crate::{STALLED_MS_MAX, Sessions, reading::ReadPosition, room::SessionRoom, wire::Form};
@@ -46,6 +47,19 @@ impl End {
     const STALLED: Self = Self::Close(1013, "resume: connect again, nothing is lost");
     const FAULT: Self = Self::Close(1011, "events cannot be read now; connect again");
     const DAMAGED: Self = Self::Close(1011, "the stored data is damaged");
+}
+
+impl End {
+    /// The end of a connection whose client breaks the protocol, so that the client can tell it from a lost network.
+    fn broken(error: axum::Error) -> Self {
+        match error.into_inner().downcast_ref() {
+            Some(Broken::Capacity(_)) => Self::Close(1009, "the message is too long"),
+            Some(Broken::Utf8(_)) => Self::Close(1007, "the text is not UTF-8"),
+            Some(Broken::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => Self::Gone,
+            Some(Broken::Protocol(_)) => Self::Close(1002, "the frame breaks the protocol"),
+            _ => Self::Gone,
+        }
+    }
 }
 
 impl From<Fault> for End {

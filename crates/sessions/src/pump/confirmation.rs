@@ -26,7 +26,7 @@ pub(super) struct Confirmation {
 
 impl<S: Socket> Pump<'_, S> {
     pub(super) async fn hear(&mut self, heard: Option<Result<Message, axum::Error>>) -> Result<(), End> {
-        let Some(Ok(message)) = heard else { return Err(End::Gone) };
+        let message = heard.ok_or(End::Gone)?.map_err(End::broken)?;
         self.confirmation.last = Instant::now();
         match message {
             Message::Pong(payload) => self.confirmed(&payload),

@@ -7,9 +7,9 @@ use axum::{
         Path, Query, State, rejection::QueryRejection, ws::WebSocketUpgrade,
         ws::rejection::WebSocketUpgradeRejection,
     },
-    response::IntoResponse as _,
+    response::{IntoResponse as _, Response},
 };
-use http::{Method, StatusCode};
+use http::{HeaderValue, Method, StatusCode, header::SEC_WEBSOCKET_VERSION};
 use plenary_accounts::{AgentCaller, ConnectCaller};
 use plenary_edge::{Operation, OperationDoc};
 use plenary_kernel::{AgentHandle, Class, Refusal, SessionId, limits::PAGE_EVENTS_MAX};
@@ -209,14 +209,26 @@ async fn connect(
         Some(text) => Form::parse(text)
             .ok_or_else(|| Refusal::malformed("invalid_events", "`events` must be `envelope` or `flat`."))?,
     };
-    let upgrade = upgrade.map_err(|_| {
-        Refusal::malformed("websocket_required", "This path speaks WebSocket; send an upgrade request.")
-    })?;
+    let upgrade = match upgrade {
+        Ok(upgrade) => upgrade,
+        Err(rejection) => return Ok(no_upgrade(&rejection)),
+    };
     Ok(upgrade
         .max_message_size(CLIENT_FRAME_BYTES_MAX)
         .max_frame_size(CLIENT_FRAME_BYTES_MAX)
         .read_buffer_size(READ_BUFFER_BYTES)
         .on_upgrade(move |socket| sessions.connect(agent, form, socket)))
+}
+
+/// The answer to a request that is no WebSocket handshake. One of another version learns the version (RFC 6455, 4.4).
+fn no_upgrade(rejection: &WebSocketUpgradeRejection) -> Response {
+    let text = "This path speaks WebSocket; send an upgrade request.";
+    let mut response = SessionRefusal::new(Refusal::malformed("websocket_required", text)).into_response();
+    if matches!(rejection, WebSocketUpgradeRejection::InvalidWebSocketVersionHeader(_)) {
+        *response.status_mut() = StatusCode::UPGRADE_REQUIRED;
+        response.headers_mut().insert(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+    }
+    response
 }
 
 /// A caller that is not a participant gets "not found".

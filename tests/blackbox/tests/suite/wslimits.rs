@@ -93,6 +93,9 @@ async fn oversized_messages_end_the_connection() {
         let (_, code) = socket.ending().await;
         assert!(code.is_none_or(|code| code == 1009 || code == 1002), "{code:?}");
     }
+    let mut socket = bob.connect().await;
+    socket.raw(&encode(true, TEXT, &big[..262_145], true)).await.expect("sent");
+    assert_eq!(socket.ending().await.1, Some(1009), "one byte too long");
     alice.say(&id, "the server lives").await;
     bob.connect().await.until_text("the server lives").await;
 }
@@ -102,21 +105,21 @@ async fn oversized_messages_end_the_connection() {
 async fn broken_frames_end_the_connection() {
     let server = Server::start().await;
     let (alice, bob, id, mut stays) = ready(&server).await;
-    let broken: [(&str, Vec<u8>); 8] = [
-        ("unmasked", encode(true, TEXT, b"x", false)),
-        ("a reserved bit", vec![0x80 | 0x40 | TEXT, 0x81, 0, 0, 0, 0, b'x']),
-        ("a reserved opcode", encode(true, 0x3, b"x", true)),
-        ("a long control frame", encode(true, PING, &[0; 200], true)),
-        ("a fragmented control frame", encode(false, PING, b"x", true)),
-        ("nothing to continue", encode(true, CONTINUATION, b"x", true)),
-        ("text that is not UTF-8", encode(true, TEXT, b"\xff\xfe", true)),
-        ("not a frame at all", b"GET / HTTP/1.1\r\n\r\n".to_vec()),
+    let broken: [(&str, u16, Vec<u8>); 8] = [
+        ("unmasked", 1002, encode(true, TEXT, b"x", false)),
+        ("a reserved bit", 1002, vec![0x80 | 0x40 | TEXT, 0x81, 0, 0, 0, 0, b'x']),
+        ("a reserved opcode", 1002, encode(true, 0x3, b"x", true)),
+        ("a long control frame", 1002, encode(true, PING, &[0; 200], true)),
+        ("a fragmented control frame", 1002, encode(false, PING, b"x", true)),
+        ("nothing to continue", 1002, encode(true, CONTINUATION, b"x", true)),
+        ("text that is not UTF-8", 1007, encode(true, TEXT, b"\xff\xfe", true)),
+        ("not a frame at all", 1002, b"GET / HTTP/1.1\r\n\r\n".to_vec()),
     ];
-    for (what, bytes) in broken {
+    for (what, expected, bytes) in broken {
         let mut socket = bob.connect().await;
         socket.raw(&bytes).await.unwrap_or_else(|error| panic!("{what}: {error}"));
         let (_, code) = socket.ending().await;
-        assert!(code.is_none_or(|code| (1002..=1009).contains(&code)), "{what}: {code:?}");
+        assert_eq!(code, Some(expected), "{what}");
     }
     works(&alice, &id, &mut stays, "the others live").await;
 }
@@ -167,6 +170,9 @@ async fn half_an_upgrade_is_refused() {
         let mut connection = Connection::open(server.address().get()).await.expect("a connection");
         let response =
             connection.round_trip(&render("GET", "/connect", &all, None)).await.expect("an answer");
-        assert!((400..500).contains(&response.status), "{response}");
+        let is_other_version = all.contains(&("Sec-WebSocket-Version", "8"));
+        let version = response.header("sec-websocket-version");
+        assert_eq!(version, is_other_version.then_some("13"), "{response}");
+        response.refused(if is_other_version { 426 } else { 400 }, "websocket_required");
     }
 }
