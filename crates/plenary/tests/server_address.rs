@@ -4,8 +4,10 @@
 mod stage;
 
 use std::{
+    io::Write as _,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    process::Stdio,
 };
 
 use stage::{Home, Ran, Server, TestServer};
@@ -76,6 +78,50 @@ fn a_server_that_was_killed_is_missed_by_name() {
     let status = home.run("", &["status"]);
     assert!(status.out.contains(&server.url) && status.out.contains("up"), "{status:?}");
     server.stop();
+}
+
+#[test]
+fn a_command_for_a_stopped_server_of_named_data_goes_to_no_other() {
+    let home = Home::new("stopped");
+    let data = home.0.join("data");
+    let server = TestServer::start_with(&home, ANYWHERE, &["--data", data.to_str().unwrap()]);
+    server.stop();
+    for args in [&["status"][..], &["inbox", "--as", "@nick.a"], &["agent", "list"], &["doctor"]] {
+        let missed = with_data(&home, &data, args);
+        let said = format!("{}{}", missed.out, missed.err);
+        assert!(said.contains(&format!("no server runs on {}", data.display())), "{missed:?}");
+        assert!(said.contains(&format!("plenary serve --data {}", data.display())), "{missed:?}");
+        assert!(!said.contains("7420"), "{missed:?}");
+    }
+    assert_eq!(with_data(&home, &data, &["status"]).code, 3);
+    let named = with_data(&home, &data, &["status", "--url", &Server::absent()]);
+    assert!(named.err.contains("nothing listens"), "{named:?}");
+}
+
+#[test]
+fn named_data_that_cannot_be_read_lead_nowhere_else() {
+    let home = Home::new("unread");
+    let file = home.0.join("file");
+    std::fs::write(&file, "").unwrap();
+    let missed = with_data(&home, &file, &["status"]);
+    assert_eq!(missed.code, 1, "{missed:?}");
+    assert!(missed.err.contains("file/server-url cannot be read: not a directory"), "{missed:?}");
+    assert!(!missed.err.contains("7420"), "{missed:?}");
+}
+
+#[test]
+fn the_tools_of_a_coding_agent_are_listed_while_the_server_of_named_data_is_stopped() {
+    let home = Home::new("tools");
+    let data = home.0.join("data");
+    let mut command = home.plenary("");
+    command.env("PLENARY_DATA", &data).args(["mcp", "--as", "@nick.a"]).stdin(Stdio::piped());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
+    child.stdin.take().unwrap().write_all(format!("{hello}\n").as_bytes()).unwrap();
+    let ran = Ran::of(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.out.contains(r#""id":1"#) && ran.out.contains("serverInfo"), "{ran:?}");
+    assert!(ran.err.contains("no server runs on"), "{ran:?}");
 }
 
 #[test]

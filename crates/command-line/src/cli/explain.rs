@@ -42,7 +42,9 @@ pub(crate) fn words(context: &Context, failure: &Failure) -> (String, Option<Str
     match failure {
         Failure::Said(_) => (String::new(), None),
         Failure::Output(error) => (format!("standard output cannot be written: {error}"), None),
-        Failure::Usage { what, next } | Failure::Auth { what, next } => (what.clone(), Some(next.clone())),
+        Failure::Usage { what, next }
+        | Failure::Auth { what, next }
+        | Failure::Unreachable { what, next } => (what.clone(), Some(next.clone())),
         Failure::Local { what, next } => (what.clone(), next.clone()),
         Failure::Refused { error: Error::Refused(refused), next } => {
             (refused_what(refused), Some(next.clone()))

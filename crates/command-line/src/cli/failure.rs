@@ -67,6 +67,13 @@ pub(crate) enum Failure {
         /// The next step.
         next: String,
     },
+    /// No server runs where the command looks for it.
+    Unreachable {
+        /// The place.
+        what: String,
+        /// The next step.
+        next: String,
+    },
     /// A failure on this machine.
     Local {
         /// The error.
@@ -89,6 +96,10 @@ impl Failure {
         Self::Auth { what: what.into(), next: next.into() }
     }
 
+    pub(crate) fn unreachable(what: impl Into<String>, next: impl Into<String>) -> Self {
+        Self::Unreachable { what: what.into(), next: next.into() }
+    }
+
     pub(crate) fn local(what: impl Into<String>) -> Self {
         Self::Local { what: what.into(), next: None }
     }
@@ -102,7 +113,7 @@ impl Failure {
         match self {
             Self::Refused { .. } => Exit::Refused,
             Self::Call(Error::Network(fault)) if fault.kind == FaultKind::Unproved => Exit::Auth,
-            Self::Call(Error::Network(_)) => Exit::Unreachable,
+            Self::Call(Error::Network(_)) | Self::Unreachable { .. } => Exit::Unreachable,
             Self::Call(Error::Refused(refused)) if refused.status == 401 => Exit::Auth,
             Self::Call(Error::Refused(_) | Error::Unreadable(_)) => Exit::Refused,
             Self::Call(Error::Invalid(_)) | Self::Usage { .. } => Exit::Usage,

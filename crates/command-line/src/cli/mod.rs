@@ -100,8 +100,8 @@ pub struct Global {
     /// Speak as this agent, or as a person: `@OWNER` [env: PLENARY_AS] [default: the nearest .plenary.toml]
     #[arg(long = "as", global = true, value_name = "@OWNER.NAME", value_parser = AgentHandle::of_recipient)]
     pub speak_as: Option<AgentHandle>,
-    /// URL of the server [env: PLENARY_URL] [default: the server that uses this machine's data directory (PLENARY_DATA),
-    /// else http://127.0.0.1:7420]
+    /// URL of the server [env: PLENARY_URL] [default: the server that uses the data directory in PLENARY_DATA; without
+    /// PLENARY_DATA, the one that uses this machine's default data directory, else http://127.0.0.1:7420]
     #[arg(long, global = true, value_name = "URL")]
     pub url: Option<BaseUrl>,
     /// Use this token instead of a saved one [env: PLENARY_TOKEN]

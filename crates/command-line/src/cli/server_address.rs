@@ -1,15 +1,21 @@
 //! The server of a command, and the source of its address.
 //! Must not know: the requests.
 
-use std::{fmt, path::PathBuf};
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
 
 use plenary_client::BaseUrl;
 
-use super::{environment::Environment, failure::Failure};
+use super::{environment::Environment, failure::Failure, shell};
 use crate::paths;
 
 /// The default URL of the server (wire.md D.1).
 const DEFAULT_URL: &str = "http://127.0.0.1:7420";
+
+/// An address at which no program can listen, for a caller that waits until its server runs.
+pub(crate) const NOWHERE: &str = "http://127.0.0.1:0";
 
 /// A server's URL and its source.
 #[derive(Debug, Clone)]
@@ -65,12 +71,18 @@ pub(crate) fn resolve(flag: Option<&BaseUrl>, environment: &Environment) -> Resu
     Ok(ServerAddress { url, source: UrlSource::Default })
 }
 
-/// The URL in this machine's data directory. A missing file and an unreadable one are the same here: another user's
-/// server is not a default.
+/// The URL in this machine's data directory. A directory that `PLENARY_DATA` names must have one: a command for its
+/// server never goes to another. In the default directory a missing file and an unreadable one are the same: another
+/// user's server is not a default.
 pub(crate) fn of_data_dir(environment: &Environment) -> Result<Option<ServerAddress>, Failure> {
     let Some(directory) = paths::data_dir(&|name| environment.var(name)) else { return Ok(None) };
     let file = directory.join(paths::SERVER_URL_FILE);
-    let Ok(text) = std::fs::read_to_string(&file) else { return Ok(None) };
+    let is_named = environment.var("PLENARY_DATA").is_some();
+    let text = match std::fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if is_named => return Err(unread(&directory, &file, &error)),
+        Err(_) => return Ok(None),
+    };
     let url = text.trim().parse().map_err(|e| {
         Failure::local_with(
             format!("{}: {e}", file.display()),
@@ -78,4 +90,24 @@ pub(crate) fn of_data_dir(environment: &Environment) -> Result<Option<ServerAddr
         )
     })?;
     Ok(Some(ServerAddress { url, source: UrlSource::DataDir(file) }))
+}
+
+/// Why a named data directory leads to no server.
+fn unread(directory: &Path, file: &Path, error: &io::Error) -> Failure {
+    let kind = error.kind();
+    if kind == io::ErrorKind::NotFound {
+        return Failure::unreachable(
+            format!("no server runs on {}", directory.display()),
+            format!(
+                "start it with `plenary serve --data {}`, or name another server with --url",
+                shell::quoted(&directory.to_string_lossy())
+            ),
+        );
+    }
+    let next = if kind == io::ErrorKind::PermissionDenied {
+        "run this as the server's user, or name the server with --url"
+    } else {
+        "name the server's data directory with PLENARY_DATA, or the server with --url"
+    };
+    Failure::local_with(format!("{} cannot be read: {kind}", file.display()), next)
 }

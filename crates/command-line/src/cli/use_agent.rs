@@ -28,7 +28,10 @@ pub(crate) fn run(context: &Context, args: &Use) -> Result<(), Failure> {
         return Ok(context.out.line(&answer.to_string())?);
     }
     context.out.line(&format!("{} speaks here: {}", args.handle, path.display()))?;
-    let server = context.server()?;
+    let server = match context.server() {
+        Err(Failure::Unreachable { .. }) => return Ok(()),
+        found => found?,
+    };
     let holder = Holder::Agent(args.handle.clone());
     let saved = context.tokens_file().map(|file| file.load()).transpose()?;
     if saved.is_none_or(|tokens| tokens.of(&server).get(&holder).is_none()) {

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use plenary_client::{Error, FaultKind};
+use plenary_client::{BaseUrl, Error, FaultKind};
 use serde_json::{Value, json};
 
 use crate::{
@@ -37,7 +37,10 @@ const PATHS: [&str; 5] =
 
 /// Ensures that a server answers; if none does and `start` is set, starts one, at `listen` if given.
 pub(super) async fn answering(context: &Context, start: bool, listen: Option<Listen>) -> Result<(), Failure> {
-    let found = context.server_address()?;
+    let found = match context.server_address() {
+        Err(Failure::Unreachable { .. }) if start => return begun(context, listen, None).await,
+        found => found?,
+    };
     let (mut listen, mut foreign) = (listen, None);
     match context.client()?.health().await {
         Ok(_) if !is_foreign(context, &found).await? => return Ok(()),
@@ -60,14 +63,24 @@ pub(super) async fn answering(context: &Context, start: bool, listen: Option<Lis
             "start it there, or leave out the URL: --serve starts a server on this machine",
         ));
     }
+    begun(context, listen, foreign).await
+}
+
+/// Starts a server, and waits until it answers in place of one of another user.
+async fn begun(context: &Context, listen: Option<Listen>, foreign: Option<BaseUrl>) -> Result<(), Failure> {
     let log = log(context)?;
     let started = ServerStart::of(context, listen)?;
     let mut child = started.spawn(context, &log)?;
     let begun = Instant::now();
     while begun.elapsed() < STARTED_WITHIN {
-        let url = context.server()?;
+        let url = match context.server() {
+            Err(Failure::Unreachable { .. }) => None,
+            found => Some(found?),
+        };
         // Until the new server has published its URL, the other one answers.
-        if foreign.as_ref() != Some(&url) && context.client()?.health().await.is_ok() {
+        if let Some(url) = url.filter(|url| foreign.as_ref() != Some(url))
+            && context.client()?.health().await.is_ok()
+        {
             note(context, child.id())?;
             context.out.note(&format!(
                 "a server now runs at {url} ({}), with its data in {} and its log in {}",

@@ -28,6 +28,7 @@ use crate::{
     cli::{
         agentic,
         context::Context,
+        failure::Failure,
         identity::{Setting, find_in_project_file},
     },
     out::counted,
@@ -53,11 +54,21 @@ pub(super) async fn run(
     // A late briefing must not cost a message.
     let briefed = Instant::now() + answered.saturating_duration_since(Instant::now()).mul_f64(BRIEFING_SHARE);
     let turn = Turn::take(&context.environment, handle, answered).await?;
-    let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
+    let is_heard = || takes_answer(event) && somebody_reads();
+    let client = match context.agent_client() {
+        Ok(client) => client,
+        Err(failure) => {
+            let what = journal::words(&failure);
+            if matches!(failure, Failure::Unreachable { .. }) && !peek && is_heard() {
+                notify_server_away(event, &what, &turn)?;
+            }
+            return Err(what);
+        }
+    };
     if !peek {
         if let Err(untold) = tell(event, &client, answered).await {
-            if untold.is_away && takes_answer(event) && somebody_reads() {
-                notify_server_away(event, &client, &turn)?;
+            if untold.is_away && is_heard() {
+                notify_server_away(event, &format!("no server answers at {}", client.base()), &turn)?;
             }
             return Err(untold.why);
         }
@@ -123,11 +134,10 @@ pub(super) struct ReportFailure {
 }
 
 /// Tells the user once.
-fn notify_server_away(event: &Event, client: &Client, turn: &Turn) -> Result<(), String> {
+fn notify_server_away(event: &Event, what: &str, turn: &Turn) -> Result<(), String> {
     let text = format!(
-        "Plenary: no server answers at {}. Messages wait there, and nothing is lost. Start it with `plenary serve`; \
-         `plenary doctor` shows more.",
-        client.base()
+        "Plenary: {what}. Messages wait there, and nothing is lost. Start it with `plenary serve`; \
+         `plenary doctor` shows more."
     );
     match notice(event, &text) {
         Some(notice) if turn.is_first_outage(&event.session)? => say(&notice),

@@ -51,9 +51,10 @@ pub(crate) fn words(failure: &Failure) -> String {
             format!("the server refused: {} {}", refused.status, refused.code)
         }
         Failure::Call(error) | Failure::Refused { error, .. } => error.to_string(),
-        Failure::Usage { what, .. } | Failure::Auth { what, .. } | Failure::Local { what, .. } => {
-            what.clone()
-        }
+        Failure::Usage { what, .. }
+        | Failure::Auth { what, .. }
+        | Failure::Unreachable { what, .. }
+        | Failure::Local { what, .. } => what.clone(),
         Failure::Output(error) => format!("standard output cannot be written: {error}"),
         Failure::Said(_) => "it stopped early".to_owned(),
     }

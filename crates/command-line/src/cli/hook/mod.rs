@@ -209,7 +209,7 @@ fn first_use(context: &Context, event: &Event, directory: &Path) -> Result<Optio
         let late = |_| "the agent of this directory could not be made in time".to_owned();
         let made = made.await.map_err(late)?;
         // Reported only at the start of a session.
-        if let Err(Failure::Call(Error::Network(_))) = &made
+        if let Err(Failure::Call(Error::Network(_)) | Failure::Unreachable { .. }) = &made
             && event.moment == Moment::Start
         {
             deliver::notify_agent_missing(event)?;

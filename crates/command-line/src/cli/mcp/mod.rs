@@ -26,6 +26,7 @@ use super::{
     failure::Failure,
     identity::{CLIENT_VAR, begun_in},
     lines::{self, LINES_WAITING_MAX, Lines},
+    server_address::NOWHERE,
 };
 
 /// How long pending requests may take to finish after the client has closed its end.
@@ -61,18 +62,31 @@ async fn first_use(context: &Context) -> Result<(), Failure> {
     Ok(())
 }
 
-pub(crate) async fn run(context: &Context, args: Mcp) -> Result<(), Failure> {
-    let is_unmade = match first_use(context).await {
-        Ok(()) => false,
-        // The tools are listed anyway; the first message that reaches the server creates the agent.
+/// The client of the first messages, and whether the agent's own is still missing: the tools are listed anyway, and the
+/// first message that reaches the server gets the agent.
+async fn begin(context: &Context) -> Result<(Speaker, bool), Failure> {
+    let found = match first_use(context).await {
+        Ok(()) => speaker(context),
+        Err(failure) => Err(failure),
+    };
+    let client = match found {
+        Ok(speaker) => return Ok((speaker, false)),
         Err(Failure::Call(Error::Network(fault))) => {
             context.out.note(&format!("no agent is made for this directory yet: {fault}"));
-            true
+            context.client()?
+        }
+        Err(Failure::Unreachable { what, next }) => {
+            context.out.note(&format!("{what}: {next}"));
+            context
+                .client_of(NOWHERE.parse().map_err(|error| Failure::local(format!("{NOWHERE}: {error}")))?)?
         }
         Err(failure) => return Err(failure),
     };
-    let speaker =
-        if is_unmade { Speaker { client: context.client()?, coding: None } } else { speaker(context)? };
+    Ok((Speaker { client, coding: None }, true))
+}
+
+pub(crate) async fn run(context: &Context, args: Mcp) -> Result<(), Failure> {
+    let (speaker, is_unmade) = begin(context).await?;
     let path = match &args.toolsets {
         Some(sets) => {
             let sets: String = sets.chars().filter(|c| c.is_ascii_alphanumeric() || *c == ',').collect();

@@ -39,9 +39,10 @@ const KEYS_MAX: usize = 64;
 fn words(failure: &Failure) -> String {
     match failure {
         Failure::Call(error) | Failure::Refused { error, .. } => error.to_string(),
-        Failure::Usage { what, .. } | Failure::Auth { what, .. } | Failure::Local { what, .. } => {
-            what.clone()
-        }
+        Failure::Usage { what, .. }
+        | Failure::Auth { what, .. }
+        | Failure::Unreachable { what, .. }
+        | Failure::Local { what, .. } => what.clone(),
         Failure::Output(error) => error.to_string(),
         Failure::Said(_) => String::new(),
     }
