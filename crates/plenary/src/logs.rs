@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use tracing_subscriber::{EnvFilter, fmt};
+use tracing_subscriber::{EnvFilter, filter::LevelFilter, fmt};
 
 use crate::{out::Out, secrets};
 
@@ -52,11 +52,43 @@ impl Logs {
     }
 }
 
+/// The variable that filters the log.
+const FILTER: &str = "PLENARY_LOG";
+
+/// Refuses a value of `PLENARY_LOG` that would silence the log: the filter takes a misspelled level as the name of a
+/// program part.
+pub(crate) fn check_filter() -> anyhow::Result<()> {
+    let asked = secrets::variable(FILTER).unwrap_or_default();
+    if is_filter(&asked) {
+        return Ok(());
+    }
+    anyhow::bail!(
+        "{FILTER} is `{asked}`: write a level (off, error, warn, info, debug or trace), or a list of levels of parts, e.g. \
+         info,plenary_sessions=debug"
+    )
+}
+
+fn is_filter(text: &str) -> bool {
+    let is_level = |one: &str| match one.rsplit_once('=') {
+        None => one.parse::<LevelFilter>().is_ok(),
+        Some((part, level)) => !part.is_empty() && level.parse::<LevelFilter>().is_ok(),
+    };
+    directives(text).all(is_level) && EnvFilter::try_new(heard(text)).is_ok()
+}
+
+fn directives(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|one| !one.is_empty())
+}
+
+/// The filter without the library that stays silent.
+fn heard(text: &str) -> String {
+    directives(text).filter(|one| !one.starts_with(SILENT)).collect::<Vec<_>>().join(",")
+}
+
 /// Begins the log; `PLENARY_LOG` filters it. Without a format it is text on a terminal, and JSON elsewhere.
 pub(crate) fn begin(default: &str, format: Option<LogFormat>) -> io::Result<Logs> {
-    let asked = secrets::variable("PLENARY_LOG").unwrap_or_else(|| default.to_owned());
-    let heard: Vec<&str> = asked.split(',').filter(|one| !one.trim().starts_with(SILENT)).collect();
-    let filter = EnvFilter::try_new(heard.join(",")).unwrap_or_else(|_| default.into());
+    let asked = secrets::variable(FILTER).unwrap_or_else(|| default.to_owned());
+    let filter = EnvFilter::try_new(heard(&asked)).unwrap_or_else(|_| default.into());
     let filter = match format!("{SILENT}=off").parse() {
         Ok(directive) => filter.add_directive(directive),
         Err(_) => filter,
@@ -192,6 +224,16 @@ mod tests {
         }
         fn flush(&mut self) -> io::Result<()> {
             Err(io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    #[test]
+    fn a_filter_names_levels() {
+        for text in ["", "info", "OFF", "warn, plenary_sessions=debug", "plenary_edge::guard=trace,info"] {
+            assert!(is_filter(text), "{text}");
+        }
+        for text in ["loud", "inof", "foo=bar=baz", "plenary_sessions=loud", "plenary_sessions", "=info"] {
+            assert!(!is_filter(text), "{text}");
         }
     }
 

@@ -91,10 +91,15 @@ fn main() -> ExitCode {
     let parsed = cli::grouped(cli::ignoring_empty(Plenary::command())).try_get_matches();
     let Plenary { global, command } = match parsed.and_then(|found| Plenary::from_arg_matches(&found)) {
         Ok(line) => line,
-        Err(error) => return misused(&error),
+        Err(error) => return misused(&cli::naming_variables(error, &Plenary::command())),
     };
     let out = out::Out::new(global.json, global.no_color);
-    if let Err(error) = command.withdraw_secrets() {
+    let is_client = matches!(command, Cli::Client(_));
+    if let Some(code) = cli::refuse_peer(&global, &out).filter(|_| !is_client) {
+        return code;
+    }
+    let checked = if is_client { Ok(()) } else { logs::check_filter() };
+    if let Err(error) = checked.and_then(|()| command.withdraw_secrets()) {
         return finish(&out, Err(error));
     }
     match command {

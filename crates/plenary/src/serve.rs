@@ -116,7 +116,10 @@ pub(crate) fn without_arguments() -> anyhow::Result<ServerDefaults> {
         args: ServeArgs,
     }
     let line = cli::ignoring_empty(<Line as clap::CommandFactory>::command());
-    let line = <Line as clap::FromArgMatches>::from_arg_matches(&line.try_get_matches_from(["plenary"])?)?;
+    let named = line.clone();
+    let found =
+        line.try_get_matches_from(["plenary"]).map_err(|error| cli::naming_variables(error, &named))?;
+    let line = <Line as clap::FromArgMatches>::from_arg_matches(&found)?;
     let settings = Settings::resolve(&line.args)?;
     Ok(ServerDefaults { listen: settings.listen, listen_source: settings.listen_source, data: settings.data })
 }

@@ -6,6 +6,7 @@ use std::{ffi::OsStr, path::PathBuf, rc::Rc};
 use clap::{
     Arg,
     builder::{OsStr as OsStrName, Resettable},
+    error::{ContextKind, ContextValue},
 };
 
 use crate::secrets;
@@ -18,6 +19,31 @@ pub fn ignoring_empty(command: clap::Command) -> clap::Command {
         false => argument,
     };
     command.mut_args(unset).mut_subcommands(ignoring_empty)
+}
+
+/// The error of a wrong value, with the variable that holds the value in place of its option.
+#[must_use]
+pub fn naming_variables(mut error: clap::Error, command: &clap::Command) -> clap::Error {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        Some(_) | None => String::new(),
+    };
+    let (option, value) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue));
+    let option = option.split(' ').next().unwrap_or_default().to_owned();
+    let is_typed = std::env::args().any(|word| word.split('=').next() == Some(option.as_str()));
+    let variable = variable_of(command, option.trim_start_matches("--"))
+        .filter(|name| !is_typed && std::env::var(name).is_ok_and(|set| set == value));
+    if let Some(variable) = variable {
+        error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
+    }
+    error
+}
+
+/// The variable of an option, in any command.
+fn variable_of(command: &clap::Command, option: &str) -> Option<String> {
+    let own = command.get_arguments().find(|argument| argument.get_long() == Some(option));
+    let variable = own.and_then(Arg::get_env).map(|name| name.to_string_lossy().into_owned());
+    variable.or_else(|| command.get_subcommands().find_map(|command| variable_of(command, option)))
 }
 
 type Variables = dyn Fn(&str) -> Option<String>;

@@ -3,6 +3,11 @@
 
 use clap::Command;
 
+use super::AT_PEER;
+
+/// The commands that can use a linked network.
+const FOR_PEERS: &[&str] = &["channel", "run", "runs", "context"];
+
 /// A group of related commands.
 pub struct Group {
     title: &'static str,
@@ -84,5 +89,16 @@ pub fn grouped(command: Command) -> Command {
         text.push_str(&format!("  e.g. {}\n\n", group.example));
     }
     text.push_str("`plenary help COMMAND` shows more about each.\n");
-    command.before_help(text).help_template(TEMPLATE)
+    without_peer(command).before_help(text).help_template(TEMPLATE)
+}
+
+/// The command line with `--peer` shown only in the help of commands that take it.
+fn without_peer(command: Command) -> Command {
+    let Some(peer) = command.get_arguments().find(|argument| argument.get_id() == AT_PEER).cloned() else {
+        return command;
+    };
+    command.mut_subcommands(|command| match FOR_PEERS.contains(&command.get_name()) {
+        true => command,
+        false => command.arg(peer.clone().hide(true)),
+    })
 }

@@ -75,7 +75,7 @@ use crate::{
 use connect::CodingAgent;
 use context::Context;
 use environment::Environment;
-pub use environment::ignoring_empty;
+pub use environment::{ignoring_empty, naming_variables};
 use failure::{Exit, Failure};
 pub use groups::{GROUPS, Group, grouped};
 #[cfg(test)]
@@ -92,6 +92,9 @@ Exit codes:
   5  no answer came in time (`ask`, `frame query`, `message status --wait`), or a run waits for input (`run`)
   130  interrupted with Ctrl-C, or the run was canceled (`run`)
 `frame lock … -- COMMAND` exits with the code of COMMAND.";
+
+/// The id of `--peer` on the whole command line; `plenary peer` has an argument `peer` of its own.
+const AT_PEER: &str = "at-peer";
 
 /// The flags of every client command.
 #[derive(Debug, Clone, Args)]
@@ -111,7 +114,7 @@ pub struct Global {
     #[arg(long, global = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Use channels, projects and agents of this linked network
-    #[arg(long = "peer", id = "at-peer", global = true, value_name = "NETWORK")]
+    #[arg(long = "peer", id = AT_PEER, global = true, value_name = "NETWORK")]
     pub peer: Option<OwnerName>,
     /// Trust only the certificate authorities in this PEM file [env: PLENARY_CACERT]
     #[arg(long, global = true, value_name = "FILE")]
@@ -345,6 +348,16 @@ pub fn run_hook(program: Program) -> ExitCode {
     }
 }
 
+/// Refuses `--peer` for a command that is not a client's; it would ignore it.
+pub fn refuse_peer(global: &Global, out: &Out) -> Option<ExitCode> {
+    global.peer.as_ref()?;
+    out.error(NO_PEER, Some(PEER_NEXT));
+    Some(Exit::Usage.into())
+}
+
+const NO_PEER: &str = "--peer is not for this command";
+const PEER_NEXT: &str = "use it with `channel`, `context`, `run` and `runs`; see docs/networks.md";
+
 /// Runs a client command, and reports its failure.
 pub fn run(
     mut global: Global,
@@ -375,8 +388,7 @@ pub fn run(
 
 fn dispatch(context: &Context, command: Command) -> Result<(), Failure> {
     if context.peer().is_some() && !command.is_for_peers() {
-        let next = "use it with `channel`, `context`, `run` and `runs`; see docs/networks.md";
-        return Err(Failure::usage("--peer is not for this command", next));
+        return Err(Failure::usage(NO_PEER, PEER_NEXT));
     }
     match command {
         Command::Use(args) => use_agent::run(context, &args),
