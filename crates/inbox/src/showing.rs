@@ -190,6 +190,8 @@ pub enum Reason {
     HooksOff,
     /// The recipient's coding agent is not running.
     NoLiveSession,
+    /// The recipient's network does not answer, or is no longer linked.
+    PeerUnreachable,
 }
 
 /// The handovers to an agent's coding agents, and their sessions.

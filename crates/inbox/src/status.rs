@@ -217,8 +217,10 @@ fn frozen(recipient: &Recipient, told: State) -> RecipientStatus {
     RecipientStatus { at, ..status(&recipient.agent, told, None) }
 }
 
-/// The state for an agent of another network, as that network reports it.
-fn guest(recipient: &Recipient, there: Option<&String>) -> RecipientStatus {
+/// The state for an agent of another network, as that network reports it. `Some(None)` means that it did not answer.
+fn guest(recipient: &Recipient, there: Option<&Option<String>>) -> RecipientStatus {
+    let is_silent = matches!(there, Some(None));
+    let there = there.and_then(Option::as_ref);
     let said: Option<State> = there.and_then(|word| serde_json::from_value(word.as_str().into()).ok());
     let said = said.unwrap_or_default();
     let answered_at = recipient.answered_at.filter(|_| said >= State::Delivered);
@@ -226,6 +228,7 @@ fn guest(recipient: &Recipient, there: Option<&String>) -> RecipientStatus {
     let has_it = !recipient.arrivals.is_empty();
     let (state, waiting) = match recipient.left_at {
         Some(_) if !has_it => (State::Expired, None),
+        _ if is_silent && state < State::Delivered => (state, Some(delay(Reason::PeerUnreachable, None))),
         Some(at) if state < State::Shown => (state, Some(delay(Reason::Left, Some(at)))),
         None if !has_it => (state, Some(delay(Reason::NotJoined, None))),
         Some(_) | None => (state, None),

@@ -2,7 +2,7 @@
 //! and pass the guard against private addresses.
 //! Must not know: the use of a response.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
@@ -33,6 +33,15 @@ pub(crate) enum CallFailure {
     Unreachable(String),
     /// The network refused with this status.
     Refused(StatusCode),
+}
+
+impl fmt::Display for CallFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable(why) => f.write_str(why),
+            Self::Refused(status) => write!(f, "it answers {}", status.as_u16()),
+        }
+    }
 }
 
 /// The limits of a response.

@@ -105,7 +105,7 @@ pub(crate) fn unavailable() -> Refusal {
 
 /// 503: the other network gave no usable response.
 pub(crate) fn peer_unreachable(why: &str) -> Refusal {
-    let text = format!("The other network could not be asked: {why}; try again.");
+    let text = format!("The other network does not answer: {why}.");
     Refusal::new(Class::Unavailable, "peer_unreachable", text)
 }
 

@@ -87,7 +87,7 @@ impl Links {
             // The peer has no such accord, so there is nothing left to revoke.
             Ok(_) | Err(CallFailure::Refused(StatusCode::NOT_FOUND)) => {}
             Err(failure) => {
-                tracing::info!(%network, ?failure, "a peer was not told of a revocation yet");
+                tracing::info!(%network, %failure, "a peer was not told of a revocation yet");
                 return false;
             }
         }

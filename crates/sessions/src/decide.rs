@@ -56,6 +56,8 @@ pub enum Rejection {
     FilesDoNotCross,
     /// The peer that hosts the session can't be reached, or gives an invalid answer.
     HostUnreachable,
+    /// The network of an invitee did not answer.
+    InviteeUnreachable,
 }
 
 /// Rejects a command on a session that a peer hosts, unless the copy is closed.

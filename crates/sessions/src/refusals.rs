@@ -51,6 +51,11 @@ impl From<Rejection> for SessionRefusal {
                     "The network whose session it is did not answer; try again, with the same idempotency key.",
                 )
             }
+            Rejection::InviteeUnreachable => Refusal::new(
+                Class::Unavailable,
+                "peer_unreachable",
+                "The network of an invited agent did not answer, and nobody was invited.",
+            ),
             Rejection::SessionFull => Refusal::conflict(
                 "session_full",
                 "The session is full: it has the maximum number of participants.",

@@ -97,7 +97,8 @@ fn beginning() -> Vec<Operation<Sessions>> {
             Class::Conflict,
             &["idempotency_key_reused", "file_named_too_often"],
         )
-        .errors(Class::TooMany, &["too_many_invitations"]);
+        .errors(Class::TooMany, &["too_many_invitations"])
+        .errors(Class::Unavailable, HOST_AWAY);
     let reopen_doc =
         of_session("session.reopen", Method::POST, "/sessions/{id}/reopen", "Reopen an ended session")
             .action("sessions", "session")

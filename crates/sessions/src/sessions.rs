@@ -241,8 +241,11 @@ impl Sessions {
         let mut answer = self.0.streams.execute(id.as_str(), &asked, key).await;
         if let Err(ExecuteError::Rejected(Rejection::AskElsewhere(invitees))) = &mut answer {
             let invitees = std::mem::take(invitees);
-            self.ask_there(&mut asked, invitees).await?;
+            let all_answered = self.ask_there(&mut asked, invitees).await?;
             answer = self.0.streams.execute(id.as_str(), &asked, key).await;
+            if !all_answered && matches!(answer, Err(ExecuteError::Rejected(Rejection::NotFound))) {
+                answer = Err(ExecuteError::Rejected(Rejection::InviteeUnreachable));
+            }
         }
         if !answer.as_ref().is_ok_and(|done| asked.command.reached_all(&done.reply)) {
             asked.level().await?;

@@ -120,6 +120,7 @@ fn why(agent: &AgentHandle, waiting: &DeliveryDelay) -> String {
         "next_event" => "waits for the next event of its coding session".to_owned(),
         "hooks_off" => format!("its hooks are off{since}"),
         "no_live_session" => format!("no live session{since}"),
+        "peer_unreachable" => "its network does not answer, or is no longer linked".to_owned(),
         other => format!("{}{since}", clean(other)),
     }
 }

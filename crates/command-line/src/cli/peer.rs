@@ -2,7 +2,10 @@
 //! Must not know: how networks speak with each other.
 
 use clap::{Args, Subcommand};
-use plenary_client::peers::{Grants, NewPeer, Peer, PeerAcceptance};
+use plenary_client::{
+    Client, Error,
+    peers::{Grants, NewPeer, Peer, PeerAcceptance},
+};
 use plenary_kernel::OwnerName;
 
 use super::{context::Context, failure::Failure, identity::Realm};
@@ -73,7 +76,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
     let client = context.configuring_client(Realm::Server)?;
     match command {
         Command::Invite { named, expires_in } => {
-            let grants = named.granted()?;
+            let grants = granted(context, &named)?;
             let new = NewPeer { network: named.network, peer: named.peer, grants, expires_in_s: expires_in };
             let reply = client.invite_peer(&new).await?;
             context.answer(&reply, |made| {
@@ -82,13 +85,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             })
         }
         Command::Accept { named, code } => {
-            let grants = named.granted()?;
-            if grants.is_empty() {
-                context.out.note(
-                    "no owner of this network takes part: nothing is granted, and grants never change; to grant something, revoke \
-                     the accord and make another one",
-                );
-            }
+            let grants = granted(context, &named)?;
             let acceptance = PeerAcceptance { network: named.network, code, peer: named.peer, grants };
             let reply = client.accept_peer(&acceptance).await?;
             context.answer(&reply, |peer| {
@@ -106,7 +103,10 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             })
         }
         Command::Check(PeerArgument { peer }) => {
-            let reply = client.check_peer(&peer).await?;
+            let reply = match client.check_peer(&peer).await {
+                Err(error) => return Err(revoked(&client, &peer, error).await),
+                Ok(reply) => reply,
+            };
             if !reply.value.alive && !context.out.is_json() {
                 let why = clean(reply.value.error.as_deref().unwrap_or_default()).into_owned();
                 return Err(Failure::local(format!("{peer} does not say that the accord holds: {why}")));
@@ -114,9 +114,40 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
             context.answer(&reply, |_| Ok(context.out.line(&format!("{peer}: the accord holds"))?))
         }
         Command::Revoke(PeerArgument { peer }) => {
-            let reply = client.revoke_peer(&peer).await?;
+            let reply = match client.revoke_peer(&peer).await {
+                Err(error) => return Err(revoked(&client, &peer, error).await),
+                Ok(reply) => reply,
+            };
             context.answer(&reply, |()| Ok(context.out.line(&format!("revoked {peer}"))?))
         }
+    }
+}
+
+/// The grants, with a warning if there are none.
+fn granted(context: &Context, named: &NamedPeer) -> Result<Grants, Failure> {
+    let grants = named.granted()?;
+    if grants.is_empty() {
+        context.out.note(
+            "no owner of this network takes part: nothing is granted, and grants never change; to grant something, revoke \
+             the accord and make another one",
+        );
+    }
+    Ok(grants)
+}
+
+/// The refusal of a command for one peer: an accord that was revoked is still listed.
+async fn revoked(client: &Client, name: &OwnerName, error: Error) -> Failure {
+    if !matches!(&error, Error::Refused(refused) if refused.status == 404) {
+        return error.into();
+    }
+    let peers = client.peers().await;
+    let found = peers.ok().and_then(|reply| reply.value.peers.into_iter().find(|peer| peer.peer == *name));
+    match found.filter(|peer| peer.standing == "revoked") {
+        Some(peer) => Failure::local_with(
+            format!("the accord with {name} is revoked since {}", utc(peer.since)),
+            format!("make another one with `plenary peer invite {name} {}`", clean(&peer.network)),
+        ),
+        None => error.into(),
     }
 }
 

@@ -199,11 +199,8 @@ async fn check_peer(
     let name = peer_of(path)?;
     let peers = door.links.peers().await?;
     let peer = peers.all.get(&name).filter(|peer| peer.active().is_some()).ok_or_else(Refusal::not_found)?;
-    let error = match door.links.read_accord(peer, &peer.accord).await {
-        Ok(_) => None,
-        Err(CallFailure::Unreachable(why)) => Some(why),
-        Err(CallFailure::Refused(status)) => Some(format!("it answers {}", status.as_u16())),
-    };
+    let answer = door.links.read_accord(peer, &peer.accord).await;
+    let error = answer.err().map(|failure| failure.to_string());
     Ok(Json(PeerCheck { alive: error.is_none(), error }))
 }
 

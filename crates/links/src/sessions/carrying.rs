@@ -95,10 +95,10 @@ impl SessionCarrier for Links {
         &'a self,
         peer: &'a OwnerName,
         offer: Offer<'a>,
-    ) -> Carrying<'a, BTreeMap<AgentHandle, Consent>> {
+    ) -> Carrying<'a, Option<BTreeMap<AgentHandle, Consent>>> {
         Box::pin(async move {
             let mut taken = BTreeMap::new();
-            let Some(linked) = self.linked(peer).await? else { return Ok(taken) };
+            let Some(linked) = self.linked(peer).await? else { return Ok(Some(taken)) };
             let Ok(_share) = self.0.leaving_to.take(linked.accord.clone(), 1) else {
                 return Err(Fault::Overloaded);
             };
@@ -109,10 +109,13 @@ impl SessionCarrier for Links {
                 invite: offer.invitees.to_vec(),
             };
             let answer = self.ask_linked::<CrossingConsents>(&linked, "offers", &said, SMALL).await;
-            let consents = answer.unwrap_or_else(|failure| {
-                tracing::warn!(%peer, ?failure, "a peer does not say who takes an invitation");
-                CrossingConsents::default()
-            });
+            let consents = match answer {
+                Ok(consents) => consents,
+                Err(failure) => {
+                    tracing::warn!(%peer, %failure, "a peer does not say who takes an invitation");
+                    return Ok(matches!(failure, CallFailure::Refused(_)).then_some(taken));
+                }
+            };
             // Ignore agents in the response that were not invited.
             for invitee in offer.invitees {
                 let Some((there, _)) = invitee.of_peer() else { continue };
@@ -120,7 +123,7 @@ impl SessionCarrier for Links {
                     taken.insert(invitee.clone(), Consent { held: consents.held.contains(&there) });
                 }
             }
-            Ok(taken)
+            Ok(Some(taken))
         })
     }
 
@@ -149,7 +152,7 @@ impl SessionCarrier for Links {
                     Ok(Some(outcome))
                 }
                 Err(failure) => {
-                    tracing::warn!(%peer, ?failure, "a command was not taken by the peer whose session it is");
+                    tracing::warn!(%peer, %failure, "a command was not taken by the peer whose session it is");
                     Ok(None)
                 }
             }
@@ -161,11 +164,11 @@ impl SessionCarrier for Links {
         peer: &'a OwnerName,
         (session, sequence): (&'a SessionId, u64),
         agents: &'a [AgentHandle],
-    ) -> Carrying<'a, BTreeMap<AgentHandle, String>> {
+    ) -> Carrying<'a, Option<BTreeMap<AgentHandle, String>>> {
         Box::pin(async move {
             let mut known = BTreeMap::new();
-            let Some(linked) = self.linked(peer).await? else { return Ok(known) };
-            let Ok(_share) = self.0.leaving_to.take(linked.accord.clone(), 1) else { return Ok(known) };
+            let Some(linked) = self.linked(peer).await? else { return Ok(None) };
+            let Ok(_share) = self.0.leaving_to.take(linked.accord.clone(), 1) else { return Ok(Some(known)) };
             let ask = CrossingStatesAsk {
                 you: peer.clone(),
                 session_id: session.clone(),
@@ -173,12 +176,13 @@ impl SessionCarrier for Links {
                 agents: agents.iter().take(STATES_ASKED_MAX).cloned().collect(),
             };
             let said = self.ask_linked::<CrossingStates>(&linked, "states", &ask, SMALL).await;
-            for CrossingState { agent, state } in said.unwrap_or_default().states {
+            let Ok(said) = said else { return Ok(None) };
+            for CrossingState { agent, state } in said.states {
                 if let Some(asked) = asked_for(agents, &agent) {
                     known.insert(asked.clone(), state);
                 }
             }
-            Ok(known)
+            Ok(Some(known))
         })
     }
 }

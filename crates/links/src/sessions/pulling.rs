@@ -153,7 +153,7 @@ impl Links {
             let page = match page {
                 Ok(page) => page,
                 Err(failure) => {
-                    tracing::debug!(peer = %linked.peer, ?failure, "a peer says no news of sessions");
+                    tracing::debug!(peer = %linked.peer, %failure, "a peer says no news of sessions");
                     was_away = true;
                     sleep(jittered(pause)).await;
                     pause = (pause * 2).min(PULL_PAUSE_MAX);

@@ -191,12 +191,13 @@ impl Sessions {
         carrier.forward(peer, id, sent).await
     }
 
-    /// Asks the networks of invitees whether they take the invitations, and records the answers.
+    /// Asks the networks of invitees whether they take the invitations, and records the answers. Returns whether all of
+    /// them answered.
     pub(crate) async fn ask_there<C: OfAgent>(
         &self,
         context: &mut CommandContext<C>,
         invitees: Vec<AgentHandle>,
-    ) -> Result<(), Fault> {
+    ) -> Result<bool, Fault> {
         let by = context.command.caller().handle.clone();
         let mut by_peer = std::collections::BTreeMap::<OwnerName, Vec<AgentHandle>>::new();
         for invitee in invitees {
@@ -205,7 +206,8 @@ impl Sessions {
             }
             context.consents.insert(invitee, None);
         }
-        let Some(carrier) = self.0.crossings.carrier() else { return Ok(()) };
+        let Some(carrier) = self.0.crossings.carrier() else { return Ok(true) };
+        let mut all_answered = true;
         for (peer, invitees) in by_peer {
             let is_theirs =
                 by.of_peer().is_some_and(|(_, at)| at == peer) && context.from.as_ref() == Some(&peer);
@@ -213,12 +215,14 @@ impl Sessions {
                 is_theirs || context.from.is_none() && carrier.takes_part(&peer, &by.owner_name()).await?;
             if takes_part && self.has_room_for(&peer, &context.id).await? {
                 let offer = Offer { session: &context.id, by: &by, invitees: &invitees };
-                for (invitee, consent) in carrier.offer(&peer, offer).await? {
+                let answer = carrier.offer(&peer, offer).await?;
+                all_answered &= answer.is_some();
+                for (invitee, consent) in answer.unwrap_or_default() {
                     context.consents.insert(invitee, Some(consent));
                 }
             }
         }
-        Ok(())
+        Ok(all_answered)
     }
 
     /// Tells the host that an agent has to leave: an agent of this network blocks it, or it is an agent of this network

@@ -105,12 +105,13 @@ pub trait SessionCarrier: Send + Sync {
     fn standing<'a>(&'a self, peer: &'a OwnerName) -> Carrying<'a, Option<Condition>>;
     /// Whether an owner of this network takes part in the accord with a peer.
     fn takes_part<'a>(&'a self, peer: &'a OwnerName, owner: &'a OwnerName) -> Carrying<'a, bool>;
-    /// Asks a peer which of its agents take an invitation; returns those that do, each with its consent.
+    /// Asks a peer which of its agents take an invitation; returns those that do, each with its consent. `None` if the peer
+    /// did not answer.
     fn offer<'a>(
         &'a self,
         peer: &'a OwnerName,
         offer: Offer<'a>,
-    ) -> Carrying<'a, BTreeMap<AgentHandle, Consent>>;
+    ) -> Carrying<'a, Option<BTreeMap<AgentHandle, Consent>>>;
     /// Forwards a command to the host and adds the resulting events to the copy; `None` if the peer did not answer.
     fn forward<'a>(
         &'a self,
@@ -118,13 +119,13 @@ pub trait SessionCarrier: Send + Sync {
         session: &'a SessionId,
         command: CrossingCommand,
     ) -> Carrying<'a, Option<CrossingOutcome>>;
-    /// The states of a message for a peer's agents, as far as the peer reports them.
+    /// The states of a message for a peer's agents, as far as the peer reports them; `None` if it did not answer.
     fn states<'a>(
         &'a self,
         peer: &'a OwnerName,
         message: (&'a SessionId, u64),
         agents: &'a [AgentHandle],
-    ) -> Carrying<'a, BTreeMap<AgentHandle, String>>;
+    ) -> Carrying<'a, Option<BTreeMap<AgentHandle, String>>>;
     /// The peer's response to an agent's request for a file; `parts` are those of the agent's request.
     fn file<'a>(
         &'a self,
@@ -194,7 +195,8 @@ impl Sessions {
         }
     }
 
-    /// The states of a message for agents of other networks, as far as these networks report them.
+    /// The states of a message for agents of other networks, as far as these networks report them; `None` for the agents
+    /// of a network that does not answer, or is no longer linked.
     ///
     /// # Errors
     /// When the store fails.
@@ -202,7 +204,7 @@ impl Sessions {
         &self,
         message: (&SessionId, u64),
         agents: &[AgentHandle],
-    ) -> Result<BTreeMap<AgentHandle, String>, Fault> {
+    ) -> Result<BTreeMap<AgentHandle, Option<String>>, Fault> {
         let mut by_peer = BTreeMap::<OwnerName, Vec<AgentHandle>>::new();
         for agent in agents {
             if let Some((_, peer)) = agent.of_peer() {
@@ -212,7 +214,10 @@ impl Sessions {
         let mut known = BTreeMap::new();
         let Some(carrier) = self.0.crossings.carrier() else { return Ok(known) };
         for (peer, agents) in &by_peer {
-            known.extend(carrier.states(peer, message, agents).await?);
+            match carrier.states(peer, message, agents).await? {
+                Some(states) => known.extend(states.into_iter().map(|(agent, state)| (agent, Some(state)))),
+                None => known.extend(agents.iter().map(|agent| (agent.clone(), None))),
+            }
         }
         Ok(known)
     }

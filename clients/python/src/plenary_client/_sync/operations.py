@@ -5323,7 +5323,7 @@ class SessionOperations:
         Refused with: unknown_member, invalid_json, invalid_body, invalid_invite, invalid_topic,
         invalid_initial_message, invalid_metadata, unknown_file, invalid_end_after_send,
         end_after_send_requires_initial_message, invalid_idempotency_key, not_found, idempotency_key_reused,
-        file_named_too_often, too_many_invitations.
+        file_named_too_often, too_many_invitations, peer_unreachable.
         """
         answer = self._transport.call(
             "session.create",

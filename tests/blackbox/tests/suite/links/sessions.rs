@@ -130,6 +130,8 @@ async fn a_sender_learns_what_became_of_a_message_in_the_other_network() {
     eventually("it is delivered", delivered).await;
     rose.relay.cut();
     assert_eq!(state_of(nick, &id, said).await, "accepted", "while nobody says more");
+    let status = nick.get(&format!("/sessions/{id}/messages/{said}/status")).await.ok(200);
+    assert_eq!(status["recipients"][0]["waiting"]["reason"], "peer_unreachable");
     rose.relay.point_at(&rose.server);
     let answer = ida.say(&id, "Since yesterday").await;
     assert_eq!(state_of(nick, &id, said).await, "answered");
@@ -159,6 +161,34 @@ async fn a_guest_answers_what_was_sent_and_ended() {
     assert_eq!(content_of(&nick.history(&id).await), ["FYI", "thanks"]);
     let both = async || (content_of(&ida.history(&id).await) == ["FYI", "thanks"]).then_some(());
     eventually("the answer is in the copy", both).await;
+}
+
+#[tokio::test]
+async fn an_invitation_into_a_network_that_is_down_says_so_only_to_owners_of_the_accord() {
+    let scene = Scene::new().await;
+    let Scene { acme, rose, nick, .. } = &scene;
+    let stranger = acme.server.agent("@pia.cc").await;
+    rose.relay.cut();
+    let body = json!({"invite": [IDA]});
+    nick.post("/sessions", body.clone()).await.refused(503, "peer_unreachable");
+    stranger.post("/sessions", body.clone()).await.refused(404, "not_found");
+    let own = nick.open(json!({})).await;
+    let path = format!("/sessions/{}/invite", own["session_id"].as_str().expect("an id"));
+    nick.post(&path, body.clone()).await.refused(503, "peer_unreachable");
+    rose.relay.point_at(&rose.server);
+    nick.post(&path, body).await.ok(200);
+}
+
+#[tokio::test]
+async fn a_message_to_a_network_that_is_linked_no_more_says_why_it_waits() {
+    let scene = Scene::new().await;
+    let Scene { acme, nick, rose, .. } = &scene;
+    let id = scene.joined().await;
+    rose.relay.cut();
+    let said = nick.say(&id, "Is it out?").await;
+    acme.revoke("rose").await;
+    let status = nick.get(&format!("/sessions/{id}/messages/{said}/status")).await.ok(200);
+    assert_eq!(status["recipients"][0]["waiting"]["reason"], "peer_unreachable", "{status}");
 }
 
 #[tokio::test]
