@@ -17,6 +17,10 @@ const PORT: u16 = 7420;
 /// The default address.
 pub const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT);
 
+/// Said of a value of another form.
+const FORM: &str =
+    "write an address and a port, e.g. 127.0.0.1:7420, localhost:7420, or 7420 for this machine only";
+
 /// An address as people write it: `127.0.0.1:7420`, `localhost:7600`, or a port alone, which means this machine only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Listen(pub SocketAddr);
@@ -39,14 +43,24 @@ impl FromStr for Listen {
         if let Ok(ip) = text.parse() {
             return Ok(Self(SocketAddr::new(ip, PORT)));
         }
-        Err("write an address and a port, e.g. 127.0.0.1:7420, localhost:7420, or 7420 for this machine only"
-            .into())
+        Err(FORM.into())
     }
 }
 
 impl<'de> Deserialize<'de> for Listen {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Setting {
+            Port(u16),
+            Text(String),
+        }
+        match Setting::deserialize(deserializer) {
+            Ok(Setting::Port(port)) => port.to_string().parse(),
+            Ok(Setting::Text(text)) => text.parse(),
+            Err(_) => Err(FORM.to_owned()),
+        }
+        .map_err(D::Error::custom)
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::Uri;
 use plenary_outward::{Pool, client_config};
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 
 use crate::a2a::Http2;
 
@@ -42,15 +42,33 @@ pub(crate) fn read<T: DeserializeOwned>(table: toml::Table) -> Result<T, ConfigF
     table.try_into().map_err(|error: toml::de::Error| ConfigFault::Table(error.message().to_owned()))
 }
 
-/// Parses a duration: `30s`, `500ms`, `5m` or `1h`.
+/// The text of a time in a table; a plain number is seconds.
+///
+/// # Errors
+/// If the value is neither a text nor a whole number.
+pub fn time_text<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "write a time, such as \"30s\" or \"5m\", or a number of seconds")]
+    enum Time {
+        Seconds(u64),
+        Text(String),
+    }
+    Ok(Some(match Time::deserialize(value)? {
+        Time::Seconds(seconds) => seconds.to_string(),
+        Time::Text(text) => text,
+    }))
+}
+
+/// Parses a duration: `30s`, `500ms`, `5m`, `1h` or `7d`; a plain number is seconds.
 pub(crate) fn duration(member: &'static str, text: &str) -> Result<Duration, ConfigFault> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
     let unit_ms: Option<u64> = match unit {
         "ms" => Some(1),
-        "s" => Some(1_000),
+        "s" | "" => Some(1_000),
         "m" => Some(60_000),
         "h" => Some(3_600_000),
+        "d" => Some(86_400_000),
         _ => None,
     };
     let ms = number.parse().ok().zip(unit_ms).and_then(|(number, unit): (u64, u64)| number.checked_mul(unit));

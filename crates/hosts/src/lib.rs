@@ -23,7 +23,7 @@ use std::sync::Arc;
 use plenary_kernel::AgentHandle;
 use plenary_runs::{Input, RunSignal, Runner};
 
-pub use config::ConfigFault;
+pub use config::{ConfigFault, time_text};
 pub use connected::AttachPoint;
 pub use program::launcher::{COMMAND as LAUNCH, Launcher};
 pub use tools::{NoTools, Tool, ToolFuture, Toolbox};

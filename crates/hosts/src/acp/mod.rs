@@ -47,10 +47,10 @@ pub struct Settings {
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// How long a process is kept for its thread between two runs, such as `15m`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "config::time_text")]
     pub rest: Option<String>,
     /// How long the program may take to start a session, such as `60s`; then the run ends with an error.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "config::time_text")]
     pub opening_max: Option<String>,
     /// The purpose of the agent, one line.
     #[serde(default)]

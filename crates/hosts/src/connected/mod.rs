@@ -56,7 +56,7 @@ const ATTACH_WAIT: Duration = Duration::from_secs(30);
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// How long a run waits for an instance if none is attached, such as `30s`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "config::time_text")]
     pub attach_wait: Option<String>,
     /// The purpose of the agent, one line.
     #[serde(default)]

@@ -10,7 +10,7 @@ use std::{
 
 use anyhow::{Context as _, bail};
 use plenary_accounts::{HostedAgent, Policy};
-use plenary_hosts::{HostContext, connected::INSTANCES_PER_OWNER_MAX};
+use plenary_hosts::{HostContext, connected::INSTANCES_PER_OWNER_MAX, time_text};
 use plenary_kernel::{AgentHandle, AllowEntry};
 use plenary_participation::{Answers, Settings as Part};
 use plenary_runs::{Agent, Echo, Quotas, Registry, RunLimits, Runner, limits::DEPTH_MAX};
@@ -103,8 +103,10 @@ impl PartTable {
 #[serde(default)]
 struct LimitsTable {
     /// Maximum running time, without the time in which it waits for input [default: 1h]
+    #[serde(deserialize_with = "time_text")]
     time_max: Option<String>,
     /// Maximum time of one wait for input [default: 168h]
+    #[serde(deserialize_with = "time_text")]
     waiting_max: Option<String>,
     /// Maximum number of events [default: 100000]
     events_max: Option<u64>,
@@ -120,8 +122,12 @@ impl LimitsTable {
             Some(text) => parse_duration(text).map_err(|why| anyhow::anyhow!("`{name}`: {why}")),
             None => Ok(other),
         };
+        let time_max = time("time_max", &self.time_max, others.time_max)?;
+        if time_max.is_zero() {
+            bail!("`time_max` must be more than 0");
+        }
         Ok(RunLimits {
-            time_max: time("time_max", &self.time_max, others.time_max)?,
+            time_max,
             waiting_max: time("waiting_max", &self.waiting_max, others.waiting_max)?,
             events_max: self.events_max.unwrap_or(others.events_max),
             bytes_max: self.bytes_max.unwrap_or(others.bytes_max),
@@ -335,8 +341,7 @@ mod tests {
 
     #[test]
     fn limits_of_an_agent_win_over_those_of_all() {
-        let text =
-            "[runs]\ntime_max = \"2m\"\nevents_max = 7\n[agents.a]\nkind = \"echo\"\ntime_max = \"5s\"";
+        let text = "[runs]\ntime_max = 120\nevents_max = 7\n[agents.a]\nkind = \"echo\"\ntime_max = \"5s\"";
         let registry = read(text).unwrap();
         let limits = |name: &str| registry.get(name).unwrap().limits;
         assert_eq!((limits("a").time_max, limits("a").events_max), (Duration::from_secs(5), 7));
@@ -355,6 +360,9 @@ mod tests {
             ("[agents.a]\nkind = \"echo\"\ncommand = []", "command"),
             ("[agents.A]\nkind = \"echo\"", "[agents.A]"),
             ("[agents.a]\nkind = \"echo\"\ntime_max = \"soon\"", "time_max"),
+            ("[runs]\ntime_max = 0", "[runs]: `time_max` must be more than 0"),
+            ("[agents.a]\nkind = \"echo\"\ntime_max = \"0s\"", "[agents.a]: `time_max` must be more than 0"),
+            ("[agents.a]\nkind = \"connected\"\nattach_wait = true", "write a time"),
             ("[agents.a]\npurpose = \"x\"", "kind"),
             ("[runs]\necko = true", "ecko"),
             ("[runs]\nhops_max = 33", "hops_max"),

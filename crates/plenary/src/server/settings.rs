@@ -18,7 +18,7 @@ use std::{
 use anyhow::{Context as _, bail};
 use plenary_blobs::Place;
 use plenary_edge::{Origin, TrustedNet};
-use plenary_hosts::{AttachPoint, HostContext, Launcher};
+use plenary_hosts::{AttachPoint, HostContext, Launcher, time_text};
 use plenary_kernel::AgentHandle;
 use serde::Deserialize;
 
@@ -117,6 +117,7 @@ struct File {
     #[serde(rename = "blob_octets_max")]
     blob_bytes_max: Option<u64>,
     seed: Option<PathBuf>,
+    #[serde(deserialize_with = "time_text")]
     grace: Option<String>,
     tls_cert: Option<PathBuf>,
     tls_key: Option<PathBuf>,

@@ -2,6 +2,7 @@
 //! Must not know: where they are stored.
 
 use anyhow::bail;
+use plenary_hosts::time_text;
 use plenary_sessions::files::{FILE_BYTES_MAX, FILE_UNNAMED_MS_MAX};
 use serde::Deserialize;
 
@@ -14,6 +15,7 @@ pub(super) struct FilesTable {
     /// Maximum size of a file in bytes [default: 64 MiB]
     bytes_max: Option<u64>,
     /// How long a file is kept that no message references [default: 720h]
+    #[serde(deserialize_with = "time_text")]
     unnamed_max: Option<String>,
 }
 

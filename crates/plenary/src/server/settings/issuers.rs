@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::{Context as _, bail, ensure};
 use plenary_accounts::{ConsoleRole, Keyring, Scope};
+use plenary_hosts::time_text;
 use plenary_issuers::{
     AgentRule, ClaimPatterns, Client, IssuerSettings, PersonRule,
     limits::{EXCHANGED_MS_DEFAULT, EXCHANGED_MS_MAX, ISSUERS_MAX, RULES_MAX},
@@ -79,6 +80,7 @@ struct AgentTable {
     claims: BTreeMap<String, String>,
     agent: AgentHandle,
     scope: Scope,
+    #[serde(default, deserialize_with = "time_text")]
     lasts: Option<String>,
 }
 

@@ -4,6 +4,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use anyhow::bail;
+use plenary_hosts::time_text;
 use plenary_notify::{Config, Smtp};
 use serde::Deserialize;
 
@@ -20,8 +21,10 @@ pub(super) struct NotifyTable {
     /// Whether private addresses are allowed [default: false]
     private_addresses: bool,
     /// The pause after the first attempt; it doubles each time [default: 5s]
+    #[serde(deserialize_with = "time_text")]
     retry_first: Option<String>,
     /// How long delivery is retried [default: 24h]
+    #[serde(deserialize_with = "time_text")]
     retry_for: Option<String>,
     /// The SMTP server for mail [default: none]
     smtp_url: Option<String>,
@@ -46,6 +49,10 @@ impl NotifyTable {
             (None, None) => None,
             _ => bail!("mail needs both `smtp_url` (or {SMTP_URL}) and `smtp_from` in [notify]"),
         };
+        let is_contact = |text: &String| ["mailto:", "https://"].iter().any(|form| text.starts_with(form));
+        if !self.contact.as_ref().is_none_or(is_contact) {
+            bail!("`contact` in [notify] must begin with mailto: or https://");
+        }
         let public_url = public_url.filter(|url| url.starts_with("https://")).map(str::to_owned);
         Ok(Config {
             private_addresses: self.private_addresses,

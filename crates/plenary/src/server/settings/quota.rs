@@ -50,13 +50,17 @@ impl Quota {
         {
             bail!("`answer_bytes_max` and `answer_bytes_per_owner_max` in [quota] must be at least {least}");
         }
-        if self.streams_per_owner_max == Some(0) {
-            bail!("`streams_per_owner_max` in [quota] must be at least 1");
+        let counts = [
+            ("streams_per_owner_max", self.streams_per_owner_max),
+            ("searches_per_owner_max", self.searches_per_owner_max),
+            ("uploads_per_owner_max", self.uploads_per_owner_max),
+            ("exports_per_owner_max", self.exports_per_owner_max),
+            ("mcp_sessions_per_owner_max", self.mcp_sessions_per_owner_max),
+        ];
+        match counts.iter().find(|(_, count)| *count == Some(0)) {
+            Some((name, _)) => bail!("`{name}` in [quota] must be at least 1"),
+            None => Ok(self),
         }
-        if self.mcp_sessions_per_owner_max == Some(0) {
-            bail!("`mcp_sessions_per_owner_max` in [quota] must be at least 1");
-        }
-        Ok(self)
     }
 
     /// The storage limits of an owner.

@@ -51,7 +51,7 @@ impl Source {
         let end = after.find('\n').map_or(self.text.len(), |newline| at + newline);
         let line = self.text[start..end].trim();
         let shown = line.split_once('=').map_or(line.to_owned(), |(key, _)| format!("{} = …", key.trim()));
-        anyhow::anyhow!("{name}, line {number}, `{shown}`: {}", error.message())
+        anyhow::anyhow!("{name}, line {number}, `{shown}`: {}", plain(error.message()))
     }
 
     /// Refuses a file in which other users can name programs that the server runs, and reports one in which they can read
@@ -83,6 +83,36 @@ impl Source {
             return None;
         }
         Some(format!("./{FILE} is not read: only a file named with `--config {FILE}` or PLENARY_CONFIG is"))
+    }
+}
+
+/// A parser's message in plain words. A value that it quotes is left out.
+fn plain(message: &str) -> String {
+    let wrong_type = ["invalid type: ", "invalid value: "].iter().any(|start| message.starts_with(start));
+    if let Some((_, expected)) = message.rsplit_once(", expected ").filter(|_| wrong_type) {
+        let expected = match expected {
+            "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0",
+            "a boolean" => "true or false",
+            "a string" | "path string" => "text in quotes",
+            "a sequence" => "a list, such as [\"…\"]",
+            table if table == "a map" || table.starts_with("struct ") => "a table",
+            other => other,
+        };
+        return format!("the value must be {expected}");
+    }
+    let expected = |text: &str| text.trim_start_matches("one of ").to_owned();
+    let known = message.split_once(", expected ");
+    if let Some((_, known)) = known.filter(|_| message.starts_with("unknown variant ")) {
+        return format!("the value must be {}", expected(known));
+    }
+    if let Some(rest) = message.strip_prefix("unknown field ")
+        && let Some((name, known)) = rest.split_once(", expected ")
+    {
+        return format!("there is no setting {name} here, only {}", expected(known));
+    }
+    match message.strip_prefix("missing field ") {
+        Some(name) => format!("{name} is missing"),
+        None => message.to_owned(),
     }
 }
 

@@ -31,6 +31,50 @@ fn a_flag_wins_over_the_file_and_the_file_over_the_default() {
 }
 
 #[test]
+fn a_plain_number_is_a_port_or_seconds() {
+    let file = "listen = 7600\ngrace = 30\n[notify]\nretry_for = 60\n[files]\nunnamed_max = 90";
+    let settings = resolve(&[], file).unwrap();
+    assert_eq!(settings.listen, "127.0.0.1:7600".parse().unwrap());
+    assert_eq!(
+        (settings.grace, settings.notify.retry_for),
+        (Duration::from_secs(30), Duration::from_secs(60))
+    );
+    assert_eq!(settings.files.unnamed_ms_max, 90_000);
+    assert!(resolve(&[], "listen = 70000").unwrap_err().to_string().contains("write an address and a port"));
+    assert!(resolve(&[], "grace = -1").unwrap_err().to_string().contains("write a time"));
+}
+
+#[test]
+fn what_is_wrong_is_said_in_plain_words() {
+    for (file, words) in [
+        ("connections_max = \"many\"", "`connections_max = …`: the value must be a whole number from 0"),
+        ("frames.rate_per_s = -1", "the value must be a whole number from 0"),
+        ("trusted_proxies = \"::1\"", "the value must be a list, such as [\"…\"]"),
+        ("seed = 1", "the value must be text in quotes"),
+        ("metrics.open = 1", "the value must be true or false"),
+        ("quota = 1", "the value must be a table"),
+        ("[frames]\ncount = \"foo\"", "the value must be `exact` or `coarse`"),
+        ("[context]\nattributoin = \"own\"", "there is no setting `attributoin` here, only "),
+    ] {
+        let error = resolve(&[], file).unwrap_err().to_string();
+        assert!(error.contains(words), "{file}: {error}");
+    }
+}
+
+#[test]
+fn values_that_work_for_nothing_are_refused() {
+    for (file, words) in [
+        ("[notify]\ncontact = \"me\"", "`contact` in [notify] must begin with mailto: or https://"),
+        ("[quota]\nuploads_per_owner_max = 0", "`uploads_per_owner_max` in [quota] must be at least 1"),
+        ("[quota]\nsearches_per_owner_max = 0", "`searches_per_owner_max` in [quota] must be at least 1"),
+    ] {
+        let error = resolve(&[], file).unwrap_err().to_string();
+        assert!(error.contains(words), "{file}: {error}");
+    }
+    assert!(resolve(&[], "[notify]\ncontact = \"mailto:me@a.example\"").is_ok());
+}
+
+#[test]
 fn what_named_the_address_is_known() {
     let source = |line: &[&str], file: &str| resolve(line, file).unwrap().listen_source;
     assert_eq!(source(&["--listen", "7421"], ""), ListenSource::Flag);
@@ -77,6 +121,14 @@ fn a_neighbour_is_told_an_address_that_it_can_reach() {
     assert_eq!(near(&tls, "127.0.0.1:7"), "https://127.0.0.1:7");
     let named = [&tls[..], &["--public-url", "https://far.example"]].concat();
     assert_eq!(near(&named, "0.0.0.0:7"), "https://far.example");
+}
+
+#[test]
+fn a_network_without_tls_is_in_clear() {
+    let is_in_clear = |line: &[&str]| resolve(line, "").unwrap().is_in_clear();
+    assert!(is_in_clear(&["--listen", "0.0.0.0:1"]) && !is_in_clear(&[]));
+    assert!(!is_in_clear(&["--listen", "0.0.0.0:1", "--public-url", "https://agents.example"]));
+    assert!(!is_in_clear(&["--listen", "0.0.0.0:1", "--tls-cert", "c", "--tls-key", "k"]));
 }
 
 #[test]
@@ -133,6 +185,7 @@ fn the_database_is_postgresql() {
         ("postgresql://h/d", true),
         ("host=h dbname=d", true),
         ("mysql://u:geheim@h/d", false),
+        ("foo", false),
     ] {
         let resolved = resolve(&["--database", url], "");
         assert_eq!(resolved.is_ok(), is_taken, "{url}");
