@@ -94,7 +94,11 @@ impl CopyArgs {
             let text = given.clone().or_else(|| secrets::variable(variable));
             Place::parse(&text.with_context(|| format!("say where with {flag} DIR or {flag} postgres://…"))?)
         };
-        Ok((end(&self.from, FROM, "--from")?, end(&self.to, TO, "--to")?))
+        let (from, to) = (end(&self.from, FROM, "--from")?, end(&self.to, TO, "--to")?);
+        if to.is_inside(&from) {
+            anyhow::bail!("{} is inside {}: name another place with --to", to.shown(), from.shown());
+        }
+        Ok((from, to))
     }
 }
 
@@ -142,7 +146,8 @@ async fn copied(from: &Place, to: &Place, follow: bool, out: &Out) -> anyhow::Re
         // The file as it is, with one statement.
         (Place::Directory(from), Place::Directory(to)) if !follow => {
             refuse_index(to)?;
-            plenary_log_sqlite::copy(from, to)?.0
+            let copied = plenary_log_sqlite::copy(from, to);
+            copied.with_context(|| format!("copying {} to {}", from.display(), to.display()))?.0
         }
         _ => by_records(from, to, follow, out).await?,
     };

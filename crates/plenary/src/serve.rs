@@ -145,7 +145,8 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
         };
         let address_file = AddressFile::write(data.as_ref(), server.near());
         if let Some(file) = operator.token.file() {
-            logs.note(out, &format!("the operator's token is in {}", file.display()));
+            let made = if operator.token.is_new() { "a new token of the operator is made; " } else { "" };
+            logs.note(out, &format!("{made}the operator's token is in {}", file.display()));
         }
         if let Err(error) = out.line(&format!("listening on {}", server.url())) {
             tracing::warn!(%error, "standard output cannot be written");

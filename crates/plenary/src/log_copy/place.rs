@@ -1,7 +1,7 @@
 //! The two ends of a copy as the command line names them, and the backends behind them.
 //! Must not know: the order of a copy.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use plenary_log::{
@@ -33,6 +33,18 @@ impl Place {
             }
             None => Ok(Self::Directory(PathBuf::from(text))),
         }
+    }
+
+    /// Whether this directory is below another: each copy of that one would contain it.
+    pub(super) fn is_inside(&self, other: &Self) -> bool {
+        // A destination need not exist.
+        let real = |path: &Path| {
+            let path = std::path::absolute(path).ok()?;
+            path.ancestors()
+                .find_map(|known| Some(known.canonicalize().ok()?.join(path.strip_prefix(known).ok()?)))
+        };
+        let (Self::Directory(own), Self::Directory(other)) = (self, other) else { return false };
+        real(own).zip(real(other)).is_some_and(|(own, other)| own != other && own.starts_with(other))
     }
 
     /// The place for people: without a password, and without options, which may contain one.
@@ -109,7 +121,7 @@ impl Place {
 }
 
 /// An index of another log would answer searches with that log's contents.
-pub(super) fn refuse_index(directory: &std::path::Path) -> anyhow::Result<()> {
+pub(super) fn refuse_index(directory: &Path) -> anyhow::Result<()> {
     // Of a store, the refusal says more.
     let is_store = directory.join(plenary_log_sqlite::DATABASE_FILE).exists();
     match index_in(directory).filter(|_| !is_store) {
@@ -132,6 +144,22 @@ mod tests {
         assert!(matches!(Place::parse("postgresql://h/d").unwrap(), Place::Postgres(_)));
         for wrong in ["nats://a,nats://b", "mysql://h/d", "://"] {
             assert!(Place::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_place_inside_another_is_found_before_it_exists() {
+        let root = tempfile::tempdir().unwrap();
+        let place = |name: &str| Place::Directory(root.path().join(name));
+        std::fs::create_dir(root.path().join("a")).unwrap();
+        for (own, other, is_inside) in [
+            ("a/b/c", "a", true),
+            ("a", "a", false),
+            ("ab", "a", false),
+            ("b", "a", false),
+            ("a", "a/b", false),
+        ] {
+            assert_eq!(place(own).is_inside(&place(other)), is_inside, "{own} in {other}");
         }
     }
 

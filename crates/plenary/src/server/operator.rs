@@ -1,7 +1,10 @@
 //! The operator's token (wire.md D.1): from the environment, or generated at the first start and stored in a file
 //! that only its owner can read.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context as _, bail};
 use plenary_accounts::{
@@ -16,6 +19,7 @@ use crate::paths::OPERATOR_TOKEN_FILE as FILE;
 pub(crate) struct OperatorToken {
     secret: String,
     file: Option<PathBuf>,
+    is_new: bool,
 }
 
 impl OperatorToken {
@@ -27,23 +31,31 @@ impl OperatorToken {
                  without spaces; leave it out, and one is made"
             );
         }
-        Ok(Self { secret, file: None })
+        Ok(Self { secret, file: None, is_new: false })
     }
 
     /// The token of a data directory, generated if there is none yet.
     pub(crate) fn of_directory(directory: &Path) -> anyhow::Result<Self> {
         let file = directory.join(FILE);
-        let secret = match std::fs::read_to_string(&file) {
-            Ok(text) => read(&file, &text)?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => make(directory)?,
+        let (secret, is_new) = match std::fs::read_to_string(&file) {
+            Ok(text) => (read(&file, &text)?, false),
+            Err(error) if error.kind() == ErrorKind::NotFound => (make(directory)?, true),
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                bail!("{} is a file; name a directory with --data", directory.display())
+            }
             Err(error) => return Err(error).with_context(|| format!("reading {}", file.display())),
         };
-        Ok(Self { secret, file: Some(file) })
+        Ok(Self { secret, file: Some(file), is_new })
     }
 
     /// The token itself.
     pub(crate) fn secret(&self) -> &str {
         &self.secret
+    }
+
+    /// Whether this start made it.
+    pub(crate) fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// The file that holds it, if any.
