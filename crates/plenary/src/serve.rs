@@ -30,7 +30,10 @@ pub(crate) const RERANK: &str = "PLENARY_RERANK";
 /// The settings of the server. A setting that is absent here may be in the configuration file; flags override the
 /// environment, and both override the file (wire.md D.1).
 #[derive(Args)]
-#[command(after_help = "Example:\n  plenary serve --listen 0.0.0.0:7420 --data /var/lib/plenary")]
+#[command(
+    after_help = "Examples:\n  plenary serve --data /var/lib/plenary\n  plenary serve --listen 0.0.0.0:443 --tls-cert chain.pem \
+                        --tls-key key.pem --public-url https://agents.example"
+)]
 pub(crate) struct ServeArgs {
     /// Address to listen on, e.g. 0.0.0.0:7420; a port alone means this machine only [default: 127.0.0.1:7420]
     #[arg(long, env = "PLENARY_LISTEN", value_name = "ADDR")]
@@ -138,7 +141,7 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate())?;
-        let data = settings.data.clone();
+        let (data, is_in_clear) = (settings.data.clone(), settings.is_in_clear());
         let server = match Server::start(settings, &operator.token).await {
             Ok(server) => server,
             Err(error) => return Err(refusal::explained(error, data.as_deref()).await),
@@ -150,6 +153,12 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
         }
         if let Err(error) = out.line(&format!("listening on {}", server.url())) {
             tracing::warn!(%error, "standard output cannot be written");
+        }
+        if is_in_clear {
+            tracing::warn!(
+                "other machines reach this address, and tokens cross the network in clear text: set --tls-cert and --tls-key, or \
+                 listen on 127.0.0.1 behind a proxy with TLS, and set --public-url"
+            );
         }
         tracing::info!("run `plenary console` for a link that signs in to the console");
         tokio::select! {

@@ -37,8 +37,8 @@ pub(crate) struct Console {
     /// Role of the browser session [default: owner; without --owner: operator]
     #[arg(long)]
     role: Option<Role>,
-    /// Person who signs in [default: @OWNER.OWNER]
-    #[arg(long)]
+    /// Person who signs in [default: @OWNER]
+    #[arg(long, value_name = "@OWNER.NAME", value_parser = AgentHandle::of_recipient)]
     person: Option<AgentHandle>,
     /// Also open the link in the browser
     #[arg(long)]
@@ -90,10 +90,27 @@ async fn passkeys(
 }
 
 pub(crate) async fn run(context: &Context, args: Console) -> Result<(), Failure> {
-    if let Some(Command::Passkeys { owner, remove }) = args.command {
-        return passkeys(context, owner, remove).await;
+    let person = context.named_speaker().cloned();
+    if let Some(agent) = person.as_ref().filter(|handle| handle.owner() != handle.name()) {
+        return Err(Failure::usage(
+            format!(
+                "--as names {agent}, but a console opens for the operator, or for an owner and its people"
+            ),
+            format!(
+                "leave out --as, and name the owner with --owner {}, a person of it with --person",
+                agent.owner()
+            ),
+        ));
     }
-    let realm = args.owner.as_ref().map_or(Realm::Server, Realm::Owner);
+    let of_person = person.as_ref().map(AgentHandle::owner_name);
+    if let Some(Command::Passkeys { owner, remove }) = args.command {
+        return passkeys(context, owner.or(of_person), remove).await;
+    }
+    let owner = args.owner.or(of_person);
+    if owner.is_none() && matches!(args.role, Some(Role::Owner)) {
+        return Err(Failure::usage("--role owner needs an owner", "name the owner with --owner NAME"));
+    }
+    let realm = owner.as_ref().map_or(Realm::Server, Realm::Owner);
     let client = context.configuring_client(realm)?;
     let role = args.role.map(|role| {
         let name = match role {
@@ -103,7 +120,12 @@ pub(crate) async fn run(context: &Context, args: Console) -> Result<(), Failure>
         };
         name.to_owned()
     });
-    let link = NewLink { owner: args.owner, role, person: args.person };
+    // The server creates the default person at its first use, if it is not named.
+    let is_default = |person: &AgentHandle| {
+        person.owner() == person.name() && owner.as_ref() == Some(&person.owner_name())
+    };
+    let person = args.person.or(person).filter(|person| !is_default(person));
+    let link = NewLink { owner, role, person };
     let reply = client.console_link(&link).await?;
     context.answer(&reply, |link| {
         context.out.line(&link.url)?;

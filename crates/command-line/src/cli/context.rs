@@ -69,6 +69,11 @@ impl Context {
         self.global.peer.as_ref()
     }
 
+    /// The agent or person that this very command names to act as.
+    pub(crate) fn named_speaker(&self) -> Option<&AgentHandle> {
+        self.global.speak_as.as_ref()
+    }
+
     /// Whether this very command names an agent to act as.
     pub(crate) fn speaks_as_agent(&self) -> bool {
         self.global.speak_as.is_some()

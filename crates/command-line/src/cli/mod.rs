@@ -90,7 +90,7 @@ Exit codes:
   3  the server cannot be reached
   4  no token, or a token that the server does not accept
   5  no answer came in time (`ask`, `frame query`, `message status --wait`), or a run waits for input (`run`)
-  130  interrupted with Ctrl-C, or the run was canceled (`run`)
+  130  interrupted with Ctrl-C, or the run was canceled (`run`); commands that follow events, such as `watch`, end with 0
 `frame lock … -- COMMAND` exits with the code of COMMAND.";
 
 /// The id of `--peer` on the whole command line; `plenary peer` has an argument `peer` of its own.

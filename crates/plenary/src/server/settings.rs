@@ -424,6 +424,11 @@ impl Settings {
         Origin::new(&listening, self.public_url.as_deref(), self.trusted_proxies.clone())
     }
 
+    /// Whether other machines may send tokens without TLS: there is no certificate, and no public URL of a proxy.
+    pub(crate) fn is_in_clear(&self) -> bool {
+        !self.listen.ip().is_loopback() && self.tls.is_none() && self.public_url.is_none()
+    }
+
     fn scheme(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
     }

@@ -67,6 +67,15 @@ async fn a_log_of_json_has_no_other_line() {
     }
 }
 
+/// Whoever listens for other machines without TLS is warned.
+#[tokio::test]
+async fn tokens_in_clear_text_are_warned_of() {
+    let home = Cli::new(&[("PATH", "/usr/bin:/bin")]);
+    let mut serve = home.start(&["serve", "--listen", "0.0.0.0:0", "--data", ":memory:"]);
+    let line = serve.note_with("in clear text").await;
+    assert!(line.contains("--tls-cert") && line.contains("WARN"), "{line}");
+}
+
 /// Metrics name no handle, session or token.
 #[tokio::test]
 async fn metrics_name_nobody() {
