@@ -11,18 +11,9 @@ pub fn utc(at: TimestampMs) -> String {
     format!("{} {}Z", &text[..10], &text[11..19])
 }
 
-/// A time of the API in UTC to the minute: `2026-11-21 04:07Z`. Any other text, such as a day, stays as it is.
-pub fn minute(at: &str) -> String {
-    to(at, 16)
-}
-
-/// The same to the second.
+/// A time of the API in the same form. Any other text, such as a day, stays as it is.
 pub fn second(at: &str) -> String {
-    to(at, 19)
-}
-
-fn to(at: &str, end: usize) -> String {
-    let short = at.get(..end).filter(|_| at.ends_with('Z'));
+    let short = at.get(..19).filter(|_| at.ends_with('Z'));
     short.map_or_else(|| clean(at).into_owned(), |short| format!("{}Z", clean(short)).replace('T', " "))
 }
 
@@ -65,9 +56,9 @@ mod tests {
     #[test]
     fn a_shortened_time_keeps_its_zone() {
         let at = "2026-11-21T04:07:33.125Z";
-        assert_eq!([minute(at), second(at)], ["2026-11-21 04:07Z", "2026-11-21 04:07:33Z"]);
+        assert_eq!(second(at), "2026-11-21 04:07:33Z");
         for other in ["2026-11-21", "2026-11-21T04:07:33+02:00"] {
-            assert_eq!(minute(other), other);
+            assert_eq!(second(other), other);
         }
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{place::Place, words};
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::{clean, minute, utc},
+    out::{clean, second, utc},
 };
 
 const DAY_MS: u64 = 86_400_000;
@@ -81,7 +81,7 @@ fn markdown(date: &str, told: &[ProjectReport], questions: &[OpenQuestion]) -> V
         .map(|(told, package)| {
             let (title, id, by) =
                 (clean(&package.title), clean(&package.package_id), clean(&package.review_type));
-            let age = minute(&package.created_at);
+            let age = second(&package.created_at);
             format!("- {title} ({}, by {by}, since {age}) `{id}`", clean(&told.project))
         })
         .collect();

@@ -7,7 +7,7 @@ use plenary_client::context::Orientation;
 use super::{place::Place, words};
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::{clean, counted, minute},
+    out::{clean, counted, second},
 };
 
 /// The arguments of `context orient`.
@@ -41,10 +41,10 @@ pub(crate) fn markdown(bundle: &Orientation) -> Vec<String> {
         "Project `{}`, the last {}, as of {}.",
         clean(&project.project_id),
         counted(*window_days, "day"),
-        minute(generated_at)
+        second(generated_at)
     ));
     if let Some(at) = &project.archived_at {
-        lines.push(format!("It has been archived since {} and accepts no writes.", minute(at)));
+        lines.push(format!("It has been archived since {} and accepts no writes.", second(at)));
     }
     if !project.description.trim().is_empty() {
         lines.extend([String::new(), clean(project.description.trim()).into_owned()]);
@@ -118,7 +118,7 @@ mod tests {
             "- Title 2 `2`: do not build on it before a human approves",
             "## Open questions",
             "- why?",
-            "- lexer state: **done** (since 2026-04-18 20:00Z, confidence 0.5)",
+            "- lexer state: **done** (since 2026-04-18 20:00:00Z, confidence 0.5)",
             "## Recent work",
             "- **Title 2**",
         ];

@@ -11,7 +11,7 @@ use plenary_kernel::AllowEntry;
 use super::place::{Place, PlaceArgs, governing_client};
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::{Table, clean, minute},
+    out::{Table, clean, second},
 };
 
 /// The commands.
@@ -146,7 +146,7 @@ async fn list(context: &Context, place: &Place) -> Result<(), Failure> {
         for project in projects {
             let state = if project.archived_at.is_some() { "archived" } else { "open" };
             let owner = project.owner_id.as_deref().unwrap_or("operator");
-            let created = minute(&project.created_at);
+            let created = second(&project.created_at);
             table.row([&project.project_id, owner, &created, state, &project.name]);
         }
         Ok(context.out.table(&table, "no projects yet; create one with `plenary context init`")?)
@@ -156,9 +156,9 @@ async fn list(context: &Context, place: &Place) -> Result<(), Failure> {
 fn show(context: &Context, reply: &plenary_client::Reply<Project>) -> Result<(), Failure> {
     context.answer(reply, |project| {
         let owner = project.owner_id.as_deref().unwrap_or("operator");
-        let archived = project.archived_at.as_deref().map(|at| format!(", archived {}", minute(at)));
+        let archived = project.archived_at.as_deref().map(|at| format!(", archived {}", second(at)));
         let (id, name) = (clean(&project.project_id), clean(&project.name));
-        let since = minute(&project.created_at);
+        let since = second(&project.created_at);
         let archived = archived.unwrap_or_default();
         context.out.line(&format!("{id}  {name} (of {}, since {since}{archived})", clean(owner)))?;
         if !project.description.is_empty() {

@@ -7,7 +7,7 @@ use plenary_client::context::{PackagePage, PackageQuery, RelevantPage};
 use super::{place::Place, words};
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::{Table, clean, minute},
+    out::{Table, clean, second},
 };
 
 /// The arguments of `context pull`.
@@ -94,7 +94,7 @@ fn briefs(context: &Context, page: &PackagePage) -> Result<(), Failure> {
 pub(super) fn table(context: &Context, page: &PackagePage) -> Result<(), Failure> {
     let mut table = Table::new(&["PACKAGE", "CREATED", "BY", "TYPE", "STATUS", "TITLE"]);
     for package in &page.packages {
-        let created = minute(&package.created_at);
+        let created = second(&package.created_at);
         let (by, kind) = (&package.created_by.id, &package.package_type);
         table.row([&package.package_id, &created, by, kind, &package.status, &clean(&package.title)]);
     }

@@ -10,7 +10,7 @@ use plenary_client::{
 use super::{place::Place, pull, words};
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::{clean, clean_block, minute},
+    out::{clean, clean_block, second},
 };
 
 /// The commands.
@@ -147,7 +147,7 @@ fn log_lines(context: &Context, log: &ReviewLog) -> Result<(), Failure> {
         };
         context.out.line(&format!(
             "{} {} {} → {}{reviewer}{}",
-            minute(&step.at),
+            second(&step.at),
             clean(&step.by),
             clean(&step.action),
             clean(&step.status),

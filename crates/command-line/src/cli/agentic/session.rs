@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     cli::{context::Context, failure::Failure, terminal},
-    out::{Table, clean, minute},
+    out::{Table, clean, second},
     paths,
 };
 
@@ -91,8 +91,8 @@ async fn list(context: &Context, place: &Place, args: List) -> Result<(), Failur
             table.row([
                 session.callsign.as_deref().unwrap_or_default(),
                 &session.actor_id,
-                &minute(&session.started_at),
-                &session.ended_at.as_deref().map(minute).unwrap_or_default(),
+                &second(&session.started_at),
+                &session.ended_at.as_deref().map(second).unwrap_or_default(),
                 &session.packages_deposited.len().to_string(),
                 &session.session_id,
             ]);
@@ -105,13 +105,13 @@ async fn list(context: &Context, place: &Place, args: List) -> Result<(), Failur
 
 fn said(session: &Session) -> String {
     let callsign = session.callsign.as_deref().unwrap_or(&session.session_id);
-    let end = session.ended_at.as_deref().map(|at| format!(" to {}", minute(at))).unwrap_or_default();
+    let end = session.ended_at.as_deref().map(|at| format!(" to {}", second(at))).unwrap_or_default();
     format!(
         "{} of {} in {}, since {}{end}  {}",
         clean(callsign),
         clean(&session.actor_id),
         clean(&session.project_id),
-        minute(&session.started_at),
+        second(&session.started_at),
         clean(&session.session_id)
     )
 }
@@ -195,7 +195,11 @@ pub(super) async fn creator(context: &Context, place: &Place, quiet: bool) -> Re
         None => {
             let session = place.client.start_context_session(project, &who(place)).await?.value;
             if let Some(callsign) = session.callsign.as_ref().filter(|_| !quiet) {
-                context.out.note(&format!("this terminal is {} in {}", clean(callsign), clean(project)));
+                context.out.note(&format!(
+                    "this terminal is now called {} in the project {}",
+                    clean(callsign),
+                    clean(project)
+                ));
             }
             session
         }

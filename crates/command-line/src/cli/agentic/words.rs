@@ -3,7 +3,7 @@
 
 use plenary_client::context::{Creator, Deliverable, Fact, OpenQuestion, Package};
 
-use crate::out::{Out, clean, clean_block, minute};
+use crate::out::{Out, clean, clean_block, second};
 
 /// The indent of an item's second and later lines.
 const INDENT: &str = "  ";
@@ -53,7 +53,7 @@ pub(super) fn brief(package: &Package) -> Vec<String> {
     let mut lines = vec![format!(
         "- **{}** ({kind}{}, {}{state}) `{}`",
         clean(&package.title),
-        minute(&package.created_at),
+        second(&package.created_at),
         clean(&package.created_by.id),
         clean(&package.package_id),
     )];
@@ -129,7 +129,7 @@ pub(super) fn fact(fact: &Fact) -> String {
         clean(&fact.subject),
         clean(&fact.predicate),
         clean_block(&fact.value, INDENT),
-        minute(&fact.valid_from),
+        second(&fact.valid_from),
         doubt.unwrap_or_default()
     )
 }
@@ -139,7 +139,7 @@ pub(super) fn question(open: &OpenQuestion) -> String {
     format!(
         "- {} ({}, `{}`)",
         clean_block(open.question.trim(), INDENT),
-        minute(&open.created_at),
+        second(&open.created_at),
         clean(&open.package_id)
     )
 }
@@ -161,7 +161,7 @@ mod tests {
         }))
         .unwrap();
         let brief = brief(&package).join("\n");
-        let head = "- **T\\u{1b}[2J\\n# forged** (decision, 2026-04-18 20:00Z, @a.b, awaits review by human) `pkg_1`";
+        let head = "- **T\\u{1b}[2J\\n# forged** (decision, 2026-04-18 20:00:00Z, @a.b, awaits review by human) `pkg_1`";
         let rest = "  - decided: one\n    ## forged\n  - open: why?\n  - handoff to human: go\n    on";
         assert_eq!(brief, format!("{head}\n{rest}"));
         let whole = whole(&package).join("\n");

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{payload, place::Place, reading::ChannelArgument};
 use crate::{
     cli::{context::Context, failure::Failure},
-    out::{Table, clean, minute},
+    out::{Table, clean, second},
 };
 
 /// Under `--json`: the channel, then the event that holds its charter where one was given.
@@ -84,7 +84,7 @@ pub(super) async fn list(context: &Context, place: &Place, args: &List) -> Resul
         let mut table = Table::new(&["CHANNEL", "STATE", "CREATED", "BY", "TITLE"]);
         for Channel { id, title, created_by, created_at, closed_at, .. } in channels {
             let state = if closed_at.is_some() { "closed" } else { "open" };
-            table.row([id, state, &minute(created_at), created_by, title]);
+            table.row([id, state, &second(created_at), created_by, title]);
         }
         context.out.table(&table, "no channels yet; create one with `plenary channel create TITLE`")?;
         let shown = u32::try_from(channels.len()).unwrap_or(u32::MAX);

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     cli::failure::Failure,
-    out::{Out, Style, clean, clean_block},
+    out::{Out, Style, clean, clean_block, second},
 };
 
 /// The indent of an event's second and later lines.
@@ -28,7 +28,7 @@ pub(super) fn event(out: &Out, event: &ChannelEvent) -> String {
     let via = via.map(|via| format!(" {}", out.paint(Style::Dim, &format!("via {}", clean(via)))));
     format!(
         "{} {}{} {}: {}",
-        out.paint(Style::Dim, &format!("{} #{}", clean(&event.created_at), event.id)),
+        out.paint(Style::Dim, &format!("{} #{}", second(&event.created_at), event.id)),
         out.paint(Style::Bold, &clean(&event.author)),
         via.unwrap_or_default(),
         out.paint(Style::Green, &clean(&event.kind)),
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn an_event_says_what_counts_and_forges_no_line() {
-        let head = "1970-01-01T00:00:01Z #7 a\\u{1b} via @x.y";
+        let head = "1970-01-01 00:00:01Z #7 a\\u{1b} via @x.y";
         for (kind, payload, said) in [
             ("spec", r#"{"mission":"Port it","rules":[]}"#, "Port it"),
             ("status", r#"{"agent":"a","phase":"working","note":"half"}"#, "working — half"),

@@ -14,7 +14,7 @@ use plenary_client::{
 use plenary_kernel::{AgentHandle, SessionId};
 
 use super::{context::Context, failure::Failure, say, shell::quoted};
-use crate::out::{Table, clean, minute};
+use crate::out::{Table, clean, utc};
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -153,7 +153,7 @@ pub(crate) fn print_list(context: &Context, list: &SessionList) -> Result<(), Fa
         table.row([
             session.id.as_str(),
             &session.state.to_string(),
-            &minute(&session.created_at.rfc3339()),
+            &utc(session.created_at),
             &format!("{topic}{}", who.join(" ")),
         ]);
     }
