@@ -10,7 +10,7 @@ use rusqlite::{Error, ErrorCode};
 #[non_exhaustive]
 pub enum OpenError {
     /// Another process has the store open.
-    #[error("another process ({holder}) has {} open; stop it, or name another data directory", .directory.display())]
+    #[error("{holder} has {} open; stop it, or name another data directory", .directory.display())]
     Locked {
         /// The data directory.
         directory: PathBuf,
@@ -116,11 +116,19 @@ pub enum OpenError {
     #[error("the store is corrupt: {0}")]
     Corrupt(String),
     /// The database could not be opened or read.
-    #[error("the database could not be opened: {0}")]
+    #[error("the database could not be opened: {}", said(.0))]
     Database(#[from] Error),
     /// The data directory could not be made or read.
     #[error("the data directory could not be opened: {0}")]
     Io(#[source] std::io::Error),
+}
+
+/// What SQLite says, once.
+fn said(error: &Error) -> String {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::CannotOpen) => "its files must exist, and this user must be allowed to read and write them".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 impl OpenError {

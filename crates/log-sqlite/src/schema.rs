@@ -243,7 +243,9 @@ fn migrate(connection: &mut Connection, found: i64) -> Result<(), OpenError> {
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", format)?;
         transaction.commit()?;
-        tracing::info!(format, "the store has a new format");
+        if found > 0 {
+            tracing::info!(format, "the store is changed to the format of this release");
+        }
     }
     Ok(())
 }

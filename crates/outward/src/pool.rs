@@ -12,7 +12,7 @@ use hyper_util::{
     client::legacy::{Client, connect::HttpConnector},
     rt::{TokioExecutor, TokioTimer},
 };
-use rustls::ClientConfig;
+use rustls::{CertificateError, ClientConfig};
 
 /// How long an unused connection is kept.
 const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(30);
@@ -83,7 +83,26 @@ pub fn deepest(error: &(dyn Error + 'static)) -> String {
     while let Some(source) = deepest.source() {
         deepest = source;
     }
-    deepest.to_string()
+    let inner = deepest.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    let tls = inner.and_then(|inner| inner.downcast_ref()).or_else(|| deepest.downcast_ref());
+    if let Some(said) = tls.and_then(of_certificate) {
+        return said;
+    }
+    let text = deepest.to_string();
+    // The number of the error says the same as its words.
+    text.split(" (os error ").next().unwrap_or(&text).to_owned()
+}
+
+/// What is wrong with a certificate; `None` for a text of rustls that people can read.
+fn of_certificate(error: &rustls::Error) -> Option<String> {
+    let rustls::Error::InvalidCertificate(wrong) = error else { return None };
+    if *wrong == CertificateError::UnknownIssuer {
+        return Some("no trusted authority issued its certificate".to_owned());
+    }
+    let CertificateError::NotValidForNameContext { presented, .. } = wrong else { return None };
+    let quoted = |name: &String| name.split('"').nth(1).unwrap_or(name).to_owned();
+    let names: Vec<String> = presented.iter().map(quoted).collect();
+    Some(format!("its certificate is for {}", names.join(", ")))
 }
 
 #[cfg(test)]
@@ -91,6 +110,22 @@ mod tests {
     use http::HeaderValue;
 
     use super::*;
+
+    #[test]
+    fn a_cause_is_said_in_words() {
+        let refused = std::io::Error::from_raw_os_error(111);
+        assert_eq!(deepest(&refused), "Connection refused");
+        let tls = |wrong| {
+            std::io::Error::new(std::io::ErrorKind::InvalidData, rustls::Error::InvalidCertificate(wrong))
+        };
+        let unknown = tls(CertificateError::UnknownIssuer);
+        assert_eq!(deepest(&unknown), "no trusted authority issued its certificate");
+        let other = tls(CertificateError::NotValidForNameContext {
+            expected: rustls_pki_types::ServerName::try_from("a.example").unwrap().to_owned(),
+            presented: vec!["DnsName(\"localhost\")".to_owned()],
+        });
+        assert_eq!(deepest(&other), "its certificate is for localhost");
+    }
 
     #[test]
     fn a_pause_is_whole_seconds() {

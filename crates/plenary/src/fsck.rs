@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::{
     logs,
-    out::{Out, clean},
+    out::{Out, clean, counted},
     paths, secrets,
     serve::DATABASE,
-    server::{Miscount, Recount},
+    server::{Miscount, Recount, check_database},
 };
 
 /// No damage was found.
@@ -42,7 +42,7 @@ pub(crate) struct FsckArgs {
     /// PostgreSQL store, postgres://…; wins over --data
     #[arg(long, env = DATABASE, value_name = "URL", hide_env_values = true)]
     pub(crate) database: Option<String>,
-    /// Where the contents of deliverables are stored: file:///DIR, or s3://BUCKET/PREFIX [default: `blobs` in --data; with
+    /// Where the contents of deliverables and the files of messages are stored: file:///DIR, or s3://BUCKET/PREFIX [default: `blobs` in --data; with
     /// --database they are not checked]
     #[arg(long, env = "PLENARY_BLOBS", value_name = "URL")]
     blobs: Option<Place>,
@@ -110,6 +110,12 @@ async fn look(args: &FsckArgs) -> anyhow::Result<Report> {
                 .context("there is no home directory; name the store with --data DIR")?,
         ),
     };
+    check_database(database.as_deref())?;
+    if let Some(Place::Directory(path)) = &args.blobs
+        && !path.is_dir()
+    {
+        anyhow::bail!("{} does not exist; --blobs names the place of the contents", path.display());
+    }
     let blobs = match (&args.blobs, &database, &directory) {
         (Some(place), _, _) => Blobs::look_at(place, secrets::variable)?,
         (None, None, Some(directory)) => {
@@ -191,6 +197,7 @@ fn tell(looked: &Report, out: &Out) -> std::io::Result<()> {
     }
     let Report { audit, blobs, unchecked_files, miscounts, is_recounted, added } = looked;
     for Finding { kind, text, .. } in &audit.findings {
+        let text = text.strip_suffix(&format!(" is {kind}")).unwrap_or(text);
         out.line(&format!("{kind}: {}", clean(text)))?;
     }
     if audit.more > 0 {
@@ -217,14 +224,16 @@ fn tell(looked: &Report, out: &Out) -> std::io::Result<()> {
         })?;
     }
     let Audit { events, index_rows, rows, keys, unchecked, .. } = audit;
-    out.line(&format!("{events} events, {index_rows} index rows, {rows} rows, {keys} keys"))?;
+    let counts = [(events, "event"), (index_rows, "index row"), (rows, "row"), (keys, "key")];
+    out.line(&counts.map(|(number, noun)| counted(*number, noun)).join(", "))?;
     if let Some(blobs) = blobs {
-        out.line(&format!("{} contents of {} bytes", blobs.contents, blobs.bytes))?;
+        let (contents, bytes) = (counted(blobs.contents, "stored content"), counted(blobs.bytes, "byte"));
+        out.line(&format!("{contents}, {bytes}"))?;
     }
     if *unchecked_files > 0 {
         out.line(&format!(
-            "the contents of {unchecked_files} files were not checked: name their place with --blobs (a copy of the store does \
-             not contain them)"
+            "not checked: {}; name their place with --blobs (a copy of the store does not contain them)",
+            counted(*unchecked_files as u64, "file")
         ))?;
     }
     match added {
@@ -238,7 +247,7 @@ fn tell(looked: &Report, out: &Out) -> std::io::Result<()> {
         true if *unchecked_files > 0 => "no damage was found in the log",
         true => "no damage was found",
         false if looked.is_only_miscounted() => "only the counts are wrong",
-        false => "the store is damaged",
+        false => "the store is damaged; restore a backup, as docs/operations.md describes",
     })
 }
 

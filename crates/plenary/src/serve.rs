@@ -62,7 +62,7 @@ pub(crate) struct ServeArgs {
     /// Monitoring addresses of the NATS servers, http://A:8222,http://B:8222: servers that do not flush each write are refused
     #[arg(long, env = "PLENARY_CLUSTER_MONITOR", value_name = "URLS")]
     pub cluster_monitor: Option<String>,
-    /// Where the contents of deliverables are stored: file:///DIR, or s3://BUCKET/PREFIX with the AWS_ variables
+    /// Where the contents of deliverables and the files of messages are stored: file:///DIR, or s3://BUCKET/PREFIX with the AWS_ variables
     /// [default: `blobs` in --data; with --database or --cluster they are not stored]
     #[arg(long, env = "PLENARY_BLOBS", value_name = "URL")]
     pub blobs: Option<String>,

@@ -16,6 +16,7 @@ use std::{
 
 use http::Uri;
 use hyper_util::rt::TokioIo;
+use plenary_outward::deepest;
 use rustls_pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -83,7 +84,7 @@ impl Connector {
         let config = self.tls.clone().ok_or_else(|| tls_fault("the client was built without TLS".into()))?;
         let name = ServerName::try_from(host.to_owned()).map_err(|e| tls_fault(e.to_string()))?;
         let stream = TlsConnector::from(config).connect(name, tcp).await;
-        stream.map(Stream::tls).map_err(|e| ConnectFault { kind: handshake_kind(&e), detail: e.to_string() })
+        stream.map(Stream::tls).map_err(|e| ConnectFault { kind: handshake_kind(&e), detail: deepest(&e) })
     }
 }
 
@@ -102,7 +103,7 @@ fn handshake_kind(error: &io::Error) -> FaultKind {
 fn tcp_fault(error: &io::Error) -> ConnectFault {
     let refused = error.kind() == io::ErrorKind::ConnectionRefused;
     let kind = if refused { FaultKind::Refused } else { FaultKind::Unreachable };
-    ConnectFault { kind, detail: error.to_string() }
+    ConnectFault { kind, detail: deepest(error) }
 }
 
 impl tower::Service<Uri> for Connector {

@@ -178,12 +178,19 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         }
         (400, "unknown_person") => "name a person of the owner whose request it is; see `plenary who`",
         (409, "files_do_not_cross") => "send text, data or a URL: a guest's files stay in its network",
-        (503, "peer_unreachable") => "try again when the other network answers",
+        (503, "peer_unreachable") => {
+            "try again later, or ask the operator of the other network; `plenary peer check NAME` shows whether it answers"
+        }
         (409, "session_ended") => "reopen it with `plenary session reopen ID`, or create a new one",
         (409, "session_active") => "it is already open; send with `plenary session send ID TEXT`",
         (409, "not_reopenable") => {
             "only an agent that was joined at the end may reopen it; create a new session"
         }
+        (400, "invalid_target") if refused.message.contains("public address") => {
+            "with `private_addresses = true` in [notify] of plenary.toml, the server also sends to other addresses"
+        }
+        (409, "already_answered") => "`plenary requests show ID` shows the answer",
+        (507, _) => "the server's disk is full: its operator makes room; then try again",
         (409, "agent_exists") => {
             "choose another name; if the agent is yours, save its token with `plenary token add`"
         }

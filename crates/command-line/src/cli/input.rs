@@ -31,7 +31,12 @@ pub(crate) fn token(path: &Path) -> Result<String, Failure> {
         Some("-") => bounded(io::stdin().lock(), "standard input", ONE_TOKEN),
         _ => from_file(path, ONE_TOKEN),
     };
-    Ok(text?.trim().to_owned())
+    let token = text?.trim().to_owned();
+    if token.is_empty() {
+        let name = if path.as_os_str() == "-" { "standard input".into() } else { path.display().to_string() };
+        return Err(Failure::usage(format!("{name} is empty"), "it must contain the token"));
+    }
+    Ok(token)
 }
 
 fn from_file(path: &Path, instead: &'static str) -> Result<String, Failure> {
@@ -61,6 +66,12 @@ fn bounded(source: impl Read, name: &str, instead: &'static str) -> Result<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_file_has_no_token() {
+        let Err(Failure::Usage { what, .. }) = token(Path::new("/dev/null")) else { panic!() };
+        assert_eq!(what, "/dev/null is empty");
+    }
 
     #[test]
     fn a_text_from_outside_is_bounded_and_loses_one_line_break() {

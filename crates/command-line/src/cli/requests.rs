@@ -438,7 +438,7 @@ async fn answered(context: &Context, command: Command) -> Result<(), Failure> {
         body["rule"] = made;
     }
     let reply = decider(context).await?.answer_request(&id, &body).await?;
-    context.answer(&reply, |_| Ok(context.out.line(&format!("{how} {id}"))?))
+    context.answer(&reply, |_| Ok(context.out.line(&format!("answered {id}: {how}"))?))
 }
 
 /// The remaining time of a request with a deadline.

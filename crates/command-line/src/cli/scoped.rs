@@ -21,6 +21,14 @@ pub(crate) struct Of {
     of: Option<AgentHandle>,
 }
 
+/// Longest lifetime of a token, in seconds.
+const LIFETIME_MAX: u64 = 366 * 86_400;
+
+fn lifetime(text: &str) -> Result<u64, String> {
+    let seconds = parse_seconds(text)?;
+    if seconds > LIFETIME_MAX { Err("at most 366d".to_owned()) } else { Ok(seconds) }
+}
+
 /// The arguments of `token create`.
 #[derive(Debug, Args)]
 pub(crate) struct Create {
@@ -30,7 +38,7 @@ pub(crate) struct Create {
     #[arg(long)]
     scope: String,
     /// Lifetime of the token: `1h`, `30d`; default: that of the token that creates it
-    #[arg(long, value_name = "TIME", value_parser = parse_seconds)]
+    #[arg(long, value_name = "TIME", value_parser = lifetime)]
     expires_in: Option<u64>,
     /// Name of the token
     #[arg(long)]

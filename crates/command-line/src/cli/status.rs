@@ -1,7 +1,7 @@
 //! `plenary status`: the server's health, the caller's identity, and its source.
 //! Must not know: how identities are resolved.
 
-use plenary_client::{Client, Error, Reply, me::Usage};
+use plenary_client::{Client, Error, Reply, ServerRefusal, me::Usage};
 use serde_json::{Value, json};
 
 use super::{context::Context, failure::Failure, server_address::ServerAddress};
@@ -100,8 +100,16 @@ fn finish(
     speechless: Option<Failure>,
     accepted: Option<Result<String, Error>>,
 ) -> Result<(), Failure> {
-    if let Some(error) = unreached {
-        return Err(error.into());
+    match unreached {
+        Some(Error::Refused(ServerRefusal { status: 404, .. }) | Error::Unreadable(_)) => {
+            let ServerAddress { url, source } = context.server_address()?;
+            return Err(Failure::unreachable(
+                format!("there is no Plenary server at {url}"),
+                format!("correct the URL, which is from {source}"),
+            ));
+        }
+        Some(error) => return Err(error.into()),
+        None => {}
     }
     match (speechless, accepted) {
         (Some(Failure::Auth { next, .. }), _) if !chosen => {

@@ -15,7 +15,7 @@ pub use clean::{clean, clean_block};
 pub use progress::{Progress, counted, grouped, size};
 pub use suggestion::GivenOption;
 pub use table::Table;
-pub use time::{minute, second, span, utc};
+pub use time::{second, span, utc};
 
 /// The style of a piece of text, if colours are on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,7 +160,7 @@ impl Out {
 
     /// An error and what to do next. Under `--json` one line of JSON: `{"error":{"message","next"?}}`.
     pub fn error(&self, what: &str, next: Option<&str>) {
-        let next = next.map(|next| self.suggestion(next));
+        let (what, next) = (without_numbers(what), next.map(|next| self.suggestion(next)));
         if self.json {
             let mut error = json!({"message": what});
             if let Some(next) = next {
@@ -169,7 +169,7 @@ impl Out {
             self.json_error(&error);
             return;
         }
-        let what = clean_block(what, "       ");
+        let what = clean_block(&what, "       ");
         self.stderr(&format!("{} {what}\n", paint(self.color_err, Style::Red, "error:")));
         if let Some(next) = next {
             self.stderr(&format!(
@@ -191,6 +191,19 @@ impl Out {
     }
 }
 
+/// The text without the numbers of the system's errors, whose words say the same: `(os error 13)`.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')') {
+            Some((number, rest)) if number.parse::<i32>().is_ok() => kept.push_str(rest),
+            _ => kept.extend([" (os error ", part]),
+        }
+    }
+    kept
+}
+
 fn paint(color: bool, style: Style, text: &str) -> String {
     if color { format!("\x1b[{}m{text}\x1b[0m", style.code()) } else { text.to_owned() }
 }
@@ -200,4 +213,20 @@ fn terminal_width() -> usize {
     let said = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let asked = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
     said.or_else(asked).filter(|width| *width >= 20).unwrap_or(80)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_the_system_is_left_out() {
+        for (text, kept) in [
+            ("a: Permission denied (os error 13)", "a: Permission denied"),
+            ("b (os error 2); c (os error 3)", "b; c"),
+            ("(os error x) (os error y)", "(os error x) (os error y)"),
+        ] {
+            assert_eq!(without_numbers(text), kept);
+        }
+    }
 }

@@ -16,9 +16,9 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 pub(super) async fn explained(error: anyhow::Error, data: Option<&Path>) -> anyhow::Error {
     let is_locked = error.chain().any(|cause| matches!(cause.downcast_ref(), Some(OpenError::Locked { .. })));
     if is_locked && let Some(url) = running(data).await {
-        return error.context(format!(
+        return anyhow::anyhow!(
             "a server is already running on this data directory, at {url}; use it, or stop it first"
-        ));
+        );
     }
     let taken = error.chain().find_map(|cause| match cause.downcast_ref::<ListenFault>() {
         Some(fault) if fault.source.kind() == ErrorKind::AddrInUse => Some(fault.address),

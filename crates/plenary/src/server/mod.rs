@@ -37,7 +37,7 @@ pub(crate) use recount::{Miscount, Recount};
 use rooms::{RoomInputs, Rooms};
 
 use crate::listen_address::ListenSource;
-pub(crate) use settings::Settings;
+pub(crate) use settings::{Settings, check_database};
 pub(crate) use store::index_in;
 pub(crate) use surface::{descriptions, local_answers};
 pub(crate) use toolbox::OwnTools;

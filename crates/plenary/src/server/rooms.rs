@@ -209,7 +209,7 @@ fn people(
     let requests = Requests::new(log.clone(), clock.clone(), accounts.clone());
     let (l, c, a) = (log.clone(), clock.clone(), accounts.clone());
     let notify = Notify::new(l, c, a, requests.clone(), settings.notify.clone());
-    Ok((requests, notify.context("what notifications are sent with")?))
+    Ok((requests, notify.context("[notify] in the configuration file")?))
 }
 
 /// Builds the links to other networks, and the paths of frames and sessions over them.
@@ -220,7 +220,7 @@ fn links(
 ) -> anyhow::Result<Links> {
     let rooms = (accounts.clone(), frames.clone(), sessions.clone());
     let links = Links::new(log.clone(), clock.clone(), rooms, &settings.links);
-    let links = links.context("how other networks are asked: [links] in the configuration file")?;
+    let links = links.context("[links] in the configuration file")?;
     // Without a public URL, no other network can address this server.
     if settings.public_url.is_some() {
         frames.set_accords(Arc::new(links.clone()));

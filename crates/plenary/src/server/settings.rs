@@ -461,11 +461,16 @@ impl Settings {
 }
 
 /// A URL of another kind of database would be refused as malformed.
-fn check_database(given: Option<&str>) -> anyhow::Result<()> {
-    match given.and_then(|given| given.split_once("://")) {
-        None | Some(("postgres" | "postgresql", _)) => Ok(()),
-        Some(_) => bail!("the database must be a URL that begins with postgres://"),
+pub(crate) fn check_database(given: Option<&str>) -> anyhow::Result<()> {
+    let is_url = |given: &str| match given.split_once("://") {
+        Some((scheme, _)) => matches!(scheme, "postgres" | "postgresql"),
+        // libpq's other form: `host=… dbname=…`.
+        None => given.contains('='),
+    };
+    if !given.is_none_or(is_url) {
+        bail!("the database must be a URL that begins with postgres://");
     }
+    Ok(())
 }
 
 /// Clients are sent to the public URL, so it must be one.

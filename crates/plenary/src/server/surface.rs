@@ -346,6 +346,10 @@ fn is_here(peer: SocketAddr, headers: &HeaderMap) -> bool {
 }
 
 async fn operator(parts: &Head, accounts: &Accounts) -> Result<(), Refusal> {
+    if !parts.headers.contains_key(header::AUTHORIZATION) {
+        let text = "From another machine send the header Authorization: Bearer with the operator's token.";
+        return Err(Refusal::new(Class::Unauthenticated, "missing_authorization", text));
+    }
     match identify(parts, accounts, Credentials::Header).await?.who {
         TokenOwner::Operator => Ok(()),
         TokenOwner::Owner(_) | TokenOwner::Agent(_) => {

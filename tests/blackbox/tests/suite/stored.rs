@@ -460,7 +460,7 @@ async fn a_counter_that_is_wrong_is_named_and_set_right() {
     assert!(code == 0 && report["unchecked_files"].as_u64().is_some_and(|files| files > 0), "{report}");
     let said = Cli::new(&[]).run(&["fsck", "--data", &to]).await;
     assert!(
-        said.out.contains("were not checked") && said.out.contains("no damage was found in the log"),
+        said.out.contains("not checked: 1 file") && said.out.contains("no damage was found in the log"),
         "{said:?}"
     );
     server.stop().await;

@@ -36,6 +36,7 @@ async fn a_wrong_value_is_refused_by_its_flag() {
         ("inbox --limit 101", "--limit", "100"),
         ("inbox --kinds message", "--kinds", "session.message"),
         ("token create --scope read --expires-in 3w", "--expires-in", "7d"),
+        ("token create --scope read --expires-in 999999d", "--expires-in", "at most 366d"),
         ("connect claude --approvals 11m", "--approvals", "10m"),
         ("context fact assert a b c --confidence 2", "--confidence", "0 to 1"),
     ] {
@@ -179,4 +180,92 @@ async fn an_empty_variable_counts_as_absent() {
     assert!(ran.err.contains(".local/share/plenary"), "the default directory is checked: {ran:?}");
     let ran = cli.run(&["serve", "--database", "mysql://a/b"]).await;
     assert!(ran.err.contains("begins with postgres://"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn a_wrong_value_of_a_variable_is_refused_by_its_name() {
+    for (name, value, words) in [
+        (
+            "PLENARY_LOG",
+            "inof",
+            "PLENARY_LOG is `inof`: write a level (off, error, warn, info, debug or trace)",
+        ),
+        ("PLENARY_GRACE", "5x", "'5x' for 'PLENARY_GRACE'"),
+        ("PLENARY_LISTEN", "here", "'here' for 'PLENARY_LISTEN'"),
+    ] {
+        let ran = Cli::new(&[(name, value)]).run(&["serve", "--data", ":memory:"]).await;
+        assert!(ran.code != 0 && ran.err.contains(words), "{name}: {ran:?}");
+    }
+    let ran = Cli::new(&[("PLENARY_GRACE", "5s")]).run(&["serve", "--grace", "5x"]).await;
+    assert!(ran.code == 2 && ran.err.contains("'5x' for '--grace <TIME>'"), "{ran:?}");
+}
+
+/// `--peer` is in the help of commands that take it, and no other command ignores it.
+#[tokio::test]
+async fn the_option_of_linked_networks_is_only_where_it_works() {
+    let cli = Cli::new(&[("PLENARY_URL", "http://127.0.0.1:1")]);
+    for (line, is_shown) in [
+        ("channel list --help", true),
+        ("run --help", true),
+        ("context project list --help", true),
+        ("send --help", false),
+        ("session create --help", false),
+        ("serve --help", false),
+    ] {
+        let ran = cli.run(&line.split(' ').collect::<Vec<_>>()).await;
+        assert_eq!(ran.out.contains("--peer <NETWORK>"), is_shown, "{line}: {ran:?}");
+    }
+    for line in [
+        "fsck --peer zzz",
+        "--peer zzz fsck",
+        "serve --peer zzz",
+        "status --peer zzz",
+        "peer list --peer zzz",
+    ] {
+        let ran = cli.run(&line.split(' ').collect::<Vec<_>>()).await;
+        assert!(ran.code == 2 && ran.err.contains("--peer is not for this command"), "{line}: {ran:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_console_is_not_opened_in_the_name_of_an_agent() {
+    let server = Server::start().await;
+    server.owner("ida").await;
+    let cli = operator(&server);
+    let refused = cli.run(&["--as", "@ida.laptop", "console"]).await;
+    assert!(
+        refused.code == 2 && refused.err.contains("--owner ida") && refused.out.is_empty(),
+        "{refused:?}"
+    );
+    for line in ["console --owner ida --person @ida", "--as @ida console"] {
+        let ran = cli.run(&line.split(' ').collect::<Vec<_>>()).await;
+        assert!(ran.code == 0 && ran.err.contains("as owner"), "{line}: {ran:?}");
+    }
+    let unnamed = cli.run(&["console", "--role", "owner"]).await;
+    assert!(unnamed.code == 2 && unnamed.err.contains("--owner NAME"), "{unnamed:?}");
+}
+
+#[tokio::test]
+async fn what_is_no_plenary_server_is_said_without_a_circle() {
+    let server = Server::start().await;
+    let url = format!("{}/path", server.url());
+    let ran = Cli::new(&[]).run(&["--url", &url, "status"]).await;
+    assert!(ran.code == 3 && ran.err.contains(&format!("there is no Plenary server at {url}")), "{ran:?}");
+    assert!(!ran.err.contains("plenary status") && !ran.err.contains("--url http"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn a_check_refuses_places_that_are_none() {
+    let server = Server::start().await;
+    let data = server.data().display().to_string();
+    let cli = Cli::new(&[]);
+    for (line, words) in [
+        (&["fsck", "--data", &data, "--blobs", "file:///no/such/place"][..], "/no/such/place does not exist"),
+        (&["fsck", "--database", "foo"], "must be a URL that begins with postgres://"),
+    ] {
+        let ran = cli.run(line).await;
+        assert!(ran.code == 2 && ran.err.contains(words), "{line:?}: {ran:?}");
+    }
+    let sound = cli.done(&["fsck", "--data", &data]).await;
+    assert!(sound.contains("0 events, ") && sound.contains("no damage was found"), "{sound}");
 }

@@ -42,6 +42,7 @@ pub(crate) use naming::{default_owner, first_use, hold, speaks};
 pub(crate) use plan::SERVER;
 use plan::{PlannedFile, ProgramCommand, plan};
 pub(crate) use tool::{Off, Reach, Switch};
+pub(crate) use tools::NO;
 
 /// The longest wait of a permission request for a person, in seconds.
 const APPROVALS_MAX: u64 = 600;

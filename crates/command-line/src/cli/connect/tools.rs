@@ -31,7 +31,7 @@ const PLUGIN_EVENTS: &[&str] = &["SessionStart", "UserPromptSubmit", "PostToolUs
 
 /// The text for hooks of every event; tests and documents show it in one column.
 const ALWAYS: &str = "after each tool, at the end of the turn";
-const NO: &str = "no";
+pub(crate) const NO: &str = "no";
 
 const SECONDS: HookShape = HookShape::Groups { unit_ms: 1_000 };
 const MILLISECONDS: HookShape = HookShape::Groups { unit_ms: 1 };

@@ -12,7 +12,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::{
-    connect::{self, CodingAgent, Reach},
+    connect::{self, CodingAgent, NO, Reach},
     context::Context,
     failure::{Exit, Failure},
     hook,
@@ -211,7 +211,11 @@ async fn examine(
         report.found("message", about, trip::by_tool(context, connected, &written).await)?;
     }
     let Reach { mid_turn, idle, headless, .. } = coding.reach();
-    let told = format!("while it works: {mid_turn}; while it waits: {idle}; without a person: {headless}");
+    let idle = if idle == NO { "not before its next turn" } else { idle };
+    let headless = if headless == NO { "not" } else { headless };
+    let told = format!(
+        "messages arrive {mid_turn}; while the session waits for a person: {idle}; without a person: {headless}"
+    );
     report.found("reach", about, Ok(told))?;
     Ok(())
 }

@@ -29,6 +29,13 @@ fn text(value: &Value) -> String {
     clean(value.as_str().unwrap_or_default()).into_owned()
 }
 
+fn waiting(requests: usize) -> String {
+    match requests {
+        1 => "1 request waits for you".to_owned(),
+        number => format!("{number} requests wait for you"),
+    }
+}
+
 pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, now: TimestampMs) {
     let [head, body, foot] =
         Layout::vertical([Constraint::Length(1), Constraint::Min(3), Constraint::Length(2)])
@@ -36,7 +43,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &Model, now: TimestampMs) {
     let live = if model.live { "live" } else { "not connected" };
     let bold = Style::default().add_modifier(Modifier::BOLD);
     let title = Line::from(vec![
-        Span::styled(format!(" {} wait for you ", model.requests.len()), bold),
+        Span::styled(format!(" {} ", waiting(model.requests.len())), bold),
         Span::raw(format!("· {live}")),
     ]);
     frame.render_widget(Paragraph::new(title), head);
@@ -189,7 +196,7 @@ mod tests {
     #[test]
     fn a_wide_page_has_the_list_beside_the_request() {
         let page = drawn(&model(&["ask_1", "ask_2"]), (100, 16));
-        assert!(page.starts_with(" 2 wait for you · live\n"), "{page}");
+        assert!(page.starts_with(" 2 requests wait for you · live\n"), "{page}");
         let row = page.lines().nth(2).unwrap();
         assert!(row.contains("  Run ask_1") && row.matches("Run ask_1").count() == 2, "{page}");
         for part in
