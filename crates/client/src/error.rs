@@ -135,12 +135,8 @@ impl fmt::Display for NetworkFault {
             ),
             FaultKind::Busy => write!(f, "{server} has no connection left for this call"),
             FaultKind::WrongName => write!(f, "the certificate of {server} is for another name: {detail}"),
-            FaultKind::NotTls => {
-                write!(f, "the program that listens at {server} does not speak TLS: {detail}")
-            }
-            FaultKind::NotHttp => {
-                write!(f, "the program that listens at {server} does not speak HTTP: {detail}")
-            }
+            FaultKind::NotTls => write!(f, "the program that listens at {server} does not speak TLS"),
+            FaultKind::NotHttp => write!(f, "the program that listens at {server} does not speak HTTP"),
             FaultKind::Tls => write!(f, "cannot make a secure connection to {server}: {detail}"),
             FaultKind::TimedOut => write!(f, "{server} did not answer in time: {detail}"),
             FaultKind::Lost => write!(f, "the connection to {server} was lost: {detail}"),

@@ -107,22 +107,7 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         (403, "unauthorized") => {
             "ask the project's owner for a role (`plenary context project share @owner.name ROLE`); only the owner shares and archives"
         }
-        (404, "project_not_found") => {
-            "create it with `plenary context init PROJECT`, or ask its owner to share it; `plenary context project list` \
-             shows the projects that you may read"
-        }
-        (404, "package_not_found") => {
-            "check the id; `plenary context pull --short` lists the latest packages"
-        }
-        (404, "blob_not_found") => "upload it with `plenary context blob put FILE`, or deposit with --upload",
-        (404, "session_not_found") => "`plenary context session list` shows the sessions of the project",
-        (404, "agent_not_found") => "`plenary runs agents` lists the agents that this server runs",
-        (404, "run_not_found" | "thread_not_found") => {
-            "it does not exist, or you may not read it; `plenary runs threads NAME` lists your threads"
-        }
-        (404, "artifact_not_found") => {
-            "it does not exist, or you may not read it; the events of a run name its artifacts"
-        }
+        (404, code) if let Some(next) = missing_next(code) => next,
         (409, "agent_stopped") => {
             "its owner can start it with `plenary agent start @OWNER.NAME`; `plenary runs agents` shows which agents are stopped"
         }
@@ -203,6 +188,27 @@ fn refused_next(context: &Context, refused: &ServerRefusal) -> Option<String> {
         _ => return None,
     };
     Some(next.into())
+}
+
+/// What to do if something that a project or a run has is missing, by its code.
+fn missing_next(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "project_not_found" => {
+            "create it with `plenary context init PROJECT`, or ask its owner to share it; `plenary context project list` \
+             shows the projects that you may read"
+        }
+        "package_not_found" => "check the id; `plenary context pull --short` lists the latest packages",
+        "blob_not_found" => "upload it with `plenary context blob put FILE`, or deposit with --upload",
+        "session_not_found" => "`plenary context session list` shows the sessions of the project",
+        "agent_not_found" => "`plenary runs agents` lists the agents that this server runs",
+        "run_not_found" | "thread_not_found" => {
+            "it does not exist, or you may not read it; `plenary runs threads NAME` lists your threads"
+        }
+        "artifact_not_found" => {
+            "it does not exist, or you may not read it; the events of a run name its artifacts"
+        }
+        _ => return None,
+    })
 }
 
 /// What to do about a refusal for lack of rights, by its code.

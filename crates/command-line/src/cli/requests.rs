@@ -437,8 +437,25 @@ async fn answered(context: &Context, command: Command) -> Result<(), Failure> {
         }
         body["rule"] = made;
     }
-    let reply = decider(context).await?.answer_request(&id, &body).await?;
+    let reply = match decider(context).await?.answer_request(&id, &body).await {
+        Err(error) => return Err(too_late(&client, &id, error).await),
+        Ok(reply) => reply,
+    };
     context.answer(&reply, |_| Ok(context.out.line(&format!("answered {id}: {how}"))?))
+}
+
+/// A refused answer; if another one came first, with that one.
+async fn too_late(client: &Client, id: &AskId, error: Error) -> Failure {
+    if !matches!(&error, Error::Refused(refused) if refused.code == "already_answered") {
+        return error.into();
+    }
+    let Ok(request) = client.request(id, None).await else { return error.into() };
+    let answer = &request.value["answer"];
+    let by = answer["person"].as_str().or(answer["by"].as_str()).unwrap_or_default();
+    let text = answer["text"].as_str().map(|text| format!(" {text:?}")).unwrap_or_default();
+    let how = answer["type"].as_str().unwrap_or_default();
+    let next = format!("{by} answered it first: {how}{text}; `plenary requests show {id}` shows all of it");
+    Failure::Refused { error, next: clean(&next).into_owned() }
 }
 
 /// The remaining time of a request with a deadline.

@@ -89,6 +89,8 @@ async fn the_command_line_says_which_person_answers() {
     run(&["--as", "@nick.mara", "requests", "answer", &id, "accept"]).await;
     let shown = run(&["requests", "show", &id]).await;
     assert!(shown.contains("accept by @nick.mara"), "{shown}");
+    let late = cli.run(&[&with[..], &["requests", "answer", &id, "ignore"]].concat()).await;
+    assert!(late.code == 1 && late.err.contains("@nick.mara answered it first: accept"), "{late:?}");
     let other = ask(&agent).await;
     run(&["--as", "@nick.cc", "requests", "answer", &other, "ignore"]).await;
     assert_eq!(owner.get(&format!("/requests/{other}")).await.ok(200)["answer"]["person"], Value::Null);
