@@ -1,11 +1,11 @@
 //! `plenary status`: the server's health, the caller's identity, and its source.
 //! Must not know: how identities are resolved.
 
-use plenary_client::{Client, Error, Reply, ServerRefusal, me::Usage};
+use plenary_client::{Client, Error, Reply, ServerRefusal, health::Health, me::Usage};
 use serde_json::{Value, json};
 
 use super::{context::Context, failure::Failure, server_address::ServerAddress};
-use crate::out::{Style, clean, grouped, size, span};
+use crate::out::{Out, Style, clean, grouped, size, span};
 
 pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     let ServerAddress { url: server, source: named_by } = context.server_address()?;
@@ -39,13 +39,7 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
     } else {
         let out = context.out;
         let state = match &health {
-            Ok(health) => format!(
-                "{}, network {}, version {}, for {}",
-                out.paint(Style::Green, "up"),
-                clean(&health.network),
-                clean(&health.version),
-                span(health.uptime_ms)
-            ),
+            Ok(health) => up(out, health, is_ready(context).await?),
             Err(_) => out.paint(Style::Red, "not reachable"),
         };
         out.line(&format!("server  {server} (from {named_by})  {state}"))?;
@@ -69,6 +63,23 @@ pub(crate) async fn run(context: &Context) -> Result<(), Failure> {
         }
     }
     finish(context, health.err(), identity.is_some(), speaker.err(), accepted)
+}
+
+/// Whether the server says that it accepts writes.
+async fn is_ready(context: &Context) -> Result<bool, Failure> {
+    let ready = context.client()?.ready().await;
+    Ok(!matches!(ready, Err(Error::Refused(refused)) if refused.status == 503))
+}
+
+fn up(out: Out, health: &Health, is_ready: bool) -> String {
+    let state = if is_ready { "up" } else { "up, but accepts no writes now (its log says why)" };
+    format!(
+        "{}, network {}, version {}, for {}",
+        out.paint(if is_ready { Style::Green } else { Style::Red }, state),
+        clean(&health.network),
+        clean(&health.version),
+        span(health.uptime_ms)
+    )
 }
 
 async fn who(client: &Client) -> Result<String, Error> {

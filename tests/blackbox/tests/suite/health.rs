@@ -1,6 +1,6 @@
 //! The server as a service: health, readiness, metrics, its own description, and its limits at start (D.1, D.2).
 
-use blackbox::{Asked, Database, Server, assert_keys, eventually, pair};
+use blackbox::{Asked, Cli, Database, Server, assert_keys, eventually, pair};
 use serde_json::json;
 use tokio_postgres::NoTls;
 
@@ -79,6 +79,10 @@ async fn a_full_store_refuses_writes_and_recovers() {
         (answer.json()["status"] == "store_full").then_some(())
     })
     .await;
+    let cli = Cli::of(&server, &nick, &id);
+    assert!(cli.done(&["status"]).await.contains("up, but accepts no writes now"));
+    let lost = cli.run(&["session", "send", &id, "lost"]).await;
+    assert!(lost.err.contains("507 storage_full") && lost.err.contains("makes room"), "{lost:?}");
     let events = nick.get(&format!("/sessions/{id}/events")).await.ok(200);
     assert!(events.to_string().contains("before"), "what is there is read: {events}");
     let room = "DROP TRIGGER full_events ON plenary.events; DROP TRIGGER full_rows ON plenary.rows";

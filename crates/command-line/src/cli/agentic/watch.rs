@@ -51,8 +51,8 @@ async fn follow(context: &Context, place: &Place, stream: &mut ContextStream) ->
             Signal::Keepalive => {}
             Signal::Lost { reason, retry_in } => {
                 out.note(&format!(
-                    "the stream was interrupted ({reason}); reconnecting in {} ms",
-                    retry_in.as_millis()
+                    "not connected: {reason}; reconnecting in {:.1} s",
+                    retry_in.as_secs_f32()
                 ));
             }
             Signal::Event(event) => {
