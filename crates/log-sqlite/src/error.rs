@@ -116,7 +116,7 @@ pub enum OpenError {
     #[error("the store is corrupt: {0}")]
     Corrupt(String),
     /// The database could not be opened or read.
-    #[error("the database could not be opened: {}", said(.0))]
+    #[error("the database could not be opened: {}", in_words(.0))]
     Database(#[from] Error),
     /// The data directory could not be made or read.
     #[error("the data directory could not be opened: {0}")]
@@ -124,9 +124,11 @@ pub enum OpenError {
 }
 
 /// What SQLite says, once.
-fn said(error: &Error) -> String {
+fn in_words(error: &Error) -> String {
     match error.sqlite_error_code() {
-        Some(ErrorCode::CannotOpen) => "its files must exist, and this user must be allowed to read and write them".to_owned(),
+        Some(ErrorCode::CannotOpen) => {
+            "its files must exist, and this user must be allowed to read and write them".to_owned()
+        }
         _ => error.to_string(),
     }
 }

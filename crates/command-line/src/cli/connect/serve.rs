@@ -38,7 +38,7 @@ const PATHS: [&str; 5] =
 /// Ensures that a server answers; if none does and `start` is set, starts one, at `listen` if given.
 pub(super) async fn answering(context: &Context, start: bool, listen: Option<Listen>) -> Result<(), Failure> {
     let found = match context.server_address() {
-        Err(Failure::Unreachable { .. }) if start => return begun(context, listen, None).await,
+        Err(Failure::Unreachable { .. }) if start => return start_server(context, listen, None).await,
         found => found?,
     };
     let (mut listen, mut foreign) = (listen, None);
@@ -63,11 +63,15 @@ pub(super) async fn answering(context: &Context, start: bool, listen: Option<Lis
             "start it there, or leave out the URL: --serve starts a server on this machine",
         ));
     }
-    begun(context, listen, foreign).await
+    start_server(context, listen, foreign).await
 }
 
 /// Starts a server, and waits until it answers in place of one of another user.
-async fn begun(context: &Context, listen: Option<Listen>, foreign: Option<BaseUrl>) -> Result<(), Failure> {
+async fn start_server(
+    context: &Context,
+    listen: Option<Listen>,
+    foreign: Option<BaseUrl>,
+) -> Result<(), Failure> {
     let log = log(context)?;
     let started = ServerStart::of(context, listen)?;
     let mut child = started.spawn(context, &log)?;
