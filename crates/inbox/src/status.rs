@@ -246,9 +246,8 @@ fn furthest(recipient: &Recipient, marks: &Marks, confirmed: Position) -> (State
         let marked = marks.state(arrival.kind, place(arrival));
         (known(recipient.has_read, arrival, arrival.place.0 <= confirmed, marked), *arrival)
     });
-    known.max_by_key(|(state, _)| *state).unwrap_or_else(|| {
-        (State::Accepted, Arrival { kind: Kind::SessionMessage, place: (Position(0), 0), is_news: false })
-    })
+    let none = Arrival { kind: Kind::SessionMessage, place: (Position(0), 0), is_news: false };
+    known.max_by_key(|(state, _)| *state).unwrap_or((State::Accepted, none))
 }
 
 /// The most advanced known state by one item, without an answer.

@@ -47,10 +47,10 @@ pub(super) fn misfits(schema: &Map<String, Value>, arguments: &Map<String, Value
 
 /// The type of a schema; null counts as absent.
 fn kind(schema: &Value) -> Option<&str> {
-    match &schema["type"] {
-        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"),
-        kind => kind.as_str(),
-    }
+    let kind = &schema["type"];
+    let any =
+        kind.as_array().and_then(|kinds| kinds.iter().filter_map(Value::as_str).find(|kind| *kind != "null"));
+    any.or(kind.as_str())
 }
 
 /// The expected form of a value; `None` if the value fits.
