@@ -58,20 +58,20 @@ impl Claim<'_> {
         self.send(&Payload::LeaseExtend(extend)).await
     }
 
-    /// Extends the claim for ever, early enough that most of a lease always remains. An error is reported once, and does
-    /// not stop the work under the claim.
+    /// Extends the claim until it is dropped. An error is reported once, and does not stop the work under the claim.
     pub(super) async fn keep(&self) {
         let remembered = match self.speaker.client.retention(&self.speaker.handle).await {
             Ok(kept) => Duration::from_millis(kept.max_age_ms),
             Err(_) => REMEMBERED,
         };
-        let mut due = Instant::now() + self.lease / 4;
+        let mut schedule = Schedule::announced(self.lease, Instant::now());
         let mut announce = Instant::now() + remembered / ANNOUNCE_SHARE;
         let mut in_trouble = false;
         loop {
-            sleep_until(due).await;
-            let said = if Instant::now() >= announce {
-                announce = Instant::now() + remembered / ANNOUNCE_SHARE;
+            sleep_until(schedule.due).await;
+            let now = Instant::now();
+            let said = if now >= announce {
+                announce = now + remembered / ANNOUNCE_SHARE;
                 // Announce before extending: a new listener would ignore the extension.
                 match self.announce().await {
                     Ok(_) => self.extend().await,
@@ -82,7 +82,7 @@ impl Claim<'_> {
             };
             match said {
                 Ok(_) => {
-                    due += self.lease;
+                    schedule.extended(now);
                     in_trouble = false;
                 }
                 Err(failure) => {
@@ -90,7 +90,7 @@ impl Claim<'_> {
                         self.note(&format!("the claim was not extended ({}); trying again", words(&failure)));
                     }
                     in_trouble = true;
-                    due = Instant::now() + (self.lease / 10).max(Duration::from_millis(500));
+                    schedule.failed(Instant::now());
                 }
             }
         }
@@ -114,6 +114,53 @@ impl Claim<'_> {
     }
 }
 
+/// When a claim is extended: a quarter of a lease after its expiry was last moved, so that most of a lease always remains.
+struct Schedule {
+    lease: Duration,
+    expires: Instant,
+    due: Instant,
+}
+
+impl Schedule {
+    /// The schedule of a claim that was announced at this time.
+    fn announced(lease: Duration, now: Instant) -> Self {
+        let expires = now + lease;
+        Self { lease, expires, due: expires - lease * 3 / 4 }
+    }
+
+    /// Moves the expiry as listeners do: an extension counts from the expiry, or from now if the claim has expired.
+    fn extended(&mut self, now: Instant) {
+        self.expires = self.expires.max(now) + self.lease;
+        self.due = self.expires - self.lease * 3 / 4;
+    }
+
+    /// Tries again soon; the expiry stays.
+    fn failed(&mut self, now: Instant) {
+        self.due = now + (self.lease / 10).max(Duration::from_millis(500));
+    }
+}
+
 fn words(failure: &Failure) -> String {
     if let Failure::Call(error) = failure { error.to_string() } else { "it could not be sent".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outages_do_not_delay_later_extensions() {
+        let (lease, start) = (Duration::from_secs(100), Instant::now());
+        let mut schedule = Schedule::announced(lease, start);
+        assert_eq!(schedule.due, start + lease / 4);
+        for _ in 0..20 {
+            schedule.failed(schedule.due);
+            assert!(schedule.due < schedule.expires, "one failure leaves time for another attempt");
+            schedule.extended(schedule.due);
+            assert_eq!(schedule.expires - schedule.due, lease * 3 / 4);
+        }
+        let late = schedule.expires + lease;
+        schedule.extended(late);
+        assert_eq!((schedule.expires, schedule.due), (late + lease, late + lease / 4));
+    }
 }
