@@ -34,36 +34,39 @@ pub(super) enum Mark {
 
 /// Why following a resource ended: the caller may not read it, or nobody listens.
 #[derive(Debug, PartialEq, Eq)]
-struct FollowEnd;
+pub(super) struct FollowEnd;
 
 impl Follower {
     /// The marks of resources; a resource that cannot be read has none.
     pub(super) async fn marks(&self, uris: impl IntoIterator<Item = &str>) -> HashMap<String, Mark> {
         let mut marks = HashMap::new();
         for uri in uris.into_iter().take(FOLLOWED_MAX) {
-            if let Some(mark) = self.mark(uri).await {
+            if let Ok(Some(mark)) = self.mark(uri).await {
                 marks.insert(uri.to_owned(), mark);
             }
         }
         marks
     }
 
-    /// The mark of one resource.
-    pub(super) async fn mark(&self, uri: &str) -> Option<Mark> {
-        let found = find(&self.operations, uri)?;
+    /// The mark of one resource; `None` if it is not available now.
+    pub(super) async fn mark(&self, uri: &str) -> Result<Option<Mark>, FollowEnd> {
+        let found = find(&self.operations, uri).ok_or(FollowEnd)?;
         if uri != INBOX {
-            let body = self.ask(&found.watched).await.ok()??;
-            return Some(Mark::Answer(Sha256::digest(&body).into()));
+            let body = self.ask(&found.watched).await?;
+            return Ok(body.map(|body| Mark::Answer(Sha256::digest(&body).into())));
         }
         let mut cursor = None;
         for _ in 0..INBOX_PAGES_MAX {
-            let page = page(&self.ask(&inbox("/inbox?limit=100", cursor.as_deref())).await.ok()??);
+            let Some(body) = self.ask(&inbox("/inbox?limit=100", cursor.as_deref())).await? else {
+                return Ok(None);
+            };
+            let page = page(&body);
             cursor = page["cursor"].as_str().map(str::to_owned).or(cursor);
             if page["more"] != true {
                 break;
             }
         }
-        Some(Mark::Cursor(cursor))
+        Ok(Some(Mark::Cursor(cursor)))
     }
 
     /// Reports each change of a resource after its mark, until nobody listens, or the caller may no longer read it.
@@ -180,7 +183,7 @@ mod tests {
         let router =
             Router::new().route("/sessions", get(async move || read.load(Ordering::SeqCst).to_string()));
         let follower = follower(router, &["/sessions"]);
-        let mark = follower.mark("plenary://sessions").await.unwrap();
+        let mark = follower.mark("plenary://sessions").await.unwrap().unwrap();
         // Between the mark and the first look nothing is lost.
         state.store(1, Ordering::SeqCst);
         let told = AtomicUsize::new(0);
@@ -208,7 +211,7 @@ mod tests {
         };
         let router = Router::new().route("/inbox", get(pages)).route("/inbox/wait", get(asked));
         let follower = follower(router, &["/inbox"]);
-        let mark = follower.mark(INBOX).await.unwrap();
+        let mark = follower.mark(INBOX).await.unwrap().unwrap();
         assert_eq!(mark, Mark::Cursor(Some("c2".to_owned())));
         news.notify_one();
         follower.follow(INBOX, mark, || async { false }).await;
@@ -218,7 +221,7 @@ mod tests {
     async fn what_may_not_be_read_is_not_followed() {
         let gone = get(async || StatusCode::UNAUTHORIZED);
         let follower = follower(Router::new().route("/sessions", gone), &["/sessions"]);
-        assert_eq!(follower.mark("plenary://sessions").await, None);
+        assert_eq!(follower.mark("plenary://sessions").await, Err(FollowEnd));
         follower.follow("plenary://sessions", Mark::Answer([0; 32]), || async { true }).await;
         assert!(follower.marks(["plenary://sessions", "plenary://nothing"]).await.is_empty());
     }

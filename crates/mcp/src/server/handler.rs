@@ -23,7 +23,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{
     FOLLOWED_MAX, LIST_TTL_MS, calls,
-    changes::Follower,
+    changes::{FollowEnd, Follower},
     completing,
     door::CallerContext,
     fixture::Fixture,
@@ -292,6 +292,13 @@ impl ServerHandler for Handler {
             return Err(resources::not_found(&uri));
         }
         let follower = Follower { operations: self.operations.clone(), caller: asking(&context)?.caller };
+        let mark = match follower.mark(&uri).await {
+            Ok(Some(mark)) => mark,
+            Ok(None) => {
+                return Err(ErrorData::internal_error("The resource cannot be read now; try again", None));
+            }
+            Err(FollowEnd) => return Err(resources::not_found(&uri)),
+        };
         let mut followed = self.followed.lock().await;
         followed.retain(|_, task| !task.is_finished());
         if followed.contains_key(&uri) {
@@ -303,15 +310,12 @@ impl ServerHandler for Handler {
             return Err(ErrorData::invalid_params(text, None));
         }
         let (peer, named) = (context.peer, uri.clone());
-        let mark = follower.mark(&uri).await;
         let task = tokio::spawn(async move {
             let tell = || async {
                 let update = ResourceUpdatedNotificationParam::new(named.clone());
                 !peer.is_transport_closed() && peer.notify_resource_updated(update).await.is_ok()
             };
-            if let Some(mark) = mark {
-                follower.follow(&named, mark, tell).await;
-            }
+            follower.follow(&named, mark, tell).await;
         });
         followed.insert(uri, AbortOnDropHandle::new(task));
         Ok(())
@@ -380,9 +384,8 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        let is_single =
-            context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        let more: &[(&str, &str)] = if is_single { &METHODS_OF_REQUESTS } else { &METHODS_OF_SESSIONS };
+        let more: &[(&str, &str)] =
+            if stands_alone(&context) { &METHODS_OF_REQUESTS } else { &METHODS_OF_SESSIONS };
         if let Some((known, takes)) = METHODS.iter().chain(more).find(|(known, _)| *known == method) {
             let text = format!("Invalid params for {known}: it takes {takes}");
             return Err(ErrorData::invalid_params(text, None));

@@ -96,8 +96,9 @@ async fn a_session_follows_so_many_and_no_more() {
     let mut session = Session::open(&agent).await;
     for number in 0..33 {
         let uri = format!("plenary://packages/absent{number}");
-        // What is not there is followed no further, and does not count.
-        session.result("resources/subscribe", json!({"uri": uri})).await;
+        // An absent resource cannot be followed, and does not count.
+        let refused = session.ask("resources/subscribe", json!({"uri": uri})).await.pop().expect("an answer");
+        assert_eq!(refused["error"]["code"], -32_002, "{refused}");
     }
     let mut made = Vec::new();
     for number in 0..33 {
