@@ -44,6 +44,9 @@ impl TrustedNet {
     }
 }
 
+/// Two headers of a proxy name different clients; one of them may be forged.
+struct Contradiction;
+
 /// The address of the server, as its clients see it.
 #[derive(Debug, Clone)]
 pub struct Origin {
@@ -63,14 +66,14 @@ impl Origin {
     }
 
     /// The base URL for the sender of this request, without a slash at its end. `Forwarded` and
-    /// `X-Forwarded-*` count only from a trusted proxy, and only if they are a plain host, scheme and
-    /// prefix.
+    /// `X-Forwarded-*` count only from a trusted proxy, only if they name one client, and only if they are
+    /// a plain host, scheme and prefix.
     #[must_use]
     pub fn base_url(&self, peer: SocketAddr, headers: &HeaderMap) -> String {
         if let Some(public) = &self.public {
             return public.clone();
         }
-        if !self.trusts(peer) {
+        if !self.trusts(peer) || self.forwarded_for(headers).is_err() {
             return self.listening.clone();
         }
         forwarded(headers).unwrap_or_else(|| self.listening.clone())
@@ -81,24 +84,33 @@ impl Origin {
     /// as its whole /64.
     #[must_use]
     pub fn client_address(&self, peer: SocketAddr, headers: &HeaderMap) -> Option<IpAddr> {
-        let address = if self.trusts(peer) { self.forwarded_for(headers)? } else { peer.ip() };
+        let address = if self.trusts(peer) { self.forwarded_for(headers).ok()?? } else { peer.ip() };
         let address = network_block(address);
         (!address.is_loopback() && !address.is_unspecified()).then_some(address)
     }
 
-    /// The last address in the chain that is not a trusted proxy: a client may have forged the earlier
-    /// ones.
-    fn forwarded_for(&self, headers: &HeaderMap) -> Option<IpAddr> {
+    /// The client according to `Forwarded` or `X-Forwarded-For`. A proxy may set one of them and pass on
+    /// what the client wrote in the other, so two that differ are a [`Contradiction`].
+    fn forwarded_for(&self, headers: &HeaderMap) -> Result<Option<IpAddr>, Contradiction> {
         let forwarded = list(headers, "forwarded").into_iter().map(|element| {
             element.split(';').find_map(|pair| {
                 let (name, value) = pair.split_once('=')?;
                 name.trim().eq_ignore_ascii_case("for").then(|| value.trim().trim_matches('"'))
             })
         });
-        let mut chain: Vec<Option<&str>> = forwarded.collect();
-        if chain.is_empty() {
-            chain = list(headers, "x-forwarded-for").into_iter().map(Some).collect();
+        let forwarded: Vec<Option<&str>> = forwarded.collect();
+        let x_forwarded: Vec<_> = list(headers, "x-forwarded-for").into_iter().map(Some).collect();
+        if forwarded.is_empty() {
+            return Ok(self.client_of(x_forwarded));
         }
+        let is_alone = x_forwarded.is_empty();
+        let client = self.client_of(forwarded);
+        if is_alone || client == self.client_of(x_forwarded) { Ok(client) } else { Err(Contradiction) }
+    }
+
+    /// The last address in the chain that is not a trusted proxy: a client may have forged the earlier
+    /// ones.
+    fn client_of(&self, chain: Vec<Option<&str>>) -> Option<IpAddr> {
         for named in chain.into_iter().rev() {
             let address = address_of(named?)?;
             if !self.trusts(SocketAddr::new(address, 0)) {
@@ -251,6 +263,25 @@ mod tests {
         for (name, value) in [("x-forwarded-proto", "javascript"), ("x-forwarded-prefix", "/a?b")] {
             let told = [("x-forwarded-host", "a.example"), (name, value)];
             assert_eq!(base(None, PROXY, &told), "http://127.0.0.1:7420", "{value}");
+        }
+    }
+
+    #[test]
+    fn headers_that_contradict_each_other_are_not_believed() {
+        let origin = Origin::new("http://127.0.0.1:1", None, vec!["10.0.0.0/8".parse().unwrap()]);
+        let (forwarded, appended) = ("for=198.51.100.1;host=evil.example", "192.0.2.7");
+        for (forwarded, appended, client, url) in [
+            (forwarded, appended, None, "http://127.0.0.1:1"),
+            ("for=192.0.2.7;host=a.example", appended, Some("192.0.2.7"), "http://a.example"),
+        ] {
+            let headers = HeaderMap::from_iter([
+                (http::header::FORWARDED, forwarded.parse().unwrap()),
+                (http::HeaderName::from_static("x-forwarded-for"), appended.parse().unwrap()),
+            ]);
+            let peer = PROXY.parse().unwrap();
+            let named = origin.client_address(peer, &headers).map(|address| address.to_string());
+            assert_eq!(named.as_deref(), client, "{forwarded}");
+            assert_eq!(origin.base_url(peer, &headers), url, "{forwarded}");
         }
     }
 
