@@ -34,6 +34,8 @@ pub(super) struct Session {
     turn: Mutex<Option<CancellationToken>>,
     /// Stops the work that no prompt started.
     pub(super) background: CancellationToken,
+    /// Stops showing runs, because another load of the session shows them now. The runs continue.
+    pub(super) replaced: CancellationToken,
     /// The question that the next prompt answers.
     pub(super) question: Mutex<Option<Question>>,
     /// The editor has seen the network's session up to here.
@@ -68,6 +70,7 @@ impl Session {
             place,
             turn: Mutex::default(),
             background: CancellationToken::new(),
+            replaced: CancellationToken::new(),
             question: Mutex::default(),
             seen: Mutex::default(),
         })
@@ -112,9 +115,12 @@ impl Sessions {
     fn keep(&self, session: &Arc<Session>) -> Result<(), Fault> {
         let mut open = self.open.lock();
         if open.len() >= SESSIONS_MAX && !open.contains_key(&session.id) {
+            session.replaced.cancel();
             return Err(Fault::internal(format!("{SESSIONS_MAX} sessions are open; close one")));
         }
-        open.insert(session.id.clone(), session.clone());
+        if let Some(replaced) = open.insert(session.id.clone(), session.clone()) {
+            replaced.replaced.cancel();
+        }
         Ok(())
     }
 
@@ -136,9 +142,14 @@ impl Sessions {
         Ok(json!({"sessionId": session.id}))
     }
 
-    /// `session/load`, or `session/resume` if `is_shown` is false.
+    /// `session/load`, or `session/resume` if `is_shown` is false. An open session must not have a pending prompt.
     pub(super) async fn load(&self, params: &Value, is_shown: bool) -> Answer {
         let (asker, cwd, id) = (self.asker()?, directory(params)?, text(params, "sessionId")?);
+        let is_open = self.open.lock().contains_key(id);
+        let excluded = is_open.then(|| self.begin_turn(params)).transpose()?;
+        if let Some(turn) = &excluded {
+            turn.session.replaced.cancel();
+        }
         let session = if asker.is_hosted().await? {
             let session = Session::new(id.to_owned(), cwd, Place::Thread);
             self.thread(&session)?.load(is_shown).await?;

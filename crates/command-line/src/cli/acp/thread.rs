@@ -127,7 +127,10 @@ impl ThreadSession {
         let mut stream = self.asker.client.follow_run(self.asker.name(), &run, after, options);
         let mut followed =
             FollowedRun { session: self, run, cancel, shown: EditorView::default(), asked: None, stop: None };
-        let ended = followed.go_on(&mut stream).await;
+        let ended = tokio::select! {
+            ended = followed.go_on(&mut stream) => ended,
+            () = self.session.replaced.cancelled() => Ok(CANCELLED),
+        };
         followed.withdraw().await;
         ended
     }

@@ -4,7 +4,7 @@
 use blackbox::{Agent, Cli, Running, Server, enter, eventually};
 use serde_json::{Value, json};
 
-use super::speak::{Run, hosted, list, resume, serving, status, status_becomes};
+use super::speak::{Gates, Run, chat, hosted, list, resume, running, serving, status, status_becomes};
 
 /// The agent that the server runs, behind the same protocol.
 const CODER: &str = "coder";
@@ -179,6 +179,39 @@ async fn a_late_prompt_permits_nothing() {
     editor.answer(&second, json!({"outcome": {"outcome": "selected", "optionId": "no"}})).await;
     let (said, _) = editor.heard().await;
     assert!(said.contains("\"no\"") && !said.contains("\"yes\""), "{said}");
+}
+
+/// A session that is loaded again shows each event of its run once, and not while a prompt is pending.
+#[tokio::test]
+async fn a_session_that_is_loaded_again_shows_its_run_once() {
+    let (server, gates) = (server().await, Gates::new());
+    let ann = server.agent("@nick.ann").await;
+    let mut editor = Editor::new(&server, &ann, "@acme.coder", json!({})).await;
+    let run = chat(&ann, CODER, &format!("text before\n{}text after", gates.gate("go"))).await;
+    running(&ann, &run).await;
+    let load = json!({"sessionId": run.thread, "cwd": "/tmp", "mcpServers": []});
+    for _ in 0..2 {
+        editor.ask("session/load", load.clone()).await;
+        assert_eq!(editor.result().await, json!({}));
+    }
+    gates.open("go");
+    status_becomes(&ann, &run, "completed").await;
+    editor.prompt(&run.thread, &format!("text next\n{}", gates.gate("on"))).await;
+    let mut said = String::new();
+    while !said.ends_with("next") {
+        let line = editor.program.line().await;
+        let message: Value = serde_json::from_str(&line).expect("a message on each line");
+        said.push_str(message["params"]["update"]["content"]["text"].as_str().unwrap_or_default());
+    }
+    // A follower that begins within a text shows all of it again at its end.
+    let rest = said.replacen("beforeafter", "", 1);
+    assert!(said.contains("after") && rest.matches("after").count() <= 1, "{said}");
+    editor.ask("session/load", load).await;
+    let (_, refused) = editor.heard().await;
+    assert_eq!(refused["error"]["code"], -32_600, "{refused}");
+    gates.open("on");
+    let (_, end) = editor.heard().await;
+    assert_eq!(end["result"], json!({"stopReason": "end_turn"}));
 }
 
 /// What is canceled is asked no more.
