@@ -231,11 +231,23 @@ impl OpenAi {
         };
         let (event, said) = match said {
             Ok(text) => (Event::tool_result(name, &text), text),
-            Err(why) => (Event::tool_error(&why), format!("error: {why}")),
+            Err(why) => failed(&why),
         };
-        output.emit(event).await.map_err(not_taken)?;
-        Ok(said)
+        match output.emit(event).await {
+            Ok(()) => Ok(said),
+            Err(EmitError::TooLarge) => {
+                let (event, said) = failed(&format!("the result of the tool `{name}` is too large"));
+                output.emit(event).await.map_err(not_taken)?;
+                Ok(said)
+            }
+            Err(over @ EmitError::Over) => Err(not_taken(over)),
+        }
     }
+}
+
+/// The event of a failed tool, and the text for the model.
+fn failed(why: &str) -> (Event, String) {
+    (Event::tool_error(why), format!("error: {why}"))
 }
 
 fn event(kind: EventKind, members: &Map<String, Value>) -> Result<Event, RunEnd> {

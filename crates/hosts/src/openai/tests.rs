@@ -18,12 +18,17 @@ impl Toolbox for RepeatTool {
         match sets {
             [] => Ok(Vec::new()),
             [set] if set == "demo" => Ok(vec![tool("repeat"), tool("fail")]),
+            [set] if set == "large" => Ok(vec![tool("large")]),
             _ => Err("there is no such set".into()),
         }
     }
 
     fn call<'a>(&'a self, _: &'a RunRequest, tool: &'a str, args: &'a Map<String, Value>) -> ToolFuture<'a> {
-        let said = if tool == "repeat" { Ok(args["text"].to_string()) } else { Err("it failed".into()) };
+        let said = match tool {
+            "repeat" => Ok(args["text"].to_string()),
+            "large" => Ok("x".repeat(2 << 20)),
+            _ => Err("it failed".into()),
+        };
         Box::pin(std::future::ready(said))
     }
 }
@@ -96,12 +101,25 @@ async fn an_answer_comes_in_pieces_and_is_kept_whole() {
     assert_eq!(question.get("tools"), None);
 }
 
+fn call(name: &str, args: &str) -> Value {
+    json!({"choices": [{"delta": {"tool_calls": [
+        {"index": 0, "id": "c", "function": {"name": name, "arguments": args}}]}}]})
+}
+
+#[tokio::test]
+async fn a_tool_result_that_is_too_large_is_an_error_of_the_tool() {
+    let (url, serving) = model(vec![stream(&[call("large", "{}")]), stream(&[text("I see.")])]).await;
+    let (run, mut ears) = start(agent(&url, &["large"]));
+    let round = [CompletionCall, CompletionResult, ToolCall, ToolError];
+    let last = [CompletionCall, CompletionResult, TextOutput];
+    assert_eq!(kinds(&mut ears).await, [&round[..], &last[..]].concat());
+    assert_eq!(run.await.unwrap().result.as_deref(), Some("I see."));
+    let told = serving.await.unwrap()[1]["messages"][3]["content"].clone();
+    assert_eq!(told, "error: the result of the tool `large` is too large");
+}
+
 #[tokio::test]
 async fn sc_24_tools_are_called_and_their_answers_go_back() {
-    let call = |name: &str, args: &str| {
-        json!({"choices": [{"delta": {"tool_calls": [
-        {"index": 0, "id": "c", "function": {"name": name, "arguments": args}}]}}]})
-    };
     let script = vec![
         stream(&[call("repeat", "{\"text\":\"again\"}")]),
         stream(&[call("fail", "{}")]),
