@@ -6,7 +6,6 @@ use std::{sync::Arc, time::Duration};
 use plenary_runs::RunRequest;
 use serde_json::{Map, Value, json};
 use tokio::{
-    io::{AsyncWrite, AsyncWriteExt},
     process::{Child, ChildStdout},
     sync::mpsc,
     time::timeout,
@@ -49,15 +48,17 @@ impl Link {
     ) -> Result<Self, String> {
         let ChildProcess { child, stdin, stdout, stderr, group } = process::start(program)?;
         let (to_program, lines) = mpsc::channel(MESSAGES_WAITING_MAX);
-        tokio::spawn(write(lines, stdin));
+        tokio::spawn(process::write(lines, stdin));
+        // The process also serves later runs of the thread.
+        let (agent, of) = (request.agent.clone(), format!("thread {}", request.thread_id));
         let mut link = Self {
             child,
             exited: false,
             group: Arc::new(group),
             lines: Lines::new(stdout),
-            heard: stderr::drain(stderr, request),
+            heard: stderr::drain(stderr, agent.clone(), of.clone()),
             to_program,
-            foreign: InvalidLines::of_run(request),
+            foreign: InvalidLines::new(agent, of),
             asked: 0,
             session: String::new(),
         };
@@ -179,15 +180,5 @@ impl Link {
     /// How a program that closed its output ended, for people.
     pub(super) async fn gone(mut self) -> String {
         ending::how(&mut self.child, &self.group, self.heard, "an answer").await
-    }
-}
-
-/// Writes messages until the program accepts no more or the queue is closed.
-async fn write(mut lines: mpsc::Receiver<String>, mut stdin: impl AsyncWrite + Unpin) {
-    while let Some(mut line) = lines.recv().await {
-        line.push('\n');
-        if stdin.write_all(line.as_bytes()).await.is_err() || stdin.flush().await.is_err() {
-            break;
-        }
     }
 }

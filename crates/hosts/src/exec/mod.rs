@@ -101,7 +101,7 @@ impl Exec {
         let (to_program, lines) = mpsc::channel(LINES_WAITING_MAX);
         // The first line of the queue, so there is space.
         let _ = to_program.try_send(request.line());
-        let heard = stderr::drain(stderr, request);
+        let heard = stderr::drain(stderr, request.agent.clone(), format!("run {}", request.run_id));
         let mut listener = Listener::new(Lines::new(stdout), output, request);
         let said = {
             let listening = listener.listen();

@@ -19,7 +19,12 @@ pub(super) struct Listener<R> {
 
 impl<R: AsyncRead + Unpin> Listener<R> {
     pub(super) fn new(lines: Lines<R>, output: Output, request: &RunRequest) -> Self {
-        Self { lines, output, run_id: request.run_id.to_string(), foreign: InvalidLines::of_run(request) }
+        Self {
+            lines,
+            output,
+            run_id: request.run_id.to_string(),
+            foreign: InvalidLines::new(request.agent.clone(), format!("run {}", request.run_id)),
+        }
     }
 
     /// Passes events on until the run's end; `None` if the output ended without one.

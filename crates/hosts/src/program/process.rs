@@ -179,15 +179,17 @@ pub(crate) async fn gone(child: &mut Child, group: &Group) {
 
 /// Writes lines to the program until it ends, and holds its input open. A program that closed its input, or never
 /// reads it, does not block this.
-pub(crate) async fn write_lines(
-    mut lines: mpsc::Receiver<String>,
-    mut stdin: impl AsyncWrite + Unpin,
-) -> Infallible {
+pub(crate) async fn write_lines(lines: mpsc::Receiver<String>, stdin: impl AsyncWrite + Unpin) -> Infallible {
+    write(lines, stdin).await;
+    std::future::pending().await
+}
+
+/// Writes lines to the program until it accepts no more or the queue is closed.
+pub(crate) async fn write(mut lines: mpsc::Receiver<String>, mut stdin: impl AsyncWrite + Unpin) {
     while let Some(mut line) = lines.recv().await {
         line.push('\n');
         if stdin.write_all(line.as_bytes()).await.is_err() || stdin.flush().await.is_err() {
             break;
         }
     }
-    std::future::pending().await
 }

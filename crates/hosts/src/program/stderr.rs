@@ -5,7 +5,6 @@
 use std::{sync::Arc, time::Duration};
 
 use parking_lot::Mutex;
-use plenary_runs::RunRequest;
 use tokio::{io::AsyncRead, task::JoinHandle, time::timeout};
 
 use super::lines::{Line, Lines};
@@ -14,7 +13,7 @@ use crate::spoken::excerpt;
 /// Longest line that is kept, in bytes; a longer one is skipped.
 const LINE_BYTES_MAX: usize = 8 << 10;
 
-/// Most lines of one run in the log.
+/// Most lines of one process in the log.
 const LINES_LOGGED_MAX: u64 = 1_000;
 
 /// How long to wait for the end of the stream after the program ended.
@@ -27,10 +26,14 @@ pub(crate) struct StderrTail {
     draining: JoinHandle<()>,
 }
 
-/// Drains a stream in the background.
-pub(crate) fn drain(stream: impl AsyncRead + Unpin + Send + 'static, request: &RunRequest) -> StderrTail {
+/// Drains a stream in the background. `of` is the run or the thread that the process serves, for the log.
+pub(crate) fn drain(
+    stream: impl AsyncRead + Unpin + Send + 'static,
+    agent: Arc<str>,
+    of: String,
+) -> StderrTail {
     let line = Arc::new(Mutex::new(String::new()));
-    let (kept, agent, run) = (line.clone(), request.agent.clone(), request.run_id.to_string());
+    let kept = line.clone();
     let draining = tokio::spawn(async move {
         let mut lines = Lines::bounded(stream, LINE_BYTES_MAX);
         let mut logged = 0;
@@ -42,7 +45,7 @@ pub(crate) fn drain(stream: impl AsyncRead + Unpin + Send + 'static, request: &R
             }
             if logged < LINES_LOGGED_MAX {
                 logged += 1;
-                tracing::info!(agent = %agent, run, line = text, "the program says");
+                tracing::info!(agent = %agent, of, line = text, "the program says");
             }
             *kept.lock() = text;
         }

@@ -107,14 +107,9 @@ pub(crate) struct InvalidLines {
 }
 
 impl InvalidLines {
-    /// For an agent and one of its runs or instances.
+    /// For an agent and one of its runs, threads or instances.
     pub(crate) fn new(agent: Arc<str>, of: String) -> Self {
         Self { agent, of, lines: 0, last: String::new() }
-    }
-
-    /// For one run.
-    pub(crate) fn of_run(request: &RunRequest) -> Self {
-        Self::new(request.agent.clone(), format!("run {}", request.run_id))
     }
 
     /// A summary for the end of a run, for people; empty if there were no such lines.

@@ -81,7 +81,7 @@ mod tests {
     fn a_line_stands_behind_its_run() {
         let mut read = LogMembers::default();
         read.put("agent", "x".into());
-        read.put("run", "0-1".into());
+        read.put("of", "run 0-1".into());
         read.put("message", "the program says".into());
         read.put("line", "warning: a".into());
         assert_eq!(read.line(), "0-1: warning: a");
