@@ -230,6 +230,14 @@ impl Context {
         Ok(())
     }
 
+    /// Applies the events of a project that a stored command has created. The observer applies the same events later, so
+    /// a fault is only logged.
+    async fn refresh_project(&self, project: &str) {
+        if let Err(fault) = self.catch_up(&self.0.projects, project).await {
+            tracing::warn!(%fault, "a new project is applied to the cache later");
+        }
+    }
+
     /// Deposits a package into a project.
     pub(crate) async fn deposit(
         &self,
@@ -241,7 +249,7 @@ impl Context {
         let depositing = DepositWith { context: self, project, home, command };
         let done = self.0.packages.begin(&id, &depositing, None).await?;
         if done.reply.makes_project {
-            self.catch_up(&self.0.projects, project).await?;
+            self.refresh_project(project).await;
         }
         Ok(done.reply)
     }
@@ -276,7 +284,7 @@ impl Context {
         let asserting = OnFacts { context: self, project, command };
         let done = self.0.facts.execute(&id, &asserting, None).await?;
         if done.reply.makes_project {
-            self.catch_up(&self.0.projects, project).await?;
+            self.refresh_project(project).await;
         }
         Ok(done.reply.document)
     }

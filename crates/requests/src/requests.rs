@@ -126,7 +126,7 @@ impl Requests {
             self.hear_of(Some(TimestampMs(self.now().0.saturating_add(undo_ms))));
         }
         if let Some(owner) = owner.filter(|_| makes_rule) {
-            self.catch_up(&owner).await?;
+            self.refresh_rules(&owner).await;
         }
         Ok(())
     }
@@ -165,7 +165,7 @@ impl Requests {
             Err(ExecuteError::Rejected(never)) => match never {},
         }
         if let Some(owner) = self.owner_of(id).await? {
-            self.catch_up(&owner).await?;
+            self.refresh_rules(&owner).await;
         }
         Ok(())
     }
@@ -186,7 +186,14 @@ impl Requests {
         Ok(state.made.as_ref().map(|made| made.of.owner()))
     }
 
-    /// Applies the rules that came with an answer, so that the next request is matched against them.
+    /// Applies the rules that came with an answer, so that the next request is matched against them. The answer is
+    /// stored already and the observer applies the same events later, so a fault is only logged.
+    async fn refresh_rules(&self, owner: &OwnerName) {
+        if let Err(fault) = self.catch_up(owner).await {
+            tracing::warn!(%fault, "the rules of an owner are applied later");
+        }
+    }
+
     async fn catch_up(&self, owner: &OwnerName) -> Result<(), Fault> {
         let (_, version) = self.0.rules.state(owner.as_str()).await?;
         let stream = RuleRoom::stream(owner.as_str());
