@@ -163,22 +163,14 @@ impl Channels {
 
     /// Admits the caller's owner, which has shown the key; false if the key is no longer valid.
     async fn admit(&self, id: &ChannelId, caller: &Caller) -> Result<bool, Fault> {
-        match self.ask(id, AdmitOwner { caller: caller.clone() }, None).await {
-            Ok(_) => Ok(true),
-            Err(ExecuteError::Fault(fault)) => Err(fault),
-            Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
-                Ok(false)
-            }
-        }
+        let admitted = self.ask(id, AdmitOwner { caller: caller.clone() }, None).await;
+        Ok(ExecuteError::skip_refused(admitted)?.is_some())
     }
 
     /// Gives a key to a channel that was created before links had keys.
     async fn give_key(&self, id: &ChannelId, caller: &Caller) -> Result<(), Fault> {
         let (caller, key) = (caller.clone(), LinkKey::random());
         let command = ChangeKey { caller, key, only_if_none: true, revokes: false };
-        match self.ask(id, command, None).await {
-            Err(ExecuteError::Fault(fault)) => Err(fault),
-            _ => Ok(()),
-        }
+        ExecuteError::skip_refused(self.ask(id, command, None).await).map(drop)
     }
 }

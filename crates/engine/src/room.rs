@@ -182,3 +182,17 @@ pub enum ExecuteError<J> {
     #[error(transparent)]
     Fault(#[from] Fault),
 }
+
+impl<J> ExecuteError<J> {
+    /// The reply of a command that may be pointless by now; `None` if it was refused.
+    ///
+    /// # Errors
+    /// If the store failed.
+    pub fn skip_refused<T>(done: Result<T, Self>) -> Result<Option<T>, Fault> {
+        match done {
+            Ok(reply) => Ok(Some(reply)),
+            Err(Self::Rejected(_) | Self::KeyReused | Self::OverQuota(_)) => Ok(None),
+            Err(Self::Fault(fault)) => Err(fault),
+        }
+    }
+}

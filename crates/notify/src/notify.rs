@@ -127,12 +127,7 @@ impl Notify {
     pub(crate) async fn gone(&self, owner: &OwnerName, one: &Subscription) -> Result<(), Fault> {
         let authority = Authority { by: Actor::Operator, token: None };
         let gone = subscription::SubscriptionStep::Gone(one.id.clone(), Box::new(one.target.clone()));
-        match self.subscribe(owner, authority, gone).await {
-            Err(ExecuteError::Fault(fault)) => Err(fault),
-            Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
-                Ok(())
-            }
-        }
+        ExecuteError::skip_refused(self.subscribe(owner, authority, gone).await).map(drop)
     }
 
     /// Executes a command on a notification.
@@ -145,7 +140,7 @@ impl Notify {
         Ok(self.0.deliveries.execute(id.as_str(), &command, None).await?.reply)
     }
 
-    /// The same on behalf of the server.
+    /// Executes a command of the server itself on a notification.
     pub(crate) async fn handle(&self, id: &NoticeId, doing: DeliveryStep) -> Result<Outcome, Fault> {
         match self.deliver(id, doing).await {
             Ok(done) => Ok(done),

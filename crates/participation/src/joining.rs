@@ -69,13 +69,9 @@ impl Participation {
             return Ok(());
         }
         let Some(acting) = self.0.accounts.acting(&agent.handle, 0) else { return Ok(()) };
-        match self.0.sessions.join(session, &acting).await {
-            Ok(_) => {}
-            Err(ExecuteError::Fault(fault)) => return Err(fault),
-            // The session ended, the agent left meanwhile, its account is gone, or its owner's quota is used up.
-            Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
-                return Ok(());
-            }
+        // The session ended, the agent left meanwhile, its account is gone, or its owner's quota is used up.
+        if ExecuteError::skip_refused(self.0.sessions.join(session, &acting).await)?.is_none() {
+            return Ok(());
         }
         let (state, _) = self.0.sessions.look(session).await?;
         if !is_in(&state, &agent.handle) {

@@ -106,15 +106,7 @@ impl Requests {
     /// # Errors
     /// If the store fails.
     pub fn give_up<'a>(&'a self, id: &'a AskId) -> Sealed<'a, Result<(), Fault>> {
-        seal(async move {
-            match self.withdraw(id, Source::Server).await {
-                Err(ExecuteError::Fault(fault)) => Err(fault),
-                Ok(())
-                | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
-                    Ok(())
-                }
-            }
-        })
+        seal(async move { ExecuteError::skip_refused(self.withdraw(id, Source::Server).await).map(drop) })
     }
 
     pub(crate) async fn answer(&self, id: &AskId, command: AnswerRequest) -> Result<(), CommandError> {

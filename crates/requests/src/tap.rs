@@ -71,12 +71,8 @@ impl Requests {
             let until = TimestampMs(self.now().0.saturating_add(TAP_MS_MAX));
             let authority = Authority { by: Actor::Operator, token: None };
             let command = HandleRequest { authority, handling: Handling::Link(digest, until) };
-            match self.handle(id, command).await {
-                Ok(_) => {}
-                Err(ExecuteError::Fault(fault)) => return Err(fault),
-                Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
-                    return Ok(None);
-                }
+            if ExecuteError::skip_refused(self.handle(id, command).await)?.is_none() {
+                return Ok(None);
             }
         }
         Ok(Some(self.tap_url(&secret)))

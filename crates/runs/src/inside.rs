@@ -187,12 +187,7 @@ impl Runs {
             on_behalf_of: None,
         };
         let command = ResumeRun { caller, run: Some(run), asked: Some(waiting.asks), body };
-        match self.ask(thread, command, None).await {
-            Err(ExecuteError::Fault(fault)) => Err(fault),
-            Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
-                Ok(())
-            }
-        }
+        ExecuteError::skip_refused(self.ask(thread, command, None).await).map(drop)
     }
 
     /// The event at a version of a thread, and its time.

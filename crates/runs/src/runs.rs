@@ -296,21 +296,14 @@ impl Runs {
     pub fn settle_held(&self, thread: ThreadId, run: RunId, released: bool) -> Sealed<'_, Result<(), Fault>> {
         seal(async move {
             let command = SettleHeld { run, released, node: self.0.node.clone() };
-            match self.ask(thread, command, None).await {
-                Ok(done) => {
-                    let state = self.fresh(thread).await?;
-                    let started = done.reply.started.and_then(|run| state.run(run));
-                    // The run continues in any case: the server and a person accepted it.
-                    let share = started.and_then(|run| self.0.counted.run(&run.payer).ok());
-                    self.follow(thread, done.reply, share);
-                    Ok(())
-                }
-                Err(ExecuteError::Fault(fault)) => Err(fault),
-                // The decider does not reject a command of the room itself.
-                Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
-                    Ok(())
-                }
-            }
+            let settled = ExecuteError::skip_refused(self.ask(thread, command, None).await)?;
+            let Some(done) = settled else { return Ok(()) };
+            let state = self.fresh(thread).await?;
+            let started = done.reply.started.and_then(|run| state.run(run));
+            // The run continues in any case: the server and a person accepted it.
+            let share = started.and_then(|run| self.0.counted.run(&run.payer).ok());
+            self.follow(thread, done.reply, share);
+            Ok(())
         })
     }
 

@@ -184,11 +184,6 @@ impl Sources {
         }
         // The request records the person who answered; the server itself executes the answer.
         let acting = self.0.accounts.acting_for_person(&request.from);
-        match self.0.sessions.join(&session, &acting).await {
-            Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
-                Ok(())
-            }
-            Err(ExecuteError::Fault(fault)) => Err(fault),
-        }
+        ExecuteError::skip_refused(self.0.sessions.join(&session, &acting).await).map(drop)
     }
 }
