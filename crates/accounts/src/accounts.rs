@@ -250,27 +250,19 @@ impl Accounts {
         blocked: &'a AgentHandle,
     ) -> Sealed<'a, Result<Vec<(AgentHandle, Version)>, Fault>> {
         seal(async move {
-            let (prefix, mut after, mut blockers) = (format!("{blocked}/"), None::<String>, Vec::new());
-            loop {
-                let log = self.log();
-                let rows = log
-                    .read_index(BLOCKED_BY, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
-                    .await?;
-                for row in &rows {
-                    let blocker: AgentHandle = row.key[prefix.len()..]
-                        .parse()
-                        .map_err(|_| Fault::Corrupt(format!("{} in {BLOCKED_BY}", row.key)))?;
-                    // The state decides: the index keeps the rows of deleted blockers.
-                    let known = self.agent(&blocker).await?;
-                    if let Some(since) = known.state.blocks_since(blocked).filter(|_| known.state.is_live()) {
-                        blockers.push((blocker, since.version));
-                    }
-                }
-                match rows.last() {
-                    Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
-                    _ => return Ok(blockers),
+            let (prefix, mut blockers) = (format!("{blocked}/"), Vec::new());
+            let mut rows = self.log().index_rows(BLOCKED_BY, &prefix, Order::Ascending);
+            while let Some(row) = rows.next().await? {
+                let blocker: AgentHandle = row.key[prefix.len()..]
+                    .parse()
+                    .map_err(|_| Fault::Corrupt(format!("{} in {BLOCKED_BY}", row.key)))?;
+                // The state decides: the index keeps the rows of deleted blockers.
+                let known = self.agent(&blocker).await?;
+                if let Some(since) = known.state.blocks_since(blocked).filter(|_| known.state.is_live()) {
+                    blockers.push((blocker, since.version));
                 }
             }
+            Ok(blockers)
         })
     }
 

@@ -9,7 +9,7 @@ pub mod state;
 
 use bytes::Bytes;
 use plenary_engine::{Command, Decision, Facts, Room, Sealed, SideEvents, seal};
-use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, IndexOp, NewEvent, Order, StoredEvent};
 
 use crate::{Accounts, Failure, KnownOrg, Rejection, index::MEMBER_OF, owner};
@@ -110,21 +110,13 @@ impl Accounts {
         member: &'a OwnerName,
     ) -> Sealed<'a, Result<Vec<OwnerName>, Fault>> {
         seal(async move {
-            let (prefix, mut after, mut orgs) = (format!("{member}/"), None::<String>, Vec::new());
-            loop {
-                let log = self.log();
-                let rows = log
-                    .read_index(MEMBER_OF, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
-                    .await?;
-                for row in &rows {
-                    let org = row.key[prefix.len()..].parse();
-                    orgs.push(org.map_err(|_| Fault::Corrupt(format!("{} in {MEMBER_OF}", row.key)))?);
-                }
-                match rows.last() {
-                    Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
-                    _ => return Ok(orgs),
-                }
+            let (prefix, mut orgs) = (format!("{member}/"), Vec::new());
+            let mut rows = self.log().index_rows(MEMBER_OF, &prefix, Order::Ascending);
+            while let Some(row) = rows.next().await? {
+                let org = row.key[prefix.len()..].parse();
+                orgs.push(org.map_err(|_| Fault::Corrupt(format!("{} in {MEMBER_OF}", row.key)))?);
             }
+            Ok(orgs)
         })
     }
 

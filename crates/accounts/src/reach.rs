@@ -7,7 +7,7 @@ use std::sync::{
 };
 
 use plenary_engine::{Sealed, seal};
-use plenary_kernel::{AgentHandle, OwnerName, limits::READ_ROWS_MAX};
+use plenary_kernel::{AgentHandle, OwnerName};
 use plenary_log::{Fault, Order};
 use quick_cache::sync::Cache;
 
@@ -105,23 +105,13 @@ impl Accounts {
         owner: &OwnerName,
         is_one: impl Fn(&KnownAgent) -> bool,
     ) -> Result<Arc<[AgentHandle]>, Fault> {
-        let (prefix, mut after, mut agents) = (format!("{owner}/"), None::<String>, Vec::new());
-        loop {
-            let rows = self
-                .log()
-                .read_index(AGENTS, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
-                .await?;
-            for row in &rows {
-                let handle = format!("@{owner}.{}", &row.key[prefix.len()..]);
-                let handle =
-                    handle.parse().map_err(|_| Fault::Corrupt(format!("{} in {AGENTS}", row.key)))?;
-                if is_one(&self.agent(&handle).await?) {
-                    agents.push(handle);
-                }
-            }
-            match rows.last() {
-                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
-                _ => break,
+        let (prefix, mut agents) = (format!("{owner}/"), Vec::new());
+        let mut rows = self.log().index_rows(AGENTS, &prefix, Order::Ascending);
+        while let Some(row) = rows.next().await? {
+            let handle = format!("@{owner}.{}", &row.key[prefix.len()..]);
+            let handle = handle.parse().map_err(|_| Fault::Corrupt(format!("{} in {AGENTS}", row.key)))?;
+            if is_one(&self.agent(&handle).await?) {
+                agents.push(handle);
             }
         }
         agents.sort_unstable();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use plenary_accounts::Actor;
 use plenary_engine::Room as _;
-use plenary_kernel::{AgentHandle, Version, limits::READ_ROWS_MAX};
+use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Fault, Order, PageSize, StoredEvent, StreamName};
 use serde_json::Value;
 
@@ -92,18 +92,12 @@ pub fn mentioned(event: &StoredEvent) -> Result<BTreeSet<AgentHandle>, Fault> {
 impl Channels {
     /// The channels that have ever mentioned an agent.
     pub async fn naming(&self, me: &AgentHandle) -> Result<Vec<StreamName>, Fault> {
-        let (prefix, mut after, mut channels) = (format!("{me}/"), None::<String>, Vec::new());
-        loop {
-            let rows = self
-                .log()
-                .read_index(MENTIONED, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
-                .await?;
-            channels.extend(rows.iter().map(|row| ChannelRoom::stream(&row.key[prefix.len()..])));
-            match rows.last() {
-                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
-                _ => return Ok(channels),
-            }
+        let (prefix, mut channels) = (format!("{me}/"), Vec::new());
+        let mut rows = self.log().index_rows(MENTIONED, &prefix, Order::Ascending);
+        while let Some(row) = rows.next().await? {
+            channels.push(ChannelRoom::stream(&row.key[prefix.len()..]));
         }
+        Ok(channels)
     }
 
     /// The first `max` events after a version that mention an agent and are not its own, without their payloads; and the

@@ -4,7 +4,7 @@
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use plenary_accounts::Actor;
-use plenary_kernel::{TimestampMs, limits::READ_ROWS_MAX};
+use plenary_kernel::TimestampMs;
 use plenary_log::{Fault, Order};
 use plenary_retrieval::Query;
 use serde::Deserialize;
@@ -200,33 +200,25 @@ impl Context {
 
     /// Counts the packages of a window, without drafts. Returns whether a limit left some out.
     async fn count(&self, project: &str, since: Moment, counted: &mut DigestCounts) -> Result<bool, Fault> {
-        let (prefix, mut after) = (format!("{project}/"), None::<String>);
-        loop {
-            let rows = self
-                .log()
-                .read_index(PACKAGES, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Descending)
-                .await?;
-            for row in &rows {
-                let rest = &row.key[prefix.len()..];
-                if rest < since.as_str() {
-                    return Ok(false);
-                }
-                let at = rest.split_once('/').and_then(|(at, _)| Moment::parse(&format!("{at}Z")));
-                let value = std::str::from_utf8(&row.value).unwrap_or_default();
-                if let (Some(at), Some((status, kind))) = (at, value.split_once(' '))
-                    && status != Status::Draft.as_str()
-                {
-                    if counted.packages >= DIGEST_PACKAGES_MAX as u64 {
-                        return Ok(true);
-                    }
-                    counted.add(at, status, kind);
-                }
+        let prefix = format!("{project}/");
+        let mut rows = self.log().index_rows(PACKAGES, &prefix, Order::Descending);
+        while let Some(row) = rows.next().await? {
+            let rest = &row.key[prefix.len()..];
+            if rest < since.as_str() {
+                break;
             }
-            match rows.last() {
-                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
-                _ => return Ok(false),
+            let at = rest.split_once('/').and_then(|(at, _)| Moment::parse(&format!("{at}Z")));
+            let value = std::str::from_utf8(&row.value).unwrap_or_default();
+            if let (Some(at), Some((status, kind))) = (at, value.split_once(' '))
+                && status != Status::Draft.as_str()
+            {
+                if counted.packages >= DIGEST_PACKAGES_MAX as u64 {
+                    return Ok(true);
+                }
+                counted.add(at, status, kind);
             }
         }
+        Ok(false)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use plenary_accounts::Actor;
 use plenary_engine::Room as _;
-use plenary_kernel::{AgentHandle, limits::READ_ROWS_MAX};
+use plenary_kernel::AgentHandle;
 use plenary_log::{Fault, Order, StoredEvent, StreamName};
 use serde_json::Value;
 
@@ -69,19 +69,11 @@ impl Context {
             if !project.access(&by).review {
                 continue;
             }
-            let (prefix, mut after) =
-                (format!("{part}/{}/", Status::AwaitingReview.as_str()), None::<String>);
-            loop {
-                let log = self.log();
-                let rows = log
-                    .read_index(PENDING, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
-                    .await?;
-                let ids = rows.iter().filter_map(|row| row.key.rsplit('/').next());
-                packages.extend(ids.map(|id| PackageRoom::stream(&key::join(&[&part, id]))));
-                match rows.last() {
-                    Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
-                    _ => break,
-                }
+            let prefix = format!("{part}/{}/", Status::AwaitingReview.as_str());
+            let mut rows = self.log().index_rows(PENDING, &prefix, Order::Ascending);
+            while let Some(row) = rows.next().await? {
+                let id = row.key.rsplit('/').next();
+                packages.extend(id.map(|id| PackageRoom::stream(&key::join(&[&part, id]))));
             }
         }
         Ok(packages)
@@ -95,9 +87,8 @@ impl Context {
         Ok(state.access(&by).review && self.is_admitted(&by, &state).await?)
     }
 
-    /// The pending review request of a package; `None` if there is none, or the agent may not review or made
-    /// the request
-    /// itself.
+    /// The pending review request of a package; `None` if there is none, or the agent may not review or made the
+    /// request itself.
     pub async fn review_asked(
         &self,
         me: &AgentHandle,

@@ -128,25 +128,17 @@ impl Context {
             let (project, _) = self.readable(project_id, by).await?;
             return Ok(key::join(&[&project, &package]));
         }
-        let (prefix, mut after, mut found) = (format!("{package}/"), None::<String>, None);
-        loop {
-            let rows = self
-                .log()
-                .read_index(PACKAGE_IDS, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
-                .await?;
-            for row in &rows {
-                let project = &row.key[prefix.len()..];
-                if self.project(project).await?.access(by).read
-                    && found.replace(key::join(&[project, &package])).is_some()
-                {
-                    return Err(Rejection::AmbiguousPackageId.into());
-                }
-            }
-            match rows.last() {
-                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
-                _ => return found.ok_or_else(|| Rejection::PackageNotFound.into()),
+        let (prefix, mut found) = (format!("{package}/"), None);
+        let mut rows = self.log().index_rows(PACKAGE_IDS, &prefix, Order::Ascending);
+        while let Some(row) = rows.next().await? {
+            let project = &row.key[prefix.len()..];
+            if self.project(project).await?.access(by).read
+                && found.replace(key::join(&[project, &package])).is_some()
+            {
+                return Err(Rejection::AmbiguousPackageId.into());
             }
         }
+        found.ok_or_else(|| Rejection::PackageNotFound.into())
     }
 
     /// A package by the id of its stream; an error if it is damaged.

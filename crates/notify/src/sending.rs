@@ -105,20 +105,14 @@ impl Notify {
     /// Ends the attempts of a process that has died, so that they are repeated. On a shared store the process may
     /// still live; there the claims expire by themselves.
     pub(crate) async fn take_over(&self) -> Result<(), Fault> {
-        let mut after = None::<String>;
-        while !self.log().shared() {
-            let rows =
-                self.log().read_index(DUE, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
-            let count = rows.len();
-            for row in rows {
-                if let Some(id) = row.key.rsplit('/').next().and_then(|id| id.parse::<NoticeId>().ok()) {
-                    let ended = self.end_abandoned(&id).await;
-                    Fault::skip_corrupt(ended, "a damaged notification is not taken over")?;
-                }
-                after = Some(row.key);
-            }
-            if count < READ_ROWS_MAX {
-                break;
+        if self.log().shared() {
+            return Ok(());
+        }
+        let mut rows = self.log().index_rows(DUE, "", Order::Ascending);
+        while let Some(row) = rows.next().await? {
+            if let Some(id) = row.key.rsplit('/').next().and_then(|id| id.parse::<NoticeId>().ok()) {
+                let ended = self.end_abandoned(&id).await;
+                Fault::skip_corrupt(ended, "a damaged notification is not taken over")?;
             }
         }
         Ok(())
@@ -153,32 +147,25 @@ impl Notify {
 
     /// Starts attempts for due notifications within the limits.
     async fn launch(&self, sends: &mut Sends) -> Result<(), Fault> {
-        let (mut after, mut looked_at) = (None::<String>, 0);
-        while looked_at < LOOKED_AT_MAX && sends.tasks.len() < SENDS_MAX {
-            let rows =
-                self.log().read_index(DUE, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
-            let count = rows.len();
-            looked_at += count;
-            let end = time(self.now());
-            for row in rows {
-                let Some((at, id)) = row.key.split_once('/') else { continue };
-                if *at > *end {
-                    if let Ok(at) = at.parse() {
-                        self.0.next_due.fetch_min(at, Ordering::AcqRel);
-                    }
-                    return Ok(());
+        let (mut rows, mut looked_at) = (self.log().index_rows(DUE, "", Order::Ascending), 0);
+        while looked_at < LOOKED_AT_MAX
+            && sends.tasks.len() < SENDS_MAX
+            && let Some(row) = rows.next().await?
+        {
+            looked_at += 1;
+            let Some((at, id)) = row.key.split_once('/') else { continue };
+            if *at > *time(self.now()) {
+                if let Ok(at) = at.parse() {
+                    self.0.next_due.fetch_min(at, Ordering::AcqRel);
                 }
-                let owner = std::str::from_utf8(&row.value).ok().and_then(|owner| owner.parse().ok());
-                let (Some(owner), Ok(id)) = (owner, id.parse::<NoticeId>()) else { continue };
-                if sends.tasks.len() < SENDS_MAX && sends.may_send(&owner, &id) {
-                    let (notify, sent) = (self.clone(), id.clone());
-                    let task = sends.tasks.spawn(async move { notify.attempt(&sent).await });
-                    sends.under_way.insert(task.id(), (owner, id));
-                }
-                after = Some(row.key);
-            }
-            if count < READ_ROWS_MAX {
                 break;
+            }
+            let owner = std::str::from_utf8(&row.value).ok().and_then(|owner| owner.parse().ok());
+            let (Some(owner), Ok(id)) = (owner, id.parse::<NoticeId>()) else { continue };
+            if sends.may_send(&owner, &id) {
+                let (notify, sent) = (self.clone(), id.clone());
+                let task = sends.tasks.spawn(async move { notify.attempt(&sent).await });
+                sends.under_way.insert(task.id(), (owner, id));
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::Ordering;
 
-use plenary_kernel::{AskId, limits::READ_ROWS_MAX};
+use plenary_kernel::AskId;
 use plenary_log::{Fault, Order};
 
 use crate::{
@@ -27,27 +27,19 @@ impl Requests {
     }
 
     async fn handle_due_timers(&self) -> Result<(), Fault> {
-        let mut after = None::<String>;
-        loop {
-            let rows =
-                self.log().read_index(DUE, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
-            let count = rows.len();
-            for row in rows {
-                let end = time(self.now());
-                let Some((at, id)) = row.key.split_once('/') else { continue };
-                if *at > *end {
-                    self.hear_of(at.parse().ok().map(plenary_kernel::TimestampMs));
-                    return Ok(());
-                }
-                if let Ok(id) = id.parse::<AskId>() {
-                    let passed = self.pass_time(&id).await;
-                    Fault::skip_corrupt(passed, "the time of a damaged request does not pass")?;
-                }
-                after = Some(row.key);
+        let mut rows = self.log().index_rows(DUE, "", Order::Ascending);
+        while let Some(row) = rows.next().await? {
+            let end = time(self.now());
+            let Some((at, id)) = row.key.split_once('/') else { continue };
+            if *at > *end {
+                self.hear_of(at.parse().ok().map(plenary_kernel::TimestampMs));
+                break;
             }
-            if count < READ_ROWS_MAX {
-                return Ok(());
+            if let Ok(id) = id.parse::<AskId>() {
+                let passed = self.pass_time(&id).await;
+                Fault::skip_corrupt(passed, "the time of a damaged request does not pass")?;
             }
         }
+        Ok(())
     }
 }

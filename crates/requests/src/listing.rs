@@ -2,7 +2,7 @@
 //! Must not know: HTTP.
 
 use plenary_accounts::TokenOwner;
-use plenary_kernel::{AgentHandle, AskId, OwnerName, limits::READ_ROWS_MAX};
+use plenary_kernel::{AgentHandle, AskId, OwnerName};
 use plenary_log::{Fault, IndexRow, Order};
 
 use crate::{
@@ -39,21 +39,16 @@ impl Requests {
         prefix: &str,
         order: Order,
     ) -> Result<Vec<(String, Row)>, Fault> {
-        let (mut rows, mut after) = (Vec::new(), None::<String>);
-        loop {
-            let page = self.log().read_index(index, prefix, after.as_deref(), READ_ROWS_MAX, order).await?;
-            let count = page.len();
-            after = page.last().map(|row| row.key.clone());
-            for IndexRow { key, value } in page {
-                let row = serde_json::from_slice(&value)
-                    .map_err(|error| Fault::Corrupt(format!("{key} in {index}: {error}")));
-                let row = Fault::skip_corrupt(row, "a damaged row is left out of a list of requests")?;
-                rows.extend(row.map(|row| (key[prefix.len()..].to_owned(), row)));
-            }
-            if count < READ_ROWS_MAX || rows.len() >= LOOKED_AT_MAX {
-                return Ok(rows);
-            }
+        let (mut found, mut rows) = (Vec::new(), self.log().index_rows(index, prefix, order));
+        while found.len() < LOOKED_AT_MAX
+            && let Some(IndexRow { key, value }) = rows.next().await?
+        {
+            let row = serde_json::from_slice(&value)
+                .map_err(|error| Fault::Corrupt(format!("{key} in {index}: {error}")));
+            let row = Fault::skip_corrupt(row, "a damaged row is left out of a list of requests")?;
+            found.extend(row.map(|row| (key[prefix.len()..].to_owned(), row)));
         }
+        Ok(found)
     }
 
     /// A page of the requests that a caller may see.

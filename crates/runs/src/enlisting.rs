@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use plenary_accounts::{Actor, Authority};
 use plenary_engine::{ExecuteError, Room as _};
-use plenary_kernel::{AgentHandle, Refusal, limits::READ_ROWS_MAX};
+use plenary_kernel::{AgentHandle, Refusal};
 use plenary_log::{Fault, Order, StoredEvent};
 
 use crate::{
@@ -98,29 +98,20 @@ impl Runs {
 
     /// Loads the agents that were enlisted before this process started.
     pub(crate) async fn recall_enlisted(&self) -> Result<(), Fault> {
-        let mut after = None::<String>;
-        loop {
-            let rows = self
-                .log()
-                .read_index(ENLISTED, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending)
-                .await?;
-            for row in &rows {
-                let read = || Some((row.key.parse().ok()?, serde_json::from_slice(&row.value).ok()?));
-                let Some::<(AgentHandle, _)>((handle, card)) = read() else {
-                    tracing::error!(row = row.key, "an enlisted agent is damaged and left out");
-                    continue;
-                };
-                self.came(&handle, card);
-                // The account was deleted, and a crash came before the agent was dismissed.
-                if !self.accounts().agent(&handle).await?.state.is_live() {
-                    self.account_deleted(&handle);
-                }
+        let mut rows = self.log().index_rows(ENLISTED, "", Order::Ascending);
+        while let Some(row) = rows.next().await? {
+            let read = || Some((row.key.parse().ok()?, serde_json::from_slice(&row.value).ok()?));
+            let Some::<(AgentHandle, _)>((handle, card)) = read() else {
+                tracing::error!(row = row.key, "an enlisted agent is damaged and left out");
+                continue;
+            };
+            self.came(&handle, card);
+            // The account was deleted, and a crash came before the agent was dismissed.
+            if !self.accounts().agent(&handle).await?.state.is_live() {
+                self.account_deleted(&handle);
             }
-            if rows.len() < READ_ROWS_MAX {
-                return Ok(());
-            }
-            after = rows.into_iter().next_back().map(|row| row.key);
         }
+        Ok(())
     }
 
     /// Updates the registry after an agent was enlisted or dismissed, at this or another process.

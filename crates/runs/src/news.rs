@@ -3,7 +3,7 @@
 
 use plenary_accounts::Actor;
 use plenary_engine::Room as _;
-use plenary_kernel::{AgentHandle, Version, limits::READ_ROWS_MAX};
+use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Fault, Order, StoredEvent, StreamName};
 use serde_json::Value;
 
@@ -46,18 +46,12 @@ fn waits(state: &ThreadState) -> Option<&RunState> {
 impl Runs {
     /// The threads that an agent opened.
     pub async fn threads_of(&self, me: &AgentHandle) -> Result<Vec<StreamName>, Fault> {
-        let (prefix, mut after, mut threads) = (format!("{me}/"), None::<String>, Vec::new());
-        loop {
-            let log = self.0.threads.log();
-            let rows =
-                log.read_index(OPENED, &prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
-            let ids = rows.iter().filter_map(|row| row.key.rsplit('/').next());
-            threads.extend(ids.map(ThreadRoom::stream));
-            match rows.last() {
-                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
-                _ => return Ok(threads),
-            }
+        let (prefix, mut threads) = (format!("{me}/"), Vec::new());
+        let mut rows = self.log().index_rows(OPENED, &prefix, Order::Ascending);
+        while let Some(row) = rows.next().await? {
+            threads.extend(row.key.rsplit('/').next().map(ThreadRoom::stream));
         }
+        Ok(threads)
     }
 
     /// The agent that opened a thread in which a run waits now, and the version since which it waits.

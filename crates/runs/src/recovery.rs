@@ -5,7 +5,6 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use plenary_engine::ExecuteError;
-use plenary_kernel::limits::READ_ROWS_MAX;
 use plenary_log::{Fault, Order};
 
 use crate::{
@@ -56,20 +55,13 @@ impl Runs {
 
     /// Counts the queued runs. A run that is queued behind a run of another live process takes its share there.
     async fn count_queued(&self, alive: &HashSet<String>) -> Result<(), Fault> {
-        let mut after = None::<String>;
-        loop {
-            let rows =
-                self.log().read_index(BUSY, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
-            for row in &rows {
-                let is_elsewhere = alive.contains(&*String::from_utf8_lossy(&row.value));
-                let counted = self.count_queued_of(thread(&row.key)?, is_elsewhere).await;
-                Fault::skip_corrupt(counted, "the queue of a damaged thread is not counted")?;
-            }
-            if rows.len() < READ_ROWS_MAX {
-                return Ok(());
-            }
-            after = rows.into_iter().next_back().map(|row| row.key);
+        let mut rows = self.log().index_rows(BUSY, "", Order::Ascending);
+        while let Some(row) = rows.next().await? {
+            let is_elsewhere = alive.contains(&*String::from_utf8_lossy(&row.value));
+            let counted = self.count_queued_of(thread(&row.key)?, is_elsewhere).await;
+            Fault::skip_corrupt(counted, "the queue of a damaged thread is not counted")?;
         }
+        Ok(())
     }
 
     async fn count_queued_of(&self, thread: ThreadId, is_elsewhere: bool) -> Result<(), Fault> {
@@ -105,40 +97,26 @@ impl Runs {
     }
 
     async fn take_over_from(&self, alive: &HashSet<String>) -> Result<(), Fault> {
-        let mut after = None::<String>;
-        loop {
-            let rows =
-                self.log().read_index(BUSY, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
-            for row in &rows {
-                let node = String::from_utf8_lossy(&row.value).into_owned();
-                if alive.contains(&node) {
-                    continue;
-                }
-                let thread = thread(&row.key)?;
-                let command = TakeOver { gone: node.into(), node: Arc::clone(&self.0.node) };
-                match self.ask(thread, command, None).await {
-                    Ok(done) => {
-                        let state = self.fresh(thread).await?;
-                        // From now on it is queued here.
-                        self.count_waiting(&state);
-                        let run = done.reply.started.and_then(|run| state.run(run));
-                        // It starts in any case: it was accepted long ago.
-                        let share = run.and_then(|run| self.0.counted.run(&run.payer).ok());
-                        self.follow(thread, done.reply, share);
-                    }
-                    Err(ExecuteError::Fault(fault)) => {
-                        Fault::skip_corrupt::<()>(Err(fault), "the runs of a damaged thread are not ended")?;
-                    }
-                    // The decider does not reject a command of the room itself.
-                    Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
-                    }
-                }
+        let mut rows = self.log().index_rows(BUSY, "", Order::Ascending);
+        while let Some(row) = rows.next().await? {
+            let node = String::from_utf8_lossy(&row.value).into_owned();
+            if alive.contains(&node) {
+                continue;
             }
-            if rows.len() < READ_ROWS_MAX {
-                return Ok(());
-            }
-            after = rows.into_iter().next_back().map(|row| row.key);
+            let thread = thread(&row.key)?;
+            let command = TakeOver { gone: node.into(), node: Arc::clone(&self.0.node) };
+            let taken = ExecuteError::skip_refused(self.ask(thread, command, None).await);
+            let taken = Fault::skip_corrupt(taken, "the runs of a damaged thread are not ended")?;
+            let Some(done) = taken.flatten() else { continue };
+            let state = self.fresh(thread).await?;
+            // From now on it is queued here.
+            self.count_waiting(&state);
+            let run = done.reply.started.and_then(|run| state.run(run));
+            // It starts in any case: it was accepted long ago.
+            let share = run.and_then(|run| self.0.counted.run(&run.payer).ok());
+            self.follow(thread, done.reply, share);
         }
+        Ok(())
     }
 
     /// Stops: no run starts any more, active runs are told to stop and end with an error that says why, and their

@@ -8,7 +8,7 @@ use plenary_engine::{
     stored::{read, unknown, written},
 };
 use plenary_engine::{Sealed, seal};
-use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version, limits::READ_ROWS_MAX};
+use plenary_kernel::{OwnerName, Stamp, TimestampMs, Version};
 use plenary_log::{Fault, NewEvent, Order, StoredEvent};
 use serde::{Deserialize, Serialize};
 
@@ -183,24 +183,17 @@ impl Runs {
         let is_its = |opened: &str| {
             opened == agent || self.0.registry.get(opened).is_some_and(|known| known.name() == agent)
         };
-        let mut after = None::<String>;
-        loop {
-            let rows =
-                self.log().read_index(BUSY, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
-            for row in &rows {
-                let Ok(thread) = row.key.parse() else { continue };
-                let state = self.fresh(thread).await;
-                let state = Fault::skip_corrupt(state, "a damaged thread is left out of a cancellation")?;
-                let Some(state) = state else { continue };
-                if state.opened.as_ref().is_some_and(|opened| is_its(&opened.agent)) {
-                    self.cancel_thread(thread, by).await?;
-                }
+        let mut rows = self.log().index_rows(BUSY, "", Order::Ascending);
+        while let Some(row) = rows.next().await? {
+            let Ok(thread) = row.key.parse() else { continue };
+            let state = self.fresh(thread).await;
+            let state = Fault::skip_corrupt(state, "a damaged thread is left out of a cancellation")?;
+            let Some(state) = state else { continue };
+            if state.opened.as_ref().is_some_and(|opened| is_its(&opened.agent)) {
+                self.cancel_thread(thread, by).await?;
             }
-            if rows.len() < READ_ROWS_MAX {
-                return Ok(());
-            }
-            after = rows.into_iter().next_back().map(|row| row.key);
         }
+        Ok(())
     }
 
     /// Cancels all runs of a thread.
@@ -208,13 +201,7 @@ impl Runs {
     /// # Errors
     /// If the store fails.
     pub async fn cancel_thread(&self, thread: ThreadId, by: &Actor) -> Result<(), Fault> {
-        match self.ask(thread, CancelAll { by: by.clone() }, None).await {
-            // The decider does not reject a command of the room itself.
-            Ok(_) | Err(ExecuteError::Rejected(_) | ExecuteError::KeyReused | ExecuteError::OverQuota(_)) => {
-                Ok(())
-            }
-            Err(ExecuteError::Fault(fault)) => Err(fault),
-        }
+        ExecuteError::skip_refused(self.ask(thread, CancelAll { by: by.clone() }, None).await).map(drop)
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// How many sessions of one agent are updated at a time.
-const TOLD_AT_ONCE: usize = 64;
+const UPDATES_AT_ONCE: usize = 64;
 /// Most agents whose transitions are kept in order; beyond it the oldest key is dropped.
 const TRANSITIONS_MAX: usize = 65_536;
 
@@ -59,7 +59,7 @@ impl Sessions {
         let transition = self.0.transport.transition(handle);
         let _one = transition.lock().await;
         let back = NoteReconnect(handle.clone());
-        self.tell(AWAY, handle, |id| {
+        self.for_each_session(AWAY, handle, |id| {
             let back = &back;
             async move {
                 // It may be offline again: its disconnect may have been written before this task ran.
@@ -108,7 +108,7 @@ impl Sessions {
     /// Handles an agent that is offline in every process.
     async fn note_offline(&self, handle: &AgentHandle) -> Result<(), Fault> {
         let gone = NoteDisconnect(handle.clone());
-        self.tell(JOINED, handle, |id| {
+        self.for_each_session(JOINED, handle, |id| {
             let gone = &gone;
             async move {
                 // Not if the agent is back, or if the server is stopping, which is not a disconnect (2.5 row 12).
@@ -125,21 +125,14 @@ impl Sessions {
     /// Restarts the grace window for every agent whose transport had dropped when the server stopped
     /// (wire.md D.9).
     pub async fn resume_grace(&self) -> Result<(), Fault> {
-        let mut after = None::<String>;
-        loop {
-            let rows =
-                self.log().read_index(AWAY, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
-            for row in &rows {
-                let Some((handle, id)) = row.key.split_once('/') else { continue };
-                let Ok(handle) = handle.parse() else { continue };
-                let awaited = self.await_grace(&handle, id).await;
-                Fault::skip_corrupt(awaited, "a damaged session's grace window is not kept")?;
-            }
-            if rows.len() < READ_ROWS_MAX {
-                return Ok(());
-            }
-            after = rows.into_iter().next_back().map(|row| row.key);
+        let mut rows = self.log().index_rows(AWAY, "", Order::Ascending);
+        while let Some(row) = rows.next().await? {
+            let Some((handle, id)) = row.key.split_once('/') else { continue };
+            let Ok(handle) = handle.parse() else { continue };
+            let awaited = self.await_grace(&handle, id).await;
+            Fault::skip_corrupt(awaited, "a damaged session's grace window is not kept")?;
         }
+        Ok(())
     }
 
     /// On a shared store: marks the agents of dead processes as disconnected, and takes over the grace windows of those
@@ -206,19 +199,19 @@ impl Sessions {
     }
 
     /// Runs a function for every session after `<handle>/` in an index, several at a time.
-    async fn tell<F: Future<Output = Result<(), Fault>>>(
+    async fn for_each_session<F: Future<Output = Result<(), Fault>>>(
         &self,
         index: &str,
         handle: &AgentHandle,
-        does: impl Fn(String) -> F,
+        update: impl Fn(String) -> F,
     ) -> Result<(), Fault> {
         let mut after = None;
         loop {
             let ids = self.ids(index, handle, after.as_deref(), Order::Ascending, READ_ROWS_MAX).await?;
             let (count, last) = (ids.len(), ids.last().cloned());
-            let mut told = stream::iter(ids).map(&does).buffer_unordered(TOLD_AT_ONCE);
-            while let Some(answer) = told.next().await {
-                Fault::skip_corrupt(answer, "a damaged session is not told of a connection")?;
+            let mut updates = stream::iter(ids).map(&update).buffer_unordered(UPDATES_AT_ONCE);
+            while let Some(answer) = updates.next().await {
+                Fault::skip_corrupt(answer, "a damaged session was not updated after a connection changed")?;
             }
             if count < READ_ROWS_MAX {
                 return Ok(());

@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use plenary_accounts::{Accounts, Authority};
 use plenary_edge::operations::Caller;
 use plenary_engine::{ExecuteError, Room as _, Streams};
-use plenary_kernel::{Clock, OwnerName, limits::READ_ROWS_MAX};
+use plenary_kernel::{Clock, OwnerName};
 use plenary_log::{Fault, Log, Order, StoredEvent};
 use plenary_notify::{Notify, Post};
 use serde_json::json;
@@ -132,25 +132,18 @@ impl PushBoard {
 
     /// Loads the watched tasks from the index.
     async fn load(&self) -> Result<(), Fault> {
-        let mut after = None::<String>;
-        loop {
-            let log = self.configs.log();
-            let rows = log.read_index(WATCHED, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
-            for row in &rows {
-                // `<category>/<id>/<owner>/<task>/<configuration>`
-                let parts: Vec<&str> = row.key.splitn(5, '/').collect();
-                let [category, stream, owner, task, id] = parts[..] else { continue };
-                let Ok(owner) = owner.parse() else { continue };
-                let stream = format!("{category}/{stream}");
-                let entry = (owner, task.to_owned(), id.to_owned());
-                self.watched.lock().entry(stream.clone()).or_default().insert(entry);
-                self.mark(&stream);
-            }
-            match rows.last() {
-                Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
-                _ => return Ok(()),
-            }
+        let mut rows = self.configs.log().index_rows(WATCHED, "", Order::Ascending);
+        while let Some(row) = rows.next().await? {
+            // `<category>/<id>/<owner>/<task>/<configuration>`
+            let parts: Vec<&str> = row.key.splitn(5, '/').collect();
+            let [category, stream, owner, task, id] = parts[..] else { continue };
+            let Ok(owner) = owner.parse() else { continue };
+            let stream = format!("{category}/{stream}");
+            let entry = (owner, task.to_owned(), id.to_owned());
+            self.watched.lock().entry(stream.clone()).or_default().insert(entry);
+            self.mark(&stream);
         }
+        Ok(())
     }
 }
 

@@ -11,7 +11,7 @@ use axum::{
 use http::Method;
 use plenary_edge::{Auth, Operation, OperationDoc};
 use plenary_engine::{Sealed, seal};
-use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal, limits::READ_ROWS_MAX};
+use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal};
 use plenary_log::{Fault, Order};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -195,36 +195,28 @@ pub(super) async fn look_through<T>(
     show: impl Fn(&KnownAgent) -> Option<T>,
 ) -> Result<(Vec<T>, Option<Place>), Fault> {
     let (mut page, mut looked, mut skip) = (Vec::new(), 0, place.skip);
-    let mut after = place.behind.as_ref().map(|handle| list_key(handle.as_str()));
-    loop {
-        let rows = accounts
-            .log()
-            .read_index(AGENTS, prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
-            .await?;
-        for row in &rows {
-            if skip > 0 {
-                skip -= 1;
-                continue;
-            }
-            if page.len() == limit || looked == looked_at_max {
-                return Ok((page, Some(place)));
-            }
-            looked += 1;
-            place.skip += 1;
-            let handle = listed(&row.key)?;
-            if !is_asked(&handle) {
-                continue;
-            }
-            if let Some(shown) = show(&accounts.agent(&handle).await?) {
-                page.push(shown);
-                place = Place { behind: Some(handle), skip: 0 };
-            }
+    let after = place.behind.as_ref().map(|handle| list_key(handle.as_str()));
+    let mut rows = accounts.log().index_rows_after(AGENTS, prefix, after, Order::Ascending);
+    while let Some(row) = rows.next().await? {
+        if skip > 0 {
+            skip -= 1;
+            continue;
         }
-        match rows.last() {
-            Some(last) if rows.len() == READ_ROWS_MAX => after = Some(last.key.clone()),
-            _ => return Ok((page, None)),
+        if page.len() == limit || looked == looked_at_max {
+            return Ok((page, Some(place)));
+        }
+        looked += 1;
+        place.skip += 1;
+        let handle = listed(&row.key)?;
+        if !is_asked(&handle) {
+            continue;
+        }
+        if let Some(shown) = show(&accounts.agent(&handle).await?) {
+            page.push(shown);
+            place = Place { behind: Some(handle), skip: 0 };
         }
     }
+    Ok((page, None))
 }
 
 fn shown(me: &KnownAgent, other: &KnownAgent) -> ReachableAgent {

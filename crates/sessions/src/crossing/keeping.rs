@@ -236,17 +236,11 @@ impl Sessions {
     /// When the store fails.
     pub async fn part_with(&self, peer: &OwnerName) -> Result<(), Fault> {
         let command = PartWithPeer(peer.clone());
+        let prefix = format!("{peer}/");
         for index in [BY_PEER, COPIES] {
-            let mut after = None::<String>;
-            loop {
-                let ids = self.of_peer(index, peer, after.as_deref()).await?;
-                for id in &ids {
-                    self.note(id.as_str(), &command).await?;
-                }
-                if ids.len() < READ_ROWS_MAX {
-                    break;
-                }
-                after = ids.last().map(|id| id.as_str().to_owned());
+            let mut rows = self.log().index_rows(index, &prefix, Order::Ascending);
+            while let Some(row) = rows.next().await? {
+                self.note(&row.key[prefix.len()..], &command).await?;
             }
         }
         Ok(())

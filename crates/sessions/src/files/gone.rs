@@ -3,7 +3,7 @@
 //! Must not know: HTTP.
 
 use plenary_engine::{Command, ExecuteError};
-use plenary_kernel::{AgentHandle, limits::READ_ROWS_MAX};
+use plenary_kernel::AgentHandle;
 use plenary_log::{Fault, Order};
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
 use crate::Sessions;
 
 impl Sessions {
-    /// Removes what is past its time. Called every so often.
+    /// Removes expired uploads and unnamed files. Called periodically.
     pub(crate) async fn sweep_files(&self) -> Result<(), Fault> {
         let now = self.0.streams.clock().now().0;
         self.remove_listed(UPLOADING, "", Some(now), RemoveFile::Expired).await?;
@@ -21,7 +21,7 @@ impl Sessions {
         self.remove_contents().await
     }
 
-    /// No upload goes on across a start of the one process on a store: what a crash has left of them is given up.
+    /// Discards the uploads that a crash interrupted. On a store of one process no upload can survive a restart.
     pub(crate) async fn give_up_uploads(&self) -> Result<(), Fault> {
         if self.log().shared() {
             return Ok(());
@@ -29,7 +29,7 @@ impl Sessions {
         self.remove_listed(UPLOADING, "", None, RemoveFile::Abandoned).await
     }
 
-    /// An agent is gone, and with it the files that it uploaded and no message names.
+    /// Removes the files that a deleted agent uploaded and no message names.
     pub(crate) async fn remove_unnamed_of(&self, agent: &AgentHandle) -> Result<(), Fault> {
         self.remove_listed(UNNAMED_OF, &format!("{agent}/"), None, RemoveFile::Abandoned).await
     }
@@ -43,45 +43,27 @@ impl Sessions {
         command: RemoveFile,
     ) -> Result<(), Fault> {
         let end = until.map(|until| unnamed_key(until.saturating_add(1), ""));
-        let mut after = None::<String>;
-        loop {
-            let rows = self
-                .log()
-                .read_index(index, prefix, after.as_deref(), READ_ROWS_MAX, Order::Ascending)
-                .await?;
-            let count = rows.len();
-            for row in rows {
-                if end.as_ref().is_some_and(|end| row.key >= *end) {
-                    return Ok(());
-                }
-                if let Some((_, id)) = row.key.rsplit_once('/') {
-                    self.remove_file(id, command).await?;
-                }
-                after = Some(row.key);
+        let mut rows = self.log().index_rows(index, prefix, Order::Ascending);
+        while let Some(row) = rows.next().await? {
+            if end.as_ref().is_some_and(|end| row.key >= *end) {
+                break;
             }
-            if count < READ_ROWS_MAX {
-                return Ok(());
+            if let Some((_, id)) = row.key.rsplit_once('/') {
+                self.remove_file(id, command).await?;
             }
         }
+        Ok(())
     }
 
     /// Removes the contents of removed files.
     async fn remove_contents(&self) -> Result<(), Fault> {
-        let mut after = None::<String>;
-        loop {
-            let rows =
-                self.log().read_index(REMAINS, "", after.as_deref(), READ_ROWS_MAX, Order::Ascending).await?;
-            let count = rows.len();
-            for row in rows {
-                if let Ok(id) = row.key.parse() {
-                    self.remove_content(&id).await?;
-                }
-                after = Some(row.key);
-            }
-            if count < READ_ROWS_MAX {
-                return Ok(());
+        let mut rows = self.log().index_rows(REMAINS, "", Order::Ascending);
+        while let Some(row) = rows.next().await? {
+            if let Ok(id) = row.key.parse() {
+                self.remove_content(&id).await?;
             }
         }
+        Ok(())
     }
 
     pub(super) async fn remove_file(&self, id: &str, command: RemoveFile) -> Result<(), Fault> {
