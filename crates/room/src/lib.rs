@@ -2,6 +2,7 @@
 //! refusals.
 //! Must not know: accounts, or any protocol.
 
+mod closing;
 mod findable;
 mod glance;
 mod idempotency;
@@ -14,6 +15,7 @@ mod served;
 pub mod sse;
 mod watching;
 
+pub use closing::close;
 pub use findable::{
     Findable, FoundThing, Matches, OwnHits, Searcher, Shelf, WordIndex, body, indexed, indexed_at, texts,
 };

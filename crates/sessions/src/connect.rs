@@ -1,19 +1,15 @@
 //! One live connection: opened, caught up, pumped, closed (ASP-39 to ASP-53).
 
-use axum::extract::ws::{CloseFrame, Message, WebSocket};
-use futures_util::StreamExt as _;
+use axum::extract::ws::WebSocket;
 use plenary_accounts::AgentCaller;
 use plenary_hub::{ConnectError, Connection};
-use tokio::time::{Duration, timeout};
+use plenary_room::close;
 
 use crate::{
     Sessions,
     pump::{End, Pump},
     wire::Form,
 };
-
-/// How long the closing handshake may take.
-const CLOSING: Duration = Duration::from_secs(2);
 
 impl Sessions {
     /// Serves a WebSocket until it ends.
@@ -28,7 +24,7 @@ impl Sessions {
             Err(ConnectError::ShuttingDown) => End::SHUTDOWN,
         };
         if let End::Close(code, reason) = end {
-            close(&mut socket, code, reason).await;
+            close(socket, code, reason).await;
         }
     }
 
@@ -58,15 +54,4 @@ impl Sessions {
         let Some(closed) = self.0.presence.close(&connection) else { return };
         tokio::spawn(async move { self.goes_offline(&connection.handle, closed).await });
     }
-}
-
-/// The closing handshake: waits up to [`CLOSING`] for the peer's answer, so that the close is clean.
-async fn close(socket: &mut WebSocket, code: u16, reason: &'static str) {
-    let frame = CloseFrame { code, reason: reason.into() };
-    let handshake = async {
-        if socket.send(Message::Close(Some(frame))).await.is_ok() {
-            while let Some(Ok(_)) = socket.next().await {}
-        }
-    };
-    let _ = timeout(CLOSING, handshake).await;
 }

@@ -1,16 +1,15 @@
 //! The connection of one instance: frames out, frames in, pings, and its end.
 //! Must not know: runs.
 
-use std::time::Duration;
-
 use axum::{
     Error,
-    extract::ws::{CloseFrame, Message, WebSocket},
+    extract::ws::{Message, WebSocket},
 };
 use bytes::Bytes;
 use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
 use plenary_accounts::{Accounts, Principal, Watch};
 use plenary_kernel::AgentHandle;
+use plenary_room::close;
 use tokio::{
     sync::mpsc,
     time::{Instant, MissedTickBehavior, interval_at, timeout},
@@ -21,9 +20,6 @@ use super::{
     instance::Instance,
 };
 use crate::spoken::InvalidLines;
-
-/// The longest time for the closing handshake.
-const CLOSING_TIME: Duration = Duration::from_secs(2);
 
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +62,7 @@ pub(super) async fn attached(
     desk.detach(&instance, end == REVOKED);
     tracing::info!(agent = %desk.handle, instance = instance.number, ?end, "an instance is gone");
     if let End::Close(code, reason) = end {
-        close(&mut socket, code, reason).await;
+        close(socket, code, reason).await;
     }
 }
 
@@ -131,15 +127,4 @@ async fn allowed(accounts: &Accounts, principal: &Principal, watch: &Watch<Agent
         recheck = false;
         watch.mailbox().woken().await;
     }
-}
-
-/// The closing handshake: waits for the peer's close for a limited time, so that the close is clean.
-async fn close(socket: &mut WebSocket, code: u16, reason: &'static str) {
-    let frame = CloseFrame { code, reason: reason.into() };
-    let handshake = async {
-        if socket.send(Message::Close(Some(frame))).await.is_ok() {
-            while let Some(Ok(_)) = socket.next().await {}
-        }
-    };
-    let _ = timeout(CLOSING_TIME, handshake).await;
 }
