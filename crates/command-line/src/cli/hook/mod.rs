@@ -2,6 +2,7 @@
 //! Must not know: how a coding agent is connected; the content of a digest.
 
 mod answer;
+mod background;
 mod deliver;
 mod deposit;
 mod elicitation;

@@ -2,26 +2,20 @@
 //! session; the hook of that prompt then prints the news. At most one line is outstanding.
 //! Must not know: the news.
 
-use std::{
-    ffi::OsString,
-    io::Write as _,
-    os::unix::process::CommandExt as _,
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::{ffi::OsString, process::Stdio, time::Duration};
 
 use plenary_kernel::AgentHandle;
-use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::{
+    background,
     event::{Event, Moment, QUEUED, WAIT},
     journal,
     program::{self, Program},
     shared_state::Turn,
     waiting::{WAIT_SECONDS, WAKINGS_MAX, has_news},
 };
-use crate::cli::{connect::CodingAgent, context::Context, identity, server_address::UrlSource};
+use crate::cli::{connect::CodingAgent, context::Context, identity};
 
 /// The variable set for a session of `plenary codex`: it is woken on news.
 pub(crate) const WAKE_VAR: &str = "PLENARY_WAKE";
@@ -42,10 +36,11 @@ pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn
         }
         Moment::Prompt => turn.set_waits(session, 0),
         Moment::Start | Moment::Stop if is_wanted(context) => {
-            spawn(context, event).and_then(|process| match process {
-                Some(process) => turn.set_waits(session, process),
+            match program::environment(&context.environment) {
+                Some(program) => background::spawn(context, event, WAIT, &program)
+                    .and_then(|process| turn.set_waits(session, process)),
                 None => Ok(()),
-            })
+            }
         }
         Moment::Start
         | Moment::Stop
@@ -71,26 +66,6 @@ fn is_wanted(context: &Context) -> bool {
     directory.is_some_and(|directory| {
         identity::wakes(&context.environment, directory, CodingAgent::Codex.as_str()).unwrap_or_default()
     })
-}
-
-fn spawn(context: &Context, event: &Event) -> Result<Option<u32>, String> {
-    let failed = |error: std::io::Error| format!("the session cannot be woken: {error}");
-    let Some(of) = program::environment(&context.environment) else { return Ok(None) };
-    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-    let found = context.server_address().map_err(|failure| journal::words(&failure))?;
-    if found.source == UrlSource::Flag {
-        command.args(["--url", &found.url.to_string()]);
-    }
-    command.args(["hook", WAIT, "--client", event.coding.as_str()]);
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    // A process group of its own: it survives the end of this hook.
-    command.current_dir("/").process_group(0);
-    let mut child = command.spawn().map_err(failed)?;
-    let told = json!({"hook_event_name": WAIT, "session_id": event.session, "cwd": context.environment.directory(),
-        "program": of.pid, "since": of.since});
-    let mut input = child.stdin.take().ok_or("it has no standard input")?;
-    input.write_all(told.to_string().as_bytes()).map_err(failed)?;
-    Ok(Some(child.id()))
 }
 
 /// Waits for news, and queues the line. Ends with the session, or when the user sends a prompt.

@@ -2,24 +2,18 @@
 //! killed program runs no hook, and only this report passes its unread messages to another session.
 //! Must not know: the delivered messages.
 
-use std::{
-    io::Write as _,
-    os::unix::process::CommandExt as _,
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::time::Duration;
 
 use plenary_kernel::AgentHandle;
-use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::{
+    background,
     event::{Event, WATCH},
-    journal,
-    program::{self, Program},
+    journal, program,
     shared_state::{self, Turn},
 };
-use crate::cli::{context::Context, server_address::UrlSource};
+use crate::cli::context::Context;
 
 /// How often to check whether the program runs.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -40,31 +34,11 @@ pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn
     if watched == program.pid && program::is_there(process) {
         return;
     }
-    let begun = spawn(context, event, &program);
+    let begun = background::spawn(context, event, WATCH, &program);
     let begun = begun.and_then(|process| turn.set_watches(session, process, program.pid));
     if let Err(why) = begun {
         journal::note(&context.environment, &event.name, &format!("{handle}: {why}"));
     }
-}
-
-fn spawn(context: &Context, event: &Event, of: &Program) -> Result<u32, String> {
-    let failed = |error: std::io::Error| format!("the session cannot be watched: {error}");
-    let mut command = Command::new(std::env::current_exe().map_err(failed)?);
-    let found = context.server_address().map_err(|failure| journal::words(&failure))?;
-    if found.source == UrlSource::Flag {
-        command.args(["--url", &found.url.to_string()]);
-    }
-    command.args(["hook", WATCH, "--client", event.coding.as_str()]);
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.current_dir("/");
-    // A process group of its own: it survives the end of this hook.
-    command.process_group(0);
-    let mut child = command.spawn().map_err(failed)?;
-    let told = json!({"hook_event_name": WATCH, "session_id": event.session, "cwd": context.environment.directory(),
-        "program": of.pid, "since": of.since});
-    let mut input = child.stdin.take().ok_or("it has no standard input")?;
-    input.write_all(told.to_string().as_bytes()).map_err(failed)?;
-    Ok(child.id())
 }
 
 /// Reports the session until its program ends, or the server no longer wants the report. Its hooks have introduced it.
