@@ -2,7 +2,7 @@
 //! Must not know: its content.
 
 use std::{
-    fs::{self, Permissions},
+    fs::{self, File, Permissions},
     io::{self, Write as _},
     os::unix::fs::PermissionsExt as _,
     path::Path,
@@ -10,12 +10,12 @@ use std::{
 
 /// Replaces the content of a file. An existing file keeps its permissions; a new file gets `mode`, less the umask.
 /// The new content is written to a temporary file with an unpredictable name beside it, so that a link planted in the
-/// directory cannot redirect it.
+/// directory cannot redirect it. A crash at any point leaves the old content or the new one.
 ///
 /// # Errors
-/// The error of the file system; the file is then unchanged.
+/// The error of the file system.
 pub(crate) fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(Path::new("."));
+    let directory = path.parent().filter(|parent| *parent != "").unwrap_or(Path::new("."));
     let permissions = fs::metadata(path).map(|metadata| metadata.permissions());
     let mut file = tempfile::Builder::new()
         .prefix(".plenary-")
@@ -27,5 +27,5 @@ pub(crate) fn replace(path: &Path, content: &[u8], mode: u32) -> io::Result<()> 
     file.write_all(content)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
-    Ok(())
+    File::open(directory)?.sync_all()
 }

@@ -3,13 +3,13 @@
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, ErrorKind, Read, Write},
+    io::{self, ErrorKind, Read},
     os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
 use super::tokens::Tokens;
-use crate::cli::failure::Failure;
+use crate::cli::{atomic, failure::Failure};
 
 /// Permission bits that let others read or write a file.
 const FOR_OTHERS: u32 = 0o077;
@@ -70,13 +70,15 @@ impl TokensFile {
         let directory = self.path.parent().unwrap_or(Path::new("/"));
         self.prepare(directory)?;
         let failed = |error: io::Error| self.unusable(&error.to_string(), None);
-        let lock =
-            private().create(true).truncate(false).open(directory.join("tokens.lock")).map_err(failed)?;
+        let mut private = OpenOptions::new();
+        private.write(true).mode(0o600).create(true).truncate(false);
+        let lock = private.open(directory.join("tokens.lock")).map_err(failed)?;
         lock.lock().map_err(failed)?;
         let mut tokens = self.load()?;
         let outcome = change(&mut tokens);
         let text = toml::to_string(&tokens).map_err(|e| self.unusable(&e.to_string(), None))?;
-        self.replace(directory, text.as_bytes()).map_err(failed)?;
+        // A token is on disk before it is reported, because the server shows it only once.
+        atomic::replace(&self.path, text.as_bytes(), 0o600).map_err(failed)?;
         Ok(outcome)
     }
 
@@ -93,31 +95,10 @@ impl TokensFile {
         Ok(())
     }
 
-    /// Replaces the file. A crash at any point leaves the old file or the new one; a token is on disk before it is
-    /// reported, because the server shows it only once.
-    fn replace(&self, directory: &Path, text: &[u8]) -> io::Result<()> {
-        let fresh = directory.join(".tokens.toml.new");
-        match fs::remove_file(&fresh) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
-        let mut file = private().create_new(true).open(&fresh)?;
-        file.write_all(text)?;
-        file.sync_all()?;
-        fs::rename(&fresh, &self.path)?;
-        File::open(directory)?.sync_all()
-    }
-
     fn unusable(&self, why: &str, next: Option<&str>) -> Failure {
         let what = format!("the tokens file {} cannot be used: {why}", self.path.display());
         Failure::Local { what, next: next.map(str::to_owned) }
     }
-}
-
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).mode(0o600);
-    options
 }
 
 #[cfg(test)]
@@ -139,8 +120,8 @@ mod tests {
 
     #[test]
     fn file_and_directory_are_made_for_their_owner_alone() {
-        let root = crate::cli::Scratch::new("tokens-modes");
-        let directory = root.join("config/plenary");
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("config/plenary");
         let file = TokensFile::in_dir(&directory);
         assert_eq!(file.load().unwrap().servers().count(), 0);
         put(&file, "@nick.a", "pla_1").unwrap();
@@ -154,8 +135,8 @@ mod tests {
 
     #[test]
     fn an_open_file_or_directory_is_refused_with_the_remedy() {
-        let root = crate::cli::Scratch::new("tokens-open");
-        let file = TokensFile::in_dir(&root);
+        let root = tempfile::tempdir().unwrap();
+        let file = TokensFile::in_dir(root.path());
         put(&file, "@nick.a", "pla_1").unwrap();
         for open in [0o640, 0o604, 0o660] {
             fs::set_permissions(file.path(), fs::Permissions::from_mode(open)).unwrap();
@@ -164,17 +145,17 @@ mod tests {
             assert_eq!(put(&file, "@nick.b", "pla_2").unwrap_err().exit(), Exit::Auth);
         }
         fs::set_permissions(file.path(), fs::Permissions::from_mode(0o600)).unwrap();
-        fs::set_permissions(&root, fs::Permissions::from_mode(0o777)).unwrap();
+        fs::set_permissions(root.path(), fs::Permissions::from_mode(0o777)).unwrap();
         assert!(matches!(put(&file, "@nick.b", "pla_2"), Err(Failure::Auth { .. })));
-        fs::set_permissions(&root, fs::Permissions::from_mode(0o700)).unwrap();
+        fs::set_permissions(root.path(), fs::Permissions::from_mode(0o700)).unwrap();
     }
 
     #[test]
     fn a_write_that_was_cut_short_leaves_the_old_file_and_the_next_one_goes_through() {
-        let root = crate::cli::Scratch::new("tokens-torn");
-        let file = TokensFile::in_dir(&root);
+        let root = tempfile::tempdir().unwrap();
+        let file = TokensFile::in_dir(root.path());
         put(&file, "@nick.a", "pla_1").unwrap();
-        fs::write(root.join(".tokens.toml.new"), "[servers.\"http").unwrap();
+        fs::write(root.path().join(".plenary-torn"), "[servers.\"http").unwrap();
         let server = "http://127.0.0.1:7420".parse().unwrap();
         assert_eq!(file.load().unwrap().of(&server).holders().count(), 1);
         put(&file, "@nick.b", "pla_2").unwrap();
@@ -184,8 +165,8 @@ mod tests {
 
     #[test]
     fn many_writers_at_once_lose_nothing() {
-        let root = crate::cli::Scratch::new("tokens-many");
-        let file = TokensFile::in_dir(&root);
+        let root = tempfile::tempdir().unwrap();
+        let file = TokensFile::in_dir(root.path());
         std::thread::scope(|scope| {
             for n in 0..8 {
                 let file = &file;
@@ -198,8 +179,8 @@ mod tests {
 
     #[test]
     fn a_damaged_file_is_never_quoted() {
-        let root = crate::cli::Scratch::new("tokens-damaged");
-        let file = TokensFile::in_dir(&root);
+        let root = tempfile::tempdir().unwrap();
+        let file = TokensFile::in_dir(root.path());
         put(&file, "@nick.a", "pla_secret").unwrap();
         fs::write(file.path(), "servers = pla_secret").unwrap();
         let Err(Failure::Local { what, .. }) = file.load() else { panic!() };
