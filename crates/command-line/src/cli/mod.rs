@@ -42,8 +42,6 @@ mod requests;
 mod runs;
 mod say;
 mod scoped;
-#[cfg(test)]
-mod scratch;
 mod search;
 mod server_address;
 mod session;
@@ -78,8 +76,6 @@ use environment::Environment;
 pub use environment::{ignoring_empty, naming_variables};
 use failure::{Exit, Failure};
 pub use groups::{GROUPS, Group, grouped};
-#[cfg(test)]
-use scratch::Scratch;
 
 /// Shown under `--help`.
 pub const EXIT_CODES_HELP: &str = "\

@@ -98,24 +98,26 @@ pub(super) fn kind(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Scratch;
 
     #[test]
     fn ap_33_ap_34_a_file_has_its_type_hash_and_size_and_a_path_from_the_root() {
-        let root = Scratch::new("deliverable");
-        let inner = root.join("docs/deep");
+        let root = tempfile::tempdir().unwrap();
+        let inner = root.path().join("docs/deep");
         std::fs::create_dir_all(&inner).unwrap();
-        std::fs::write(root.join("docs/A.MD"), "abc").unwrap();
-        let DeliverableFile { entry, content } = read(&inner, &root, "./../A.MD").unwrap();
+        std::fs::write(root.path().join("docs/A.MD"), "abc").unwrap();
+        let DeliverableFile { entry, content } = read(&inner, root.path(), "./../A.MD").unwrap();
         assert_eq!(
             (entry.path.as_str(), entry.kind.as_str(), entry.size_bytes),
             ("docs/A.MD", "md", Some(3))
         );
         let hash = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!((entry.hash.as_deref(), content.unwrap().as_ref()), (Some(hash), &b"abc"[..]));
-        let url = read(&root, &root, "https://h/a.tar.gz?x=1.y").unwrap();
+        let url = read(root.path(), root.path(), "https://h/a.tar.gz?x=1.y").unwrap();
         assert_eq!((url.entry.kind.as_str(), url.entry.hash), ("gz", None));
         assert_eq!([kind("Makefile"), kind(".env"), kind("a.yml")], ["file", "file", "yaml"]);
-        assert!(read(&root, &root, "docs").is_err() && read(&root, &root, "absent").is_err());
+        assert!(
+            read(root.path(), root.path(), "docs").is_err()
+                && read(root.path(), root.path(), "absent").is_err()
+        );
     }
 }

@@ -110,7 +110,6 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Scratch;
 
     fn used(terminal: &str, used_at_ms: u64) -> SavedSession {
         let key = Key {
@@ -124,8 +123,8 @@ mod tests {
 
     #[test]
     fn ap_13_a_terminal_keeps_its_session_until_it_rests_for_long() {
-        let root = Scratch::new("remembered");
-        let memory = Memory::in_dir(&root.join("deep"));
+        let root = tempfile::tempdir().unwrap();
+        let memory = Memory::in_dir(&root.path().join("deep"));
         let (one, key) = (used("a", 1), used("a", 1).key);
         assert_eq!(memory.recall(&key, 2), None);
         memory.remember(one.clone()).unwrap();
@@ -140,14 +139,14 @@ mod tests {
 
     #[test]
     fn past_the_limit_what_was_used_longest_ago_goes_and_damage_is_nothing() {
-        let root = Scratch::new("remembered-many");
-        let memory = Memory::in_dir(&root);
+        let root = tempfile::tempdir().unwrap();
+        let memory = Memory::in_dir(root.path());
         for n in 0..=REMEMBERED_MAX as u64 {
             memory.remember(used(&n.to_string(), n)).unwrap();
         }
         assert_eq!(memory.recall(&used("0", 0).key, 0), None);
         assert!(memory.recall(&used("1", 0).key, 0).is_some());
-        std::fs::write(root.join("context-sessions.json"), "{").unwrap();
+        std::fs::write(root.path().join("context-sessions.json"), "{").unwrap();
         assert_eq!(memory.recall(&used("1", 0).key, 0), None);
         memory.remember(used("1", 1)).unwrap();
         assert!(memory.recall(&used("1", 0).key, 1).is_some());

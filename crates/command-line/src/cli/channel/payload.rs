@@ -33,13 +33,12 @@ pub(super) fn event(kind: &str, author: Option<String>, payload: &Value) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Scratch;
 
     #[test]
     fn ch_25_a_payload_is_an_object_and_stays_as_it_was_written() {
         assert_eq!(object(r#" {"b": 1.10,  "a": 1e400} "#).unwrap().get(), r#"{"b": 1.10,  "a": 1e400}"#);
-        let directory = Scratch::new("payload");
-        let path = directory.join("state.json");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.json");
         std::fs::write(&path, "{\n  \"a\": 1\n}\n").unwrap();
         assert_eq!(object(&format!("@{}", path.display())).unwrap().get(), "{\n  \"a\": 1\n}");
         for bad in ["", "[]", "null", "{", "{} {}", "\"{}\""] {

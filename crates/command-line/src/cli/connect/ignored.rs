@@ -78,11 +78,11 @@ mod tests {
 
     #[test]
     fn lines_of_this_program_come_and_go_and_those_of_others_stay() {
-        let root = crate::cli::Scratch::new("ignored");
-        let below = root.join("a[1]");
+        let root = tempfile::tempdir().unwrap();
+        let below = root.path().join("a[1]");
         fs::create_dir_all(&below).unwrap();
-        fs::create_dir_all(root.join(".git/info")).unwrap();
-        let path = root.join(".git/info/exclude");
+        fs::create_dir_all(root.path().join(".git/info")).unwrap();
+        let path = root.path().join(".git/info/exclude");
         fs::write(&path, "*.o\n/a\\[1]/mine.json").unwrap();
         let made =
             ["mine.json", "x/", "x/y.json", ".mcp.json#", ".mcp.json#/a", ".plenary/z.js"].map(str::to_owned);
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(exclude(&below, &made, &ours).unwrap(), ours, "once is enough");
         include(&below, &ours).unwrap();
         assert_eq!(text(), "*.o\n/a\\[1]/mine.json\n");
-        let elsewhere = root.join("elsewhere");
+        let elsewhere = root.path().join("elsewhere");
         fs::write(&elsewhere, "").unwrap();
         fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink(&elsewhere, &path).unwrap();

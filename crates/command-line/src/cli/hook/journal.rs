@@ -63,12 +63,11 @@ pub(crate) fn words(failure: &Failure) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Scratch;
 
     #[test]
     fn the_file_is_bounded_and_no_line_is_forged() {
-        let root = Scratch::new("hook-journal");
-        let environment = Environment::of_test(&root, &[("HOME", root.to_str().unwrap())]);
+        let root = tempfile::tempdir().unwrap();
+        let environment = Environment::of_test(root.path(), &[("HOME", root.path().to_str().unwrap())]);
         let path = file(&environment).unwrap();
         note(&environment, "Stop\n", "a\nb");
         let text = fs::read_to_string(&path).unwrap();

@@ -192,12 +192,11 @@ pub(super) fn is_watched_by(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Scratch;
 
     #[tokio::test]
     async fn hooks_of_one_agent_take_turns_and_count_together() {
-        let root = Scratch::new("hook-turn");
-        let environment = Environment::of_test(&root, &[("HOME", root.to_str().unwrap())]);
+        let root = tempfile::tempdir().unwrap();
+        let environment = Environment::of_test(root.path(), &[("HOME", root.path().to_str().unwrap())]);
         let (a, b): (AgentHandle, AgentHandle) = ("@n.a".parse().unwrap(), "@n.b".parse().unwrap());
         let soon = || Instant::now() + Duration::from_millis(20);
         let turn = Turn::take(&environment, &a, soon()).await.unwrap();

@@ -281,37 +281,39 @@ mod tests {
 
     #[test]
     fn two_coding_agents_of_a_directory_are_two_agents_there_and_below() {
-        let root = crate::cli::Scratch::new("clients");
-        let (inner, environment) = (root.join("a/b"), environment(&root));
+        let root = tempfile::tempdir().unwrap();
+        let (inner, environment) = (root.path().join("a/b"), environment(root.path()));
         fs::create_dir_all(&inner).unwrap();
-        let mut clients = Clients::load(&environment, &root).unwrap();
+        let mut clients = Clients::load(&environment, root.path()).unwrap();
         clients.0.insert("claude".into(), connected("@nick.claude-x"));
         clients.0.insert("codex".into(), connected("@nick.codex-x"));
-        clients.save(&environment, &root).unwrap();
-        assert_eq!(Clients::load(&environment, &root).unwrap(), clients);
+        clients.save(&environment, root.path()).unwrap();
+        assert_eq!(Clients::load(&environment, root.path()).unwrap(), clients);
         assert_eq!(find(&environment, &inner, "codex").unwrap().unwrap().0.as_str(), "@nick.codex-x");
         assert_eq!(find(&environment, &inner, "gemini").unwrap(), None);
-        assert_eq!(fs::read_to_string(root.join(".plenary/.gitignore")).unwrap(), "*\n");
+        assert_eq!(fs::read_to_string(root.path().join(".plenary/.gitignore")).unwrap(), "*\n");
         let mut nearer = Clients::default();
         nearer.0.insert("codex".into(), connected("@nick.nearer"));
         nearer.save(&environment, &inner).unwrap();
         assert_eq!(find(&environment, &inner, "codex").unwrap().unwrap().0.as_str(), "@nick.nearer");
         assert_eq!(find(&environment, &inner, "claude").unwrap().unwrap().0.as_str(), "@nick.claude-x");
-        Clients::default().save(&environment, &root).unwrap();
-        assert!(!root.join(".plenary").exists());
+        Clients::default().save(&environment, root.path()).unwrap();
+        assert!(!root.path().join(".plenary").exists());
     }
 
     #[test]
     fn a_broken_file_is_named() {
-        let root = crate::cli::Scratch::new("clients-broken");
-        fs::create_dir_all(root.join(".plenary")).unwrap();
-        fs::write(file_in(&root), "claude = 1").unwrap();
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join(".plenary")).unwrap();
+        fs::write(file_in(root.path()), "claude = 1").unwrap();
         assert!(
-            matches!(find(&environment(&root), &root, "claude"), Err(Failure::Auth { .. })),
+            matches!(find(&environment(root.path()), root.path(), "claude"), Err(Failure::Auth { .. })),
             "it came with the directory"
         );
-        TrustList::of(&environment(&root)).unwrap().take(&[file_in(&root)]).unwrap();
-        let Err(Failure::Usage { what, .. }) = find(&environment(&root), &root, "claude") else { panic!() };
+        TrustList::of(&environment(root.path())).unwrap().take(&[file_in(root.path())]).unwrap();
+        let Err(Failure::Usage { what, .. }) = find(&environment(root.path()), root.path(), "claude") else {
+            panic!()
+        };
         assert!(what.contains("clients.toml"), "{what}");
     }
 }

@@ -33,8 +33,8 @@ fn identity(handle: &str) -> Identity {
 
 #[test]
 fn an_agent_speaks_with_a_given_token_that_fits_else_with_its_saved_one() {
-    let root = crate::cli::Scratch::new("credential-agent");
-    let file = file_with(&root, &[("@nick.a", "pla_saved")]);
+    let root = tempfile::tempdir().unwrap();
+    let file = file_with(root.path(), &[("@nick.a", "pla_saved")]);
     let nick = identity("@nick.a");
     let chosen = |given| agent_credential(given, Some(&nick), &server(), Some(&file)).unwrap();
     assert_eq!(chosen(given("pla_given", TokenSource::Flag)).token.reveal(), "pla_given");
@@ -45,8 +45,8 @@ fn an_agent_speaks_with_a_given_token_that_fits_else_with_its_saved_one() {
 
 #[test]
 fn without_identity_or_token_the_next_step_is_named() {
-    let root = crate::cli::Scratch::new("credential-none");
-    let file = file_with(&root, &[("@nick.a", "pla_saved")]);
+    let root = tempfile::tempdir().unwrap();
+    let file = file_with(root.path(), &[("@nick.a", "pla_saved")]);
     let Err(failure) = agent_credential(None, None, &server(), Some(&file)) else { panic!() };
     assert_eq!(failure.exit(), Exit::Auth);
     assert!(matches!(&failure, Failure::Auth { next, .. } if next.contains("plenary use")));
@@ -59,12 +59,12 @@ fn without_identity_or_token_the_next_step_is_named() {
 
 #[test]
 fn configuring_prefers_what_was_given_then_the_operator_then_the_owner_then_this_machine() {
-    let root = crate::cli::Scratch::new("credential-configuring");
-    std::fs::write(root.join("operator-token"), "plo_data\n").unwrap();
-    let data = root.to_str().unwrap().to_owned();
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("operator-token"), "plo_data\n").unwrap();
+    let data = root.path().to_str().unwrap().to_owned();
     let nick: OwnerName = "nick".parse().unwrap();
     let chosen = |given, file: &TokensFile, vars: &[(&str, &str)]| {
-        let environment = Environment::of_test(&root, vars);
+        let environment = Environment::of_test(root.path(), vars);
         configuring_credential(given, Realm::Owner(&nick), &server(), Some(file), &environment)
             .unwrap()
             .token
@@ -74,11 +74,11 @@ fn configuring_prefers_what_was_given_then_the_operator_then_the_owner_then_this
     let vars = [("PLENARY_DATA", data.as_str())];
     let with_operator = [("PLENARY_DATA", data.as_str()), ("PLENARY_OPERATOR_TOKEN", "plo_env")];
 
-    let file = file_with(&root, &[]);
+    let file = file_with(root.path(), &[]);
     assert_eq!(chosen(None, &file, &vars), "plo_data");
-    let file = file_with(&root, &[("nick", "plw_nick"), ("other", "plw_other")]);
+    let file = file_with(root.path(), &[("nick", "plw_nick"), ("other", "plw_other")]);
     assert_eq!(chosen(None, &file, &vars), "plw_nick");
-    let file = file_with(&root, &[("operator", "plo_saved")]);
+    let file = file_with(root.path(), &[("operator", "plo_saved")]);
     assert_eq!(chosen(None, &file, &vars), "plo_saved");
     assert_eq!(chosen(None, &file, &with_operator), "plo_env");
     assert_eq!(chosen(given("plw_given", TokenSource::Flag), &file, &with_operator), "plw_given");
@@ -89,7 +89,7 @@ fn configuring_prefers_what_was_given_then_the_operator_then_the_owner_then_this
     assert_eq!(chosen(given("pla_agent", TokenSource::Flag), &file, &vars), "pla_agent");
     let from_environment = || given("pla_agent", TokenSource::Environment("PLENARY_TOKEN"));
     assert_eq!(chosen(from_environment(), &file, &vars), "plo_saved");
-    let environment = Environment::of_test(&root, &vars);
+    let environment = Environment::of_test(root.path(), &vars);
     let everything =
         configuring_credential(from_environment(), Realm::Everything, &server(), Some(&file), &environment);
     assert_eq!(everything.unwrap().token.reveal(), "pla_agent");
@@ -97,9 +97,9 @@ fn configuring_prefers_what_was_given_then_the_operator_then_the_owner_then_this
 
 #[test]
 fn the_data_directory_counts_for_this_machine_only() {
-    let root = crate::cli::Scratch::new("credential-remote");
-    std::fs::write(root.join("operator-token"), "plo_data\n").unwrap();
-    let environment = Environment::of_test(&root, &[("PLENARY_DATA", root.to_str().unwrap())]);
+    let root = tempfile::tempdir().unwrap();
+    std::fs::write(root.path().join("operator-token"), "plo_data\n").unwrap();
+    let environment = Environment::of_test(root.path(), &[("PLENARY_DATA", root.path().to_str().unwrap())]);
     let remote: BaseUrl = "https://a.example".parse().unwrap();
     assert!(configuring_credential(None, Realm::Server, &server(), None, &environment).is_ok());
     let failure = configuring_credential(None, Realm::Server, &remote, None, &environment).unwrap_err();
@@ -108,17 +108,17 @@ fn the_data_directory_counts_for_this_machine_only() {
 
 #[test]
 fn one_saved_owner_is_enough_to_list_two_are_ambiguous_and_none_is_the_operator() {
-    let root = crate::cli::Scratch::new("credential-only");
-    let environment = Environment::of_test(&root, &[]);
-    let file = file_with(&root, &[("nick", "plw_nick")]);
+    let root = tempfile::tempdir().unwrap();
+    let environment = Environment::of_test(root.path(), &[]);
+    let file = file_with(root.path(), &[("nick", "plw_nick")]);
     let chosen = |realm, file| configuring_credential(None, realm, &server(), Some(file), &environment);
     assert_eq!(chosen(Realm::Everything, &file).unwrap().token.reveal(), "plw_nick");
     assert!(chosen(Realm::Server, &file).is_err());
-    let operator = Environment::of_test(&root, &[("PLENARY_DATA", root.to_str().unwrap())]);
-    std::fs::write(root.join("operator-token"), "plo_data\n").unwrap();
+    let operator = Environment::of_test(root.path(), &[("PLENARY_DATA", root.path().to_str().unwrap())]);
+    std::fs::write(root.path().join("operator-token"), "plo_data\n").unwrap();
     let found = configuring_credential(None, Realm::Everything, &server(), Some(&file), &operator).unwrap();
     assert_eq!(found.token.reveal(), "plo_data", "who operates the server sees everybody's");
-    let file = file_with(&root, &[("other", "plw_other")]);
+    let file = file_with(root.path(), &[("other", "plw_other")]);
     assert!(chosen(Realm::Everything, &file).is_err());
     assert_eq!(resolve(None, &environment).unwrap(), None);
 }

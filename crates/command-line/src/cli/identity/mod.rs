@@ -115,7 +115,7 @@ pub(crate) fn resolve(
     }
 }
 
-/// The same for a coding agent whose session started in this directory.
+/// Resolves the identity of a coding agent whose session started in this directory.
 pub(crate) fn resolve_client(
     flag: Option<&AgentHandle>,
     environment: &Environment,
@@ -159,10 +159,10 @@ mod tests {
 
     #[test]
     fn flag_wins_over_environment_over_the_nearest_file_upward() {
-        let root = crate::cli::Scratch::new("identity");
-        let (outer, inner) = (root.join("a"), root.join("a/b/c"));
+        let root = tempfile::tempdir().unwrap();
+        let (outer, inner) = (root.path().join("a"), root.path().join("a/b/c"));
         std::fs::create_dir_all(&inner).unwrap();
-        let home = root.join("home").display().to_string();
+        let home = root.path().join("home").display().to_string();
         let written = |directory: &Path, agent: &str| {
             let environment = Environment::of_test(directory, &[("HOME", &home)]);
             write_project_file(&environment, directory, Setting::Agent, agent).unwrap();
@@ -184,15 +184,16 @@ mod tests {
             (handle("@nick.file"), Source::Project(outer.join(PROJECT_FILE)))
         );
 
-        written(&root.join("a/b"), "@nick.nearer");
+        written(&root.path().join("a/b"), "@nick.nearer");
         assert_eq!(resolved(None, &[]).handle, handle("@nick.nearer"));
     }
 
     #[test]
     fn nobody_is_an_answer_and_nonsense_is_not() {
-        let root = crate::cli::Scratch::new("nobody");
-        assert_eq!(resolve(None, &Environment::of_test(&root, &[])).unwrap(), None);
-        let failure = resolve(None, &Environment::of_test(&root, &[("PLENARY_AS", "nick")])).unwrap_err();
+        let root = tempfile::tempdir().unwrap();
+        assert_eq!(resolve(None, &Environment::of_test(root.path(), &[])).unwrap(), None);
+        let failure =
+            resolve(None, &Environment::of_test(root.path(), &[("PLENARY_AS", "nick")])).unwrap_err();
         assert_eq!(failure.exit(), Exit::Usage);
     }
 }

@@ -103,45 +103,50 @@ mod tests {
 
     #[test]
     fn what_is_written_is_found_and_the_rest_of_the_file_stays() {
-        let root = crate::cli::Scratch::new("project");
-        by_hand(&root, "colour = \"blue\"\nagent = \"@old.one\"\n");
-        let path = write(&environment(&root), &root, Setting::Agent, "@nick.assistant").unwrap();
-        let found = find(&environment(&root), &root, Setting::Agent).unwrap();
+        let root = tempfile::tempdir().unwrap();
+        by_hand(root.path(), "colour = \"blue\"\nagent = \"@old.one\"\n");
+        let path = write(&environment(root.path()), root.path(), Setting::Agent, "@nick.assistant").unwrap();
+        let found = find(&environment(root.path()), root.path(), Setting::Agent).unwrap();
         assert_eq!(found, Some(("@nick.assistant".into(), path.clone())));
         assert!(std::fs::read_to_string(path).unwrap().contains("colour = \"blue\""));
     }
 
     #[test]
     fn each_setting_is_found_in_the_nearest_file_that_has_it() {
-        let root = crate::cli::Scratch::new("project-nearest");
-        let (inner, environment) = (root.join("a/b"), environment(&root));
+        let root = tempfile::tempdir().unwrap();
+        let (inner, environment) = (root.path().join("a/b"), environment(root.path()));
         std::fs::create_dir_all(&inner).unwrap();
-        let outer = write(&environment, &root, Setting::Agent, "@nick.assistant").unwrap();
+        let outer = write(&environment, root.path(), Setting::Agent, "@nick.assistant").unwrap();
         let nearer = write(&environment, &inner, Setting::Project, "parser").unwrap();
         let found = |directory: &Path, setting| find(&environment, directory, setting).unwrap();
         assert_eq!(found(&inner, Setting::Agent), Some(("@nick.assistant".into(), outer)));
         assert_eq!(found(&inner, Setting::Project), Some(("parser".into(), nearer)));
-        assert_eq!(found(&root, Setting::Project), None);
+        assert_eq!(found(root.path(), Setting::Project), None);
     }
 
     #[test]
     fn a_file_that_came_with_the_directory_says_nothing() {
-        let root = crate::cli::Scratch::new("project-foreign");
-        std::fs::write(root.join(FILE), "project = \"theirs\"\n").unwrap();
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join(FILE), "project = \"theirs\"\n").unwrap();
         for setting in [Setting::Agent, Setting::Project] {
-            let Err(Failure::Auth { next, .. }) = find(&environment(&root), &root, setting) else { panic!() };
+            let Err(Failure::Auth { next, .. }) = find(&environment(root.path()), root.path(), setting)
+            else {
+                panic!()
+            };
             assert!(next.contains("plenary trust"), "{next}");
         }
         // What is written into it would be trusted together with what was there.
-        assert!(write(&environment(&root), &root, Setting::Agent, "@nick.a").is_err());
+        assert!(write(&environment(root.path()), root.path(), Setting::Agent, "@nick.a").is_err());
     }
 
     #[test]
     fn a_broken_file_is_named_and_not_passed_over() {
-        let root = crate::cli::Scratch::new("broken");
+        let root = tempfile::tempdir().unwrap();
         for text in ["agent", "", "agent = 7"] {
-            by_hand(&root, text);
-            let Err(Failure::Usage { what, .. }) = find(&environment(&root), &root, Setting::Agent) else {
+            by_hand(root.path(), text);
+            let Err(Failure::Usage { what, .. }) =
+                find(&environment(root.path()), root.path(), Setting::Agent)
+            else {
                 panic!("{text}")
             };
             assert!(what.contains(FILE), "{what}");

@@ -116,9 +116,10 @@ mod tests {
 
     #[test]
     fn a_directory_keeps_its_agents_until_they_are_deleted() {
-        let root = crate::cli::Scratch::new("remembered");
-        let home = root.join("home").display().to_string();
-        let remembered = RememberedIdentities::of(&Environment::of_test(&root, &[("HOME", &home)])).unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let home = root.path().join("home").display().to_string();
+        let remembered =
+            RememberedIdentities::of(&Environment::of_test(root.path(), &[("HOME", &home)])).unwrap();
         let entry = |agent: &str| ClientEntry::of(agent.parse().unwrap(), Some("5e".to_owned()));
         let (a, b) = (Path::new("/w/a"), Path::new("/w/a/b"));
         remembered.put(a, "claude", entry("@nick.claude-a")).unwrap();

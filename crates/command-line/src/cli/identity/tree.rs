@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn a_worktree_has_the_settings_of_the_main_tree_that_names_it() {
-        let root = crate::cli::Scratch::new("tree");
-        let root = root.canonicalize().unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
         let (main, side) = (root.join("main"), root.join("side"));
         let own = main.join(".git/worktrees/side");
         for directory in [&own, &side.join("src")] {

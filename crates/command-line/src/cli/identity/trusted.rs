@@ -153,7 +153,6 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
-    use crate::cli::Scratch;
 
     fn of(root: &Path) -> TrustList {
         let home = root.join("home").display().to_string();
@@ -162,8 +161,8 @@ mod tests {
 
     #[test]
     fn a_file_is_trusted_as_it_was_when_it_was_taken() {
-        let root = Scratch::new("trusted");
-        let (trusted, file) = (of(&root), root.join(".plenary.toml"));
+        let root = tempfile::tempdir().unwrap();
+        let (trusted, file) = (of(root.path()), root.path().join(".plenary.toml"));
         fs::write(&file, "a").unwrap();
         let Err(Failure::Auth { what, next }) = trusted.check(&file, "a") else { panic!() };
         assert!(what.contains(".plenary.toml") && next.contains("plenary trust"), "{what} {next}");
@@ -178,10 +177,10 @@ mod tests {
 
     #[test]
     fn nothing_is_written_through_a_link_or_into_what_is_not_trusted() {
-        let root = Scratch::new("trusted-writing");
-        let (trusted, file) = (of(&root), root.join(".plenary.toml"));
+        let root = tempfile::tempdir().unwrap();
+        let (trusted, file) = (of(root.path()), root.path().join(".plenary.toml"));
         trusted.check_writable(&file).unwrap();
-        symlink(root.join("elsewhere"), &file).unwrap();
+        symlink(root.path().join("elsewhere"), &file).unwrap();
         assert!(trusted.check_writable(&file).is_err());
         fs::remove_file(&file).unwrap();
         fs::write(&file, "project = \"theirs\"").unwrap();

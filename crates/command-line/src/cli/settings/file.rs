@@ -115,19 +115,18 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
-    use crate::cli::Scratch;
 
     #[test]
     fn a_link_is_followed_permissions_stay_and_a_copy_is_kept() {
-        let root = Scratch::new("settings-file");
-        let (real, link) = (root.join("real.json"), root.join("sub/link.json"));
-        fs::create_dir(root.join("sub")).unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let (real, link) = (root.path().join("real.json"), root.path().join("sub/link.json"));
+        fs::create_dir(root.path().join("sub")).unwrap();
         fs::write(&real, "old").unwrap();
         fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
         symlink(&real, &link).unwrap();
         let file = File::at(&link);
         assert_eq!(file.read().unwrap().as_deref(), Some("old"));
-        let copies = root.join("copies");
+        let copies = root.path().join("copies");
         let backup = file.write("new", Some(&copies)).unwrap().unwrap();
         assert!(backup.starts_with(&copies), "{backup:?}");
         assert!(backup.display().to_string().contains("%real.json.20"), "{backup:?}");
@@ -136,7 +135,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&real).unwrap(), "new");
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
-        assert_eq!(fs::read_dir(&*root).unwrap().count(), 3, "nothing else is left");
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 3, "nothing else is left");
     }
 
     #[test]
@@ -147,15 +146,15 @@ mod tests {
 
     #[test]
     fn a_file_that_is_not_there_is_made_and_taken_away() {
-        let root = Scratch::new("settings-absent");
-        let file = File::at(root.join("a/b.json"));
+        let root = tempfile::tempdir().unwrap();
+        let file = File::at(root.path().join("a/b.json"));
         assert_eq!(file.read().unwrap(), None);
         assert_eq!(file.write("{}", None).unwrap(), None);
         let beside = file.write("{ }", None).unwrap().unwrap();
         assert!(beside.display().to_string().contains("a/b.json.plenary-backup-20"), "without a home");
         file.remove().unwrap();
         assert_eq!(file.read().unwrap(), None);
-        let large = File::at(root.join("large"));
+        let large = File::at(root.path().join("large"));
         fs::File::create(large.path()).unwrap().set_len(BYTES_MAX + 1).unwrap();
         assert!(large.read().is_err());
     }

@@ -31,7 +31,8 @@ mod tests {
 
     #[test]
     fn a_path_is_the_same_from_everywhere_and_a_name_stays_a_name() {
-        let root = crate::cli::Scratch::new("resource").canonicalize().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
         std::fs::create_dir_all(root.join("a/b")).unwrap();
         std::fs::write(root.join("a/file"), "").unwrap();
         std::os::unix::fs::symlink(root.join("a"), root.join("link")).unwrap();
