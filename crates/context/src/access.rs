@@ -39,9 +39,8 @@ pub struct Access {
 impl Access {
     const OWNER: Self = Self { read: true, write: true, flag: true, review: true, edit: true, govern: true };
 
-    /// The rights of an actor. The operator and the owner have all, the owner's agents all but `govern`, others
-    /// the rights of
-    /// every member entry that matches them.
+    /// The rights of an actor. The operator and the owner have all, the owner's agents all but `govern`, others the
+    /// rights of every member entry that matches them.
     pub fn of<'a>(
         by: &Actor,
         owner: Option<&OwnerName>,

@@ -85,9 +85,8 @@ impl Context {
         Ok(key)
     }
 
-    /// Stores a blob: pledges its bytes against the owner's quota, stores them, then adds the blob to the
-    /// project. These steps
-    /// continue when the client disconnects, so that no stored bytes remain uncounted.
+    /// Stores a blob: pledges its bytes against the owner's quota, stores them, then adds the blob to the project.
+    /// These steps continue when the client disconnects, so that no stored bytes remain uncounted.
     pub(crate) async fn put_blob(
         &self,
         project: &str,
@@ -144,9 +143,8 @@ impl Context {
         Ok(PutReceipt { is_new: done?.reply, bytes })
     }
 
-    /// Pledges the bytes of a blob, if the bearer may still add it; `None` if no owner is charged, or the
-    /// project has it
-    /// already.
+    /// Pledges the bytes of a blob, if the bearer may still add it; `None` if no owner is charged, or the project has
+    /// it already.
     async fn pledge_blob(
         &self,
         project: &str,
@@ -167,10 +165,9 @@ impl Context {
         Ok(Some(self.log().pledge(&charge, false).await?.map_err(Failure::OverQuota)?))
     }
 
-    /// Releases the pledge, because the command has charged the blob. If the command was rejected, the bytes
-    /// stay stored and are
-    /// charged anyway: otherwise an owner could fill the disk free of charge by revoking its own right at that
-    /// moment.
+    /// Releases the pledge, because the command has charged the blob. If the command was rejected, the bytes stay
+    /// stored and are charged anyway: otherwise an owner could fill the disk free of charge by revoking its own right
+    /// at that moment.
     async fn settle_blob(&self, pledge: Pledge, done: &Result<Executed<bool>, Failure>, command: &KeepBlob) {
         if !matches!(done, Err(Failure::Rejected(_))) {
             return pledge.release();
@@ -181,8 +178,8 @@ impl Context {
         pledge.settle(&self.log().append(batch).await);
     }
 
-    /// The bytes that the bearer's owner may still store, as a limit for the upload.
-    /// `None` if the project already has the blob: uploading it again only repairs it.
+    /// The bytes that the bearer's owner may still store, as a limit for the upload. `None` if the project already has
+    /// the blob: uploading it again only repairs it.
     async fn left_for(
         &self,
         project: &str,

@@ -119,8 +119,7 @@ struct Inner {
 }
 
 impl Context {
-    /// The room on a log, with its search indexes. Without `blobs` it stores no contents of deliverables, and
-    /// does not
+    /// The room on a log, with its search indexes. Without `blobs` it stores no contents of deliverables, and does not
     /// announce that capability.
     #[must_use]
     pub fn new(
@@ -254,16 +253,14 @@ impl Context {
         Ok(done.reply)
     }
 
-    /// Moves a package along its lifecycle. `id` is the id of its stream. Returns the state after this step,
-    /// even if other
-    /// steps follow at once (AP-63, AP-86).
+    /// Moves a package along its lifecycle. `id` is the id of its stream. Returns the state after this step, even if
+    /// other steps follow at once (AP-63, AP-86).
     pub(crate) async fn move_package(&self, id: &str, command: &MovePackage) -> Result<StepOutcome, Failure> {
         Ok(self.0.packages.execute(id, &MoveWith { context: self, id, command }, None).await?.reply)
     }
 
-    /// The `created_by` of a package, as it was sent; `None` if there is no such package. Sees at least
-    /// everything that this
-    /// process has committed.
+    /// The `created_by` of a package, as it was sent; `None` if there is no such package. Sees at least everything that
+    /// this process has committed.
     pub(crate) async fn author(&self, project: &str, package_id: &str) -> Result<Option<String>, Fault> {
         let id = key::join(&[project, &key::part(package_id)]);
         let (mut state, _) = self.0.packages.state(&id).await?;

@@ -24,8 +24,7 @@ pub(crate) fn is_of_current_facts(cursor: &str) -> bool {
     cursor.split_once('/').is_some_and(|(subject, predicate)| is_part(subject) && is_part(predicate))
 }
 
-/// A cursor of facts that may have ended: `<subject>/<predicate>/<moment>`, optionally with `/end`, or with
-/// `~<id>` if
+/// A cursor of facts that may have ended: `<subject>/<predicate>/<moment>`, optionally with `/end`, or with `~<id>` if
 /// another fact outranks it.
 pub(crate) fn is_of_all_facts(cursor: &str) -> bool {
     let fact = cursor.strip_suffix("/end").unwrap_or(cursor);

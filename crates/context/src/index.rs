@@ -1,6 +1,5 @@
-//! The indexes of this room. Every key begins with the project's key (`key::project`) unless noted otherwise;
-//! `moment` is
-//! the text of [`Moment::as_str`](crate::moment::Moment::as_str), whose byte order is time order.
+//! The indexes of this room. Every key begins with the project's key (`key::project`) unless noted otherwise; `moment`
+//! is the text of [`Moment::as_str`](crate::moment::Moment::as_str), whose byte order is time order.
 
 use crate::{key, moment::Moment};
 
@@ -26,10 +25,8 @@ pub(crate) const QUESTIONS: &str = "context.questions";
 pub(crate) const OF_SESSION: &str = "context.of_session";
 /// The current facts: `<project>/<subject>/<predicate>`, the value the fact.
 pub(crate) const CURRENT: &str = "context.current";
-/// All facts: `<project>/<subject>/<predicate>/<moment>`, the value the fact. If it has ended, the next row has
-/// the same
-/// key with `/end`, the value a moment. Both are in one index, so that one read sees a supersession whole
-/// (AP-49).
+/// All facts: `<project>/<subject>/<predicate>/<moment>`, the value the fact. If it has ended, the next row has the
+/// same key with `/end`, the value a moment. Both are in one index, so that one read sees a supersession whole (AP-49).
 /// A fact that another with the same beginning outranks follows it, under `<moment>~<fact>`.
 pub(crate) const FACTS: &str = "context.facts";
 /// All facts by time: `<project>/<moment>/<subject>/<predicate>`, the moment as in the last part of [`FACTS`].

@@ -7,8 +7,7 @@ use plenary_kernel::{OwnerName, json::digest};
 
 use crate::limits::KEY_PART_BYTES_MAX;
 
-/// Encodes a text as one part of a key. Different texts have different parts: a text that is too long becomes
-/// `~` and
+/// Encodes a text as one part of a key. Different texts have different parts: a text that is too long becomes `~` and
 /// its SHA-256, and no other part begins with `~`.
 #[must_use]
 pub fn part(text: &str) -> String {
@@ -49,8 +48,7 @@ pub(crate) fn text(part: &str) -> String {
 /// Separates a project's id from its owner in a key; no part of a key contains it.
 pub const OF_OWNER: char = ':';
 
-/// The key of a project: the encoded id, then the owner. The keys of projects from before ids were a namespace
-/// of their
+/// The key of a project: the encoded id, then the owner. The keys of projects from before ids were a namespace of their
 /// owner are the encoded id alone, which no other key can equal.
 #[must_use]
 pub fn project(owner: &OwnerName, id: &str) -> String {

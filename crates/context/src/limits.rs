@@ -71,8 +71,7 @@ pub const PROJECTS_LISTED_MAX: usize = 10_000;
 pub const WATCHERS_PER_TOKEN_MAX: usize = 256;
 /// Longest name of a project, in characters; a longer one gets 400 `invalid_schema`.
 pub const NAME_CHARACTERS_MAX: usize = 200;
-/// Size limit of a description, of settings, and of the members `x-…` of a project or session, in bytes; beyond
-/// it 400
+/// Size limit of a description, of settings, and of the members `x-…` of a project or session, in bytes; beyond it 400
 /// `invalid_schema`.
 pub const ABOUT_BYTES_MAX: usize = 16 << 10;
 /// Largest line of an import, in bytes: a package with its review log; a larger line is refused with
@@ -88,9 +87,8 @@ pub const IMPORT_BYTES_WAITING_MAX: usize = 8 << 20;
 pub const REFUSED_LISTED_MAX: usize = 1_000;
 /// Most packages that one import renames; a further one gets 409 `too_many_renames`, and written records stay.
 pub const RENAMES_MAX: usize = 100_000;
-/// Most predicted states of one kind that a dry run remembers for later records; beyond it those states are
-/// dropped, and
-/// no more facts are remembered.
+/// Most predicted states of one kind that a dry run remembers for later records; beyond it those states are dropped,
+/// and no more facts are remembered.
 pub const FORETOLD_MAX: usize = 100_000;
 /// Most projects of one export; more get 409 `too_many_projects` and must be exported one by one.
 pub const EXPORT_PROJECTS_MAX: usize = 100_000;

@@ -101,9 +101,8 @@ pub(crate) fn ambiguous<'a>(
 }
 
 impl Context {
-    /// The project that a bearer names. `author` is the author that the content names: if the operator names a
-    /// project that
-    /// does not exist, it belongs to that author's owner.
+    /// The project that a bearer names. `author` is the author that the content names: if the operator names a project
+    /// that does not exist, it belongs to that author's owner.
     ///
     /// # Errors
     /// `ProjectNotFound` for a project of another owner that the bearer may not read, whether it exists or not;

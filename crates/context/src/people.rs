@@ -55,9 +55,8 @@ fn document(said: &Value) -> Option<String> {
 pub(crate) type AskedReview = (Option<HumanReview>, Vec<Version>);
 
 impl Context {
-    /// The review of a package that waits for a person of the project's owner, requested by one of the owner's
-    /// agents; and the
-    /// versions at which a review was requested.
+    /// The review of a package that waits for a person of the project's owner, requested by one of the owner's agents;
+    /// and the versions at which a review was requested.
     ///
     /// # Errors
     /// The store failed.

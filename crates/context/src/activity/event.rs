@@ -63,9 +63,8 @@ pub struct ActivityNoted {
     /// The author of a draft; only the author is notified of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft_of: Option<String>,
-    /// The span of the request that caused it, as a `traceparent`. Only `/watch` reports its trace id, and only
-    /// to an owner
-    /// that may read the project.
+    /// The span of the request that caused it, as a `traceparent`. Only `/watch` reports its trace id, and only to an
+    /// owner that may read the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<Box<str>>,
 }

@@ -1,6 +1,5 @@
-//! Claims the ids of old facts, which were asserted before facts claimed their ids in the same append. This
-//! happens when an
-//! import first needs it, so that no import gives the id to another fact (AP-41).
+//! Claims the ids of old facts, which were asserted before facts claimed their ids in the same append. This happens
+//! when an import first needs it, so that no import gives the id to another fact (AP-41).
 //! Must not know: the imported records.
 
 use std::collections::BTreeMap;
@@ -23,9 +22,8 @@ fn claimed_row(project: &str) -> String {
 }
 
 impl Context {
-    /// Claims the ids of a project's old facts; one read if that was done before. If an old store has two facts
-    /// with one id,
-    /// the first by subject, predicate and time gets it.
+    /// Claims the ids of a project's old facts; one read if that was done before. If an old store has two facts with
+    /// one id, the first by subject, predicate and time gets it.
     pub(crate) async fn claim_fact_ids(&self, project: &str) -> Result<(), Fault> {
         let done = claimed_row(project);
         if self.log().read_row(&done).await?.is_some() {

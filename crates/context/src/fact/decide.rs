@@ -82,9 +82,8 @@ pub fn assert(
     Ok(Decision::new(vec![FactEvent::FactAsserted(event)], NewFact { makes_project, document }))
 }
 
-/// The beginning of a new fact: after that of the current fact, not before the end of the last one, and not in
-/// the future
-/// (wire.md D.7). A time that the server chooses is moved forward if its clock is too coarse or behind.
+/// The beginning of a new fact: after that of the current fact, not before the end of the last one, and not in the
+/// future (wire.md D.7). A time that the server chooses is moved forward if its clock is too coarse or behind.
 fn valid_from(state: &FactState, asked: Option<Moment>, now: Moment) -> Result<Moment, Rejection> {
     let behind = state.current.as_ref().map(|current| current.valid_from);
     let Some(asked) = asked else {

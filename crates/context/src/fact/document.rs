@@ -89,8 +89,7 @@ impl Assertion {
     }
 
     /// Reads an assertion without an end: a fact ends when another supersedes it or when it is invalidated, so
-    /// `valid_to` is
-    /// refused.
+    /// `valid_to` is refused.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -102,9 +101,8 @@ impl Assertion {
         }
     }
 
-    /// The stored document of the fact: every member as it was sent, defaults for missing ones (AP-44), the
-    /// members of the
-    /// server, and no `valid_to`.
+    /// The stored document of the fact: every member as it was sent, defaults for missing ones (AP-44), the members of
+    /// the server, and no `valid_to`.
     #[must_use]
     pub fn document(&self, ours: &ServerMembers<'_>) -> String {
         let sent = Object::parse(&self.raw);

@@ -81,9 +81,8 @@ impl Room for ProjectRoom {
     }
 }
 
-/// The events that create a project in the same append as the first write into it. A condition of that append
-/// requires that
-/// the project does not exist.
+/// The events that create a project in the same append as the first write into it. A condition of that append requires
+/// that the project does not exist.
 pub(crate) fn made_beside(id: &str, home: &Home, by: &plenary_accounts::Actor) -> SideEvents {
     let event = decide::made_for(home, by);
     let made = (ProjectRoom::stream(id), event.encode());

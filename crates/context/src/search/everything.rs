@@ -1,5 +1,4 @@
-//! Packages and facts as results of the search over everything: packages from the indexes of this room, by
-//! words and by
+//! Packages and facts as results of the search over everything: packages from the indexes of this room, by words and by
 //! meaning, and current facts from the index of everything.
 //! Must not know: how results are ranked.
 

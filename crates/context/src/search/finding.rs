@@ -59,9 +59,8 @@ impl Context {
         Ok(found)
     }
 
-    /// The passages of packages that match a focus, best first. Recent packages that are not indexed yet are
-    /// searched too;
-    /// drafts are never shown (wire.md D.7).
+    /// The passages of packages that match a focus, best first. Recent packages that are not indexed yet are searched
+    /// too; drafts are never shown (wire.md D.7).
     pub(crate) async fn snippets(
         &self,
         query: &Query,

@@ -52,9 +52,8 @@ impl Context {
         self.meaning().filter(|meaning| meaning.semantic.works())
     }
 
-    /// The packages that match a query. An explicit request for meaning or a reranker is rejected if there is
-    /// no model. The
-    /// default ranking, and a hybrid one, use words alone while the model is unavailable.
+    /// The packages that match a query. An explicit request for meaning or a reranker is rejected if there is no model.
+    /// The default ranking, and a hybrid one, use words alone while the model is unavailable.
     pub(super) async fn hits(
         &self,
         (query, ranking): (&Query, Option<Ranking>),
@@ -137,17 +136,15 @@ impl Context {
         Ok(hits)
     }
 
-    /// The query without words that nearly every document has: a vector of a common name is similar to every
-    /// document with that
-    /// name. The whole query if the index fails.
+    /// The query without words that nearly every document has: a vector of a common name is similar to every document
+    /// with that name. The whole query if the index fails.
     async fn telling(&self, query: &Query, scope: &Scope) -> Query {
         let common = self.search().index().common(query, scope).await.unwrap_or_default();
         query.without(&common)
     }
 
-    /// Merges two rankings: the best of both by reciprocal rank fusion are scored by their meaning, as a whole
-    /// and word by word,
-    /// and by their share of the query's words (docs/decisions/0012). `telling` is the query that was used for
+    /// Merges two rankings: the best of both by reciprocal rank fusion are scored by their meaning, as a whole and word
+    /// by word, and by their share of the query's words (docs/decisions/0012). `telling` is the query that was used for
     /// meaning.
     async fn blend(
         &self,
@@ -157,9 +154,8 @@ impl Context {
         (most, limit): (usize, usize),
     ) -> Result<Vec<Hit>, Fault> {
         let near: HashMap<String, f64> = meant.iter().map(|hit| (hit.id.clone(), hit.score)).collect();
-        // A document that is missing in a full list is at most as similar as its last entry. In a shorter list
-        // it has no vectors
-        // yet, and gets the median.
+        // A document that is missing in a full list is at most as similar as its last entry. In a shorter list it has
+        // no vectors yet, and gets the median.
         let unknown = if meant.len() == HITS_MAX { meant.last() } else { meant.get(meant.len() / 2) };
         let unknown = unknown.map_or(0.0, |hit| hit.score);
         meant.truncate(most);

@@ -174,9 +174,8 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    /// The place of a record: an owner's records are in its own namespace; the operator's are where they say,
-    /// or where the
-    /// first record with the project's id was placed.
+    /// The place of a record: an owner's records are in its own namespace; the operator's are where they say, or where
+    /// the first record with the project's id was placed.
     async fn home(&mut self, record: &IncomingRecord, arriving: &ArrivingRecord) -> Result<Place, Failure> {
         let (context, named) = (self.context, arriving.project_id());
         if let Some(Home { owner, project_id }) = &record.project {

@@ -75,8 +75,7 @@ pub(crate) struct OutgoingRecord<'a> {
 }
 
 impl OutgoingRecord<'_> {
-    /// Appends the record as a line. A line feed within the data can only be white space between members, and
-    /// becomes a
+    /// Appends the record as a line. A line feed within the data can only be white space between members, and becomes a
     /// blank: content and hash do not change (AP-77).
     pub(crate) fn write(&self, out: &mut String) {
         out.push_str("{\"record\":\"");

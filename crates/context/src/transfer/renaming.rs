@@ -1,5 +1,4 @@
-//! Renamed packages: packages that get a new id in an import because theirs is taken, and packages that were
-//! renamed
+//! Renamed packages: packages that get a new id in an import because theirs is taken, and packages that were renamed
 //! elsewhere and come back. The latter, and references to them, are resolved to their originals.
 //! Must not know: how a record is decided.
 
@@ -81,8 +80,7 @@ impl Importer<'_> {
     }
 
     /// The outcome for a package that was renamed elsewhere and whose original exists here: the outcome for the
-    /// original.
-    /// `None` if it does not apply.
+    /// original. `None` if it does not apply.
     pub(super) async fn returned(
         &mut self,
         project: &str,
@@ -111,9 +109,8 @@ impl Importer<'_> {
         Ok(Some(outcome))
     }
 
-    /// Maps a package id of another server to the id here. An importer can create any number of such rows, so
-    /// each is charged
-    /// to the importer's owner.
+    /// Maps a package id of another server to the id here. An importer can create any number of such rows, so each is
+    /// charged to the importer's owner.
     async fn note_known_as(&self, project: &str, id: &str, origin: &str) -> Result<(), Failure> {
         let (log, name) = (self.context.log(), known_as_row(project, id));
         if log.read_row(&name).await?.is_some_and(|row| *row.value == *origin.as_bytes()) {
@@ -172,9 +169,8 @@ impl Importer<'_> {
         Ok(outcome)
     }
 
-    /// The new id of a package, existing or to be given. It is derived from the first hash of the package,
-    /// which reviews do not
-    /// change; imports by older versions may have used a later hash.
+    /// The new id of a package, existing or to be given. It is derived from the first hash of the package, which
+    /// reviews do not change; imports by older versions may have used a later hash.
     async fn own_id(&self, one: &PendingRecord, package: &ArrivingPackage) -> Result<String, Fault> {
         let head = &package.package.head;
         let mut first = None;
