@@ -232,15 +232,13 @@ fn waited(digest: Option<&AttentionDigest>, is_start: bool) -> String {
     let count = counted(digest.waited, "item");
     let from: Vec<String> =
         digest.from.iter().map(|waited| format!("{} of {}", waited.items, waited.agent)).collect();
-    let from = if from.is_empty() { String::new() } else { format!(": {}", from.join(", ")) };
+    let from = if from.is_empty() { String::new() } else { format!(" ({})", from.join(", ")) };
     if let Some(was) = &digest.was {
         return format!("{count} waited while the attention was `{was}`{from}.\n");
     }
     let until = digest.until.as_deref().map(|until| format!(" until {until}")).unwrap_or_default();
     let level = &digest.level;
-    format!(
-        "The attention is `{level}`{until}, and {count} wait unread{from}. `plenary attention open` ends it.\n"
-    )
+    format!("The attention is `{level}`{until}; unread: {count}{from}. `plenary attention open` ends it.\n")
 }
 
 /// The opening of a session: its agent, and the briefing of its project.

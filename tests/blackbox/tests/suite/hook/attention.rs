@@ -27,7 +27,7 @@ async fn until_it_ends_hooks_are_silent_and_then_a_digest_comes_with_what_waited
     let them = seen.iter().find(|agent| agent["handle"] == codex.handle.as_str()).expect("codex");
     assert_eq!(them["attention"], "dnd", "{them}");
     let start = codex.at(&home, "SessionStart", json!({"source": "startup"})).await;
-    assert!(start.out.contains("wait unread") && start.out.contains("`dnd`"), "{start:?}");
+    assert!(start.out.contains("; unread: ") && start.out.contains("`dnd`"), "{start:?}");
     assert!(!start.out.contains("Which port?"), "{start:?}");
     assert_eq!(run(&codex, &["attention", "open"]).await, "open\n");
     let prompt = codex.at(&home, "UserPromptSubmit", json!({})).await;
