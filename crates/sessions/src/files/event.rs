@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 /// An event of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileEvent {
-    /// Somebody began to upload it: what a crash leaves of it is found by this.
+    /// An upload began. After a crash this event identifies the remains.
     UploadBegun(UploadBegun),
-    /// It is kept.
+    /// It is stored.
     FileUploaded(FileUploaded),
     /// A message of a session names it, the first one of that session.
     FileNamed(FileNamed),
-    /// No owner has it; its content is still to be removed.
+    /// The file was removed; its content is removed later.
     FileRemoved(FileRemoved),
     /// Its content was removed.
     ContentRemoved(ContentRemoved),
@@ -65,7 +65,7 @@ pub struct FileRemoved {
     pub by: AgentHandle,
     /// Until when it would have stayed, in epoch milliseconds.
     pub until: u64,
-    /// How large it was; absent where its upload had not ended.
+    /// Its size; absent if its upload had not ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }

@@ -28,38 +28,38 @@ use plenary_log::{Fault, StoredEvent};
 
 use event::FileEvent;
 
-/// Largest file, in bytes, unless it is set; past it 413 `body_too_large`.
+/// Largest file, in bytes, unless it is set; beyond it 413 `body_too_large`.
 pub const FILE_BYTES_MAX: u64 = 64 << 20;
 /// How long a file stays that no message names, in milliseconds, unless it is set.
 pub const FILE_UNNAMED_MS_MAX: u64 = 30 * 24 * 60 * 60 * 1_000;
-/// Uploads of one owner at once, unless it is set; past it 429 `too_many_uploads`.
+/// Uploads of one owner at once, unless it is set; beyond it 429 `too_many_uploads`.
 pub const UPLOADS_PER_OWNER_MAX: usize = 4;
-/// Uploads of all owners at once; past it 503.
+/// Uploads of all owners at once; beyond it 503.
 pub const UPLOADS_AT_ONCE_MAX: usize = 256;
-/// Longest name of a file, in characters; past it 400 `invalid_filename`.
+/// Longest name of a file, in characters; beyond it 400 `invalid_filename`.
 pub const FILENAME_CHARS_MAX: usize = 255;
-/// Most bytes around the content of an upload: boundaries and the heads of its parts; past it 400 `invalid_multipart`.
+/// Most bytes around the content of an upload: boundaries and the heads of its parts; beyond it 400 `invalid_multipart`.
 pub const UPLOAD_FRAME_BYTES_MAX: u64 = 16 << 10;
-/// How long an upload may take, in milliseconds; past it 408.
+/// How long an upload may take, in milliseconds; beyond it 408.
 pub const UPLOAD_MS_MAX: u64 = 60 * 60 * 1_000;
-/// Most sessions whose messages name one file; past it 409 `file_named_too_often`.
+/// Most sessions whose messages name one file; beyond it 409 `file_named_too_often`.
 pub const SESSIONS_PER_FILE_MAX: u32 = 1_000;
-/// Most files that one message names; past it 400 `invalid_content`.
+/// Most files that one message names; beyond it 400 `invalid_content`.
 pub const FILES_PER_MESSAGE_MAX: usize = 32;
 
-/// What an event of the log says of a file, for a reader of all events.
+/// A change of a file, for readers of the whole log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileNews {
-    /// It is kept; the SHA-256 of its content, in hex.
+    /// It is stored; the SHA-256 of its content, in hex.
     Kept(String),
     /// A message names it: it stays.
     Named,
-    /// It is gone.
+    /// It is removed.
     Removed,
 }
 
 impl FileNews {
-    /// What a stored event says, and the file; `None` of every other event.
+    /// The id of the file and its change; `None` for every other event.
     ///
     /// # Errors
     /// The event can't be read.
@@ -80,7 +80,7 @@ impl FileNews {
 /// The files of a server.
 pub(crate) struct Files {
     pub(crate) streams: Streams<FileRoom>,
-    /// Where contents are kept, once it is said.
+    /// The blob store, once it is set.
     pub(crate) blobs: OnceLock<Blobs>,
     /// The uploads that are under way, by owner.
     pub(crate) uploads: Shares<String>,

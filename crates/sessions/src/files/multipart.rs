@@ -47,7 +47,7 @@ fn refusal(error: &multer::Error) -> Refusal {
     malformed("The body is not valid multipart/form-data")
 }
 
-/// Which bytes come now.
+/// The section of the body that is being read.
 #[derive(Debug, Default)]
 struct Place {
     is_content: AtomicBool,
@@ -132,7 +132,7 @@ where
     Ok((said, content))
 }
 
-/// Nothing comes behind the one part.
+/// Checks that no second part follows.
 async fn ends(mut multipart: Multipart<'static>) -> Result<(), Refusal> {
     match multipart.next_field().await.map_err(|error| refusal(&error))? {
         None => Ok(()),

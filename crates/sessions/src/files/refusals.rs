@@ -18,7 +18,7 @@ impl From<FileRejection> for SessionRefusal {
     }
 }
 
-/// Nobody has said where contents are kept.
+/// No blob store is configured.
 pub(super) fn no_storage() -> Refusal {
     let text = "This server does not store files; its operator can set a place for them with --blobs.";
     Refusal::new(Class::NotImplemented, "not_implemented", text)
@@ -63,7 +63,7 @@ pub(super) fn not_kept(error: PutError<Refusal>) -> Refusal {
     }
 }
 
-/// The place of the contents failed.
+/// The blob store failed.
 pub(super) fn of_place(fault: &Fault) -> Refusal {
     tracing::error!(%fault, "a file cannot be stored or read");
     match fault {
@@ -79,7 +79,7 @@ pub(super) fn of_place(fault: &Fault) -> Refusal {
     }
 }
 
-/// A message names a file that there is not, or that its sender may not read: never told apart.
+/// A message names a file that is absent or that its sender may not read; both look the same.
 pub(crate) fn unknown_file() -> Refusal {
     Refusal::malformed("unknown_file", "A `file_id` in `content` does not name a file that you may read.")
 }

@@ -26,7 +26,7 @@ pub(crate) const NAMED: &str = "sessions.files_named";
 pub(crate) const NAMED_ELSEWHERE: &str = "sessions.files_named_elsewhere";
 /// The files that no message names: `<until>/<file>`.
 pub(crate) const UNNAMED: &str = "sessions.files_unnamed";
-/// The same by who uploaded them: `<handle>/<file>`.
+/// The files that no message names, by the uploading agent: `<handle>/<file>`.
 pub(crate) const UNNAMED_OF: &str = "sessions.files_unnamed_of";
 /// The uploads that have not ended: `<until>/<file>`.
 pub(super) const UPLOADING: &str = "sessions.files_uploading";
@@ -223,7 +223,7 @@ macro_rules! internal {
                 let $this = self;
                 Ok($decide)
             }
-            /// It frees what it is about.
+            /// The event ends the charge for the file.
             fn exceeds_quota(&self) -> bool {
                 true
             }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::event::FileEvent;
 
-/// How far a file is.
+/// The state of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FileState {
     /// There is none.
@@ -30,9 +30,9 @@ pub enum FileState {
         /// How many sessions have messages that name it.
         sessions: u32,
     },
-    /// It is gone, and its content is not.
+    /// Removed; the content still exists.
     Removed,
-    /// Nothing is left of it.
+    /// Removed with its content.
     Gone,
 }
 

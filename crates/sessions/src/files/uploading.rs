@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{Sessions, refusals::SessionRefusal};
 
-/// Who uploads.
+/// The uploading agent and its authority.
 pub(super) struct Uploader {
     pub(super) handle: AgentHandle,
     pub(super) authority: Authority,
@@ -33,14 +33,14 @@ pub(super) fn name_of(id: &FileId) -> OwnName {
     id.as_str().parse().expect("a file id is letters, digits and `_`")
 }
 
-/// What a request asks for, whatever its boundaries.
+/// The digest of an upload: name, media type and content, without the multipart framing.
 fn digest_of(said: &FileDeclaration, content: &BlobId) -> [u8; 32] {
     let FileDeclaration { name, media_type } = said;
     digest(format!("file\n{name}\n{media_type}\n{content}").as_bytes())
 }
 
 impl Sessions {
-    /// The same, keeping files where contents are kept. The first call counts; until then no file is taken.
+    /// Sets the blob store for file contents. Only the first call has an effect; before it uploads are refused with 501.
     #[must_use]
     pub fn with_files(self, blobs: Option<Blobs>) -> Self {
         if let Some(blobs) = blobs {
@@ -59,7 +59,7 @@ impl Sessions {
         self.0.files.uploads.take(by.owner().to_owned(), 1).map_err(|why| full(why, most).into())
     }
 
-    /// Keeps a file; with an equal key once.
+    /// Stores a file; with an equal key once.
     pub(super) async fn upload(
         &self,
         by: &Uploader,
@@ -100,7 +100,7 @@ impl Sessions {
         let done = self.0.files.streams.execute(id.as_str(), &keep, key.as_ref()).await;
         match &done {
             Ok(done) if done.reply.id == id => {}
-            // It may be kept all the same.
+            // It may be stored all the same.
             Err(ExecuteError::Fault(_)) => {}
             // Refused, or somebody else was first with the key.
             Ok(_) | Err(_) => self.give_up(&id).await,
@@ -108,7 +108,7 @@ impl Sessions {
         Ok(done?)
     }
 
-    /// Writes a content to disk; its SHA-256, and how large it is.
+    /// Writes a content to disk; returns its SHA-256 and its size.
     async fn written(
         &self,
         by: &Uploader,
@@ -136,7 +136,7 @@ impl Sessions {
         }
     }
 
-    /// Nothing comes of an upload. What can't be done now is done by a sweep.
+    /// Discards an upload. A sweep removes what this call cannot.
     async fn give_up(&self, id: &FileId) {
         let removed = async {
             self.remove_file(id.as_str(), RemoveFile::Abandoned).await?;
@@ -151,7 +151,7 @@ impl Sessions {
     pub(super) async fn remove_content(&self, id: &FileId) -> Result<(), Fault> {
         let Some(blobs) = self.0.files.blobs.get() else { return Ok(()) };
         if let Err(fault) = blobs.remove(&name_of(id)).await {
-            // Said in the log, and tried again by the next sweep.
+            // `of_place` logs the fault; the next sweep tries again.
             let _ = of_place(&fault);
             return Ok(());
         }
@@ -159,7 +159,7 @@ impl Sessions {
     }
 }
 
-/// An upload takes no longer than it may.
+/// Limits the time of an upload.
 async fn in_time<T>(upload: impl Future<Output = T>) -> Result<T, SessionRefusal> {
     timeout(Duration::from_millis(UPLOAD_MS_MAX), upload).await.map_err(|_| too_slow().into())
 }
