@@ -45,7 +45,7 @@ pub(crate) const PUSH_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) const PUSH_PAUSE_MAX: Duration = Duration::from_secs(60);
 /// Most bytes of a notification; a larger task is sent without its artifacts, then also without its messages.
 pub(crate) const PUSH_BYTES_MAX: usize = 256 << 10;
-/// The default number of input items in a page, and the most; past it 400 `invalid_value`.
+/// The default number of input items in a page, and the most; beyond it 400 `invalid_value`.
 pub(crate) const INPUT_ITEMS: usize = 20;
 /// See [`INPUT_ITEMS`].
 pub(crate) const INPUT_ITEMS_MAX: usize = 100;

@@ -28,7 +28,7 @@ use crate::{
 
 /// Events of a session per request; a response has at most two mebibytes of them.
 const PAGE_EVENTS: usize = 1_000;
-/// The same for a task whose answer is expected soon.
+/// Events of a session per request for a task whose answer is expected soon.
 const PAGE_EVENTS_OF_ONE: usize = 50;
 
 /// The access of one caller to one agent.

@@ -69,7 +69,7 @@ impl Accounts {
         })
     }
 
-    /// The same, with everything that other processes have committed.
+    /// Whether the token is valid, with everything that other processes have committed.
     pub fn is_valid_everywhere<'a>(&'a self, principal: &'a Principal) -> Sealed<'a, Result<bool, Fault>> {
         seal(async move {
             // Console sessions and lent tokens were read with the request.

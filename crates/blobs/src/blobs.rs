@@ -121,7 +121,7 @@ impl Blobs {
         Self { store, prefix, part_bytes, turns, put_wait: PUT_WAIT, marks: Marks::default() }
     }
 
-    /// The same with another limit on the wait of a put.
+    /// Sets the limit on the wait of a put.
     #[cfg(test)]
     pub(crate) fn waiting(self, put_wait: Duration) -> Self {
         Self { put_wait, ..self }
@@ -236,7 +236,7 @@ impl Blobs {
         self.get_at(self.key(id), id, range).await
     }
 
-    /// The same for a blob at a key.
+    /// Reads a blob at a key.
     pub(crate) async fn get_at(
         &self,
         key: Key,

@@ -23,7 +23,7 @@ use crate::{
 /// Channels by creation time, `<owner>/<created, ms>/<channel>`: those that the owner created or appended to; under
 /// [`EVERYBODY`] all channels.
 pub(crate) const LISTED: &str = "channels.listed";
-/// The same for channels that are not closed.
+/// The channels of [`LISTED`] that are not closed.
 pub(crate) const OPEN: &str = "channels.open";
 /// The runs of versions that contain an event of a kind: `<channel>/<kind>/<run>`.
 pub(crate) const KINDS: &str = "channels.kinds";

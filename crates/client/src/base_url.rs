@@ -61,7 +61,7 @@ impl BaseUrl {
         self.join(["http", "https"], path)
     }
 
-    /// The same with the scheme for WebSocket.
+    /// The URL of a path with the scheme for WebSocket.
     pub(crate) fn ws(&self, path: &str) -> Result<Uri> {
         self.join(["ws", "wss"], path)
     }

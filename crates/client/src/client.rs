@@ -210,7 +210,7 @@ impl Client {
         self.raw_with(method, path, &[], body).await
     }
 
-    /// The same with additional headers.
+    /// Sends one request with additional headers, and returns the answer whatever its status.
     pub(crate) async fn raw_with(
         &self,
         method: Method,

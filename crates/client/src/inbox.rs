@@ -376,10 +376,11 @@ impl Client {
         self.get(&format!("/sessions/{}/messages/{sequence}/status", segment(session.as_str()))).await
     }
 
-    /// The same, repeated until the message has reached the state `until` for every recipient, or the time is over.
+    /// [`Client::message_status`], repeated until the message has reached the state `until` for every recipient, or the
+    /// time is over.
     ///
     /// # Errors
-    /// The same; 400 `invalid_state`, 429 `too_many_waits`.
+    /// As [`Client::message_status`]; 400 `invalid_state`, 429 `too_many_waits`.
     pub async fn wait_message_status(
         &self,
         session: &SessionId,

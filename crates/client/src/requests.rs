@@ -49,7 +49,7 @@ impl Client {
         self.get(&of(id, &wait)).await
     }
 
-    /// The same, repeated until the answer is final or the deadline passes.
+    /// `GET /requests/{id}`, repeated until the answer is final or the deadline passes.
     ///
     /// # Errors
     /// As every call.

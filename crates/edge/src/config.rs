@@ -24,7 +24,7 @@ pub const LINGER: Duration = Duration::from_secs(2);
 pub const LINGER_BYTES_MAX: usize = 4 << 20;
 /// Refused connections that get a response at the same time; beyond it they are closed without one.
 pub const TURNED_AWAY_MAX: usize = 64;
-/// The same for one address.
+/// Refused connections of one address that get a response at the same time.
 pub const TURNED_AWAY_PER_ADDRESS_MAX: usize = 8;
 /// The pause after the system had no file descriptor or memory for another connection.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -104,12 +104,12 @@ pub struct Config {
     pub stalled_max: usize,
     /// Most bytes of large answers in progress; beyond it a request waits, then 503 `overloaded`.
     pub answer_bytes_max: usize,
-    /// The same for one owner, or for one address without a token; beyond it 429 `overloaded`.
+    /// Most such bytes for one owner, or for one address without a token; beyond it 429 `overloaded`.
     pub answer_bytes_per_payer_max: usize,
     /// Most concurrent live streams, which are WebSockets and Server-Sent Events; beyond it 503
     /// `too_many_streams`. The other connections are for requests.
     pub streams_max: usize,
-    /// The same for one owner, or for one address without a token; beyond it 429 `too_many_streams`.
+    /// Most live streams of one owner, or of one address without a token; beyond it 429 `too_many_streams`.
     pub streams_per_payer_max: usize,
     /// How long a TLS handshake may take; beyond it a close.
     pub handshake_deadline: Duration,

@@ -67,7 +67,7 @@ impl Metrics {
         Self::with_spans(Spans::off())
     }
 
-    /// The same; each request of an operation is also recorded as a span.
+    /// A new registry with the metrics of the edge; each request of an operation is recorded as a span.
     #[must_use]
     pub fn with_spans(spans: Spans) -> Self {
         let inner = Inner {

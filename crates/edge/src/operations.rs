@@ -67,7 +67,7 @@ impl Operations {
         Self { router, docs: docs.into(), origin: None }
     }
 
-    /// The same with the server's URL for clients.
+    /// Sets the server's URL for clients.
     #[must_use]
     pub fn at(mut self, origin: Origin) -> Self {
         self.origin = Some(Arc::new(origin));

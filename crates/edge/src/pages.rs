@@ -15,7 +15,7 @@ use crate::{OperationDoc, Origin, measured::MeasuredHandler, metrics::Metrics};
 const REMEMBERED_S: &str = "600";
 
 impl Origin {
-    /// The same with the paths of the operations that pages of any site may call.
+    /// Sets the paths of the operations that pages of any site may call.
     #[must_use]
     pub fn opened_to_pages<'a>(mut self, docs: impl IntoIterator<Item = &'a OperationDoc>) -> Self {
         self.open = docs.into_iter().filter(|doc| doc.for_pages).map(|doc| doc.path).collect();

@@ -43,7 +43,7 @@ enum Attempt<T, J> {
     Again,
 }
 
-/// The same, without the types of the command.
+/// The result of one attempt, without the types of the command.
 pub(crate) enum Ended {
     /// The decision or refusal is final, with the position of the last written event.
     Stands(Option<Position>),
@@ -92,7 +92,7 @@ impl<R: Room> Streams<R> {
         Ok((state, version))
     }
 
-    /// The same, with the chain for conditions of other streams, and whether the store was read.
+    /// The state of a stream with the chain for conditions of other streams, and whether the store was read.
     pub async fn look_up(&self, id: &str) -> Result<LookedUp<R::State>, Fault> {
         let entry = self.entry(id);
         let mut guard = entry.loaded.lock().await;

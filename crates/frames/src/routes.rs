@@ -198,7 +198,7 @@ fn of_alter() -> [Operation<Frames>; 2] {
 /// The holder of the request's token, of any kind.
 struct Bearer(Principal);
 
-/// The same for the stream, which also accepts a ticket.
+/// The holder of the stream's token or ticket.
 struct StreamBearer(Principal);
 
 impl FromRequestParts<Frames> for Bearer {

@@ -34,7 +34,7 @@ pub enum Form {
     Payload,
     /// Text of limited length, in bytes of UTF-8.
     Text(Bounds),
-    /// The same, on one line.
+    /// Text of limited length on one line.
     Line(Bounds),
     /// One of these texts.
     OneOf(&'static [&'static str]),

@@ -84,7 +84,7 @@ pub(crate) fn pool_of(url: &str) -> Result<(Pool, String), ConfigFault> {
     Ok((Pool::new(tls), url.trim_end_matches('/').to_owned()))
 }
 
-/// The same over HTTP/2, for the URL of a member.
+/// A connection over HTTP/2 for the URL of a member, and that URL.
 pub(crate) fn http2_of(member: &'static str, url: &str) -> Result<(Http2, Uri), ConfigFault> {
     let (is_secure, uri) = target(member, url)?;
     let tls = client_config(is_secure, None, HINT);

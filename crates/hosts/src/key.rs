@@ -35,7 +35,7 @@ pub(crate) fn said(error: &Value) -> String {
     redacted_error(error, None)
 }
 
-/// The same without the request's credential, which some servers repeat.
+/// An error as text for people, without the request's credential, which some servers repeat.
 pub(crate) fn redacted_error(error: &Value, credential: Option<&HeaderValue>) -> String {
     let inner = error.get("error").unwrap_or(error);
     let inner = inner.get("message").or_else(|| inner.get("detail")).unwrap_or(inner);

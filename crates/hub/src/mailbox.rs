@@ -85,7 +85,7 @@ impl Mailbox {
         marks
     }
 
-    /// The same, reusing the memory of marks that are worked off.
+    /// Takes the marks into `into`, and reuses its memory.
     pub fn take_into(&self, into: &mut Marks) {
         let mut marks = self.lock();
         into.streams.clear();

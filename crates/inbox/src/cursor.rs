@@ -39,9 +39,9 @@ pub(crate) struct Cursor {
     pub(crate) kinds: Kinds,
     /// All items of those kinds up to here were returned.
     pub(crate) place: Place,
-    /// The same for frames.
+    /// All frames up to this number were returned.
     pub(crate) lane: u64,
-    /// The same for what strangers offer.
+    /// All offers of strangers up to here were returned.
     pub(crate) offers: Place,
     /// The number of returns from coding agents when it was read: items that were returned later are not
     /// covered.

@@ -118,7 +118,7 @@ impl Inbox {
         Ok((marks, row.revision))
     }
 
-    /// The same; items that were shown in silent sessions are unread again.
+    /// The marks of an agent, in which items that were shown in silent sessions are unread again.
     pub(crate) async fn settled_marks(&self, me: &AgentHandle) -> Result<Marks, Fault> {
         let marks = self.marks(me).await?;
         if !marks.shown.is_stale(self.0.clock.now()) {

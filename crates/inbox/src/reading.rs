@@ -206,8 +206,8 @@ impl Inbox {
         Ok((known.unread + offered.unread + frames, known.is_cut || offered.is_cut))
     }
 
-    /// The items that came back from coding sessions and that the agent has settled since, by an answer, by joining
-    /// or by reading; none before they are too many.
+    /// Returned items that the agent has settled since by answering, joining or reading. Empty unless more than
+    /// `RETURNED_MAX` items were returned.
     pub(crate) async fn settled_since(&self, me: &AgentHandle) -> Result<Vec<Spot>, Fault> {
         let marks = self.settled_marks(me).await?;
         if !marks.shown.is_crowded() {

@@ -86,7 +86,7 @@ pub(crate) struct Shelf {
     standings: HashMap<StreamName, StreamMarks>,
     /// The streams to read, each with its first unread event.
     pending: HashMap<StreamName, StreamGrowth>,
-    /// The same, ordered by the position of that event.
+    /// The streams to read, ordered by the position of that event.
     order: BTreeSet<(Position, StreamName)>,
 }
 

@@ -392,7 +392,7 @@ impl Handovers {
         self.held.retain(|spot| self.returned.contains_key(spot));
     }
 
-    /// Whether so many items have come back that those the agent has settled since must be dropped.
+    /// Whether more than `RETURNED_MAX` items were returned, so that settled ones must be dropped.
     pub(crate) fn is_crowded(&self) -> bool {
         self.returned.len() > RETURNED_MAX
     }

@@ -58,7 +58,7 @@ pub fn digest(handle: &AgentHandle, page: &Value) -> String {
     within(handle, page, DIGEST_CHARS_MAX)
 }
 
-/// The same for a person at a terminal: all items of the page, whatever their length.
+/// The response of `GET /inbox` for a person at a terminal: all items of the page, whatever their length.
 #[must_use]
 pub fn whole_digest(handle: &AgentHandle, page: &Value) -> String {
     within(handle, page, usize::MAX)

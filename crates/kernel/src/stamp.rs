@@ -11,7 +11,7 @@ use crate::rfc3339::Utc;
 pub struct TimestampMs(pub u64);
 
 impl TimestampMs {
-    /// The same as a signed number, for arithmetic with times before 1970; capped at `i64::MAX`.
+    /// The milliseconds as a signed number, for arithmetic with times before 1970; capped at `i64::MAX`.
     #[must_use]
     pub fn ms(self) -> i64 {
         i64::try_from(self.0).unwrap_or(i64::MAX)

@@ -34,13 +34,13 @@ pub const NONCES_SWEPT_MAX: usize = 1_000;
 pub const REQUESTS_PER_MINUTE_MAX: u32 = 600;
 /// Maximum number of concurrent requests of all peers; beyond it 429 `too_many_requests`.
 pub const REQUESTS_AT_ONCE_MAX: usize = 64;
-/// The same for one peer.
+/// Maximum number of concurrent requests of one peer.
 pub const REQUESTS_PER_PEER_MAX: usize = 8;
 /// Maximum number of concurrent outgoing frames; beyond it 429 `rate-limited`.
 pub const LEAVING_MAX: usize = 256;
-/// The same for the agents of one owner.
+/// Maximum number of concurrent outgoing frames of one owner's agents.
 pub const LEAVING_PER_OWNER_MAX: usize = 16;
-/// The same for one peer.
+/// Maximum number of concurrent outgoing frames to one peer.
 pub const LEAVING_PER_PEER_MAX: usize = 64;
 /// Maximum size of a peer's request body, in bytes; a larger request gets 404 like an unsigned one.
 pub const BODY_BYTES_MAX: usize = 256 << 10;
@@ -60,7 +60,7 @@ pub const TELL_FOR_MS: u64 = 7 * 24 * 60 * 60 * 1_000;
 pub const SESSION_REQUESTS_PER_MINUTE_MAX: u32 = 12_000;
 /// Maximum number of concurrent session requests of all peers; beyond it 429 `too_many_requests`.
 pub const SESSION_REQUESTS_AT_ONCE_MAX: usize = 512;
-/// The same for one peer.
+/// Maximum number of concurrent session requests of one peer.
 pub const SESSION_REQUESTS_PER_PEER_MAX: usize = 80;
 /// Maximum number of concurrent requests of one peer for news; beyond it 429 `too_many_requests`.
 pub const NEWS_PER_PEER_MAX: usize = 4;
@@ -86,7 +86,7 @@ pub const OFFERS_KEPT_MAX: usize = 1_000;
 pub const GUEST_REQUESTS_PER_MINUTE_MAX: u32 = 3_000;
 /// Maximum number of concurrent requests of all peers' agents, open streams included; beyond it 429 `too_many_requests`.
 pub const GUEST_REQUESTS_AT_ONCE_MAX: usize = 512;
-/// The same for the agents of one peer.
+/// Maximum number of concurrent requests of one peer's agents.
 pub const GUEST_REQUESTS_PER_PEER_MAX: usize = 64;
 /// Maximum size of the body of such a request, in bytes; the home answers a larger one with 413 `body_too_large`.
 pub const GUEST_BODY_BYTES_MAX: usize = 1 << 20;
@@ -95,9 +95,9 @@ pub const GUEST_BYTES_PER_MINUTE_MAX: usize = 64 << 20;
 /// Maximum number of concurrent requests of this network's agents to peers, open streams included; beyond it 429
 /// `too_many_requests`.
 pub const GUESTS_OUT_MAX: usize = 512;
-/// The same for the agents of one owner.
+/// Maximum number of concurrent requests of one owner's agents to peers.
 pub const GUESTS_OUT_PER_OWNER_MAX: usize = 32;
-/// The same for one peer.
+/// Maximum number of concurrent requests to one peer.
 pub const GUESTS_OUT_PER_PEER_MAX: usize = 64;
 /// How long a peer may take until its response to an agent begins; beyond it 503 `peer_unreachable`. A request may wait for the
 /// result of a run.

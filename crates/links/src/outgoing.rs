@@ -128,7 +128,7 @@ impl Links {
         self.call_within(network, (method, path), body, AnswerLimits::default()).await
     }
 
-    /// The same with other limits for the response.
+    /// Calls a peer, with these limits for the response.
     pub(crate) async fn call_within<T: DeserializeOwned>(
         &self,
         network: &NetworkUrl,

@@ -36,7 +36,7 @@ pub async fn audit(url: &str, options: &Options, add: bool) -> Result<(Audit, u6
     audit_with(url, options, add, &mut ()).await
 }
 
-/// The same with a visitor.
+/// Audits the store, and shows every record to a visitor.
 pub async fn audit_with(
     url: &str,
     options: &Options,

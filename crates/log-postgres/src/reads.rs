@@ -251,7 +251,7 @@ fn event(record: &Record, stream: StreamName) -> Result<StoredEvent, Trouble> {
     Ok(event)
 }
 
-/// The same without a check of the checksum.
+/// An event, from its first seven columns, without a check of the checksum.
 pub(crate) fn unchecked(record: &Record, stream: StreamName) -> Result<StoredEvent, Trouble> {
     let form: i32 = record.try_get(3)?;
     Ok(StoredEvent {

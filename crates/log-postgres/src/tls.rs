@@ -40,7 +40,7 @@ enum Mode {
     Require,
     /// TLS with a certificate of one of the authorities.
     VerifyCa,
-    /// The same, and the certificate must name the host of the URL.
+    /// TLS with a certificate of one of the authorities that names the host of the URL.
     VerifyFull,
 }
 

@@ -38,7 +38,7 @@ pub fn audit(directory: &Path) -> Result<Audit, OpenError> {
     audit_with(directory, &mut ())
 }
 
-/// The same with a visitor.
+/// Audits the store, and shows every record to a visitor.
 pub fn audit_with(directory: &Path, looks: &mut dyn AuditVisitor) -> Result<Audit, OpenError> {
     checks::library()?;
     let connection = schema::looking(&directory.join(DATABASE_FILE))?;

@@ -70,7 +70,7 @@ fn event(row: &Row<'_>, stream: StreamName, kinds: &mut Vec<&'static str>) -> Re
     Err(ReadError::Corrupt(format!("position {position} (version {version} of {stream}) is damaged")))
 }
 
-/// The same without a check of the checksum.
+/// An event, without a check of the checksum.
 pub(crate) fn unchecked(
     row: &Row<'_>,
     stream: StreamName,

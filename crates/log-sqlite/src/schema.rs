@@ -145,7 +145,7 @@ pub(crate) fn reader(file: &Path) -> Result<Connection, OpenError> {
     Ok(connection)
 }
 
-/// The same without our settings, for a file of any format.
+/// A read-only connection without our settings, for a file of any format.
 fn unsettled(file: &Path) -> Result<Connection, OpenError> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_EXRESCODE;

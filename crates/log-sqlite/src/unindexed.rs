@@ -65,7 +65,7 @@ impl Salt {
 pub(crate) struct Lock(RwLock<Tail>);
 
 impl Lock {
-    /// The same without waiting.
+    /// Locks for reading, unless that must wait.
     pub(crate) fn try_read(&self) -> Option<RwLockReadGuard<'_, Tail>> {
         self.0.try_read()
     }

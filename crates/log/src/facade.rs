@@ -103,7 +103,7 @@ impl Jobs {
             self.unpack(into);
         }
     }
-    /// The same for async code.
+    /// Waits until there are jobs; takes them as [`Jobs::take_blocking`] does.
     pub async fn take(&mut self, into: &mut Vec<Job>) {
         while into.is_empty() && self.queue.recv_many(&mut self.taken, JOBS_PER_COMMIT_MAX).await > 0 {
             self.unpack(into);
@@ -135,7 +135,7 @@ impl Feeder {
             let _ = self.committed.blocking_send(events);
         }
     }
-    /// The same for async code.
+    /// Publishes; waits while the reader is behind. A dropped reader is not an error.
     pub async fn publish(&self, events: Arc<[StoredEvent]>) {
         if !events.is_empty() {
             let _ = self.committed.send(events).await;
@@ -361,7 +361,7 @@ impl Log {
     pub async fn read_log(&self, after: Position, max: usize) -> Result<Vec<StoredEvent>, Fault> {
         self.reads.read_log(after, max).await
     }
-    /// The same for a caller that must read the whole log: damaged events are skipped, with an entry in
+    /// Reads the log for a caller that must read all of it: damaged events are skipped, with an entry in
     /// the server's log. The position is how far the read went; at the end of the log it is `after`.
     pub async fn read_past_damage(
         &self,

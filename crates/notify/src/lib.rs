@@ -31,15 +31,15 @@ pub use notify::Notify;
 pub use post::Post;
 pub use routes::operations;
 
-/// Most subscriptions of one owner; past it 409 `too_many_subscriptions`.
+/// Most subscriptions of one owner; beyond it 409 `too_many_subscriptions`.
 pub const SUBSCRIPTIONS_MAX: usize = 20;
-/// Longest URL of a subscription, in bytes; past it 400 `invalid_target`.
+/// Longest URL of a subscription, in bytes; beyond it 400 `invalid_target`.
 pub const URL_BYTES_MAX: usize = 2_048;
-/// Longest name, address, topic, chat or token of a subscription, in characters; past it 400.
+/// Longest name, address, topic, chat or token of a subscription, in characters; beyond it 400.
 pub const WORD_CHARS_MAX: usize = 256;
-/// Most agents that a subscription names; past it 400 `invalid_filter`.
+/// Most agents that a subscription names; beyond it 400 `invalid_filter`.
 pub const AGENTS_MAX: usize = 100;
-/// The longest time in which notifications are collected, in minutes; past it 400 `invalid_digest`.
+/// The longest time in which notifications are collected, in minutes; beyond it 400 `invalid_digest`.
 pub const DIGEST_MINUTES_MAX: u32 = 24 * 60;
 /// Most notifications of one digest; later ones are in the list of requests only.
 pub const DIGEST_ITEMS_MAX: usize = 100;
@@ -57,7 +57,7 @@ pub const DEAD_PER_OWNER_MAX: usize = 200;
 pub const SENDS_MAX: usize = 64;
 /// Most of these for one owner.
 pub const SENDS_PER_OWNER_MAX: usize = 4;
-/// Most concurrent tests of one owner; past it 429 `too_many_tests`.
+/// Most concurrent tests of one owner; beyond it 429 `too_many_tests`.
 pub const TESTS_PER_OWNER_MAX: usize = 2;
 /// Most mails of one owner to one address within an hour; beyond it they wait, and a test gets 429 `too_many_tests`.
 pub const MAILS_PER_ADDRESS_MAX: usize = 30;

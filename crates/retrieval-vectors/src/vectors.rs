@@ -78,7 +78,7 @@ impl Vectors {
         Self::bounded(embedder, shelf, VECTORS_BYTES_MAX)
     }
 
-    /// The same with another memory limit, in bytes.
+    /// An index on a shelf with this memory limit, in bytes; reads nothing yet.
     #[must_use]
     pub fn bounded(embedder: Arc<dyn Embedder>, shelf: Box<dyn Shelf>, bytes_max: usize) -> Self {
         Self {

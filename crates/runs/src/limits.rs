@@ -27,29 +27,29 @@ pub const PURPOSE_CHARS_MAX: usize = 500;
 pub const AGENT_TOOLS_MAX: usize = 64;
 /// Longest name of such a tool, in characters; beyond it 422 `introduction_too_long`.
 pub const TOOL_CHARS_MAX: usize = 100;
-/// Most runs of a thread; past it 409 `thread_full`.
+/// Most runs of a thread; beyond it 409 `thread_full`.
 pub const RUNS_PER_THREAD_MAX: usize = 1_000;
-/// Most queued runs of a thread; past it 429 `too_many_queued_runs`.
+/// Most queued runs of a thread; beyond it 429 `too_many_queued_runs`.
 pub const QUEUED_RUNS_MAX: usize = 64;
-/// Most active runs of one process, unless configured; past it 429 `too_many_runs`.
+/// Most active runs of one process, unless configured; beyond it 429 `too_many_runs`.
 pub const RUNS_ACTIVE_MAX: usize = 4_096;
-/// Most active runs of one owner and its agents, unless configured; past it 429 `too_many_runs_of_owner`.
+/// Most active runs of one owner and its agents, unless configured; beyond it 429 `too_many_runs_of_owner`.
 pub const RUNS_PER_OWNER_MAX: usize = 1_024;
-/// Most queued runs of one process; past it 429 `too_many_runs`.
+/// Most queued runs of one process; beyond it 429 `too_many_runs`.
 pub const QUEUED_RUNS_TOTAL_MAX: usize = 65_536;
-/// Most queued runs of one owner and its agents, unless configured; past it 429 `too_many_queued_runs_of_owner`.
+/// Most queued runs of one owner and its agents, unless configured; beyond it 429 `too_many_queued_runs_of_owner`.
 pub const QUEUED_RUNS_PER_OWNER_MAX: usize = 8_192;
 /// Longest result of a run, in bytes; a longer one ends the run with an error. A result of joined text is cut.
 pub const RESULT_BYTES_MAX: usize = 1 << 20;
 /// Longest error text of a run, in bytes; a longer one is cut.
 pub const WHY_BYTES_MAX: usize = 4 << 10;
-/// Deepest chain of callers; past it 422 `depth_exceeded`.
+/// Deepest chain of callers; beyond it 422 `depth_exceeded`.
 pub const DEPTH_MAX: u32 = 32;
 /// Longest title of a thread, in characters; the first request is cut to it.
 pub const TITLE_CHARS_MAX: usize = 80;
-/// Most bytes of an agent's arguments together; past it 422 `args_too_large`.
+/// Most bytes of an agent's arguments together; beyond it 422 `args_too_large`.
 pub const ARGS_BYTES_MAX: usize = 64 << 10;
-/// Most live streams and waiting requests of one owner and its agents in one process, unless configured; past it 429
+/// Most live streams and waiting requests of one owner and its agents in one process, unless configured; beyond it 429
 /// `too_many_streams`.
 pub const STREAMS_PER_OWNER_MAX: usize = 1_024;
 /// Bytes of recent events that are kept for live followers of a thread.
@@ -70,9 +70,9 @@ pub const WRITE_PAUSE_MS_MAX: u64 = 1_000;
 pub const PAGE_EVENTS_MAX: usize = 1_000;
 /// Bytes of events after which a response to `get_events` ends; the rest is in the next one.
 pub const PAGE_BYTES_MAX: usize = plenary_kernel::limits::PAGE_BYTES_MAX;
-/// Most polling readers of a run; past it 429 `too_many_readers`.
+/// Most polling readers of a run; beyond it 429 `too_many_readers`.
 pub const READERS_PER_RUN_MAX: usize = 64;
-/// Longest name of a polling reader, in characters; past it 422.
+/// Longest name of a polling reader, in characters; beyond it 422.
 pub const READER_CHARS_MAX: usize = 64;
 /// Most threads in one list; a higher limit is reduced to this.
 pub const THREADS_MAX: usize = 500;

@@ -66,7 +66,7 @@ impl Live {
         pieces(self.into_pieces())
     }
 
-    /// The same as text pieces, for callers that write it in another form.
+    /// The stream as text pieces, for callers that write it in another form.
     pub(crate) fn into_pieces(self) -> impl Pieces {
         let passed = match (self.run, self.since) {
             (Some(run), Since::Id(id)) => Some((run, id)),

@@ -39,24 +39,24 @@ pub use routes::{operations, routes};
 pub use served::Recount;
 pub use sessions::{Config, Sessions};
 
-/// Most agents that one request invites; past it 400 `invalid_invite`.
+/// Most agents that one request invites; beyond it 400 `invalid_invite`.
 pub const INVITE_MAX: usize = 50;
-/// Most participants of a session, former ones included; past it 409 `session_full`.
+/// Most participants of a session, former ones included; beyond it 409 `session_full`.
 pub const PARTICIPANTS_MAX: usize = 2_048;
 /// Most invitations of one owner's agents that wait for an answer of an agent that does not list them, unless it is set;
-/// past it 429 `too_many_invitations`.
+/// beyond it 429 `too_many_invitations`.
 pub const INVITATIONS_UNANSWERED_MAX: usize = 1_000;
-/// Longest topic, in characters; past it 400 `invalid_topic`.
+/// Longest topic, in characters; beyond it 400 `invalid_topic`.
 pub const TOPIC_CHARS_MAX: usize = 512;
-/// Most sessions of one `GET /sessions`; past it 400 `invalid_limit`.
+/// Most sessions of one `GET /sessions`; beyond it 400 `invalid_limit`.
 pub const LIST_MAX: usize = 1_000;
 /// Of how many agents of an owner `GET /_admin/sessions` lists the sessions, by handle; of more it lists none.
 pub const AGENTS_LISTED_MAX: usize = 10_000;
 /// Messages that a search finds where no number is asked for.
 pub const FOUND_DEFAULT: usize = 20;
-/// Most messages of a page that a search finds; past it 400 `invalid_limit`.
+/// Most messages of a page that a search finds; beyond it 400 `invalid_limit`.
 pub const FOUND_MAX: usize = 100;
-/// Largest frame that a client may send on `/connect`, in bytes; past it the connection is closed (1009).
+/// Largest frame that a client may send on `/connect`, in bytes; beyond it the connection is closed (1009).
 pub const CLIENT_FRAME_BYTES_MAX: usize = 256 << 10;
 /// How long a client may leave a write waiting before its connection is closed with "resume".
 pub const STALLED_MS_MAX: u64 = 20_000;

@@ -28,11 +28,11 @@ use crate::{
     wire,
 };
 
-/// Most events that one search reads; past it the page ends.
+/// Most events that one search reads; beyond it the page ends.
 const EVENTS_LOOKED_AT_MAX: usize = 10_000;
-/// Most bytes of events that one search reads; past it the page ends.
+/// Most bytes of events that one search reads; beyond it the page ends.
 const BYTES_LOOKED_AT_MAX: usize = 32 << 20;
-/// Most sessions that one search looks into; past it the page ends.
+/// Most sessions that one search looks into; beyond it the page ends.
 const SESSIONS_LOOKED_AT_MAX: usize = 1_000;
 /// Sessions per index read.
 const IDS_AT_ONCE: usize = 64;

@@ -50,7 +50,7 @@ pub struct Config {
     /// Most unanswered invitations of one owner's agents to an agent that does not list them; beyond it 429
     /// `too_many_invitations`.
     pub invitations_unanswered_max: usize,
-    /// Largest file, in bytes; past it 413 `body_too_large`.
+    /// Largest file, in bytes; beyond it 413 `body_too_large`.
     pub file_bytes_max: u64,
     /// How long a file without a message that names it is kept, in milliseconds.
     pub file_unnamed_ms_max: u64,

@@ -8,7 +8,7 @@ pub const AGENT_ID: &str = "gen_ai.agent.id";
 pub const AGENT_NAME: &str = "gen_ai.agent.name";
 /// The session, thread or channel of the span.
 pub const CONVERSATION_ID: &str = "gen_ai.conversation.id";
-/// The same for OpenInference and Langfuse.
+/// The session, thread or channel of the span, for OpenInference and Langfuse.
 pub const SESSION_ID: &str = "session.id";
 /// The owner on whose behalf the work is done.
 pub const USER_ID: &str = "user.id";

@@ -73,7 +73,7 @@ impl Spans {
         Some(OpenSpan { own, parent, start })
     }
 
-    /// The same with an id derived from a known number, so that other parts can compute it: the span's
+    /// The ids of a span that begins now, derived from a known number that other parts know too: the span's
     /// id is the lower half of the number, and without a parent its trace id is the number.
     #[must_use]
     pub fn begin_as(&self, number: u128, parent: Option<TraceParent>, start: Instant) -> Option<OpenSpan> {

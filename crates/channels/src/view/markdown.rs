@@ -9,7 +9,7 @@ use super::View;
 
 /// Maximum number of characters of an event's payload; readers get the rest on request.
 const PAYLOAD_CHARS_MAX: usize = 1_000;
-/// The same for the charter and the state.
+/// Maximum number of characters of the charter and the state.
 const NEWEST_CHARS_MAX: usize = 16_000;
 
 /// The whole view.

@@ -93,7 +93,7 @@ impl Client {
         self.deposit_json(&package.project_id, body.into()).await
     }
 
-    /// The same with a package that is JSON already, stored byte for byte (AP-17).
+    /// Deposits a package that is JSON already, stored byte for byte (AP-17).
     ///
     /// # Errors
     /// As [`Client::deposit`].

@@ -37,7 +37,7 @@ impl Seat {
             .collect()
     }
 
-    /// The same as query parameters, each preceded by `&`.
+    /// The members as query parameters, each preceded by `&`.
     pub(super) fn query(&self) -> String {
         let parts =
             [("instrument", &self.instrument), ("session_id", &self.session_id), ("tool", &self.tool)];

@@ -154,7 +154,7 @@ impl Client {
         accepted(&self.request_run(&at(agent, "run"), "ChatRequest", chat, key).await?)
     }
 
-    /// The same, and waits. If that exceeds the time limit of a request, repeats the request with the same key.
+    /// `POST …/run`: starts a run, and waits for it. If that exceeds the time limit of a request, repeats the request with the same key.
     ///
     /// # Errors
     /// As every call.

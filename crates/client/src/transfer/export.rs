@@ -219,7 +219,7 @@ impl Client {
         Ok(whole)
     }
 
-    /// The same, and writes the contents that its deliverables name into a separate directory.
+    /// Writes an export, and the contents that its deliverables name into a separate directory.
     ///
     /// # Errors
     /// As [`Client::export`]; [`Error::Invalid`] with the path of a file that cannot be written.

@@ -53,7 +53,7 @@ fn ignores_hangup() -> bool {
     status.ok().and_then(|status| is_hangup_in(&status)).unwrap_or(true)
 }
 
-/// The same, from a process's status in the format of Linux.
+/// Whether a process's status in the format of Linux ignores SIGHUP.
 fn is_hangup_in(status: &str) -> Option<bool> {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
     let mask = u64::from_str_radix(mask.trim(), 16).ok()?;

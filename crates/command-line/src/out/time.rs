@@ -11,7 +11,7 @@ pub fn utc(at: TimestampMs) -> String {
     format!("{} {}Z", &text[..10], &text[11..19])
 }
 
-/// A time of the API in the same form. Any other text, such as a day, stays as it is.
+/// A time of the API in UTC to the second. Any other text, such as a day, stays as it is.
 pub fn second(at: &str) -> String {
     let short = at.get(..19).filter(|_| at.ends_with('Z'));
     short.map_or_else(|| clean(at).into_owned(), |short| format!("{}Z", clean(short)).replace('T', " "))

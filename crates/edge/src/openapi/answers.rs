@@ -19,7 +19,7 @@ const OF_THE_EDGE: &[u16] = &[400, 403, 408, 429, 431, 500, 503];
 const OF_A_BODY: &[u16] = &[400, 408, 413, 415];
 /// The answers of an operation if the store fails.
 const OF_THE_STORE: &[u16] = &[500, 503];
-/// The same for a writing operation, also beyond its owner's quota.
+/// The answers of a writing operation if the store fails or its owner is beyond its quota.
 const OF_WRITING: &[u16] = &[403, 507];
 
 const EVENT_STREAM: &str = "text/event-stream";

@@ -122,7 +122,7 @@ pub(super) fn bytes(count: u64) -> String {
     "x".repeat(usize::try_from(count).unwrap())
 }
 
-/// The same, in characters of two bytes, with one of a single byte if the number is odd.
+/// A text of this many bytes in characters of two bytes, with one of a single byte if the number is odd.
 pub(super) fn wide(count: u64) -> String {
     let half = usize::try_from(count / 2).unwrap();
     format!("{}{}", "é".repeat(half), if count % 2 == 1 { "x" } else { "" })

@@ -23,12 +23,12 @@ pub use door::{AttachPoint, AttachState, operations, routes};
 use self::{conversation::ConversationEnd, desk::Desk};
 use crate::{ConfigFault, config, program::lines::LINE_BYTES_MAX, until_canceled};
 
-/// Most attached instances of one agent per process; past it 429 `too_many_instances`.
+/// Most attached instances of one agent per process; beyond it 429 `too_many_instances`.
 pub const INSTANCES_MAX: usize = 64;
-/// Most attached instances of one owner's agents per process, unless configured; past it 429
+/// Most attached instances of one owner's agents per process, unless configured; beyond it 429
 /// `too_many_instances_of_owner`.
 pub const INSTANCES_PER_OWNER_MAX: usize = 256;
-/// Most attached instances per process; past it 429 `too_many_instances`.
+/// Most attached instances per process; beyond it 429 `too_many_instances`.
 pub const INSTANCES_TOTAL_MAX: usize = 4_096;
 /// Longest incoming frame, in bytes: an artifact in base64 and the rest of its event. A longer one closes the
 /// connection with 1009.

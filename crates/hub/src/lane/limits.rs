@@ -26,7 +26,7 @@ pub struct LaneLimits {
     /// reconnect. Beyond it the sender's oldest there are dropped once all current subscriptions have
     /// read them. A message counts once, in however many rings it is.
     pub sender_bytes_max: usize,
-    /// The same for messages that current subscriptions have not read. Beyond it the sender's oldest are
+    /// Most bytes of one sender's messages that current subscriptions have not read. Beyond it the sender's oldest are
     /// dropped, read or not.
     pub sender_backlog_bytes_max: usize,
     /// Most subscriptions to one key. Beyond it a new one is refused.

@@ -157,7 +157,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         put.map_or(0, |put| put.matching)
     }
 
-    /// The same for a message from another sender to several keys: all rings share its bytes, which
+    /// Emits a message from another sender to several keys: all rings share its bytes, which
     /// count once. [`LaneLimits::sender_bytes_max`] bounds all messages of one sender in the rings of
     /// others: its own oldest messages there make room for a new one.
     pub fn emit_from<K: AsRef<str>>(&self, sender: &str, to: Vec<(K, Emission<F, M>)>) -> usize {

@@ -79,7 +79,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
         poll_fn(|cx| self.poll_next(cx, into)).await
     }
 
-    /// The same as a poll function. Only the task that polled last is woken.
+    /// Polls for messages as [`Self::next`] waits for them. Only the task that polled last is woken.
     ///
     /// # Errors
     /// The subscription ended; each later call gives the same error.
@@ -99,7 +99,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
         Poll::Pending
     }
 
-    /// The same without waiting; false if no message waits.
+    /// Appends the waiting messages to `into`; false if no message waits.
     ///
     /// # Errors
     /// The subscription ended; each later call gives the same error.

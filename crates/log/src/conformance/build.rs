@@ -155,7 +155,7 @@ pub(super) async fn pipelined(log: &Log, batches: Vec<Batch>) -> Vec<Outcome> {
     pipelined_all(log, batches).await.into_iter().map(sound).collect()
 }
 
-/// The same for batches that may fail.
+/// Queues all batches, which may fail, before it reads the first answer.
 pub(super) async fn pipelined_all(log: &Log, batches: Vec<Batch>) -> Vec<Result<Outcome, Fault>> {
     let slots = join_all(batches.iter().map(|_| log.reserve())).await;
     let pending: Vec<_> =

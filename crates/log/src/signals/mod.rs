@@ -145,7 +145,7 @@ impl Signals {
         Ok(carried.numbers)
     }
 
-    /// The same, and collects the answers that the processes give through [`Signal::responder`], until
+    /// Publishes a signal, and collects the answers that the processes give through [`Signal::responder`], until
     /// all living ones have answered or `wait` is over. In a process that is alone it takes as long as
     /// its own subscriber takes.
     ///

@@ -117,7 +117,7 @@ async fn found_in(index: &dyn Index, query: &str, scope: &Scope) -> Vec<String> 
     hits.into_iter().map(|hit| hit.id).collect()
 }
 
-/// The same in the project `p`.
+/// The ids of the hits in the project `p`, best first.
 async fn found(index: &dyn Index, query: &str) -> Vec<String> {
     found_in(index, query, &Scope::project("p")).await
 }

@@ -87,7 +87,7 @@ pub(super) fn operations() -> Vec<Operation<Sessions>> {
     ]
 }
 
-/// The same for RobotNet's command line.
+/// The list of an owner's sessions for RobotNet's command line.
 fn of_account() -> Operation<Sessions> {
     let doc = OperationDoc::new(
         "account.sessions",

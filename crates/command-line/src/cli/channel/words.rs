@@ -86,7 +86,7 @@ pub(super) fn vital(out: &Out, vital: &Vital, channel: &str) -> String {
     }
 }
 
-/// The same as JSON; the member `presence` distinguishes it from an event.
+/// A change of presence as JSON; the member `presence` distinguishes it from an event.
 pub(super) fn vital_json(vital: &Vital) -> Value {
     match vital {
         Vital::Dead { agent, silent_seconds, holds_work } => serde_json::json!({

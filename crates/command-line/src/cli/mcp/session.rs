@@ -15,7 +15,7 @@ use super::line::{Headers, Message, SESSION, VERSION};
 
 /// How long an unreachable server is retried before the client gets an error.
 const RECONNECT_MAX: Duration = Duration::from_secs(20);
-/// The same for a call, for which a model waits, and for renewing a session.
+/// How long it is retried for a call, for which a model waits, and for renewing a session.
 pub(super) const RECONNECT_CALL_MAX: Duration = Duration::from_millis(1_500);
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
