@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv6_host_is_its_whole_64() {
+    fn an_ipv6_client_counts_by_its_64_prefix() {
         let admission = admission(10, 1);
         let _held = admission.admit("2001:db8:1:2::1".parse().unwrap()).unwrap();
         assert!(admission.admit("2001:db8:1:2:ffff::9".parse().unwrap()).is_none());

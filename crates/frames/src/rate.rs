@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn fo_78_a_burst_passes_and_then_so_many_a_second() {
+    fn fo_78_a_burst_passes_then_the_rate_applies() {
         let mut buckets = Buckets::new(Rate { per_s: 2, burst: 3 });
         let at = Duration::from_millis;
         for _ in 0..3 {

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_version_tells_is_passed_over() {
+    fn truncated_and_unknown_signals_are_ignored() {
         let bytes = envelope(&[]).write();
         for cut in 0..bytes.len() - 10 {
             assert_eq!(FrameSignal::read(&bytes.slice(..cut)), None, "{cut}");

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn asp_43_a_debt_that_was_taken_over_is_not_lost_with_who_took_it() {
+    fn asp_43_unconfirmed_events_survive_the_close_of_the_connection_that_took_them_over() {
         let presence = Presence::default();
         let (a, _) = open(&presence, 0);
         let (b, _) = open(&presence, 0);

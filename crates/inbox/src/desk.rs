@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn past_the_limit_nobody_waits_until_somebody_leaves() {
+    fn waits_beyond_the_limit_are_refused() {
         let desk = Arc::new(Desk::default());
         let first = desk.wait(2).unwrap();
         let _second = desk.wait(2).unwrap();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn everyone_who_waits_hears_and_a_stream_is_marked_once() {
+    async fn a_mark_wakes_all_waiters_and_keeps_the_lowest_version() {
         let (desk, stream) = (Desk::default(), StreamName::new("t.t", "a"));
         let (mut one, mut other) = (desk.listen(), desk.listen());
         let grown = |version| StreamGrowth { version: Version(version), at: Position(version) };

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn past_the_limit_the_desk_goes_that_nobody_holds_and_was_idle_longest() {
+    fn beyond_the_limit_the_least_recently_used_idle_desk_is_dropped() {
         let desks = Desks::default();
         let held = desks.open(&agent(0));
         for n in 1..DESKS_MAX {

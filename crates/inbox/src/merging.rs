@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn both_come_by_their_time_and_each_in_its_own_order() {
+    fn stubs_and_frames_are_merged_by_time() {
         let stubs = [stub(1), stub(5), stub(3)];
         let frames = [frame(1, 2), frame(2, 1), frame(3, 9)];
         let order = |limit| -> Vec<String> {

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_new_is_looked_for_behind_what_was_read() {
+    fn a_known_stream_is_read_after_its_last_read_version() {
         let mut shelf = Shelf::default();
         assert!(!shelf.covers(Position(0)));
         shelf.note([(stream(), grown(4))]);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn past_its_limit_the_newest_wait_and_it_says_so() {
+    fn a_full_shelf_keeps_the_oldest_items_and_reports_its_end() {
         let mut shelf = Shelf::default();
         shelf.begin(Position(0), Vec::new(), ShelfCoverage::Whole);
         shelf.take(&stream(), found(1..6), 3);
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_before_everything_that_waits_is_shown_at_once() {
+    fn items_before_the_first_pending_stream_are_visible() {
         let other = StreamName::new("sessions.session", "ses_2");
         let mut shelf = Shelf::default();
         let later = StreamNews { stream: other.clone(), first: Version(1), at: Position(13) };
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_looked_for_beyond_the_last_that_there_is_room_for() {
+    fn a_full_shelf_searches_no_later_stream() {
         let mut shelf = Shelf::default();
         let later = (0..9).map(|nth| {
             let stream = StreamName::new("sessions.session", &format!("ses_{nth}0"));
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_order_is_another_nothing_is_shown_before_all_is_listed() {
+    fn a_listing_by_key_shows_no_items_until_it_is_complete() {
         let mut shelf = Shelf::default();
         shelf.begin(Position(0), vec![news(1)], ShelfCoverage::Behind(Some("ses_1".into())));
         shelf.take(&stream(), found(1..3), 100);

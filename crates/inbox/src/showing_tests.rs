@@ -145,7 +145,7 @@ fn a_session_that_is_silent_hands_back_and_one_that_returns_has_it_still() {
 }
 
 #[test]
-fn who_is_looked_after_is_live_without_doing_anything() {
+fn alive_reports_keep_a_session_live() {
     let mut desk = Desk::new();
     desk.at("a", Moment::Start);
     desk.show("a", Moment::Start, &[1]);
@@ -197,7 +197,7 @@ fn why_something_waits_follows_from_the_sessions() {
 }
 
 #[test]
-fn past_their_numbers_nothing_is_lost() {
+fn dropped_handovers_become_unread() {
     let mut desk = Desk::new();
     for nth in 0..SESSIONS_MAX as u64 + 5 {
         desk.at(&format!("s{nth}"), Moment::Start);

@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_is_the_furthest_that_something_shows() {
+    fn the_most_advanced_evidence_determines_the_state() {
         let arrival = |is_news| Arrival { kind: Kind::SessionMessage, place: (Position(7), 0), is_news };
         for (has_read, is_news, is_confirmed, marked, state) in [
             (false, true, false, State::Accepted, State::Accepted),

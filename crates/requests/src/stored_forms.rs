@@ -138,7 +138,7 @@ fn an_answer_names_the_person_who_gave_it() {
 }
 
 #[test]
-fn what_becomes_of_requests_is_stored_as_it_was() {
+fn stored_forms_of_request_outcomes_are_frozen() {
     let digest = TokenDigest::of("x");
     let link = LinkMade { of: of(), digest, until: at(5) };
     let link_form = format!(r#"{{{OF},"digest":{},"until":5}}"#, serde_json::to_string(&digest).unwrap());

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_came_by_itself_is_let_go() {
+    fn only_enlisted_agents_are_dismissed() {
         let registry = Registry::new([agent(Agent::new, "@nick.a")]).unwrap();
         for handle in ["@nick.a", "@ann.a"] {
             registry.enlist(agent(Agent::enlisted, handle)).unwrap();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_so_many_agents_and_no_more() {
+    fn the_registry_has_a_limit() {
         let registry = Registry::default();
         for nth in 0..AGENTS_MAX {
             registry.enlist(agent(Agent::enlisted, &format!("@nick.a{nth}"))).unwrap();

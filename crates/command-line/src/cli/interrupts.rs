@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_ignores_the_end_of_the_terminal_is_told_from_who_does_not() {
+    fn an_ignored_sighup_is_detected() {
         let status =
             |mask: &str| format!("Name:\tx\nSigBlk:\t0000000000000001\nSigIgn:\t{mask}\nSigCgt:\t1\n");
         assert_eq!(is_hangup_in(&status("0000000000001001")), Some(true));

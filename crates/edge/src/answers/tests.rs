@@ -45,7 +45,7 @@ async fn a_request_waits_for_the_share_of_its_owner_and_others_do_not() {
 }
 
 #[test]
-fn a_large_answer_holds_what_it_takes_until_its_last_byte_is_gone() {
+fn a_large_answer_holds_its_budget_until_its_last_byte_is_written() {
     let budget = budget();
     let allowance = asking(&budget);
     assert_eq!(admitted(&allowance, "a"), Some(true));

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn each_change_is_told_once_until_nobody_listens() {
+    async fn each_change_is_reported_once() {
         let state = Arc::new(AtomicUsize::new(0));
         let read = state.clone();
         let router =
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_inbox_is_told_behind_its_end() {
+    async fn inbox_notices_start_at_the_end_of_the_inbox() {
         let news = Arc::new(Notify::new());
         let wait = news.clone();
         let asked = async move |RawQuery(query): RawQuery| {

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn past_their_number_the_session_that_was_silent_longest_makes_room() {
+    fn beyond_the_limit_the_least_recently_used_session_is_closed() {
         let registry = registry();
         let nick = principal("@nick.bot", "a");
         for number in 0..SESSIONS_PER_CALLER_MAX {

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_said_is_said_at_the_end() {
+    fn the_end_of_a_run_emits_text_not_sent_before() {
         let result = json!({"finish_reason": "success", "result": "done"});
         let kinds = |events: &[(&str, Value)]| {
             let told = told(&mut Dialect::default(), events);

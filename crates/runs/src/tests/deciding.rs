@@ -39,7 +39,7 @@ fn sc_16_an_unknown_thread_is_not_created() {
 }
 
 #[test]
-fn a_thread_is_gone_on_with_by_who_may_see_it() {
+fn only_readers_of_a_thread_may_start_a_run_in_it() {
     let mut thread = Thread::default();
     thread.start();
     for (who, answer) in [
@@ -69,7 +69,7 @@ fn sc_8_whom_the_agent_admits_no_more_begins_and_answers_nothing_but_may_stop_wh
 }
 
 #[test]
-fn a_thread_is_its_agents_under_the_name_with_which_it_once_came_by_itself() {
+fn a_configured_agent_owns_threads_of_its_enlisted_name() {
     for (name, answer) in [("nick.echo", Ok(())), ("ann.echo", Err(Rejection::ThreadNotFound))] {
         let mut thread = Thread::default();
         thread.start();

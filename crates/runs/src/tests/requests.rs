@@ -58,7 +58,7 @@ fn sc_27_an_unknown_type_is_refused_unless_the_agent_takes_it() {
 }
 
 #[test]
-fn what_is_wrong_is_said_by_the_member_it_is_in() {
+fn each_invalid_member_has_its_code() {
     for (body, status, code) in [
         (json!([1]), 422, "invalid_body"),
         (json!({}), 422, "unknown_request_type"),
@@ -87,7 +87,7 @@ fn what_is_wrong_is_said_by_the_member_it_is_in() {
 }
 
 #[test]
-fn a_thread_that_is_not_there_is_opened_on_request_alone_and_never_one_that_is_bound() {
+fn if_not_exists_create_opens_a_missing_thread_but_no_bound_one() {
     let choice = |body: Value| {
         let Ok(Ask::Start { thread, .. }) = asked(&body, Ids::default(), &[]) else { panic!("a run") };
         thread

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_content_comes_as_it_is_however_its_body_is_cut() {
+    async fn content_is_independent_of_chunk_boundaries() {
         let content: Vec<u8> =
             (0..100_000_u32).flat_map(|n| [u8::try_from(n % 251).unwrap(), b'\r']).collect();
         for content in [&b""[..], b"\r\n--", b"--b--", &content] {
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_stands_around_a_content_is_bounded() {
+    async fn framing_bytes_are_limited() {
         let much = vec![b'x'; 100_000];
         let before = [b"--b\r\nX-A: ", &*much, b"\r\n"].concat();
         let behind = [HEAD.as_bytes(), b"x\r\n--b--\r\n", &*much].concat();
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_is_not_as_it_should_be_is_refused() {
+    async fn an_invalid_body_is_refused() {
         let named = |name: &str, file: &str| {
             format!(
                 "--b\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"{file}\"\r\n\r\nx\r\n--b--\r\n"

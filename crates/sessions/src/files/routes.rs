@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_said_in_ascii_and_as_it_is() {
+    fn content_disposition_has_ascii_and_utf8_names() {
         for (name, said) in [
             ("q3.pdf", "attachment; filename=\"q3.pdf\"; filename*=UTF-8''q3%2Epdf"),
             ("é \"x\"%", "attachment; filename=\"_ _x__\"; filename*=UTF-8''%C3%A9%20%22x%22%25"),

@@ -115,7 +115,7 @@ fn asp_15_nobody_is_invited_to_somebody_it_blocks_or_is_blocked_by() {
 }
 
 #[test]
-fn past_its_participants_a_session_takes_nobody_new_and_still_takes_former_ones_back() {
+fn a_full_session_accepts_only_former_participants() {
     let mut scene = given("ann creates; ann invites bob; bob joins; bob leaves");
     for nth in 2..PARTICIPANTS_MAX {
         let invited = AgentInvited {
@@ -141,7 +141,7 @@ fn past_its_participants_a_session_takes_nobody_new_and_still_takes_former_ones_
 }
 
 #[test]
-fn an_agent_that_nothing_was_learnt_of_is_not_reached() {
+fn an_invitee_without_loaded_facts_is_not_found() {
     let scene = given("ann creates");
     let people = scene.trust.people("ann", &[]);
     let command = InviteAgents { caller: super::scene::caller("ann"), invite: Ok(vec![handle("bob")]) };

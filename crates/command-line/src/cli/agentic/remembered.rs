@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn past_the_limit_what_was_used_longest_ago_goes_and_damage_is_nothing() {
+    fn the_least_recently_used_session_is_dropped_and_a_damaged_file_counts_as_empty() {
         let root = tempfile::tempdir().unwrap();
         let memory = Memory::in_dir(root.path());
         for n in 0..=REMEMBERED_MAX as u64 {

@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whom_it_goes_to_is_read() {
+    fn recipients_are_parsed() {
         let agents = |handles: &[&str]| {
             Recipient::Agents(handles.iter().map(|handle| handle.parse().unwrap()).collect())
         };

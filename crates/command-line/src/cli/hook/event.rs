@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_wakes_a_session_is_no_word_of_its_person() {
+    fn a_wake_prompt_is_not_a_prompt_of_the_user() {
         let said = |coding: &str, prompt: &str| {
             let json =
                 serde_json::json!({"hook_event_name": "UserPromptSubmit", "prompt": prompt}).to_string();

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_can_be_looked_at() {
+    fn a_permission_request_shows_its_arguments_or_their_size() {
         let event = event();
         let (tool, arguments) = event.tool.as_ref().unwrap();
         let body = request(&event, tool, arguments, Duration::from_secs(1));

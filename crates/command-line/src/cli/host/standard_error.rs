@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_stands_behind_its_run() {
+    fn a_log_line_begins_with_its_run() {
         let mut read = LogMembers::default();
         read.put("agent", "x".into());
         read.put("of", "run 0-1".into());

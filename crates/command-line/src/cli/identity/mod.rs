@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_an_answer_and_nonsense_is_not() {
+    fn no_identity_is_ok_and_an_invalid_handle_is_a_usage_error() {
         let root = tempfile::tempdir().unwrap();
         assert_eq!(resolve(None, &Environment::of_test(root.path(), &[])).unwrap(), None);
         let failure =

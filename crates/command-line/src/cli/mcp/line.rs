@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_answered_with_an_error() {
+    fn lines_that_are_not_messages_get_a_parse_error() {
         for line in ["", "{", "[]", "7", "hello"] {
             let said: Value = serde_json::from_str(&Message::read(line).unwrap_err()).unwrap();
             assert_eq!((&said["id"], &said["error"]["code"]), (&Value::Null, &json!(PARSE_ERROR)), "{line}");

@@ -342,7 +342,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn keys_answer_what_is_looked_at() {
+    fn keys_answer_the_selected_request() {
         let mut model = model(&["a", "b"]);
         let accept = json!({"type": "accept", "version": 1, "undo_seconds": UNDO_SECONDS});
         assert_eq!(press(&mut model, "ja"), Act::Answer(vec![("b".into(), accept)]));
