@@ -11,8 +11,8 @@ mod key;
 pub mod launching;
 pub mod openai;
 mod program;
+mod protocol;
 pub mod remote;
-mod spoken;
 #[cfg(test)]
 mod testing;
 mod threads;

@@ -38,10 +38,10 @@ async fn an_agent_without_streams_is_asked_and_looked_at() {
     ];
     let (origin, serving) = scripted(script).await;
     let request = request(&json!({"input": "hi"}));
-    let (ours, mut ears) = run(&request);
+    let (ours, mut receiver) = run(&request);
     let ended = agent(&origin).run(request, ours).await;
     assert_eq!(ended.finish_reason, FinishReason::Success, "{:?}", ended.why);
-    assert_eq!(ears.event().await, Some(Event::text("abc")));
+    assert_eq!(receiver.event().await, Some(Event::text("abc")));
     let asked = serving.await.unwrap();
     let methods: Vec<_> = asked.iter().skip(1).map(|asked| asked.body["method"].clone()).collect();
     assert_eq!(methods, ["SendMessage", "GetTask", "GetTask"]);

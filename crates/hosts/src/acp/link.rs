@@ -19,7 +19,7 @@ use crate::{
         process::{self, ChildProcess, Group},
         stderr::{self, StderrTail},
     },
-    spoken::InvalidLines,
+    protocol::InvalidLines,
 };
 
 /// Most messages that wait for a program that does not read; beyond it the run ends with an error.

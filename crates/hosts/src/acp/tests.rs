@@ -27,13 +27,13 @@ fn agent(turn: &str) -> Arc<Acp> {
 
 fn start(agent: &Arc<Acp>) -> (JoinHandle<RunEnd>, RunReceiver) {
     let request = request(&json!({"input": "hi"}));
-    let (run, ears) = run(&request);
-    (tokio::spawn(agent.clone().run(request, run)), ears)
+    let (run, receiver) = run(&request);
+    (tokio::spawn(agent.clone().run(request, run)), receiver)
 }
 
-async fn events(ears: &mut RunReceiver) -> Vec<(EventKind, Value)> {
+async fn events(receiver: &mut RunReceiver) -> Vec<(EventKind, Value)> {
     let mut events = Vec::new();
-    while let Some(event) = ears.event().await {
+    while let Some(event) = receiver.event().await {
         events.push((event.kind, event.members().into()));
     }
     events
@@ -43,8 +43,8 @@ async fn events(ears: &mut RunReceiver) -> Vec<(EventKind, Value)> {
 async fn a_thread_is_a_session_and_a_turn_a_run() {
     let agent = agent(r#"text "turn "; text $turns; stop end_turn"#);
     for turn in ["turn 1", "turn 2"] {
-        let (running, mut ears) = start(&agent);
-        assert_eq!(events(&mut ears).await, [(EventKind::TextOutput, json!({"content": turn}))]);
+        let (running, mut receiver) = start(&agent);
+        assert_eq!(events(&mut receiver).await, [(EventKind::TextOutput, json!({"content": turn}))]);
         assert_eq!(running.await.unwrap(), RunEnd::success());
     }
 }
@@ -57,7 +57,7 @@ async fn sc_29_tools_are_told_and_garbage_is_ignored() {
         told '{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"failed"}'
         told '{"sessionUpdate":"tool_call","toolCallId":"d","title":"show","status":"completed","content":[{"type":"content","content":{"type":"text","text":"all"}}]}'
         case "$refusal" in *-32601*) text b;; esac; stop refusal"#;
-    let (running, mut ears) = start(&agent(turn));
+    let (running, mut receiver) = start(&agent(turn));
     let wanted = [
         (EventKind::TextOutput, json!({"content": "a"})),
         (EventKind::ToolCall, json!({"function_name": "list", "args": {"of": 1}})),
@@ -66,7 +66,7 @@ async fn sc_29_tools_are_told_and_garbage_is_ignored() {
         (EventKind::ToolResult, json!({"function_name": "show", "text_result": "all"})),
         (EventKind::TextOutput, json!({"content": "b"})),
     ];
-    assert_eq!(events(&mut ears).await, wanted);
+    assert_eq!(events(&mut receiver).await, wanted);
     assert!(running.await.unwrap().why.unwrap().contains("refused"));
 }
 
@@ -76,16 +76,16 @@ const ASKS: &str = r#"say '{"jsonrpc":"2.0","id":"p","method":"session/request_p
 
 #[tokio::test]
 async fn sc_45_a_permission_is_a_question_and_an_odd_answer_is_none() {
-    let (running, mut ears) = start(&agent(ASKS));
+    let (running, mut receiver) = start(&agent(ASKS));
     for answer in [json!({"permission": "maybe"}), json!({"other": "y"}), json!({"permission": "No"})] {
-        let asked = ears.event().await.unwrap();
+        let asked = receiver.event().await.unwrap();
         let text = asked.members()["request_keys"]["permission"].as_str().unwrap().to_owned();
         assert_eq!(text, "rm? Answer with one of: y (Yes), n (No)");
         let no = json!({"id": "n", "name": "No", "kind": "reject_once"});
         assert_eq!(asked.members()["options"]["permission"][1], no);
-        ears.resume(answer.as_object().cloned().unwrap());
+        receiver.resume(answer.as_object().cloned().unwrap());
     }
-    assert_eq!(events(&mut ears).await, [(EventKind::TextOutput, json!({"content": "no"}))]);
+    assert_eq!(events(&mut receiver).await, [(EventKind::TextOutput, json!({"content": "no"}))]);
     assert_eq!(running.await.unwrap(), RunEnd::success());
 }
 
@@ -93,10 +93,10 @@ async fn sc_45_a_permission_is_a_question_and_an_odd_answer_is_none() {
 async fn sc_46_who_is_canceled_and_does_not_listen_is_killed_and_the_thread_begins_anew() {
     let agent = agent(r#"text $turns; case $turns in 1) trap '' TERM; sleep 600;; esac; stop end_turn"#);
     for _ in 0..2 {
-        let (running, mut ears) = start(&agent);
-        ears.delta().await.unwrap();
-        ears.cancel();
-        let said = events(&mut ears).await;
+        let (running, mut receiver) = start(&agent);
+        receiver.delta().await.unwrap();
+        receiver.cancel();
+        let said = events(&mut receiver).await;
         assert_eq!(said, [(EventKind::TextOutput, json!({"content": "1"}))], "a session of its own");
         assert_eq!(running.await.unwrap(), RunEnd::canceled());
     }
@@ -104,8 +104,8 @@ async fn sc_46_who_is_canceled_and_does_not_listen_is_killed_and_the_thread_begi
 
 #[tokio::test]
 async fn sc_26_a_program_that_ends_says_how() {
-    let (running, mut ears) = start(&agent("text a; echo no more >&2; exit 3"));
-    assert_eq!(events(&mut ears).await, [(EventKind::TextOutput, json!({"content": "a"}))]);
+    let (running, mut receiver) = start(&agent("text a; echo no more >&2; exit 3"));
+    assert_eq!(events(&mut receiver).await, [(EventKind::TextOutput, json!({"content": "a"}))]);
     let why = running.await.unwrap().why.unwrap();
     assert!(why.contains("exit code 3") && why.contains("no more"), "{why}");
     let settings = json!({"command": ["true"]});
@@ -129,7 +129,7 @@ async fn past_its_limit_the_session_that_rested_longest_ends() {
         assert_eq!(agent.clone().run(request, ours).await, RunEnd::success());
     }
     let request = first.unwrap();
-    let (ours, mut ears) = run(&request);
+    let (ours, mut receiver) = run(&request);
     assert_eq!(agent.clone().run(request, ours).await, RunEnd::success());
-    assert_eq!(events(&mut ears).await, [(EventKind::TextOutput, json!({"content": "1"}))], "anew");
+    assert_eq!(events(&mut receiver).await, [(EventKind::TextOutput, json!({"content": "1"}))], "anew");
 }

@@ -35,12 +35,12 @@ enum TurnCut {
     /// The log accepts no more events.
     Over,
     /// Messages can no longer be sent to the program.
-    Deaf(String),
+    InputClosed(String),
 }
 
 impl From<String> for TurnCut {
     fn from(why: String) -> Self {
-        Self::Deaf(why)
+        Self::InputClosed(why)
     }
 }
 
@@ -66,7 +66,7 @@ impl<'a> Turn<'a> {
         match self.go_on(text, input).await {
             Ok(over) => over,
             Err(TurnCut::Over) => TurnEnd::Lost(RunEnd::canceled()),
-            Err(TurnCut::Deaf(why)) => TurnEnd::Lost(RunEnd::error(why)),
+            Err(TurnCut::InputClosed(why)) => TurnEnd::Lost(RunEnd::error(why)),
         }
     }
 

@@ -6,9 +6,9 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::{
     CANCEL_TIME,
-    instance::{InstanceMessage, Place},
+    instance::{Assignment, InstanceMessage},
 };
-use crate::spoken;
+use crate::protocol;
 
 /// How the conversation ended.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,14 +22,14 @@ pub(super) enum ConversationEnd {
 
 /// Carries out a run at an instance.
 pub(super) async fn serve(
-    mut place: Place,
+    mut assignment: Assignment,
     request: &RunRequest,
     output: &Output,
     input: &mut Input,
 ) -> ConversationEnd {
     let mut said = false;
-    if !place.tell(request.line()).await {
-        return ConversationEnd::Vanished { is_lost: place.is_revoked() };
+    if !assignment.tell(request.line()).await {
+        return ConversationEnd::Vanished { is_lost: assignment.is_revoked() };
     }
     let mut canceled: Option<Instant> = None;
     loop {
@@ -39,11 +39,11 @@ pub(super) async fn serve(
                 match asked {
                     // A disconnect is detected when the output ends.
                     RunSignal::Resume(keys) => {
-                        let _ = place.tell(spoken::resume(&keys, request)).await;
+                        let _ = assignment.tell(protocol::resume(&keys, request)).await;
                     }
                     RunSignal::Cancel => {
                         canceled = Some(Instant::now() + CANCEL_TIME);
-                        let _ = timeout(CANCEL_TIME, place.tell(spoken::cancel(request))).await;
+                        let _ = timeout(CANCEL_TIME, assignment.tell(protocol::cancel(request))).await;
                     }
                 }
                 continue;
@@ -51,10 +51,10 @@ pub(super) async fn serve(
             () = sleep_until(canceled.unwrap_or_else(Instant::now)), if canceled.is_some() => {
                 return ConversationEnd::Ended(RunEnd::canceled());
             }
-            heard = place.heard() => heard,
+            heard = assignment.heard() => heard,
         };
         let event = match heard {
-            None => return ConversationEnd::Vanished { is_lost: said || place.is_revoked() },
+            None => return ConversationEnd::Vanished { is_lost: said || assignment.is_revoked() },
             Some(InstanceMessage::Piece(text)) => {
                 said = true;
                 output.emit_delta(&text);

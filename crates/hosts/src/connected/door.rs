@@ -33,7 +33,7 @@ use schemars::JsonSchema;
 
 use super::{
     ConnectedRunner, FRAME_BYTES_MAX, INSTANCES_MAX, INSTANCES_PER_OWNER_MAX, INSTANCES_TOTAL_MAX,
-    desk::Desk, elsewhere::OtherProcesses, pump,
+    elsewhere::OtherProcesses, pool::InstancePool, pump,
 };
 
 /// How much longer than [`FRAME_BYTES_MAX`] a frame may be to be answered with a close; a longer one breaks the
@@ -46,7 +46,7 @@ pub struct AttachPoint(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    desks: Mutex<HashMap<AgentHandle, Arc<Desk>>>,
+    pools: Mutex<HashMap<AgentHandle, Arc<InstancePool>>>,
     watchers: Watchers<AgentHandle>,
     /// The number of attached instances per owner.
     shares: Shares<OwnerName>,
@@ -64,23 +64,26 @@ impl AttachPoint {
     /// An attach point without instances, with a limit per owner.
     #[must_use]
     pub fn new(per_owner_max: usize) -> Self {
-        let (desks, watchers) = (Mutex::default(), Watchers::new(INSTANCES_MAX));
+        let (pools, watchers) = (Mutex::default(), Watchers::new(INSTANCES_MAX));
         let shares = Shares::new(INSTANCES_TOTAL_MAX, per_owner_max);
-        Self(Arc::new(Inner { desks, watchers, shares, elsewhere: OnceLock::new() }))
+        Self(Arc::new(Inner { pools, watchers, shares, elsewhere: OnceLock::new() }))
     }
 
-    /// The desk of an agent, created if it does not exist.
-    pub(super) fn desk(&self, handle: &AgentHandle) -> Arc<Desk> {
-        self.desks().entry(handle.clone()).or_insert_with(|| Arc::new(Desk::new(handle.clone()))).clone()
+    /// The pool of an agent, created if it does not exist.
+    pub(super) fn pool(&self, handle: &AgentHandle) -> Arc<InstancePool> {
+        self.pools()
+            .entry(handle.clone())
+            .or_insert_with(|| Arc::new(InstancePool::new(handle.clone())))
+            .clone()
     }
 
-    /// The desk of an agent, if it exists.
-    fn known(&self, handle: &AgentHandle) -> Option<Arc<Desk>> {
-        self.desks().get(handle).cloned()
+    /// The pool of an agent, if it exists.
+    fn pool_if_any(&self, handle: &AgentHandle) -> Option<Arc<InstancePool>> {
+        self.pools().get(handle).cloned()
     }
 
-    fn desks(&self) -> MutexGuard<'_, HashMap<AgentHandle, Arc<Desk>>> {
-        self.0.desks.lock()
+    fn pools(&self) -> MutexGuard<'_, HashMap<AgentHandle, Arc<InstancePool>>> {
+        self.0.pools.lock()
     }
 
     /// The runner of an enlisted agent.
@@ -96,7 +99,8 @@ impl AttachPoint {
         let elsewhere = self.0.elsewhere.get_or_init(|| OtherProcesses { signals, address }).clone();
         let attaching = self.clone();
         async move {
-            let has = |agent: &AgentHandle| attaching.known(agent).is_some_and(|desk| desk.instances() > 0);
+            let has =
+                |agent: &AgentHandle| attaching.pool_if_any(agent).is_some_and(|pool| pool.instances() > 0);
             elsewhere.answering(has).await;
         }
     }
@@ -118,9 +122,9 @@ impl Observer for AttachPoint {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
         for event in events {
             match event.stream.category() {
-                Runs::ENLISTED if &*event.kind == Runs::WENT => {
-                    let desk = event.stream.id().parse().ok().and_then(|handle| self.desks().remove(&handle));
-                    desk.inspect(|desk| desk.close());
+                Runs::ENLISTED if &*event.kind == Runs::DISMISSED_KIND => {
+                    let pool = event.stream.id().parse().ok().and_then(|handle| self.pools().remove(&handle));
+                    pool.inspect(|pool| pool.close());
                 }
                 _ => AccountEvent::of(event).iter().for_each(|change| recheck(&self.0.watchers, change)),
             }
@@ -261,7 +265,7 @@ impl AttachState {
         };
         let agent = self.runs.agents().get(name);
         let handle = match &agent {
-            Some(agent) if !agent.is_enlisted() && self.attaching.known(&agent.handle).is_none() => {
+            Some(agent) if !agent.is_enlisted() && self.attaching.pool_if_any(&agent.handle).is_none() => {
                 return Err(not_found());
             }
             Some(agent) => agent.handle.clone(),
@@ -280,13 +284,13 @@ impl AttachState {
         Err(not_found())
     }
 
-    /// The desk to attach to. A new agent is enlisted first; a new introduction replaces the earlier one.
-    async fn desk(
+    /// The pool to attach to. A new agent is enlisted first; a new introduction replaces the earlier one.
+    async fn pool(
         &self,
         principal: &Principal,
         handle: &AgentHandle,
         told: Option<Introduction>,
-    ) -> Result<Arc<Desk>, Refusal> {
+    ) -> Result<Arc<InstancePool>, Refusal> {
         let told = match self.runs.agents().of(handle) {
             None => Some(told.unwrap_or_default()),
             Some(agent) => told.filter(|_| agent.is_enlisted()),
@@ -294,7 +298,7 @@ impl AttachState {
         if let Some(told) = told {
             self.runs.enlist(handle, principal.clone().into(), told).await?;
         }
-        Ok(self.attaching.desk(handle))
+        Ok(self.attaching.pool(handle))
     }
 }
 
@@ -310,17 +314,17 @@ async fn attach(
         Refusal::malformed("websocket_required", "This path is a WebSocket; send an upgrade request.")
     })?;
     let share = door.attaching.0.shares.take(handle.owner_name(), 1).map_err(limit_refusal)?;
-    let desk = door.desk(&principal, &handle, introduction(told)).await?;
-    let stream = StreamName::new("hosts.attached", desk.handle.as_str());
+    let pool = door.pool(&principal, &handle, introduction(told)).await?;
+    let stream = StreamName::new("hosts.attached", pool.handle.as_str());
     let watch = door
         .attaching
         .0
         .watchers
-        .watch(&stream, Follower::new(Some(&principal)), desk.handle.clone())
+        .watch(&stream, Follower::new(Some(&principal)), pool.handle.clone())
         .map_err(not_attached)?;
     let bytes_max = FRAME_BYTES_MAX + TOO_LONG_READ_BYTES;
     Ok(upgrade.max_message_size(bytes_max).max_frame_size(bytes_max).on_upgrade(move |socket| async move {
         let _attached = share;
-        pump::attached(&desk, &door.accounts, &principal, &watch, socket).await;
+        pump::attached(&pool, &door.accounts, &principal, &watch, socket).await;
     }))
 }

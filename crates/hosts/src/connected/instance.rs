@@ -15,7 +15,7 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 
 use super::HEARD_MAX;
-use crate::spoken::{self, InvalidLines, LineFault};
+use crate::protocol::{self, InvalidLines, LineFault};
 
 /// A message of an instance about a run.
 #[derive(Debug, PartialEq, Eq)]
@@ -53,11 +53,11 @@ impl Instance {
     }
 
     /// Assigns a run to the instance; `None` if the instance is gone.
-    pub(super) fn take(self: &Arc<Self>, request: &RunRequest) -> Option<Place> {
+    pub(super) fn take(self: &Arc<Self>, request: &RunRequest) -> Option<Assignment> {
         let run_id = request.run_id.to_string();
         let (tell, heard) = mpsc::channel(HEARD_MAX);
         self.runs().as_mut()?.insert(run_id.clone(), tell);
-        Some(Place { instance: self.clone(), run_id, heard })
+        Some(Assignment { instance: self.clone(), run_id, heard })
     }
 
     /// Marks the instance as gone: its runs get no more messages.
@@ -67,8 +67,8 @@ impl Instance {
     }
 
     /// Passes one frame on to its run. Waits if the run is slower than the instance.
-    pub(super) async fn hear(&self, frame: &[u8], foreign: &mut InvalidLines) {
-        let named = match spoken::whose(frame) {
+    pub(super) async fn dispatch(&self, frame: &[u8], foreign: &mut InvalidLines) {
+        let named = match protocol::whose(frame) {
             Ok(Some(Some(run_id))) => run_id,
             Ok(_) => return foreign.note("it names no run", frame),
             Err(why) => return foreign.note(&why, frame),
@@ -103,19 +103,19 @@ enum PieceKind {
 fn read(frame: &[u8]) -> Result<InstanceMessage, LineFault> {
     match serde_json::from_slice(frame) {
         Ok(Piece { kind: PieceKind::TextDelta, content }) => Ok(InstanceMessage::Piece(content)),
-        Err(_) => spoken::read(frame).map(InstanceMessage::Said),
+        Err(_) => protocol::read(frame).map(InstanceMessage::Said),
     }
 }
 
-/// A run's place at an instance; dropping it ends the assignment.
+/// A run at an instance; dropping it ends the assignment.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Assignment {
     instance: Arc<Instance>,
     run_id: String,
     heard: mpsc::Receiver<InstanceMessage>,
 }
 
-impl Place {
+impl Assignment {
     /// Sends a frame; false if the instance is gone.
     pub(super) async fn tell(&self, frame: String) -> bool {
         self.instance.frames.send(frame).await.is_ok()
@@ -138,7 +138,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Assignment {
     fn drop(&mut self) {
         if let Some(runs) = self.instance.runs().as_mut() {
             runs.remove(&self.run_id);

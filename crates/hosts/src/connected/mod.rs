@@ -3,10 +3,10 @@
 //! Must not know: the location or the work of the instances.
 
 mod conversation;
-mod desk;
 mod door;
 mod elsewhere;
 mod instance;
+mod pool;
 mod pump;
 mod served;
 #[cfg(test)]
@@ -20,7 +20,7 @@ use serde::Deserialize;
 
 pub use door::{AttachPoint, AttachState, operations, routes};
 
-use self::{conversation::ConversationEnd, desk::Desk};
+use self::{conversation::ConversationEnd, pool::InstancePool};
 use crate::{ConfigFault, config, program::lines::LINE_BYTES_MAX, until_canceled};
 
 /// Most attached instances of one agent per process; beyond it 429 `too_many_instances`.
@@ -95,7 +95,7 @@ impl ConnectedRunner {
     ) -> Result<Self, ConfigFault> {
         let wait = settings.attach_wait.as_deref().map(|text| config::duration("attach_wait", text));
         let wait = wait.transpose()?.unwrap_or(ATTACH_WAIT);
-        attaching.desk(handle);
+        attaching.pool(handle);
         Ok(Self { settings, wait, handle: handle.clone(), attaching: attaching.clone() })
     }
 
@@ -109,9 +109,9 @@ impl ConnectedRunner {
         Self { settings, wait: ATTACH_WAIT, handle: handle.clone(), attaching: attaching.clone() }
     }
 
-    /// The desk with the agent's instances.
-    fn desk(&self) -> Arc<Desk> {
-        self.attaching.desk(&self.handle)
+    /// The pool with the agent's instances.
+    fn pool(&self) -> Arc<InstancePool> {
+        self.attaching.pool(&self.handle)
     }
 
     /// The error text of a run that found no instance, with the processes that have one.
@@ -135,19 +135,19 @@ impl ConnectedRunner {
     async fn carry_out(&self, request: &RunRequest, run: Run) -> RunEnd {
         let Run { output, mut input } = run;
         for _ in 0..INSTANCES_TRIED_MAX {
-            let desk = self.desk();
-            let place = tokio::select! {
+            let pool = self.pool();
+            let assignment = tokio::select! {
                 biased;
                 () = until_canceled(&mut input) => return RunEnd::canceled(),
-                place = desk.place(request, self.wait) => place,
+                assignment = pool.assign(request, self.wait) => assignment,
             };
-            let Some(place) = place else {
+            let Some(assignment) = assignment else {
                 return RunEnd::error(self.no_instance_error().await);
             };
-            match conversation::serve(place, request, &output, &mut input).await {
+            match conversation::serve(assignment, request, &output, &mut input).await {
                 ConversationEnd::Ended(ended) => return ended,
                 // Dismissing an agent cancels its runs.
-                ConversationEnd::Vanished { is_lost: true } if desk.is_closed() => return RunEnd::canceled(),
+                ConversationEnd::Vanished { is_lost: true } if pool.is_closed() => return RunEnd::canceled(),
                 ConversationEnd::Vanished { is_lost: true } => {
                     return RunEnd::error("the instance of the agent that carried out the run went away");
                 }
@@ -166,7 +166,7 @@ impl Runner for ConnectedRunner {
             operations: Vec::new(),
             tools: self.settings.tools.clone(),
             request_types: self.settings.request_types.clone(),
-            instances: Some(self.desk().instances()),
+            instances: Some(self.pool().instances()),
         }
     }
 

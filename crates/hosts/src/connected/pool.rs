@@ -12,12 +12,12 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::instance::{Instance, Place};
+use super::instance::{Assignment, Instance};
 use crate::threads::Threads;
 
 /// The attached instances of one agent.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct InstancePool {
     /// The agent whose token the instances use.
     pub(super) handle: AgentHandle,
     present: Mutex<Present>,
@@ -35,7 +35,7 @@ struct Present {
     threads: Threads<u64>,
 }
 
-impl Desk {
+impl InstancePool {
     pub(super) fn new(handle: AgentHandle) -> Self {
         let (arrived, is_closed) = (watch::Sender::new(0), watch::Sender::new(false));
         Self { handle, present: Mutex::default(), arrived, is_closed }
@@ -46,12 +46,12 @@ impl Desk {
         self.is_closed.send_replace(true);
     }
 
-    /// Whether the desk is closed.
+    /// Whether the pool is closed.
     pub(super) fn is_closed(&self) -> bool {
         *self.is_closed.borrow()
     }
 
-    /// Waits until the desk is closed.
+    /// Waits until the pool is closed.
     pub(super) async fn closed(&self) {
         // Cannot fail: `self` holds the sender.
         let _ = self.is_closed.subscribe().wait_for(|is_closed| *is_closed).await;
@@ -84,26 +84,26 @@ impl Desk {
         self.present().instances.len()
     }
 
-    /// A place for a run at an instance. Waits for an instance if there is none; `None` after the wait.
-    pub(super) async fn place(&self, request: &RunRequest, wait: Duration) -> Option<Place> {
+    /// Assigns a run to an instance. Waits for an instance if there is none; `None` after the wait.
+    pub(super) async fn assign(&self, request: &RunRequest, wait: Duration) -> Option<Assignment> {
         let by = Instant::now() + wait;
         let mut arrived = self.arrived.subscribe();
         loop {
             arrived.borrow_and_update();
-            if let Some(place) = self.take(request) {
-                return Some(place);
+            if let Some(assignment) = self.take(request) {
+                return Some(assignment);
             }
             timeout_at(by, arrived.changed()).await.ok()?.ok()?;
         }
     }
 
-    fn take(&self, request: &RunRequest) -> Option<Place> {
+    fn take(&self, request: &RunRequest) -> Option<Assignment> {
         let mut present = self.present();
         let home = present.threads.get(request.thread_id).and_then(|number| present.instances.get(number));
         let least = || present.instances.values().min_by_key(|instance| instance.busy());
         let instance = home.or_else(least)?.clone();
-        let place = instance.take(request)?;
+        let assignment = instance.take(request)?;
         present.threads.learn(request.thread_id, instance.number);
-        Some(place)
+        Some(assignment)
     }
 }

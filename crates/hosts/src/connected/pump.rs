@@ -16,10 +16,10 @@ use tokio::{
 };
 
 use super::{
-    FRAME_BYTES_MAX, FRAMES_WAITING_MAX, KEEPALIVE_TIME, SILENCE_TIME, STALLED_TIME, desk::Desk,
-    instance::Instance,
+    FRAME_BYTES_MAX, FRAMES_WAITING_MAX, KEEPALIVE_TIME, SILENCE_TIME, STALLED_TIME, instance::Instance,
+    pool::InstancePool,
 };
-use crate::spoken::InvalidLines;
+use crate::protocol::InvalidLines;
 
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,33 +41,33 @@ const FAULT: End = End::Close(1011, "the token cannot be checked now; attach aga
 
 /// Serves an instance until its connection ends.
 pub(super) async fn attached(
-    desk: &Desk,
+    pool: &InstancePool,
     accounts: &Accounts,
     principal: &Principal,
     watch: &Watch<AgentHandle>,
     mut socket: WebSocket,
 ) {
     let (frames, outgoing) = mpsc::channel(FRAMES_WAITING_MAX);
-    let instance = desk.attach(frames);
-    tracing::info!(agent = %desk.handle, instance = instance.number, "an instance is attached");
+    let instance = pool.attach(frames);
+    tracing::info!(agent = %pool.handle, instance = instance.number, "an instance is attached");
     let end = {
         let (write, read) = (&mut socket).split();
         tokio::select! {
-            end = hear(read, &instance, desk.handle.name()) => end,
-            end = tell(write, outgoing) => end,
+            end = read_frames(read, &instance, pool.handle.name()) => end,
+            end = write_frames(write, outgoing) => end,
             end = allowed(accounts, principal, watch) => end,
-            () = desk.closed() => DISMISSED,
+            () = pool.closed() => DISMISSED,
         }
     };
-    desk.detach(&instance, end == REVOKED);
-    tracing::info!(agent = %desk.handle, instance = instance.number, ?end, "an instance is gone");
+    pool.detach(&instance, end == REVOKED);
+    tracing::info!(agent = %pool.handle, instance = instance.number, ?end, "an instance is gone");
     if let End::Close(code, reason) = end {
         close(socket, code, reason).await;
     }
 }
 
 /// Reads frames until the connection ends.
-pub(super) async fn hear(
+pub(super) async fn read_frames(
     mut read: impl Stream<Item = Result<Message, Error>> + Unpin,
     instance: &Instance,
     agent: &str,
@@ -77,7 +77,7 @@ pub(super) async fn hear(
         let Ok(heard) = timeout(SILENCE_TIME, read.next()).await else { return SILENT };
         match heard {
             Some(Ok(Message::Text(text))) if text.len() > FRAME_BYTES_MAX => return TOO_LONG,
-            Some(Ok(Message::Text(text))) => instance.hear(text.as_bytes(), &mut foreign).await,
+            Some(Ok(Message::Text(text))) => instance.dispatch(text.as_bytes(), &mut foreign).await,
             Some(Ok(Message::Binary(_))) => return BINARY,
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
             Some(Ok(Message::Close(_)) | Err(_)) | None => return End::Gone,
@@ -86,7 +86,7 @@ pub(super) async fn hear(
 }
 
 /// Writes frames and pings until a write fails.
-pub(super) async fn tell(
+pub(super) async fn write_frames(
     mut write: impl Sink<Message, Error = Error> + Unpin,
     mut outgoing: mpsc::Receiver<String>,
 ) -> End {

@@ -13,7 +13,7 @@ use tokio::{sync::mpsc, task::JoinHandle};
 
 use super::{instance::Instance, pump::End, *};
 use crate::{
-    spoken::InvalidLines,
+    protocol::InvalidLines,
     testing::{request, run},
 };
 
@@ -23,8 +23,8 @@ fn connected(attach_wait: &str) -> Arc<ConnectedRunner> {
 }
 
 fn start(agent: &Arc<ConnectedRunner>, request: &RunRequest) -> (JoinHandle<RunEnd>, RunReceiver) {
-    let (run, ears) = run(request);
-    (tokio::spawn(agent.clone().run(request.clone(), run)), ears)
+    let (run, receiver) = run(request);
+    (tokio::spawn(agent.clone().run(request.clone(), run)), receiver)
 }
 
 /// An instance as its connection holds it.
@@ -36,7 +36,7 @@ struct TestInstance {
 impl TestInstance {
     fn to(agent: &ConnectedRunner) -> Self {
         let (frames, outgoing) = mpsc::channel(FRAMES_WAITING_MAX);
-        Self { instance: agent.desk().attach(frames), frames: outgoing }
+        Self { instance: agent.pool().attach(frames), frames: outgoing }
     }
 
     async fn asked(&mut self) -> Value {
@@ -45,7 +45,7 @@ impl TestInstance {
 
     async fn says(&self, frame: Value) {
         let mut foreign = InvalidLines::new("tool".into(), "a test".into());
-        self.instance.hear(frame.to_string().as_bytes(), &mut foreign).await;
+        self.instance.dispatch(frame.to_string().as_bytes(), &mut foreign).await;
     }
 
     async fn ends(&self, asked: &Value) {
@@ -58,7 +58,7 @@ impl TestInstance {
 async fn a_run_goes_out_and_its_events_come_back() {
     let agent = connected("1h");
     let mut attached = TestInstance::to(&agent);
-    let (running, mut ears) = start(&agent, &request(&json!({"input": "hi"})));
+    let (running, mut receiver) = start(&agent, &request(&json!({"input": "hi"})));
     let asked = attached.asked().await;
     assert_eq!((&asked["type"], &asked["input"]), (&json!("ChatRequest"), &json!("hi")));
     attached.says(json!({"type": "TextDelta", "run_id": asked["run_id"], "content": "He"})).await;
@@ -68,10 +68,10 @@ async fn a_run_goes_out_and_its_events_come_back() {
     attached
         .says(json!({"type": "WaitForInput", "run_id": asked["run_id"], "request_keys": {"a": "A?"}}))
         .await;
-    assert_eq!(ears.delta().await.unwrap().text, "He");
-    assert_eq!(ears.event().await.as_ref().and_then(Event::content).as_deref(), Some("Hello"));
-    ears.event().await.unwrap();
-    ears.resume(json!({"a": 1}).as_object().cloned().unwrap());
+    assert_eq!(receiver.delta().await.unwrap().text, "He");
+    assert_eq!(receiver.event().await.as_ref().and_then(Event::content).as_deref(), Some("Hello"));
+    receiver.event().await.unwrap();
+    receiver.resume(json!({"a": 1}).as_object().cloned().unwrap());
     let answer = attached.asked().await;
     assert_eq!((&answer["type"], &answer["request_keys"]), (&json!("ResumeWithInput"), &json!({"a": 1})));
     attached.ends(&asked).await;
@@ -85,7 +85,7 @@ async fn the_least_busy_gets_a_run_and_a_thread_stays_where_it_is() {
     let (one, two) = (TestInstance::to(&agent), TestInstance::to(&agent));
     let ask = || request(&json!({"input": "hi"}));
     let home = ask();
-    let first = agent.desk().place(&home, agent.wait).await.unwrap();
+    let first = agent.pool().assign(&home, agent.wait).await.unwrap();
     let mut other = ask();
     other.thread_id = plenary_runs::id::ThreadId::mint(
         &plenary_kernel::Stamp::new(plenary_kernel::TimestampMs(9), [1; 10]),
@@ -95,28 +95,28 @@ async fn the_least_busy_gets_a_run_and_a_thread_stays_where_it_is() {
         &plenary_kernel::Stamp::new(plenary_kernel::TimestampMs(9), [2; 10]),
         0,
     );
-    let second = agent.desk().place(&other, agent.wait).await.unwrap();
+    let second = agent.pool().assign(&other, agent.wait).await.unwrap();
     assert_eq!((first.number(), second.number()), (one.instance.number, two.instance.number));
     drop(second);
     // The second one is idle, but the thread is at the first.
-    let again = agent.desk().place(&home, agent.wait).await.unwrap();
+    let again = agent.pool().assign(&home, agent.wait).await.unwrap();
     assert_eq!(again.number(), one.instance.number);
-    agent.desk().detach(&one.instance, false);
-    assert_eq!(agent.desk().place(&home, agent.wait).await.unwrap().number(), two.instance.number);
+    agent.pool().detach(&one.instance, false);
+    assert_eq!(agent.pool().assign(&home, agent.wait).await.unwrap().number(), two.instance.number);
 }
 
 #[tokio::test]
 async fn who_vanishes_before_it_said_anything_leaves_its_run_to_the_next() {
     let agent = connected("1h");
     let mut one = TestInstance::to(&agent);
-    let (running, mut ears) = start(&agent, &request(&json!({"input": "hi"})));
+    let (running, mut receiver) = start(&agent, &request(&json!({"input": "hi"})));
     one.asked().await;
-    agent.desk().detach(&one.instance, false);
+    agent.pool().detach(&one.instance, false);
     let mut two = TestInstance::to(&agent);
     let asked = two.asked().await;
     two.says(json!({"type": "TextOutput", "run_id": asked["run_id"], "content": "half"})).await;
-    assert_eq!(ears.event().await.as_ref().and_then(Event::content).as_deref(), Some("half"));
-    agent.desk().detach(&two.instance, false);
+    assert_eq!(receiver.event().await.as_ref().and_then(Event::content).as_deref(), Some("half"));
+    agent.pool().detach(&two.instance, false);
     let why = running.await.unwrap().why.unwrap();
     assert!(why.contains("went away"), "{why}");
 }
@@ -127,7 +127,7 @@ async fn whose_token_is_taken_away_loses_its_runs() {
     let mut attached = TestInstance::to(&agent);
     let (running, _ears) = start(&agent, &request(&json!({"input": "hi"})));
     attached.asked().await;
-    agent.desk().detach(&attached.instance, true);
+    agent.pool().detach(&attached.instance, true);
     assert!(running.await.unwrap().why.unwrap().contains("went away"));
 }
 
@@ -138,7 +138,7 @@ async fn past_the_instances_that_are_tried_the_run_ends() {
     for _ in 0..INSTANCES_TRIED_MAX {
         let mut attached = TestInstance::to(&agent);
         attached.asked().await;
-        agent.desk().detach(&attached.instance, false);
+        agent.pool().detach(&attached.instance, false);
     }
     let why = running.await.unwrap().why.unwrap();
     assert!(why.contains("before they said anything"), "{why}");
@@ -150,8 +150,8 @@ async fn without_an_instance_a_run_waits_for_one_and_then_ends() {
     let (running, _ears) = start(&agent, &request(&json!({"input": "hi"})));
     let why = running.await.unwrap().why.unwrap();
     assert!(why.contains("no instance") && why.contains("30 s"), "{why}");
-    let (running, ears) = start(&agent, &request(&json!({"input": "hi"})));
-    ears.cancel();
+    let (running, receiver) = start(&agent, &request(&json!({"input": "hi"})));
+    receiver.cancel();
     assert_eq!(running.await.unwrap(), RunEnd::canceled());
 }
 
@@ -159,9 +159,9 @@ async fn without_an_instance_a_run_waits_for_one_and_then_ends() {
 async fn an_instance_is_told_to_cancel_and_is_not_waited_for_longer_than_that() {
     let agent = connected("1h");
     let mut attached = TestInstance::to(&agent);
-    let (running, ears) = start(&agent, &request(&json!({"input": "hi"})));
+    let (running, receiver) = start(&agent, &request(&json!({"input": "hi"})));
     attached.asked().await;
-    ears.cancel();
+    receiver.cancel();
     assert_eq!(attached.asked().await["type"], "CancelRequest");
     assert_eq!(running.await.unwrap(), RunEnd::canceled());
 }
@@ -193,15 +193,15 @@ impl Sink<Message> for Stuck {
 async fn a_connection_that_is_silent_stuck_or_past_its_limits_is_closed() {
     let agent = connected("1h");
     let instance = TestInstance::to(&agent).instance;
-    let silent = pump::hear(stream::pending(), &instance, "tool").await;
+    let silent = pump::read_frames(stream::pending(), &instance, "tool").await;
     assert_eq!(silent, End::Close(1008, "no pong arrived in time"));
     let hear = async |message: Message| {
-        pump::hear(stream::iter([Ok(message)]).chain(stream::pending()), &instance, "tool").await
+        pump::read_frames(stream::iter([Ok(message)]).chain(stream::pending()), &instance, "tool").await
     };
     let too_long = hear(Message::Text("x".repeat(FRAME_BYTES_MAX + 1).into())).await;
     assert_eq!(too_long, End::Close(1009, "the frame is too long"));
     let binary = hear(Message::Binary(vec![1].into())).await;
     assert_eq!(binary, End::Close(1003, "send one JSON object in each text frame"));
     let (_frames, outgoing) = mpsc::channel(FRAMES_WAITING_MAX);
-    assert!(matches!(pump::tell(Stuck, outgoing).await, End::Close(1013, _)));
+    assert!(matches!(pump::write_frames(Stuck, outgoing).await, End::Close(1013, _)));
 }

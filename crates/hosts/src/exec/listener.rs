@@ -6,7 +6,7 @@ use tokio::io::AsyncRead;
 
 use crate::{
     program::lines::{Line, Lines},
-    spoken::{self, InvalidLines, LineFault},
+    protocol::{self, InvalidLines, LineFault},
 };
 
 /// Reads the output of one program for one run.
@@ -74,9 +74,9 @@ impl<R: AsyncRead + Unpin> Listener<R> {
     }
 
     fn read(&self, line: &[u8]) -> Result<ProgramMessage, LineFault> {
-        if spoken::whose(line)?.is_some_and(|named| named.as_deref() != Some(self.run_id.as_str())) {
+        if protocol::whose(line)?.is_some_and(|named| named.as_deref() != Some(self.run_id.as_str())) {
             return Err(LineFault::NoEvent("it names another run".into()));
         }
-        spoken::read(line)
+        protocol::read(line)
     }
 }

@@ -3,7 +3,7 @@
 //! Must not know: what the program does.
 
 mod ending;
-mod said;
+mod listener;
 #[cfg(test)]
 mod tests;
 
@@ -13,7 +13,7 @@ use plenary_runs::{Card, Input, Run, RunEnd, RunFuture, RunRequest, RunSignal, R
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
-use self::said::Listener;
+use self::listener::Listener;
 use crate::{
     ConfigFault, Launcher,
     program::{
@@ -22,7 +22,7 @@ use crate::{
         process::{self, ChildProcess, Group},
         stderr,
     },
-    spoken,
+    protocol,
 };
 
 /// Most lines that wait for a program that does not read; beyond it answers are dropped and the log says so.
@@ -137,13 +137,13 @@ async fn asked(
     loop {
         match input.wait().await {
             RunSignal::Resume(request_keys) => {
-                if to_program.try_send(spoken::resume(&request_keys, request)).is_err() {
+                if to_program.try_send(protocol::resume(&request_keys, request)).is_err() {
                     tracing::warn!(agent = %request.agent, run = %request.run_id, "the program does not read its input; an answer was lost");
                 }
             }
             RunSignal::Cancel => {
                 // A program that does not read its input gets the signal instead.
-                let _ = to_program.try_send(spoken::cancel(request));
+                let _ = to_program.try_send(protocol::cancel(request));
                 group.stop().await;
                 return RunEnd::canceled();
             }

@@ -19,15 +19,15 @@ fn shell(script: &str) -> Arc<Exec> {
 
 fn start(exec: Arc<Exec>, body: &Value) -> (JoinHandle<RunEnd>, RunReceiver) {
     let request = request(body);
-    let (run, ears) = run(&request);
-    (tokio::spawn(exec.run(request, run)), ears)
+    let (run, receiver) = run(&request);
+    (tokio::spawn(exec.run(request, run)), receiver)
 }
 
 /// The output of a program for `{"input":"hi"}`, and the end of its run.
 async fn played(script: &str) -> (Vec<Event>, RunEnd) {
-    let (run, mut ears) = start(shell(script), &json!({"input": "hi"}));
+    let (run, mut receiver) = start(shell(script), &json!({"input": "hi"}));
     let mut events = Vec::new();
-    while let Some(event) = ears.event().await {
+    while let Some(event) = receiver.event().await {
         events.push(event);
     }
     (events, run.await.unwrap())
@@ -107,9 +107,9 @@ async fn sc_44_sc_45_a_program_asks_and_gets_its_answer() {
         r#"read -r request; echo '{{"type":"WaitForInput","request_keys":{{"name":"Your name"}}}}'
         read -r answer; case "$answer" in *ResumeWithInput*'"name":"Nick"'*) {SUCCESS};; esac"#
     );
-    let (run, mut ears) = start(shell(&script), &json!({"input": "hi"}));
-    assert_eq!(ears.event().await.unwrap().kind, EventKind::WaitForInput);
-    assert!(ears.resume(json!({"name": "Nick"}).as_object().cloned().unwrap()));
+    let (run, mut receiver) = start(shell(&script), &json!({"input": "hi"}));
+    assert_eq!(receiver.event().await.unwrap().kind, EventKind::WaitForInput);
+    assert!(receiver.resume(json!({"name": "Nick"}).as_object().cloned().unwrap()));
     assert_eq!(run.await.unwrap(), RunEnd::with("done"));
 }
 
@@ -117,9 +117,9 @@ async fn sc_44_sc_45_a_program_asks_and_gets_its_answer() {
 async fn sc_46_a_program_is_told_to_cancel() {
     let script = r#"read -r request; echo '{"type":"TextOutput","content":"on"}'
         read -r told; case "$told" in *CancelRequest*) echo '{"type":"RunCompleted","finish_reason":"canceled"}';; esac"#;
-    let (run, mut ears) = start(shell(script), &json!({"input": "hi"}));
-    ears.event().await.unwrap();
-    ears.cancel();
+    let (run, mut receiver) = start(shell(script), &json!({"input": "hi"}));
+    receiver.event().await.unwrap();
+    receiver.cancel();
     assert_eq!(run.await.unwrap(), RunEnd::canceled());
 }
 
@@ -127,9 +127,9 @@ async fn sc_46_a_program_is_told_to_cancel() {
 async fn sc_46_a_program_that_ignores_everything_is_killed_with_what_it_started() {
     let script = r#"trap '' TERM; sleep 600 & echo "{\"type\":\"TextOutput\",\"content\":\"$!\"}"
         while :; do wait; done"#;
-    let (run, mut ears) = start(shell(script), &json!({"input": "hi"}));
-    let child: i32 = ears.event().await.unwrap().content().unwrap().parse().unwrap();
-    ears.cancel();
+    let (run, mut receiver) = start(shell(script), &json!({"input": "hi"}));
+    let child: i32 = receiver.event().await.unwrap().content().unwrap().parse().unwrap();
+    receiver.cancel();
     let begun = tokio::time::Instant::now();
     assert_eq!(run.await.unwrap(), RunEnd::canceled());
     assert!(begun.elapsed() < Duration::from_secs(8));
@@ -139,8 +139,8 @@ async fn sc_46_a_program_that_ignores_everything_is_killed_with_what_it_started(
 #[tokio::test]
 async fn a_run_that_is_dropped_takes_its_program_with_it() {
     let script = r#"echo "{\"type\":\"TextOutput\",\"content\":\"$$\"}"; sleep 600; sleep 600"#;
-    let (run, mut ears) = start(shell(script), &json!({"input": "hi"}));
-    let child: i32 = ears.event().await.unwrap().content().unwrap().parse().unwrap();
+    let (run, mut receiver) = start(shell(script), &json!({"input": "hi"}));
+    let child: i32 = receiver.event().await.unwrap().content().unwrap().parse().unwrap();
     run.abort();
     over(child).await;
 }
@@ -148,8 +148,8 @@ async fn a_run_that_is_dropped_takes_its_program_with_it() {
 #[tokio::test]
 async fn a_program_that_never_reads_does_not_stop_its_run() {
     let script = format!(r#"exec <&-; echo '{{"type":"TextOutput","content":"x"}}'; {SUCCESS}"#);
-    let (run, mut ears) = start(shell(&script), &json!({"input": "x".repeat(900_000)}));
-    assert_eq!(ears.event().await.unwrap().content().as_deref(), Some("x"));
+    let (run, mut receiver) = start(shell(&script), &json!({"input": "x".repeat(900_000)}));
+    assert_eq!(receiver.event().await.unwrap().content().as_deref(), Some("x"));
     assert_eq!(run.await.unwrap(), RunEnd::with("done"));
 }
 

@@ -16,19 +16,19 @@ use super::{
     ANSWERS_WAITING_MAX, HostEvent, Inner, RUNS_WAITING_MAX,
     carrying::{self, RunCarrier, RunProgress},
 };
-use crate::spoken::{excerpt, frames};
+use crate::protocol::{excerpt, frames};
 
 /// The runs of one connection.
 pub struct HostedConnection {
-    hosting: Arc<Inner>,
+    host: Arc<Inner>,
     /// `None` once the host stops.
-    tell: Option<mpsc::Sender<HostEvent>>,
+    events: Option<mpsc::Sender<HostEvent>>,
     runs: Runs,
 }
 
 /// A run as its connection holds it.
 struct StartedRun {
-    going: watch::Sender<RunProgress>,
+    progress: watch::Sender<RunProgress>,
     answers: mpsc::Sender<Map<String, Value>>,
 }
 
@@ -46,17 +46,17 @@ impl Runs {
         self.all().remove(&run);
     }
 
-    fn turn(&self, to: RunProgress) {
-        self.all().values().for_each(|begun| begun.turn(to));
+    fn advance(&self, to: RunProgress) {
+        self.all().values().for_each(|run| run.advance(to));
     }
 }
 
 impl StartedRun {
     /// Raises the progress of the run. It never goes back: the heavier value stays.
-    fn turn(&self, to: RunProgress) {
-        self.going.send_if_modified(|going| {
-            let weighs_more = *going < to;
-            *going = to.max(*going);
+    fn advance(&self, to: RunProgress) {
+        self.progress.send_if_modified(|progress| {
+            let weighs_more = *progress < to;
+            *progress = to.max(*progress);
             weighs_more
         });
     }
@@ -86,8 +86,8 @@ struct Answer {
 }
 
 impl HostedConnection {
-    pub(super) fn new(hosting: Arc<Inner>, tell: mpsc::Sender<HostEvent>) -> Self {
-        Self { hosting, tell: Some(tell), runs: Runs::default() }
+    pub(super) fn new(host: Arc<Inner>, events: mpsc::Sender<HostEvent>) -> Self {
+        Self { host, events: Some(events), runs: Runs::default() }
     }
 
     /// The number of waiting and active runs.
@@ -97,9 +97,9 @@ impl HostedConnection {
     }
 
     /// Handles a frame of the server. Never waits; an invalid frame is logged and skipped.
-    pub fn hear(&self, frame: &str) {
+    pub fn handle_frame(&self, frame: &str) {
         if let Err(why) = self.read(frame) {
-            tracing::warn!(agent = %self.hosting.agent, why, line = excerpt(frame.as_bytes()), "a frame of the server is ignored");
+            tracing::warn!(agent = %self.host.agent, why, line = excerpt(frame.as_bytes()), "a frame of the server is ignored");
         }
     }
 
@@ -109,16 +109,16 @@ impl HostedConnection {
             // A run that is over needs neither an answer nor a stop.
             "ResumeWithInput" => {
                 let answer: Answer = serde_json::from_str(frame).map_err(|error| error.to_string())?;
-                if let Some(begun) = self.runs.all().get(&asked.run_id)
-                    && begun.answers.try_send(answer.request_keys).is_err()
+                if let Some(run) = self.runs.all().get(&asked.run_id)
+                    && run.answers.try_send(answer.request_keys).is_err()
                 {
-                    begun.turn(RunProgress::Deaf);
+                    run.advance(RunProgress::InputOverflow);
                 }
                 Ok(())
             }
             "CancelRequest" => {
-                if let Some(begun) = self.runs.all().get(&asked.run_id) {
-                    begun.turn(RunProgress::Canceled);
+                if let Some(run) = self.runs.all().get(&asked.run_id) {
+                    run.advance(RunProgress::Canceled);
                 }
                 Ok(())
             }
@@ -128,12 +128,12 @@ impl HostedConnection {
 
     fn begin(&self, asked: ServerFrame, frame: &str) -> Result<(), String> {
         // An unanswered request is given to another instance.
-        let Some(tell) = self.tell.clone() else { return Ok(()) };
+        let Some(events) = self.events.clone() else { return Ok(()) };
         let run_id = asked.run_id;
         let request: Request = match serde_json::from_str(frame) {
             Ok(request) => request,
             Err(error) => {
-                refuse(tell, run_id, &format!("the request cannot be read: {error}"));
+                refuse(events, run_id, &format!("the request cannot be read: {error}"));
                 return Ok(());
             }
         };
@@ -141,20 +141,20 @@ impl HostedConnection {
         if runs.contains_key(&run_id) {
             return Err("the run is already active".into());
         }
-        let at_once_max = self.hosting.runs_max;
+        let at_once_max = self.host.runs_max;
         if runs.len() >= at_once_max + RUNS_WAITING_MAX {
             let why = format!(
                 "the agent's host runs {at_once_max} at a time, and {RUNS_WAITING_MAX} runs are waiting; try again later"
             );
-            refuse(tell, run_id, &why);
+            refuse(events, run_id, &why);
             return Ok(());
         }
-        let (going, told) = watch::channel(RunProgress::On);
+        let (progress, receiver) = watch::channel(RunProgress::Running);
         let (answers, answered) = mpsc::channel(ANSWERS_WAITING_MAX);
-        runs.insert(run_id, StartedRun { going, answers });
+        runs.insert(run_id, StartedRun { progress, answers });
         drop(runs);
         let request = RunRequest {
-            agent: self.hosting.agent.clone(),
+            agent: self.host.agent.clone(),
             run_id,
             thread_id: request.thread_id,
             depth: 0,
@@ -165,38 +165,38 @@ impl HostedConnection {
             args: Arc::default(),
         };
         let runs = self.runs.clone();
-        let carrying =
-            RunCarrier { hosting: self.hosting.clone(), request, going: told, answered, tell, runs };
-        tokio::spawn(carrying::carry_out(carrying));
+        let carrier =
+            RunCarrier { host: self.host.clone(), request, progress: receiver, answered, events, runs };
+        tokio::spawn(carrying::carry_out(carrier));
         Ok(())
     }
 
     /// Stops the host: active runs are stopped and end with an error, and waiting ones are left to other instances.
     /// The queue of host events ends with the last run.
     pub fn stop(&mut self) {
-        self.tell = None;
-        self.runs.turn(RunProgress::Stopped);
+        self.events = None;
+        self.runs.advance(RunProgress::Stopped);
     }
 }
 
 impl Drop for HostedConnection {
     fn drop(&mut self) {
-        self.runs.turn(RunProgress::Lost);
+        self.runs.advance(RunProgress::Lost);
     }
 }
 
 impl std::fmt::Debug for HostedConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Attached").field("runs", &self.runs()).finish_non_exhaustive()
+        f.debug_struct("HostedConnection").field("runs", &self.runs()).finish_non_exhaustive()
     }
 }
 
 /// Ends a run that was never started, independently of other output.
-fn refuse(tell: mpsc::Sender<HostEvent>, run: RunId, why: &str) {
+fn refuse(events: mpsc::Sender<HostEvent>, run: RunId, why: &str) {
     let ended = RunEnd::error(why);
     tokio::spawn(async move {
         // If the receiver is gone, the result is not needed.
-        let _ = tell.send(HostEvent::Frame(frames::ended(run, &ended))).await;
-        let _ = tell.send(HostEvent::completed(run, &ended)).await;
+        let _ = events.send(HostEvent::Frame(frames::ended(run, &ended))).await;
+        let _ = events.send(HostEvent::completed(run, &ended)).await;
     });
 }

@@ -13,15 +13,15 @@ use tokio::{
 };
 
 use super::{CANCEL_GRACE, HostEvent, Inner, NoRecall, STOP_GRACE, attached::Runs};
-use crate::spoken::frames;
+use crate::protocol::frames;
 
 /// The progress of a run; a later value outweighs an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum RunProgress {
     /// The run continues.
-    On,
+    Running,
     /// The run does not read its answers.
-    Deaf,
+    InputOverflow,
     /// It was canceled.
     Canceled,
     /// The host stops.
@@ -32,27 +32,27 @@ pub(super) enum RunProgress {
 
 /// A run with everything it needs.
 pub(super) struct RunCarrier {
-    pub(super) hosting: Arc<Inner>,
+    pub(super) host: Arc<Inner>,
     pub(super) request: RunRequest,
-    pub(super) going: watch::Receiver<RunProgress>,
+    pub(super) progress: watch::Receiver<RunProgress>,
     pub(super) answered: mpsc::Receiver<Map<String, Value>>,
-    pub(super) tell: mpsc::Sender<HostEvent>,
+    pub(super) events: mpsc::Sender<HostEvent>,
     pub(super) runs: Runs,
 }
 
 /// The error of a run that does not read the answers to its questions.
-const DEAF: &str = "the agent does not read the answers to its questions";
+const INPUT_NOT_READ: &str = "the agent does not read the answers to its questions";
 /// The error that a caller gets when the host stops.
 const STOPPED: &str = "the host of the agent was stopped";
 
 /// Carries the run out.
-pub(super) async fn carry_out(mut carrying: RunCarrier) {
-    let run = carrying.request.run_id;
-    let ended = carrying.play().await;
-    carrying.runs.over(run);
+pub(super) async fn carry_out(mut carrier: RunCarrier) {
+    let run = carrier.request.run_id;
+    let ended = carrier.play().await;
+    carrier.runs.over(run);
     if let Some(ended) = ended {
-        carrying.say(HostEvent::Frame(frames::ended(run, &ended))).await;
-        carrying.say(HostEvent::completed(run, &ended)).await;
+        carrier.say(HostEvent::Frame(frames::ended(run, &ended))).await;
+        carrier.say(HostEvent::completed(run, &ended)).await;
     }
 }
 
@@ -60,41 +60,41 @@ impl RunCarrier {
     /// The end of the run; `None` if it was not started and is left to another instance.
     async fn play(&mut self) -> Option<RunEnd> {
         let (run, thread) = (self.request.run_id, self.request.thread_id);
-        let hosting = self.hosting.clone();
+        let host = self.host.clone();
         let turn = tokio::select! {
             biased;
-            _ = self.going.wait_for(|going| *going != RunProgress::On) => None,
-            turn = hosting.turns.take(thread) => Some(turn),
+            _ = self.progress.wait_for(|progress| *progress != RunProgress::Running) => None,
+            turn = host.turns.take(thread) => Some(turn),
         };
         if turn.is_none() {
-            let going = *self.going.borrow();
-            return (going < RunProgress::Stopped).then(RunEnd::canceled);
+            let progress = *self.progress.borrow();
+            return (progress < RunProgress::Stopped).then(RunEnd::canceled);
         }
         self.say(HostEvent::Started(run, thread)).await;
-        let ended = self.begun().await;
-        Some(match *self.going.borrow() {
-            RunProgress::On => ended,
-            RunProgress::Deaf => RunEnd::error(DEAF),
+        let ended = self.run_to_end().await;
+        Some(match *self.progress.borrow() {
+            RunProgress::Running => ended,
+            RunProgress::InputOverflow => RunEnd::error(INPUT_NOT_READ),
             RunProgress::Canceled | RunProgress::Lost => RunEnd::canceled(),
             RunProgress::Stopped => RunEnd::error(STOPPED),
         })
     }
 
     /// If the receiver is gone, the event is dropped.
-    async fn say(&self, happening: HostEvent) {
-        let _ = self.tell.send(happening).await;
+    async fn say(&self, event: HostEvent) {
+        let _ = self.events.send(event).await;
     }
 
-    async fn begun(&mut self) -> RunEnd {
-        let (run, mut ears) = run_of(Arc::new(self.request.clone()), Arc::new(NoRecall));
+    async fn run_to_end(&mut self) -> RunEnd {
+        let (run, mut receiver) = run_of(Arc::new(self.request.clone()), Arc::new(NoRecall));
         let mut runner = JoinSet::new();
-        runner.spawn(self.hosting.runner.clone().run(self.request.clone(), run));
-        let ended = self.listen(&mut runner, &mut ears).await;
+        runner.spawn(self.host.runner.clone().run(self.request.clone(), run));
+        let ended = self.listen(&mut runner, &mut receiver).await;
         // The runner must release its resources before the next run starts.
         runner.shutdown().await;
         let rest = async {
-            ears.close();
-            while let Some(heard) = ears.next().await {
+            receiver.close();
+            while let Some(heard) = receiver.next().await {
                 self.say(HostEvent::Frame(frames::heard(self.request.run_id, &heard)?)).await;
             }
             Ok(())
@@ -110,33 +110,33 @@ impl RunCarrier {
     async fn listen(
         &mut self,
         runner: &mut JoinSet<RunEnd>,
-        ears: &mut RunReceiver,
+        receiver: &mut RunReceiver,
     ) -> Result<RunEnd, String> {
         let run = self.request.run_id;
         let (mut frame, mut speaks, mut by) = (None, true, None::<Instant>);
         loop {
             tokio::select! {
                 biased;
-                Ok(()) = self.going.changed() => {
-                    ears.cancel();
-                    let grace = if *self.going.borrow() == RunProgress::Stopped { STOP_GRACE } else { CANCEL_GRACE };
+                Ok(()) = self.progress.changed() => {
+                    receiver.cancel();
+                    let grace = if *self.progress.borrow() == RunProgress::Stopped { STOP_GRACE } else { CANCEL_GRACE };
                     let latest = Instant::now() + grace;
                     by = Some(by.map_or(latest, |by| latest.min(by)));
                 }
                 () = sleep_until(by.unwrap_or_else(Instant::now)), if by.is_some() => return Ok(RunEnd::canceled()),
                 Some(answer) = self.answered.recv() => {
-                    if !ears.resume(answer) {
-                        return Err(DEAF.into());
+                    if !receiver.resume(answer) {
+                        return Err(INPUT_NOT_READ.into());
                     }
                 }
-                place = self.tell.reserve(), if frame.is_some() => {
+                place = self.events.reserve(), if frame.is_some() => {
                     let said = frame.take();
                     // Without a receiver it is dropped.
                     if let (Ok(place), Some(said)) = (place, said) {
                         place.send(HostEvent::Frame(said));
                     }
                 }
-                heard = ears.next(), if frame.is_none() && speaks => match heard {
+                heard = receiver.next(), if frame.is_none() && speaks => match heard {
                     Some(heard) => frame = Some(frames::heard(run, &heard)?),
                     None => speaks = false,
                 },

@@ -26,7 +26,7 @@ pub const RUNS_MAX: usize = 16;
 /// Most waiting runs; a further run ends with an error that says so.
 pub const RUNS_WAITING_MAX: usize = 64;
 /// Most host events that wait for the receiver; beyond it runs wait.
-pub const HAPPENINGS_WAITING_MAX: usize = 64;
+pub const HOST_EVENTS_WAITING_MAX: usize = 64;
 /// Most answers that a run has not read; beyond it the run ends with an error.
 pub const ANSWERS_WAITING_MAX: usize = 16;
 /// How long a run may take to end after a cancel or the loss of its server; then its runner is dropped.
@@ -82,14 +82,14 @@ impl AgentHost {
     /// Dropping the connection cancels its runs. Must be called inside a tokio runtime.
     #[must_use]
     pub fn attached(&self) -> (HostedConnection, mpsc::Receiver<HostEvent>) {
-        let (tell, happenings) = mpsc::channel(HAPPENINGS_WAITING_MAX);
-        (HostedConnection::new(self.0.clone(), tell), happenings)
+        let (sender, events) = mpsc::channel(HOST_EVENTS_WAITING_MAX);
+        (HostedConnection::new(self.0.clone(), sender), events)
     }
 }
 
 impl std::fmt::Debug for AgentHost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Hosting").field("agent", &self.0.agent).finish_non_exhaustive()
+        f.debug_struct("AgentHost").field("agent", &self.0.agent).finish_non_exhaustive()
     }
 }
 

@@ -32,8 +32,8 @@ fn notice(n: u64, kind: &str, keys: &Value) -> String {
 }
 
 /// The next frame, or a description of another event.
-async fn next(happenings: &mut mpsc::Receiver<HostEvent>) -> Value {
-    match happenings.recv().await {
+async fn next(events: &mut mpsc::Receiver<HostEvent>) -> Value {
+    match events.recv().await {
         None => json!("all is over"),
         Some(HostEvent::Frame(frame)) => serde_json::from_str(&frame).unwrap(),
         Some(HostEvent::Started(..)) => json!("started"),
@@ -42,9 +42,9 @@ async fn next(happenings: &mut mpsc::Receiver<HostEvent>) -> Value {
 }
 
 /// Reads up to the end of a run; returns its end.
-async fn end(happenings: &mut mpsc::Receiver<HostEvent>) -> Value {
+async fn end(events: &mut mpsc::Receiver<HostEvent>) -> Value {
     loop {
-        let happened = next(happenings).await;
+        let happened = next(events).await;
         assert_ne!(happened, "all is over");
         if happened["type"] == "RunCompleted" {
             return happened;
@@ -53,9 +53,9 @@ async fn end(happenings: &mut mpsc::Receiver<HostEvent>) -> Value {
 }
 
 /// Reads up to an event of this type.
-async fn until(happenings: &mut mpsc::Receiver<HostEvent>, kind: &str) -> Value {
+async fn until(events: &mut mpsc::Receiver<HostEvent>, kind: &str) -> Value {
     loop {
-        let happened = next(happenings).await;
+        let happened = next(events).await;
         assert!(happened != "all is over" && happened["type"] != "RunCompleted", "{happened}");
         if happened["type"] == kind {
             return happened;
@@ -72,138 +72,138 @@ const ASKS: &str = r#"read -r request; echo '{"type":"WaitForInput","request_key
 
 #[tokio::test]
 async fn a_request_is_a_run_and_what_it_says_comes_back_in_order() {
-    let hosting = shell(
+    let host = shell(
         r#"read -r line; echo "{\"type\":\"TextOutput\",\"content\":\"$(printf '%s' "$line" | base64 -w0)\"}"
         echo '{"type":"ToolCall","function_name":"f","args":{"n":1.0e2}}'
         echo '{"type":"ArtifactGenerated","name":"a.md","content":"A"}'
         echo '{"type":"RunCompleted","finish_reason":"success","result":"done"}'"#,
         1,
     );
-    let (attached, mut happenings) = hosting.attached();
-    attached.hear(&request(0, "hi"));
-    assert_eq!(next(&mut happenings).await, "started");
-    let text = next(&mut happenings).await;
+    let (attached, mut events) = host.attached();
+    attached.handle_frame(&request(0, "hi"));
+    assert_eq!(next(&mut events).await, "started");
+    let text = next(&mut events).await;
     assert_eq!((&text["type"], &text["run_id"]), (&json!("TextOutput"), &json!(ids(0).0)));
     let line =
         base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text["content"].as_str().unwrap());
     let (run, thread) = ids(0);
     let wanted = json!({"type": "ChatRequest", "run_id": run, "thread_id": thread, "input": "hi"});
     assert_eq!(serde_json::from_slice::<Value>(&line.unwrap()).unwrap(), wanted);
-    assert_eq!(next(&mut happenings).await["args"], json!({"n": 1.0e2}));
-    assert_eq!(next(&mut happenings).await["content"], "A");
-    let ended = next(&mut happenings).await;
+    assert_eq!(next(&mut events).await["args"], json!({"n": 1.0e2}));
+    assert_eq!(next(&mut events).await["content"], "A");
+    let ended = next(&mut events).await;
     assert_eq!((&ended["finish_reason"], &ended["result"]), (&json!("success"), &json!("done")));
-    assert_eq!(next(&mut happenings).await, json!({"completed": "success"}));
+    assert_eq!(next(&mut events).await, json!({"completed": "success"}));
     assert_eq!(attached.runs(), 0);
 }
 
 #[tokio::test]
 async fn sc_44_sc_45_sc_46_answers_and_cancels_reach_their_run() {
-    let (attached, mut happenings) = {
-        let hosting = shell(ASKS, 2);
-        hosting.attached()
+    let (attached, mut events) = {
+        let host = shell(ASKS, 2);
+        host.attached()
     };
-    attached.hear(&request(0, "x"));
-    until(&mut happenings, "WaitForInput").await;
-    attached.hear(&notice(0, "ResumeWithInput", &json!({"a": 1})));
-    assert_eq!(end(&mut happenings).await["result"], "answered");
-    attached.hear(&request(1, "x"));
-    until(&mut happenings, "WaitForInput").await;
-    attached.hear(&notice(1, "CancelRequest", &Value::Null));
-    let ended = end(&mut happenings).await;
+    attached.handle_frame(&request(0, "x"));
+    until(&mut events, "WaitForInput").await;
+    attached.handle_frame(&notice(0, "ResumeWithInput", &json!({"a": 1})));
+    assert_eq!(end(&mut events).await["result"], "answered");
+    attached.handle_frame(&request(1, "x"));
+    until(&mut events, "WaitForInput").await;
+    attached.handle_frame(&notice(1, "CancelRequest", &Value::Null));
+    let ended = end(&mut events).await;
     assert_eq!((&ended["finish_reason"], &ended["result"]), (&json!("canceled"), &Value::Null));
     // Requests to a run that is over have no effect.
-    attached.hear(&notice(1, "CancelRequest", &Value::Null));
-    attached.hear(&notice(0, "ResumeWithInput", &json!({})));
+    attached.handle_frame(&notice(1, "CancelRequest", &Value::Null));
+    attached.handle_frame(&notice(0, "ResumeWithInput", &json!({})));
 }
 
 #[tokio::test]
 async fn what_is_past_the_runs_at_a_time_waits_and_past_that_is_refused() {
-    let hosting = shell(ASKS, 2);
-    let (attached, mut happenings) = hosting.attached();
+    let host = shell(ASKS, 2);
+    let (attached, mut events) = host.attached();
     for n in 0..2 {
-        attached.hear(&request(n, "x"));
-        until(&mut happenings, "WaitForInput").await;
+        attached.handle_frame(&request(n, "x"));
+        until(&mut events, "WaitForInput").await;
     }
     let waiting = 2..2 + RUNS_WAITING_MAX as u64;
-    waiting.clone().for_each(|n| attached.hear(&request(n, "x")));
-    attached.hear(&request(waiting.end, "x"));
-    let refused = end(&mut happenings).await;
+    waiting.clone().for_each(|n| attached.handle_frame(&request(n, "x")));
+    attached.handle_frame(&request(waiting.end, "x"));
+    let refused = end(&mut events).await;
     assert_eq!(refused["run_id"], json!(ids(waiting.end).0));
     assert!(refused["error"].as_str().unwrap().contains("2 at a time"), "{refused}");
     // A waiting run is canceled without ever having started.
-    attached.hear(&notice(2, "CancelRequest", &Value::Null));
-    assert_eq!(end(&mut happenings).await["finish_reason"], "canceled");
-    attached.hear(&notice(1, "ResumeWithInput", &json!({"a": 1})));
-    assert_eq!(end(&mut happenings).await["run_id"], json!(ids(1).0));
-    let next = until(&mut happenings, "WaitForInput").await;
+    attached.handle_frame(&notice(2, "CancelRequest", &Value::Null));
+    assert_eq!(end(&mut events).await["finish_reason"], "canceled");
+    attached.handle_frame(&notice(1, "ResumeWithInput", &json!({"a": 1})));
+    assert_eq!(end(&mut events).await["run_id"], json!(ids(1).0));
+    let next = until(&mut events, "WaitForInput").await;
     assert_eq!(next["run_id"], json!(ids(3).0), "in their order");
 }
 
 #[tokio::test]
 async fn the_runs_of_a_thread_go_on_one_after_the_other() {
-    let hosting = shell(ASKS, 4);
-    let (attached, mut happenings) = hosting.attached();
-    attached.hear(&request(0, "x"));
-    until(&mut happenings, "WaitForInput").await;
+    let host = shell(ASKS, 4);
+    let (attached, mut events) = host.attached();
+    attached.handle_frame(&request(0, "x"));
+    until(&mut events, "WaitForInput").await;
     let second = json!({"type": "ChatRequest", "run_id": ids(1).0, "thread_id": ids(0).1, "input": "x"});
-    attached.hear(&second.to_string());
-    attached.hear(&request(2, "x"));
-    assert_eq!(until(&mut happenings, "WaitForInput").await["run_id"], json!(ids(2).0));
-    attached.hear(&notice(0, "ResumeWithInput", &json!({"a": 1})));
-    assert_eq!(end(&mut happenings).await["run_id"], json!(ids(0).0));
-    assert_eq!(until(&mut happenings, "WaitForInput").await["run_id"], json!(ids(1).0));
+    attached.handle_frame(&second.to_string());
+    attached.handle_frame(&request(2, "x"));
+    assert_eq!(until(&mut events, "WaitForInput").await["run_id"], json!(ids(2).0));
+    attached.handle_frame(&notice(0, "ResumeWithInput", &json!({"a": 1})));
+    assert_eq!(end(&mut events).await["run_id"], json!(ids(0).0));
+    assert_eq!(until(&mut events, "WaitForInput").await["run_id"], json!(ids(1).0));
 }
 
 #[tokio::test]
 async fn a_host_that_stops_says_so_of_what_goes_on_and_leaves_what_waits() {
-    let hosting = shell(ASKS, 1);
-    let (mut attached, mut happenings) = hosting.attached();
-    attached.hear(&request(0, "x"));
-    until(&mut happenings, "WaitForInput").await;
-    attached.hear(&request(1, "x"));
+    let host = shell(ASKS, 1);
+    let (mut attached, mut events) = host.attached();
+    attached.handle_frame(&request(0, "x"));
+    until(&mut events, "WaitForInput").await;
+    attached.handle_frame(&request(1, "x"));
     attached.stop();
-    attached.hear(&request(2, "x"));
-    let ended = end(&mut happenings).await;
+    attached.handle_frame(&request(2, "x"));
+    let ended = end(&mut events).await;
     assert_eq!((&ended["run_id"], &ended["finish_reason"]), (&json!(ids(0).0), &json!("error")));
     assert!(ended["error"].as_str().unwrap().contains("was stopped"), "{ended}");
-    assert_eq!(next(&mut happenings).await, json!({"completed": "error"}));
-    assert_eq!(next(&mut happenings).await, "all is over");
+    assert_eq!(next(&mut events).await, json!({"completed": "error"}));
+    assert_eq!(next(&mut events).await, "all is over");
 }
 
 #[tokio::test]
 async fn a_lost_connection_takes_its_programs_with_it_and_the_next_one_serves() {
-    let hosting = shell(
+    let host = shell(
         r#"trap '' TERM; read -r line; echo "{\"type\":\"TextOutput\",\"content\":\"$$\"}"
         while :; do sleep 600; done"#,
         1,
     );
-    let (attached, mut happenings) = hosting.attached();
-    attached.hear(&request(0, "x"));
-    let pid: i32 = until(&mut happenings, "TextOutput").await["content"].as_str().unwrap().parse().unwrap();
-    drop((attached, happenings));
+    let (attached, mut events) = host.attached();
+    attached.handle_frame(&request(0, "x"));
+    let pid: i32 = until(&mut events, "TextOutput").await["content"].as_str().unwrap().parse().unwrap();
+    drop((attached, events));
     // The only place becomes free when its program is told to stop.
-    let (attached, mut happenings) = hosting.attached();
-    attached.hear(&request(0, "x"));
-    assert_eq!(next(&mut happenings).await, "started");
+    let (attached, mut events) = host.attached();
+    attached.handle_frame(&request(0, "x"));
+    assert_eq!(next(&mut events).await, "started");
     over(pid).await;
-    attached.hear(&notice(0, "CancelRequest", &Value::Null));
+    attached.handle_frame(&notice(0, "CancelRequest", &Value::Null));
 }
 
 #[tokio::test]
 async fn what_can_t_be_read_is_passed_over_and_a_broken_request_is_refused() {
-    let hosting = shell("exit 3", 1);
-    let (attached, mut happenings) = hosting.attached();
+    let host = shell("exit 3", 1);
+    let (attached, mut events) = host.attached();
     for garbage in
         ["", "hello", "[]", "{}", r#"{"type":"ChatRequest"}"#, r#"{"type":"ChatRequest","run_id":"x"}"#]
     {
-        attached.hear(garbage);
+        attached.handle_frame(garbage);
     }
-    attached.hear(&json!({"type": "ChatRequest", "run_id": ids(0).0, "thread_id": 7}).to_string());
-    let refused = end(&mut happenings).await;
+    attached.handle_frame(&json!({"type": "ChatRequest", "run_id": ids(0).0, "thread_id": 7}).to_string());
+    let refused = end(&mut events).await;
     assert!(refused["error"].as_str().unwrap().contains("cannot be read"), "{refused}");
-    attached.hear(&request(1, "x"));
-    let crashed = end(&mut happenings).await;
+    attached.handle_frame(&request(1, "x"));
+    let crashed = end(&mut events).await;
     assert!(crashed["error"].as_str().unwrap().contains("exit code 3"), "{crashed}");
 }
 
@@ -221,11 +221,11 @@ impl Runner for BrokenRunner {
 
 #[tokio::test]
 async fn a_bug_ends_its_run_and_nothing_else() {
-    let hosting = AgentHost::new(Arc::new(BrokenRunner), "tool", 1);
-    let (attached, mut happenings) = hosting.attached();
+    let host = AgentHost::new(Arc::new(BrokenRunner), "tool", 1);
+    let (attached, mut events) = host.attached();
     for n in 0..2 {
-        attached.hear(&request(n, "x"));
-        assert_eq!(end(&mut happenings).await["finish_reason"], "error");
+        attached.handle_frame(&request(n, "x"));
+        assert_eq!(end(&mut events).await["finish_reason"], "error");
     }
 }
 
@@ -247,47 +247,47 @@ impl Runner for Deaf {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_takes_no_answers_ends_and_so_does_one_that_does_not_stop() {
-    let hosting = AgentHost::new(Arc::new(Deaf), "tool", 1);
-    let (attached, mut happenings) = hosting.attached();
-    attached.hear(&request(0, "x"));
-    assert_eq!(next(&mut happenings).await, "started");
+    let host = AgentHost::new(Arc::new(Deaf), "tool", 1);
+    let (attached, mut events) = host.attached();
+    attached.handle_frame(&request(0, "x"));
+    assert_eq!(next(&mut events).await, "started");
     for _ in 0..=2 * ANSWERS_WAITING_MAX {
-        attached.hear(&notice(0, "ResumeWithInput", &json!({})));
+        attached.handle_frame(&notice(0, "ResumeWithInput", &json!({})));
     }
-    assert!(end(&mut happenings).await["error"].as_str().unwrap().contains("does not read the answers"));
-    attached.hear(&request(1, "x"));
-    attached.hear(&notice(1, "CancelRequest", &Value::Null));
-    assert_eq!(end(&mut happenings).await["finish_reason"], "canceled");
+    assert!(end(&mut events).await["error"].as_str().unwrap().contains("does not read the answers"));
+    attached.handle_frame(&request(1, "x"));
+    attached.handle_frame(&notice(1, "CancelRequest", &Value::Null));
+    assert_eq!(end(&mut events).await["finish_reason"], "canceled");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_host_that_stops_does_not_wait_for_whoever_does_not() {
-    let hosting = AgentHost::new(Arc::new(Deaf), "tool", 1);
-    let (mut attached, mut happenings) = hosting.attached();
-    attached.hear(&request(0, "x"));
-    assert_eq!(next(&mut happenings).await, "started");
+    let host = AgentHost::new(Arc::new(Deaf), "tool", 1);
+    let (mut attached, mut events) = host.attached();
+    attached.handle_frame(&request(0, "x"));
+    assert_eq!(next(&mut events).await, "started");
     let begun = tokio::time::Instant::now();
     attached.stop();
-    assert_eq!(end(&mut happenings).await["error"], "the host of the agent was stopped");
+    assert_eq!(end(&mut events).await["error"], "the host of the agent was stopped");
     assert_eq!(begun.elapsed(), STOP_GRACE);
 }
 
 #[tokio::test]
 async fn what_nobody_takes_waits() {
-    const LINES: usize = 20 * HAPPENINGS_WAITING_MAX;
+    const LINES: usize = 20 * HOST_EVENTS_WAITING_MAX;
     let script = format!(
         r#"seq {LINES} | sed 's/.*/{{"type":"TextOutput","content":"&"}}/'
         echo '{{"type":"RunCompleted","finish_reason":"success"}}'"#
     );
-    let (attached, mut happenings) = shell(&script, 1).attached();
-    attached.hear(&request(0, "x"));
-    while happenings.len() < HAPPENINGS_WAITING_MAX {
+    let (attached, mut events) = shell(&script, 1).attached();
+    attached.handle_frame(&request(0, "x"));
+    while events.len() < HOST_EVENTS_WAITING_MAX {
         tokio::task::yield_now().await;
     }
-    assert_eq!(next(&mut happenings).await, "started");
+    assert_eq!(next(&mut events).await, "started");
     for n in 1..=LINES {
-        assert!(happenings.len() <= HAPPENINGS_WAITING_MAX);
-        assert_eq!(next(&mut happenings).await["content"], n.to_string());
+        assert!(events.len() <= HOST_EVENTS_WAITING_MAX);
+        assert_eq!(next(&mut events).await["content"], n.to_string());
     }
-    assert_eq!(end(&mut happenings).await["finish_reason"], "success");
+    assert_eq!(end(&mut events).await["finish_reason"], "success");
 }

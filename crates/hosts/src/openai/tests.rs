@@ -65,13 +65,13 @@ fn agent(url: &str, tools: &[&str]) -> Arc<OpenAi> {
 
 fn start(agent: Arc<OpenAi>) -> (JoinHandle<RunEnd>, RunReceiver) {
     let request = request(&json!({"input": "hi"}));
-    let (run, ears) = run(&request);
-    (tokio::spawn(agent.run(request, run)), ears)
+    let (run, receiver) = run(&request);
+    (tokio::spawn(agent.run(request, run)), receiver)
 }
 
-async fn kinds(ears: &mut RunReceiver) -> Vec<EventKind> {
+async fn kinds(receiver: &mut RunReceiver) -> Vec<EventKind> {
     let mut kinds = Vec::new();
-    while let Some(event) = ears.event().await {
+    while let Some(event) = receiver.event().await {
         kinds.push(event.kind);
     }
     kinds
@@ -84,10 +84,10 @@ use EventKind::{
 #[tokio::test]
 async fn an_answer_comes_in_pieces_and_is_kept_whole() {
     let (url, serving) = model(vec![stream(&[text("Hello "), text("there")])]).await;
-    let (run, mut ears) = start(agent(&url, &[]));
-    assert_eq!(kinds(&mut ears).await, [CompletionCall, CompletionResult, TextOutput]);
+    let (run, mut receiver) = start(agent(&url, &[]));
+    assert_eq!(kinds(&mut receiver).await, [CompletionCall, CompletionResult, TextOutput]);
     assert_eq!(run.await.unwrap(), RunEnd::with("Hello there"));
-    let deltas = [ears.delta().await.unwrap().text, ears.delta().await.unwrap().text];
+    let deltas = [receiver.delta().await.unwrap().text, receiver.delta().await.unwrap().text];
     assert_eq!(deltas, ["Hello ", "there"]);
     let question = &serving.await.unwrap()[0];
     assert_eq!(
@@ -109,10 +109,10 @@ fn call(name: &str, args: &str) -> Value {
 #[tokio::test]
 async fn a_tool_result_that_is_too_large_is_an_error_of_the_tool() {
     let (url, serving) = model(vec![stream(&[call("large", "{}")]), stream(&[text("I see.")])]).await;
-    let (run, mut ears) = start(agent(&url, &["large"]));
+    let (run, mut receiver) = start(agent(&url, &["large"]));
     let round = [CompletionCall, CompletionResult, ToolCall, ToolError];
     let last = [CompletionCall, CompletionResult, TextOutput];
-    assert_eq!(kinds(&mut ears).await, [&round[..], &last[..]].concat());
+    assert_eq!(kinds(&mut receiver).await, [&round[..], &last[..]].concat());
     assert_eq!(run.await.unwrap().result.as_deref(), Some("I see."));
     let told = serving.await.unwrap()[1]["messages"][3]["content"].clone();
     assert_eq!(told, "error: the result of the tool `large` is too large");
@@ -126,9 +126,9 @@ async fn sc_24_tools_are_called_and_their_answers_go_back() {
         stream(&[call("unknown", "no json")]),
     ];
     let (url, serving) = model(script).await;
-    let (run, mut ears) = start(agent(&url, &["demo"]));
+    let (run, mut receiver) = start(agent(&url, &["demo"]));
     let round = |last| [CompletionCall, CompletionResult, ToolCall, last];
-    assert_eq!(kinds(&mut ears).await, [round(ToolResult), round(ToolError), round(ToolError)].concat());
+    assert_eq!(kinds(&mut receiver).await, [round(ToolResult), round(ToolError), round(ToolError)].concat());
     assert!(run.await.unwrap().why.unwrap().contains("3 rounds"));
     let questions = serving.await.unwrap();
     assert_eq!(questions[0]["tools"].as_array().unwrap().len(), 2);
@@ -144,16 +144,16 @@ async fn sc_44_sc_45_the_model_asks_its_caller() {
     let call = json!({"choices": [{"delta": {"tool_calls": [
         {"id": "c", "function": {"name": "ask_caller", "arguments": "{\"question\":\"Which?\"}"}}]}}]});
     let (url, serving) = model(vec![stream(&[call]), stream(&[text("Blue.")])]).await;
-    let (run, mut ears) = start(agent(&url, &["input"]));
+    let (run, mut receiver) = start(agent(&url, &["input"]));
     let asked = loop {
-        let event = ears.event().await.unwrap();
+        let event = receiver.event().await.unwrap();
         if event.kind == WaitForInput {
             break event.members();
         }
     };
     assert_eq!(Value::Object(asked), json!({"request_keys": {"answer": "Which?"}}));
-    assert!(ears.resume(Map::from_iter([("answer".to_owned(), json!("blue"))])));
-    kinds(&mut ears).await;
+    assert!(receiver.resume(Map::from_iter([("answer".to_owned(), json!("blue"))])));
+    kinds(&mut receiver).await;
     assert_eq!(run.await.unwrap(), RunEnd::with("Blue."));
     assert_eq!(serving.await.unwrap()[1]["messages"][3]["content"], "blue");
 }
@@ -182,10 +182,10 @@ async fn an_answer_that_breaks_off_is_an_error() {
 #[tokio::test]
 async fn sc_46_a_run_is_canceled_while_the_model_thinks() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let (run, mut ears) = start(agent(&format!("http://{}", listener.local_addr().unwrap()), &[]));
-    assert_eq!(ears.event().await.unwrap().kind, CompletionCall);
+    let (run, mut receiver) = start(agent(&format!("http://{}", listener.local_addr().unwrap()), &[]));
+    assert_eq!(receiver.event().await.unwrap().kind, CompletionCall);
     let _silent = listener.accept().await.unwrap();
-    ears.cancel();
+    receiver.cancel();
     assert_eq!(run.await.unwrap(), RunEnd::canceled());
 }
 

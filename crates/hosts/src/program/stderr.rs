@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio::{io::AsyncRead, task::JoinHandle, time::timeout};
 
 use super::lines::{Line, Lines};
-use crate::spoken::excerpt;
+use crate::protocol::excerpt;
 
 /// Longest line that is kept, in bytes; a longer one is skipped.
 const LINE_BYTES_MAX: usize = 8 << 10;

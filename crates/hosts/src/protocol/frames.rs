@@ -69,14 +69,14 @@ mod tests {
     use plenary_runs::{FinishReason, ProgramMessage};
 
     use super::*;
-    use crate::spoken;
+    use crate::protocol;
 
     fn run() -> RunId {
         RunId::mint(&Stamp::new(TimestampMs(1), [0; 10]), 0)
     }
 
     fn event(line: &str) -> Event {
-        let ProgramMessage::Event(event) = spoken::read(line.as_bytes()).unwrap() else {
+        let ProgramMessage::Event(event) = protocol::read(line.as_bytes()).unwrap() else {
             panic!("an event: {line}")
         };
         event
@@ -96,7 +96,7 @@ mod tests {
         ] {
             let said = event(line);
             let frame = heard(run(), &ReceivedOutput::Event(said.clone())).unwrap();
-            assert_eq!(spoken::whose(frame.as_bytes()), Ok(Some(Some(run().to_string()))), "{frame}");
+            assert_eq!(protocol::whose(frame.as_bytes()), Ok(Some(Some(run().to_string()))), "{frame}");
             assert_eq!(event(&frame), said, "{frame}");
         }
         for end in [
@@ -107,7 +107,7 @@ mod tests {
             RunEnd::success(),
         ] {
             let frame = ended(run(), &end);
-            assert_eq!(spoken::read(frame.as_bytes()), Ok(ProgramMessage::Ended(end)), "{frame}");
+            assert_eq!(protocol::read(frame.as_bytes()), Ok(ProgramMessage::Ended(end)), "{frame}");
         }
         let piece = heard(run(), &ReceivedOutput::Piece("a\n".into())).unwrap();
         assert_eq!(piece, format!(r#"{{"content":"a\n","run_id":"{}","type":"TextDelta"}}"#, run()));

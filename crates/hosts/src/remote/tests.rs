@@ -38,16 +38,16 @@ async fn sc_22_events_are_said_again_one_call_deeper_and_a_stream_that_breaks_is
     let (origin, serving) = scripted(vec![stream(&first), stream(&second), artifact, again]).await;
     let agent = agent(&origin);
     let request = request(&json!({"input": "hi", "run_id": "ours", "run_context": {"user": "u"}}));
-    let (ours, mut ears) = run(&request);
+    let (ours, mut receiver) = run(&request);
     let running = tokio::spawn(agent.clone().run(request.clone(), ours));
     let mut events = Vec::new();
-    while let Some(event) = ears.event().await {
+    while let Some(event) = receiver.event().await {
         events.push(event);
     }
     assert_eq!(running.await.unwrap(), RunEnd::with("Hello"));
     assert_eq!(events.iter().map(|event| event.deeper).collect::<Vec<_>>(), [1, 3, 1]);
     assert_eq!(events[2].artifact.as_deref(), Some(b"hi".as_slice()));
-    assert_eq!(ears.delta().await.unwrap().text, "He");
+    assert_eq!(receiver.delta().await.unwrap().text, "He");
     // The next run of our thread continues the remote thread.
     let (ours, _ears) = run(&request);
     agent.run(request, ours).await;
@@ -84,9 +84,9 @@ async fn sc_47_what_a_refusal_says_is_no_artifact() {
     let gone = "HTTP/1.1 404 Not Found\r\ncontent-length: 12\r\nconnection: close\r\n\r\n{\"detail\":1}";
     let (origin, _serving) = scripted(vec![stream(&events), gone.into()]).await;
     let request = request(&json!({"input": "hi"}));
-    let (ours, mut ears) = run(&request);
+    let (ours, mut receiver) = run(&request);
     let running = tokio::spawn(agent(&origin).run(request, ours));
-    let event = ears.event().await.unwrap();
+    let event = receiver.event().await.unwrap();
     assert_eq!((&event.artifact, &event.members()["url"]), (&None, &json!(format!("{origin}/artifacts/1"))));
     assert_eq!(running.await.unwrap(), RunEnd::with(""));
 }

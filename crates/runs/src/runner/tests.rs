@@ -121,25 +121,25 @@ fn an_event_past_its_limit_is_none() {
 
 #[tokio::test]
 async fn events_arrive_in_order_and_past_the_limit_the_runner_waits() {
-    let (run, mut ears) = both();
+    let (run, mut receiver) = both();
     for n in 0..EVENTS_WAITING_MAX {
         run.emit(Event::text(&n.to_string())).await.unwrap();
     }
     let mut one_more = Box::pin(run.emit(Event::text("more")));
     assert!(futures_pending(&mut one_more).await);
-    assert_eq!(ears.event().await.unwrap().content().as_deref(), Some("0"));
+    assert_eq!(receiver.event().await.unwrap().content().as_deref(), Some("0"));
     one_more.await.unwrap();
-    drop(ears);
+    drop(receiver);
     assert_eq!(run.emit(Event::text("x")).await, Err(EmitError::Over));
 }
 
 #[tokio::test]
 async fn sc_47_an_artifact_past_its_limit_is_not_taken() {
-    let (run, mut ears) = both();
+    let (run, mut receiver) = both();
     let artifact = |bytes| Event::artifact("a.pdf", "application/pdf", vec![0; bytes].into());
     run.emit(artifact(ARTIFACT_BYTES_MAX)).await.unwrap();
     assert_eq!(run.emit(artifact(ARTIFACT_BYTES_MAX + 1)).await, Err(EmitError::TooLarge));
-    let heard = ears.event().await.unwrap();
+    let heard = receiver.event().await.unwrap();
     assert_eq!(heard.members(), object(&json!({"name": "a.pdf", "mime_type": "application/pdf"})));
 }
 
@@ -150,19 +150,19 @@ async fn futures_pending<F: Future + Unpin>(future: &mut F) -> bool {
 
 #[tokio::test]
 async fn deltas_are_lost_past_their_limit_and_never_wait() {
-    let (run, mut ears) = both();
+    let (run, mut receiver) = both();
     run.emit_delta("a");
     run.emit(Event::text("a")).await.unwrap();
     run.emit_delta(&"é".repeat(DELTA_BYTES_MAX));
     for _ in 0..2 * DELTAS_WAITING_MAX {
         run.emit_delta("x");
     }
-    assert_eq!(ears.delta().await.map(|delta| delta.after), Some(0));
-    let delta = ears.delta().await.unwrap();
+    assert_eq!(receiver.delta().await.map(|delta| delta.after), Some(0));
+    let delta = receiver.delta().await.unwrap();
     assert_eq!((delta.after, delta.text.len()), (1, DELTA_BYTES_MAX));
     drop(run);
     let mut left = 0;
-    while ears.delta().await.is_some() {
+    while receiver.delta().await.is_some() {
         left += 1;
     }
     assert_eq!(left, DELTAS_WAITING_MAX - 2);
@@ -170,7 +170,7 @@ async fn deltas_are_lost_past_their_limit_and_never_wait() {
 
 #[tokio::test]
 async fn text_in_the_making_is_heard_where_it_was_said() {
-    let (run, mut ears) = both();
+    let (run, mut receiver) = both();
     run.emit_delta("a");
     run.emit(Event::text("ab")).await.unwrap();
     run.emit_delta("c");
@@ -178,7 +178,7 @@ async fn text_in_the_making_is_heard_where_it_was_said() {
     run.emit_delta("d");
     drop(run);
     let mut heard = Vec::new();
-    while let Some(next) = ears.next().await {
+    while let Some(next) = receiver.next().await {
         heard.push(match next {
             ReceivedOutput::Event(event) => event.json().to_owned(),
             ReceivedOutput::Piece(text) => text,
@@ -189,16 +189,16 @@ async fn text_in_the_making_is_heard_where_it_was_said() {
 
 #[tokio::test]
 async fn sc_32_sc_44_sc_45_sc_46_without_http_a_run_waits_for_input_and_is_told_to_cancel() {
-    let (mut run, ears) = both();
+    let (mut run, receiver) = both();
     let keys = object(&json!({"name": "Your name"}));
-    assert!(ears.resume(object(&json!({"name": "Nick"}))));
+    assert!(receiver.resume(object(&json!({"name": "Nick"}))));
     let asked = run.await_input(&keys).await.unwrap();
     assert_eq!(asked, RunSignal::Resume(object(&json!({"name": "Nick"}))));
     for n in 0..=ANSWERS_WAITING_MAX {
-        assert_eq!(ears.resume(Map::new()), n < ANSWERS_WAITING_MAX);
+        assert_eq!(receiver.resume(Map::new()), n < ANSWERS_WAITING_MAX);
     }
     assert!(!run.input.is_canceled());
-    ears.cancel();
+    receiver.cancel();
     assert_eq!((run.wait().await, run.wait().await), (RunSignal::Cancel, RunSignal::Cancel));
     assert!(run.input.is_canceled());
 }

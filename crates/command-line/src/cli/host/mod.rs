@@ -102,9 +102,9 @@ pub(crate) async fn run(context: &Context, args: Host) -> Result<(), Failure> {
     standard_error::on_standard_error(context.out);
     let options = AttachOptions { purpose: args.purpose, tools: args.tools, wait_for_server: args.wait };
     let attachment = client.attach(&args.handle, &options);
-    let hosting = AgentHost::new(runner, args.handle.as_str(), usize::from(args.runs_max));
+    let host = AgentHost::new(runner, args.handle.as_str(), usize::from(args.runs_max));
     let server = client.base().to_string();
-    ServedHost::new(attachment, hosting, teller, server, Interrupts::with_hangup()?).serve().await
+    ServedHost::new(attachment, host, teller, server, Interrupts::with_hangup()?).serve().await
 }
 
 fn runner(args: &Host) -> Result<Arc<dyn Runner>, Failure> {

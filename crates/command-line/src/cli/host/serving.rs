@@ -22,13 +22,13 @@ const STOP_TIME: Duration = Duration::from_millis(3_200);
 /// A running host.
 pub(super) struct ServedHost {
     interrupts: Interrupts,
-    desk: HostConnectionState,
+    connection: HostConnectionState,
 }
 
 /// The connection, and the runs on it.
 struct HostConnectionState {
     attachment: Attachment,
-    hosting: AgentHost,
+    host: AgentHost,
     teller: HostReporter,
     server: String,
     /// The connection, while it is open.
@@ -37,38 +37,38 @@ struct HostConnectionState {
 
 struct HostConnection {
     attached: HostedConnection,
-    happenings: mpsc::Receiver<HostEvent>,
+    events: mpsc::Receiver<HostEvent>,
 }
 
-enum Came {
+enum HostInput {
     Signal(Signal),
     /// `None` when everything has ended.
-    Happening(Option<HostEvent>),
+    Run(Option<HostEvent>),
 }
 
 impl ServedHost {
     pub(super) const fn new(
         attachment: Attachment,
-        hosting: AgentHost,
+        host: AgentHost,
         teller: HostReporter,
         server: String,
         interrupts: Interrupts,
     ) -> Self {
-        let desk = HostConnectionState { attachment, hosting, teller, server, standing: None };
-        Self { interrupts, desk }
+        let connection = HostConnectionState { attachment, host, teller, server, standing: None };
+        Self { interrupts, connection }
     }
 
     /// Serves until a signal stops it, or the server refuses it for good.
     pub(super) async fn serve(mut self) -> Result<(), Failure> {
         loop {
-            let came = tokio::select! {
+            let input = tokio::select! {
                 biased;
                 () = self.interrupts.next() => return self.stop().await,
-                came = self.desk.came() => came?,
+                input = self.connection.next_input() => input?,
             };
             tokio::select! {
                 biased;
-                taken = self.desk.take(came) => taken?,
+                handled = self.connection.handle(input) => handled?,
                 // Does not wait for a reader that does not read the messages.
                 () = self.interrupts.next() => return self.stop().await,
             }
@@ -78,59 +78,59 @@ impl ServedHost {
     async fn stop(mut self) -> Result<(), Failure> {
         let by = Instant::now() + STOP_TIME;
         let ended = tokio::select! {
-            ended = timeout_at(by, self.desk.end()) => ended.unwrap_or(Ok(())),
+            ended = timeout_at(by, self.connection.end()) => ended.unwrap_or(Ok(())),
             () = self.interrupts.next() => return Err(Failure::Said(Exit::Canceled)),
         };
-        self.desk.attachment.close().await;
+        self.connection.attachment.close().await;
         ended
     }
 }
 
 impl HostConnectionState {
     /// Waits for the next event. May be dropped while it waits: nothing is lost.
-    async fn came(&mut self) -> Result<Came, Failure> {
+    async fn next_input(&mut self) -> Result<HostInput, Failure> {
         let has_room = self.attachment.has_room();
-        let happening = async {
+        let event = async {
             match &mut self.standing {
-                Some(standing) if has_room => standing.happenings.recv().await,
+                Some(standing) if has_room => standing.events.recv().await,
                 Some(_) | None => pending().await,
             }
         };
         tokio::select! {
             biased;
-            signal = self.attachment.next() => Ok(Came::Signal(signal?)),
-            happening = happening => Ok(Came::Happening(happening)),
+            signal = self.attachment.next() => Ok(HostInput::Signal(signal?)),
+            event = event => Ok(HostInput::Run(event)),
         }
     }
 
     /// Handles an event. May be dropped while it waits: it only waits for its message to be printed.
-    async fn take(&mut self, came: Came) -> Result<(), Failure> {
-        match came {
-            Came::Signal(Signal::Attached) => {
-                let (attached, happenings) = self.hosting.attached();
-                self.standing = Some(HostConnection { attached, happenings });
+    async fn handle(&mut self, input: HostInput) -> Result<(), Failure> {
+        match input {
+            HostInput::Signal(Signal::Attached) => {
+                let (attached, events) = self.host.attached();
+                self.standing = Some(HostConnection { attached, events });
                 self.teller.attached(&self.server).await
             }
-            Came::Signal(Signal::Frame(frame)) => {
+            HostInput::Signal(Signal::Frame(frame)) => {
                 if let Some(standing) = &self.standing {
-                    standing.attached.hear(&frame);
+                    standing.attached.handle_frame(&frame);
                 }
                 Ok(())
             }
-            Came::Signal(Signal::Lost { reason, retry_in }) => {
+            HostInput::Signal(Signal::Lost { reason, retry_in }) => {
                 let runs = self.standing.take().map_or(0, |standing| standing.attached.runs());
                 self.teller.lost(&reason, retry_in, runs).await
             }
-            Came::Signal(Signal::LetGo { reason }) => {
+            HostInput::Signal(Signal::LetGo { reason }) => {
                 let next = "host it again to register it again";
                 Err(Failure::local_with(format!("the agent was dismissed: {reason}"), next))
             }
-            Came::Happening(Some(HostEvent::Frame(frame))) => {
+            HostInput::Run(Some(HostEvent::Frame(frame))) => {
                 self.attachment.put(frame);
                 Ok(())
             }
-            Came::Happening(Some(happening)) => self.teller.of_run(&happening).await,
-            Came::Signal(Signal::Sent) | Came::Happening(None) => Ok(()),
+            HostInput::Run(Some(event)) => self.teller.of_run(&event).await,
+            HostInput::Signal(Signal::Sent) | HostInput::Run(None) => Ok(()),
         }
     }
 
@@ -143,9 +143,9 @@ impl HostConnectionState {
             self.teller.stopping(runs).await?;
         }
         while self.standing.is_some() {
-            match self.came().await? {
-                Came::Happening(None) => self.standing = None,
-                came @ (Came::Signal(_) | Came::Happening(Some(_))) => self.take(came).await?,
+            match self.next_input().await? {
+                HostInput::Run(None) => self.standing = None,
+                input @ (HostInput::Signal(_) | HostInput::Run(Some(_))) => self.handle(input).await?,
             }
         }
         Ok(())

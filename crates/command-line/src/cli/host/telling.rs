@@ -54,8 +54,8 @@ impl HostReporter {
     }
 
     /// The news of a run.
-    pub(super) async fn of_run(&self, happening: &HostEvent) -> Result<(), Failure> {
-        match happening {
+    pub(super) async fn of_run(&self, event: &HostEvent) -> Result<(), Failure> {
+        match event {
             HostEvent::Frame(_) => Ok(()),
             HostEvent::Started(run, thread) => {
                 let json = json!({"type": "run_started", "run_id": run, "thread_id": thread});
