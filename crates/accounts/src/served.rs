@@ -10,7 +10,9 @@ use plenary_edge::RegistryFault;
 use plenary_engine::{Room, recount};
 use plenary_hub::Observer;
 use plenary_log::{Charge, Fault, StoredEvent};
-use plenary_room::{Example, Mount, NewsSource, RoomDescription, ServedRoom, Teller, Turn, house_error};
+use plenary_room::{
+    Example, Mount, NewsSource, PeriodicTask, RoomDescription, ServedRoom, Teller, house_error,
+};
 use serde_json::json;
 
 use crate::{
@@ -112,7 +114,7 @@ impl ServedRoom for Accounts {
         Box::pin(ready(Self::recount(event)))
     }
 
-    fn turns(&self) -> Vec<Turn> {
+    fn periodic_tasks(&self) -> Vec<PeriodicTask> {
         let accounts = self.clone();
         let sweep = move || {
             let accounts = accounts.clone();
@@ -124,8 +126,8 @@ impl ServedRoom for Accounts {
             async move { accounts.expire_tokens().await }
         };
         vec![
-            Turn::new(SWEEP_EVERY, "evictions were not finished", sweep),
-            Turn::new(EXPIRE_EVERY, "tokens whose time is over were not ended", expire),
+            PeriodicTask::new(SWEEP_EVERY, "evictions were not finished", sweep),
+            PeriodicTask::new(EXPIRE_EVERY, "tokens whose time is over were not ended", expire),
         ]
     }
 }

@@ -11,8 +11,8 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Findable, Kind, Mount, News, NewsSource, Reference, RoomDescription, Senders,
-    ServedRoom, StreamOfNews, Task, Teller, Turn,
+    Description, Example, Findable, Kind, Mount, News, NewsSource, PeriodicTask, Reference, RoomDescription,
+    Senders, ServedRoom, StreamOfNews, Task, Teller,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -155,13 +155,13 @@ impl ServedRoom for Context {
         Some(Box::pin(async move { context.index().await }))
     }
 
-    fn turns(&self) -> Vec<Turn> {
+    fn periodic_tasks(&self) -> Vec<PeriodicTask> {
         let context = self.clone();
         let probe = move || {
             let context = context.clone();
             async move { context.probe_model().await }
         };
-        vec![Turn::new(PROBE_EVERY, "the model was not probed", probe)]
+        vec![PeriodicTask::new(PROBE_EVERY, "the model was not probed", probe)]
     }
 
     fn close(&self) {

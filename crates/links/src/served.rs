@@ -11,7 +11,7 @@ use plenary_edge::RegistryFault;
 use plenary_engine::{Room as _, recount};
 use plenary_hub::Observer;
 use plenary_log::{Charge, Fault, StoredEvent};
-use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Task, Turn, house_error};
+use plenary_room::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom, Task, house_error};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -121,9 +121,9 @@ impl ServedRoom for Links {
         self.end_operations();
     }
 
-    fn turns(&self) -> Vec<Turn> {
+    fn periodic_tasks(&self) -> Vec<PeriodicTask> {
         let links = self.clone();
-        vec![Turn::new(SWEPT_EVERY, "nonces of peers are not forgotten yet", move || {
+        vec![PeriodicTask::new(SWEPT_EVERY, "nonces of peers are not forgotten yet", move || {
             let links = links.clone();
             async move { links.sweep_nonces().await }
         })]

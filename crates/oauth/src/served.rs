@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::Router;
 use plenary_edge::RegistryFault;
-use plenary_room::{Example, Mount, RoomDescription, ServedRoom, Turn};
+use plenary_room::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom};
 use serde_json::json;
 
 use crate::{OAuth, code, oauth::At, routes};
@@ -38,12 +38,12 @@ impl ServedRoom for OAuth {
         Ok(plenary_edge::routes(routes::all(), mount.metrics)?.with_state(at))
     }
 
-    fn turns(&self) -> Vec<Turn> {
+    fn periodic_tasks(&self) -> Vec<PeriodicTask> {
         let oauth = self.clone();
         let sweep = move || {
             let oauth = oauth.clone();
             async move { code::sweep(oauth.log(), oauth.accounts().now()).await }
         };
-        vec![Turn::new(SWEEP_EVERY, "old codes were not taken away", sweep)]
+        vec![PeriodicTask::new(SWEEP_EVERY, "old codes were not taken away", sweep)]
     }
 }

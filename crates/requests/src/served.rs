@@ -12,7 +12,7 @@ use plenary_engine::{Room as _, recount};
 use plenary_hub::Observer;
 use plenary_log::{Charge, Fault, StoredEvent};
 use plenary_room::{
-    Example, Glancer, Mount, NewsSource, RoomDescription, ServedRoom, Teller, Turn, house_error,
+    Example, Glancer, Mount, NewsSource, PeriodicTask, RoomDescription, ServedRoom, Teller, house_error,
 };
 use serde_json::json;
 
@@ -101,13 +101,13 @@ impl ServedRoom for Requests {
         Box::pin(self.run_timers())
     }
 
-    fn turns(&self) -> Vec<Turn> {
+    fn periodic_tasks(&self) -> Vec<PeriodicTask> {
         let requests = self.clone();
         let keep = move || {
             let requests = requests.clone();
             async move { requests.run_timers().await }
         };
-        vec![Turn::new(EVERY, "deadlines of requests were not checked", keep)]
+        vec![PeriodicTask::new(EVERY, "deadlines of requests were not checked", keep)]
     }
 
     fn close(&self) {

@@ -28,6 +28,6 @@ pub use onlookers::{
     Audience, EXCERPT_CHARS_MAX, EphemeralEvent, EphemeralSource, Onlooker, OnlookerEvent, Teller, excerpt,
 };
 pub use refused::{ErrorReply, Form, House, fault_refusal, house_error};
-pub use served::{Example, Mount, RoomDescription, ServedRoom, Task, Turn};
+pub use served::{Example, Mount, PeriodicTask, RoomDescription, ServedRoom, Task};
 pub use sse::{BURST_BYTES, KEEPALIVE_MS};
 pub use watching::{CannotWatch, Watch, Watchers};

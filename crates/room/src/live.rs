@@ -20,7 +20,7 @@ pub struct Catchup {
     /// Server-Sent Events, written by [`Catchup::tell`].
     text: String,
     /// The id of the last written event.
-    told: Option<u64>,
+    last_id: Option<u64>,
     /// Whether more events may be available at once.
     pub more: bool,
 }
@@ -28,7 +28,7 @@ pub struct Catchup {
 impl Catchup {
     /// Writes an event: its id, its name if it has one, and its JSON.
     pub fn tell(&mut self, id: u64, name: Option<&str>, json: &str) {
-        self.told = Some(id);
+        self.last_id = Some(id);
         if let Some(name) = name {
             self.text.push_str(&format!("event: {name}\n"));
         }
@@ -42,7 +42,7 @@ impl Catchup {
     /// Whether no event was written.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.told.is_none()
+        self.last_id.is_none()
     }
 
     /// Whether there is enough text for one chunk.
@@ -67,10 +67,10 @@ struct StreamState<F, B: Eq + Hash + Clone, W> {
     followed: F,
     watch: Watch<B, W>,
     /// The last id that was sent to the client.
-    told: u64,
+    last_id: u64,
     /// The first bytes to send, until they are sent.
     greeting: Option<Bytes>,
-    spoke: Instant,
+    last_write: Instant,
 }
 
 /// The response. It ends when the permission ends, the server stops, or the client disconnects.
@@ -80,10 +80,11 @@ where
     B: Eq + Hash + Clone + Send + 'static,
     W: Send + 'static,
 {
-    let told = followed.passed();
+    let last_id = followed.passed();
     // An id without data sets the client's resume point even before the first event (WHATWG HTML, 9.2.6).
-    let greeting = Bytes::from(format!("retry: {RETRY_MS}\nid: {told}\n\n"));
-    let running = StreamState { followed, watch, told, greeting: Some(greeting), spoke: Instant::now() };
+    let greeting = Bytes::from(format!("retry: {RETRY_MS}\nid: {last_id}\n\n"));
+    let running =
+        StreamState { followed, watch, last_id, greeting: Some(greeting), last_write: Instant::now() };
     pieces(running)
 }
 
@@ -103,17 +104,17 @@ impl<F: LiveSource, B: Eq + Hash + Clone + Send + 'static, W: Send + 'static> Pi
                 return Ok(None);
             }
             let looked = self.followed.look().await?;
-            if looked.told.is_some() {
+            if looked.last_id.is_some() {
                 return Ok(Some(self.spoken(looked)));
             }
             if looked.more {
                 continue;
             }
-            let due = self.spoke + Duration::from_millis(KEEPALIVE_MS);
+            let due = self.last_write + Duration::from_millis(KEEPALIVE_MS);
             // Limits the cost of a lost wake-up: the log is read again whenever a keepalive is due.
             if timeout_at(due, self.watch.mailbox().woken()).await.is_err() {
                 let looked = self.followed.look().await?;
-                let is_silent = looked.told.is_none();
+                let is_silent = looked.last_id.is_none();
                 return Ok(Some(if is_silent { self.keepalive() } else { self.spoken(looked) }));
             }
         }
@@ -125,19 +126,19 @@ where
     F: LiveSource,
 {
     fn spoken(&mut self, looked: Catchup) -> Bytes {
-        self.told = looked.told.unwrap_or(self.told);
-        self.spoke = Instant::now();
+        self.last_id = looked.last_id.unwrap_or(self.last_id);
+        self.last_write = Instant::now();
         Bytes::from(looked.text)
     }
 
     /// A keepalive; it also moves the client's resume point past events that were read but not sent.
     fn keepalive(&mut self) -> Bytes {
-        self.spoke = Instant::now();
+        self.last_write = Instant::now();
         let passed = self.followed.passed();
-        if passed == self.told {
+        if passed == self.last_id {
             return Bytes::from_static(KEEPALIVE.as_bytes());
         }
-        self.told = passed;
+        self.last_id = passed;
         Bytes::from(format!(": keepalive\nid: {passed}\n\n"))
     }
 }

@@ -77,20 +77,20 @@ pub struct Mount<'a> {
 /// A background task that ends by itself.
 pub type Task = BoxFuture<'static, ()>;
 
-/// A periodic task. A fault is logged, and the next turn tries again.
-pub struct Turn {
+/// A periodic task. A fault is logged, and the next run tries again.
+pub struct PeriodicTask {
     /// The interval.
     pub every: Duration,
     /// Whether it runs only in processes that share a store.
     pub shared_only: bool,
     /// The log message for a fault.
     pub fault_text: &'static str,
-    /// Runs one turn.
+    /// Does the work once.
     pub run: Box<dyn Fn() -> BoxFuture<'static, Result<(), Fault>> + Send + Sync>,
 }
 
-impl Turn {
-    /// A turn that every process runs.
+impl PeriodicTask {
+    /// A task that every process runs.
     pub fn new<F>(
         every: Duration,
         fault_text: &'static str,
@@ -102,7 +102,7 @@ impl Turn {
         Self { every, shared_only: false, fault_text, run: Box::new(move || Box::pin(run())) }
     }
 
-    /// The same turn, for processes that share a store only.
+    /// Restricts the task to processes that share a store.
     #[must_use]
     pub fn where_shared(self) -> Self {
         Self { shared_only: true, ..self }
@@ -177,7 +177,7 @@ pub trait ServedRoom: Send + Sync + 'static {
     }
 
     /// Its periodic tasks, which run while requests are served.
-    fn turns(&self) -> Vec<Turn> {
+    fn periodic_tasks(&self) -> Vec<PeriodicTask> {
         Vec::new()
     }
 

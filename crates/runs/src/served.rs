@@ -13,8 +13,8 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Findable, Glancer, Kind, Mount, News, NewsSource, Reference, RoomDescription,
-    Senders, ServedRoom, StreamOfNews, Task, Teller, Turn,
+    Description, Example, Findable, Glancer, Kind, Mount, News, NewsSource, PeriodicTask, Reference,
+    RoomDescription, Senders, ServedRoom, StreamOfNews, Task, Teller,
 };
 use serde_json::json;
 
@@ -131,13 +131,15 @@ impl ServedRoom for Runs {
         Box::pin(Runs::resume(self))
     }
 
-    fn turns(&self) -> Vec<Turn> {
+    fn periodic_tasks(&self) -> Vec<PeriodicTask> {
         let runs = self.clone();
         let take_over = move || {
             let runs = runs.clone();
             async move { runs.take_over().await }
         };
-        vec![Turn::new(SWEEP_EVERY, "runs of a dead process were not ended", take_over).where_shared()]
+        vec![
+            PeriodicTask::new(SWEEP_EVERY, "runs of a dead process were not ended", take_over).where_shared(),
+        ]
     }
 
     fn stop(&self) -> BoxFuture<'_, ()> {

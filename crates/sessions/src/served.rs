@@ -13,8 +13,8 @@ use plenary_hub::Observer;
 use plenary_kernel::{AgentHandle, Version};
 use plenary_log::{Charge, Fault, StoredEvent, StreamName};
 use plenary_room::{
-    Description, Example, Findable, Glancer, Mount, NewsSource, Reference, RoomDescription, Senders,
-    ServedRoom, StreamOfNews, Teller, Turn, house_error,
+    Description, Example, Findable, Glancer, Mount, NewsSource, PeriodicTask, Reference, RoomDescription,
+    Senders, ServedRoom, StreamOfNews, Teller, house_error,
 };
 use serde_json::json;
 
@@ -138,7 +138,7 @@ impl ServedRoom for Sessions {
         })
     }
 
-    fn turns(&self) -> Vec<Turn> {
+    fn periodic_tasks(&self) -> Vec<PeriodicTask> {
         let (flushing, adopting, sweeping) = (self.clone(), self.clone(), self.clone());
         let flush = move || {
             let sessions = flushing.clone();
@@ -153,9 +153,10 @@ impl ServedRoom for Sessions {
             async move { sessions.sweep_files().await }
         };
         vec![
-            Turn::new(FILES_SWEPT_EVERY, "expired files were not removed", sweep),
-            Turn::new(FLUSH_EVERY, "read positions were not written", flush),
-            Turn::new(SWEEP_EVERY, "agents of a dead process were not taken over", adopt).where_shared(),
+            PeriodicTask::new(FILES_SWEPT_EVERY, "expired files were not removed", sweep),
+            PeriodicTask::new(FLUSH_EVERY, "read positions were not written", flush),
+            PeriodicTask::new(SWEEP_EVERY, "agents of a dead process were not taken over", adopt)
+                .where_shared(),
         ]
     }
 

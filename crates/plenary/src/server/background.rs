@@ -7,7 +7,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::join_all;
 use plenary_hub::dispatch as hand_out;
 use plenary_log::{Fault, Feed};
-use plenary_room::{ServedRoom, Turn};
+use plenary_room::{PeriodicTask, ServedRoom};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -44,24 +44,24 @@ pub(super) fn start_periodic_work(tasks: &TaskTracker, rooms: &Rooms, stop: &Can
         async move { cursors.beat().await }
     };
     let own = [
-        Turn::new(FLUSH_EVERY, "cursors were not written", flush),
-        Turn::new(BEAT_EVERY, "the lease was not renewed", beat).where_shared(),
+        PeriodicTask::new(FLUSH_EVERY, "cursors were not written", flush),
+        PeriodicTask::new(BEAT_EVERY, "the lease was not renewed", beat).where_shared(),
     ];
     let is_shared = rooms.log.shared();
-    for turn in own.into_iter().chain(rooms.served.iter().flat_map(|room| room.turns())) {
-        if is_shared || !turn.shared_only {
-            tasks.spawn(take_turns(turn, stop.clone()));
+    for task in own.into_iter().chain(rooms.served.iter().flat_map(|room| room.periodic_tasks())) {
+        if is_shared || !task.shared_only {
+            tasks.spawn(run_periodically(task, stop.clone()));
         }
     }
 }
 
-/// Repeats a piece of work; a fault is logged, and the next turn tries again.
-async fn take_turns(turn: Turn, stop: CancellationToken) {
-    let mut ticks = interval(turn.every);
+/// Repeats a piece of work; a fault is logged, and the next run tries again.
+async fn run_periodically(task: PeriodicTask, stop: CancellationToken) {
+    let mut ticks = interval(task.every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-        if let Err(fault) = (turn.run)().await {
-            tracing::warn!(%fault, "{}", turn.fault_text);
+        if let Err(fault) = (task.run)().await {
+            tracing::warn!(%fault, "{}", task.fault_text);
         }
     }
 }
