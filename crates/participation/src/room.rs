@@ -197,7 +197,7 @@ impl Participation {
                     && event.stream.id().parse().is_ok_and(ThreadId::is_bound)
             }
             Runs::SWITCHES => &*event.kind == "AgentStarted",
-            Runs::ENLISTED if &*event.kind == Runs::CAME => {
+            Runs::ENLISTED if &*event.kind == Runs::ENLISTED_KIND => {
                 // The agent may already take part in sessions whose cached answer is "no".
                 self.0.seats.clear();
                 true

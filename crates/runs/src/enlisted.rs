@@ -68,8 +68,8 @@ pub(crate) struct EnlistedRoom;
 
 /// The introductions of the enlisted agents, by handle.
 pub(crate) const ENLISTED: &str = "runs.enlisted";
-pub(crate) const CAME: &str = "AgentEnlisted";
-pub(crate) const WENT: &str = "AgentDismissed";
+pub(crate) const ENLISTED_KIND: &str = "AgentEnlisted";
+pub(crate) const DISMISSED_KIND: &str = "AgentDismissed";
 
 impl Room for EnlistedRoom {
     type State = Enlistment;
@@ -79,14 +79,14 @@ impl Room for EnlistedRoom {
 
     fn encode(event: &EnlistedEvent) -> NewEvent {
         match event {
-            EnlistedEvent::AgentEnlisted(introduction) => written(CAME, introduction),
-            EnlistedEvent::AgentDismissed(dismissed) => written(WENT, dismissed),
+            EnlistedEvent::AgentEnlisted(introduction) => written(ENLISTED_KIND, introduction),
+            EnlistedEvent::AgentDismissed(dismissed) => written(DISMISSED_KIND, dismissed),
         }
     }
     fn decode(stored: &StoredEvent) -> Result<EnlistedEvent, Fault> {
         match &*stored.kind {
-            CAME => read(stored).map(EnlistedEvent::AgentEnlisted),
-            WENT => read(stored).map(EnlistedEvent::AgentDismissed),
+            ENLISTED_KIND => read(stored).map(EnlistedEvent::AgentEnlisted),
+            DISMISSED_KIND => read(stored).map(EnlistedEvent::AgentDismissed),
             _ => unknown(stored),
         }
     }
@@ -147,10 +147,10 @@ fn decide(
     introduction: Option<&Introduction>,
 ) -> Result<Decision<EnlistedEvent, ()>, EnlistRejection> {
     let is_itself = by == Some(Actor::Agent(handle.clone()));
-    let may_let_go = by.as_ref().is_none_or(|by| is_itself || may_configure(by, &handle.owner_name()));
+    let may_dismiss = by.as_ref().is_none_or(|by| is_itself || may_configure(by, &handle.owner_name()));
     match introduction {
         Some(_) if !is_itself => Err(EnlistRejection::Forbidden),
-        None if !may_let_go => Err(EnlistRejection::Forbidden),
+        None if !may_dismiss => Err(EnlistRejection::Forbidden),
         Some(introduction) if !introduction.fits() => Err(EnlistRejection::TooLong),
         Some(introduction) if !introduction.is_plain() => Err(EnlistRejection::Hidden),
         wanted if wanted == state.0.as_ref() => Ok(Decision::unchanged(())),
@@ -258,15 +258,15 @@ mod tests {
         for (event, kind, golden) in [
             (
                 EnlistedEvent::AgentEnlisted(introduction("reads", &["a"])),
-                CAME,
+                ENLISTED_KIND,
                 r#"{"purpose":"reads","tools":["a"]}"#,
             ),
             (
                 EnlistedEvent::AgentDismissed(Dismissal { by: Some("~nick".parse().unwrap()) }),
-                WENT,
+                DISMISSED_KIND,
                 r#"{"by":"~nick"}"#,
             ),
-            (EnlistedEvent::AgentDismissed(Dismissal { by: None }), WENT, r#"{"by":null}"#),
+            (EnlistedEvent::AgentDismissed(Dismissal { by: None }), DISMISSED_KIND, r#"{"by":null}"#),
         ] {
             let new = EnlistedRoom::encode(&event);
             assert_eq!((new.kind, &new.envelope[..], new.payload.len()), (kind, golden.as_bytes(), 0));

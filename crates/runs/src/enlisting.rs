@@ -11,7 +11,8 @@ use plenary_log::{Fault, Order, StoredEvent};
 use crate::{
     Agent, RegistryError, RunLimits, Runner, Runs,
     enlisted::{
-        CAME, ENLISTED, EnlistCommand, EnlistRejection, EnlistedEvent, EnlistedRoom, Introduction, WENT,
+        DISMISSED_KIND, ENLISTED, ENLISTED_KIND, EnlistCommand, EnlistRejection, EnlistedEvent, EnlistedRoom,
+        Introduction,
     },
     refusals::RunRefusal,
 };
@@ -28,18 +29,18 @@ impl Runs {
     /// The category of the streams with the enlistments of agents.
     pub const ENLISTED: &'static str = EnlistedRoom::CATEGORY;
     /// The kind of the event that enlists an agent.
-    pub const CAME: &'static str = CAME;
+    pub const ENLISTED_KIND: &'static str = ENLISTED_KIND;
     /// The kind of the event that dismisses an agent.
-    pub const WENT: &'static str = WENT;
+    pub const DISMISSED_KIND: &'static str = DISMISSED_KIND;
 
     /// Sets how the runs of enlisted agents are carried out. Without it no agent can enlist. Only the first call has
     /// an effect.
-    pub fn welcome(
+    pub fn set_enlisted_runners(
         &self,
         limits: RunLimits,
         make: impl Fn(&AgentHandle, Introduction) -> Arc<dyn Runner> + Send + Sync + 'static,
     ) {
-        let _ = self.0.welcome.set(EnlistedRunners { make: Box::new(make), limits });
+        let _ = self.0.enlisted_runners.set(EnlistedRunners { make: Box::new(make), limits });
     }
 
     /// Enlists the agent of the token, under its full name. A new introduction replaces the earlier one. An agent of
@@ -62,7 +63,7 @@ impl Runs {
         let (state, _) =
             self.0.enlisted.state(handle.as_str()).await.map_err(|fault| RunRefusal::from(fault).refusal)?;
         if let Some(introduction) = &state.0 {
-            self.came(handle, introduction.clone());
+            self.add_enlisted(handle, introduction.clone());
         }
         Ok(())
     }
@@ -80,7 +81,7 @@ impl Runs {
             authority.as_ref().map_or_else(|| Actor::Agent(agent.handle.clone()), |asks| asks.by.clone());
         self.enlisting(&agent.handle, authority, None).await?;
         self.cancel_agent(agent.name(), &by).await?;
-        self.went(&agent.handle);
+        self.remove_enlisted(&agent.handle);
         Ok(())
     }
 
@@ -105,7 +106,7 @@ impl Runs {
                 tracing::error!(row = row.key, "an enlisted agent is damaged and left out");
                 continue;
             };
-            self.came(&handle, card);
+            self.add_enlisted(&handle, card);
             // The account was deleted, and a crash came before the agent was dismissed.
             if !self.accounts().agent(&handle).await?.state.is_live() {
                 self.account_deleted(&handle);
@@ -119,8 +120,8 @@ impl Runs {
         self.0.enlisted.observe(stored);
         let Ok(handle) = stored.stream.id().parse() else { return };
         match EnlistedRoom::decode(stored) {
-            Ok(EnlistedEvent::AgentEnlisted(introduction)) => self.came(&handle, introduction),
-            Ok(EnlistedEvent::AgentDismissed(_)) => self.went(&handle),
+            Ok(EnlistedEvent::AgentEnlisted(introduction)) => self.add_enlisted(&handle, introduction),
+            Ok(EnlistedEvent::AgentDismissed(_)) => self.remove_enlisted(&handle),
             Err(fault) => tracing::error!(%fault, "the state of agents' connections cannot be read"),
         }
     }
@@ -137,8 +138,8 @@ impl Runs {
         });
     }
 
-    fn came(&self, handle: &AgentHandle, introduction: Introduction) {
-        let Some(EnlistedRunners { make, limits }) = self.0.welcome.get() else { return };
+    fn add_enlisted(&self, handle: &AgentHandle, introduction: Introduction) {
+        let Some(EnlistedRunners { make, limits }) = self.0.enlisted_runners.get() else { return };
         let agent = Agent::enlisted(handle.clone(), make(handle, introduction), *limits);
         match self.0.registry.enlist(agent) {
             Ok(()) => self.accounts().hosts(handle.clone()),
@@ -148,7 +149,7 @@ impl Runs {
         }
     }
 
-    fn went(&self, handle: &AgentHandle) {
+    fn remove_enlisted(&self, handle: &AgentHandle) {
         if self.0.registry.dismiss(handle) {
             self.accounts().hosts_no_more(handle);
         }

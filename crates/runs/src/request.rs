@@ -80,7 +80,7 @@ pub(crate) enum ThreadChoice {
 
 /// A parsed request.
 #[derive(Debug)]
-pub(crate) enum Ask {
+pub(crate) enum RunCommand {
     Start { thread: ThreadChoice, request: Request },
     Resume { run: Option<RunId>, thread: Option<ThreadId>, asked: Option<u64> },
     Cancel { run: Option<RunId>, thread: Option<ThreadId> },
@@ -88,7 +88,7 @@ pub(crate) enum Ask {
 }
 
 /// Parses a body that passed the JSON check. `takes` lists the agent's own types of request.
-pub(crate) fn read(body: &Bytes, ids: Ids<'_>, takes: &[String]) -> Result<Ask, RunRefusal> {
+pub(crate) fn read(body: &Bytes, ids: Ids<'_>, takes: &[String]) -> Result<RunCommand, RunRefusal> {
     let members = read_members(body)?;
     let kind = text(&members, "type", "invalid_type")?;
     let kind = match &kind {
@@ -102,13 +102,13 @@ pub(crate) fn read(body: &Bytes, ids: Ids<'_>, takes: &[String]) -> Result<Ask, 
                 return Err(refusals::shape("invalid_request_keys", "`request_keys` must be an object"));
             }
             let (run, thread) = interrupted(&members, ids)?;
-            Ok(Ask::Resume { run, thread, asked: event_id(&members)? })
+            Ok(RunCommand::Resume { run, thread, asked: event_id(&members)? })
         }
         "CancelRequest" => {
             let (run, thread) = interrupted(&members, ids)?;
-            Ok(Ask::Cancel { run, thread })
+            Ok(RunCommand::Cancel { run, thread })
         }
-        "ConfigureRequest" => arguments(&members).map(Ask::Configure),
+        "ConfigureRequest" => arguments(&members).map(RunCommand::Configure),
         kind if kind == "ChatRequest" || takes.iter().any(|known| known == kind || known == "*") => {
             start(&members, kind, ids, body)
         }
@@ -123,8 +123,8 @@ pub(crate) fn read_start(
     takes: &[String],
 ) -> Result<(ThreadChoice, Request), RunRefusal> {
     match read(body, ids, takes)? {
-        Ask::Start { thread, request } => Ok((thread, request)),
-        Ask::Resume { .. } | Ask::Cancel { .. } | Ask::Configure(_) => {
+        RunCommand::Start { thread, request } => Ok((thread, request)),
+        RunCommand::Resume { .. } | RunCommand::Cancel { .. } | RunCommand::Configure(_) => {
             Err(refusals::shape("invalid_type", "only a request that starts a run can be streamed; use /run"))
         }
     }
@@ -175,7 +175,7 @@ fn inferred(members: &Members<'_>, ids: Ids<'_>) -> Option<&'static str> {
     }
 }
 
-fn start(members: &Members<'_>, kind: &str, ids: Ids<'_>, body: &Bytes) -> Result<Ask, RunRefusal> {
+fn start(members: &Members<'_>, kind: &str, ids: Ids<'_>, body: &Bytes) -> Result<RunCommand, RunRefusal> {
     let input = text(members, "input", "invalid_input")?;
     if kind == "ChatRequest" && input.is_none() {
         return Err(refusals::shape("invalid_input", "`input` must be a string"));
@@ -191,7 +191,7 @@ fn start(members: &Members<'_>, kind: &str, ids: Ids<'_>, body: &Bytes) -> Resul
         trace: None,
         body: body.clone(),
     };
-    Ok(Ask::Start { thread, request })
+    Ok(RunCommand::Start { thread, request })
 }
 
 /// The first line of the first request, cut to a length.

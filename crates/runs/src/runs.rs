@@ -49,7 +49,7 @@ pub(crate) struct Inner {
     configurations: Streams<ConfigurationRoom>,
     pub(crate) switches: Streams<SwitchRoom>,
     pub(crate) enlisted: Streams<EnlistedRoom>,
-    pub(crate) welcome: OnceLock<EnlistedRunners>,
+    pub(crate) enlisted_runners: OnceLock<EnlistedRunners>,
     accounts: Accounts,
     pub(crate) registry: Registry,
     pub(crate) cursors: Arc<Cursors>,
@@ -83,17 +83,17 @@ pub(crate) struct LocalRuns(Mutex<HashMap<RunId, LocalRun>>);
 
 /// A run of this process.
 struct LocalRun {
-    asked: Arc<Notify>,
+    request_arrived: Arc<Notify>,
     /// Its part of the owner's share; `None` if the run was active before this process knew of it.
     share: Option<Share<Payer>>,
 }
 
 /// An entry in [`LocalRuns`]; dropping it removes the entry.
-pub(crate) struct Place {
+pub(crate) struct ActiveRun {
     runs: Runs,
     run: RunId,
     /// Notified when a request to the run arrives.
-    pub(crate) asked: Arc<Notify>,
+    pub(crate) request_arrived: Arc<Notify>,
 }
 
 impl LocalRuns {
@@ -108,12 +108,12 @@ impl LocalRuns {
     /// Wakes the run's supervisor.
     fn wake(&self, run: RunId) {
         if let Some(carrying) = self.lock().get(&run) {
-            carrying.asked.notify_one();
+            carrying.request_arrived.notify_one();
         }
     }
 }
 
-impl Place {
+impl ActiveRun {
     /// The run.
     pub(crate) fn run(&self) -> RunId {
         self.run
@@ -125,7 +125,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ActiveRun {
     fn drop(&mut self) {
         self.runs.0.carried.lock().remove(&self.run);
         self.runs.0.gauges.active.dec();
@@ -150,7 +150,7 @@ impl Runs {
             configurations: Streams::new(log.clone(), clock.clone()),
             switches: Streams::new(log.clone(), clock.clone()),
             enlisted: Streams::new(log, clock),
-            welcome: OnceLock::new(),
+            enlisted_runners: OnceLock::new(),
             accounts,
             registry,
             node: cursors.node().as_str().into(),
@@ -201,10 +201,12 @@ impl Runs {
 
     /// Registers a run as carried out here; `None` if it is registered already, in which case that entry keeps its
     /// share, or takes this one if it has none.
-    pub(crate) fn place(&self, run: RunId, share: Option<Share<Payer>>) -> Option<Place> {
+    pub(crate) fn activate(&self, run: RunId, share: Option<Share<Payer>>) -> Option<ActiveRun> {
         let mut carried = self.0.carried.lock();
-        let asked = match carried.entry(run) {
-            Entry::Vacant(entry) => entry.insert(LocalRun { asked: Arc::default(), share }).asked.clone(),
+        let request_arrived = match carried.entry(run) {
+            Entry::Vacant(entry) => {
+                entry.insert(LocalRun { request_arrived: Arc::default(), share }).request_arrived.clone()
+            }
             Entry::Occupied(mut entry) => {
                 let there = &mut entry.get_mut().share;
                 *there = there.take().or(share);
@@ -212,7 +214,7 @@ impl Runs {
             }
         };
         self.0.gauges.active.inc();
-        Some(Place { runs: self.clone(), run, asked })
+        Some(ActiveRun { runs: self.clone(), run, request_arrived })
     }
 
     /// Executes a command on a thread and wakes its followers.

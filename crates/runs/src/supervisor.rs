@@ -26,7 +26,7 @@ use crate::{
     recall::request_of,
     registry::Agent,
     runner::{Event, Recall, RunEnd, RunReceiver, RunRequest, run_of},
-    runs::{Place, stream},
+    runs::{ActiveRun, stream},
     shares::Payer,
     state::RunState,
     traced::RunSpan,
@@ -34,11 +34,11 @@ use crate::{
 
 /// The error text of a run that ends because the server stops.
 pub(crate) const STOPPED: &str = "The server stopped during the run; the run cannot continue.";
-const GONE: &str = "This server no longer has an agent with this name.";
-const HALTED: &str = "The agent is stopped and accepts no runs.";
-const SHUT: &str = "The agent no longer accepts runs from this requester.";
-const BROKEN: &str = "The server failed to carry out the run.";
-const DEAF: &str = "The agent does not accept the input that it asked for.";
+const AGENT_REMOVED: &str = "This server no longer has an agent with this name.";
+const AGENT_STOPPED: &str = "The agent is stopped and accepts no runs.";
+const ACCESS_REVOKED: &str = "The agent no longer accepts runs from this requester.";
+const SUPERVISOR_FAILED: &str = "The server failed to carry out the run.";
+const INPUT_REFUSED: &str = "The agent does not accept the input that it asked for.";
 
 impl Runs {
     /// Carries out a run that started at this process, unless it is already being carried out. Without `queued`, the
@@ -51,22 +51,22 @@ impl Runs {
         share: Option<Share<Payer>>,
     ) {
         self.0.counted.release_queued(run);
-        let Some(place) = self.place(run, share) else { return };
+        let Some(active) = self.activate(run, share) else { return };
         let runs = self.clone();
         self.0.tasks.spawn(async move {
-            let begun = AssertUnwindSafe(runs.carried_out(thread, &place, queued)).catch_unwind().await;
+            let begun = AssertUnwindSafe(runs.carried_out(thread, &active, queued)).catch_unwind().await;
             let progressed = match begun {
                 Ok(Ok(progressed)) => progressed,
                 Ok(Err(fault)) => {
-                    tracing::error!(%fault, run = %place.run(), "a run cannot be carried out");
-                    runs.end(thread, run, BROKEN).await
+                    tracing::error!(%fault, run = %active.run(), "a run cannot be carried out");
+                    runs.end(thread, run, SUPERVISOR_FAILED).await
                 }
                 Err(_) => {
-                    tracing::error!(run = %place.run(), "a supervisor panicked");
-                    runs.end(thread, run, BROKEN).await
+                    tracing::error!(run = %active.run(), "a supervisor panicked");
+                    runs.end(thread, run, SUPERVISOR_FAILED).await
                 }
             };
-            let share = place.over();
+            let share = active.over();
             runs.follow(thread, progressed, share);
         });
     }
@@ -74,20 +74,20 @@ impl Runs {
     async fn carried_out(
         &self,
         thread: ThreadId,
-        place: &Place,
+        active: &ActiveRun,
         queued: Option<RunQueued>,
     ) -> Result<ProgressReceipt, Fault> {
         const NOTHING: ProgressReceipt = ProgressReceipt { over: true, started: None };
         let state = self.fresh(thread).await?;
         let ours = |run: &&RunState| run.status.is_active() && run.node == self.0.node;
-        let (Some(opened), Some(run)) = (&state.opened, state.run(place.run()).filter(ours)) else {
+        let (Some(opened), Some(run)) = (&state.opened, state.run(active.run()).filter(ours)) else {
             return Ok(NOTHING);
         };
         let Some(agent) = self.0.registry.get(&opened.agent) else {
-            return Ok(self.end(thread, run.id, GONE).await);
+            return Ok(self.end(thread, run.id, AGENT_REMOVED).await);
         };
         if self.stopped(agent.name()).await?.is_some() {
-            return Ok(self.end(thread, run.id, HALTED).await);
+            return Ok(self.end(thread, run.id, AGENT_STOPPED).await);
         }
         let queued = match queued {
             Some(queued) => queued,
@@ -101,13 +101,13 @@ impl Runs {
         };
         // The caller may have lost its access while the run was queued.
         if !admits(self.accounts(), &queued.by, &agent.gate(), &mut Vec::new()).await? {
-            return Ok(self.end(thread, run.id, SHUT).await);
+            return Ok(self.end(thread, run.id, ACCESS_REVOKED).await);
         }
         let args = self.args(agent.name()).await?;
         let request = request_of(thread, agent.name().into(), &queued, args);
         let mut supervisor = Supervisor::new(self.clone(), &agent, Arc::new(request), run.last_event_id + 1);
         supervisor.span = self.invoked(thread, &agent, &queued);
-        Ok(supervisor.run(place).await)
+        Ok(supervisor.run(active).await)
     }
 
     /// Ends a run with an error without calling its agent.
@@ -162,7 +162,7 @@ impl Drop for Task {
 struct Supervisor {
     runs: Runs,
     request: Arc<RunRequest>,
-    ears: RunReceiver,
+    receiver: RunReceiver,
     task: Task,
     /// The id of the next event.
     next_id: u64,
@@ -170,65 +170,65 @@ struct Supervisor {
     resumed: Version,
     budget: Budget,
     /// The final deadline of a run that was told to stop, and the end that it gets then.
-    last_call: Option<(Instant, RunEnd)>,
+    stop_deadline: Option<(Instant, RunEnd)>,
     span: Option<RunSpan>,
 }
 
 /// What the supervisor reacts to.
 enum SupervisorEvent {
-    Said(Vec<Event>),
+    Output(Vec<Event>),
     Ended(RunEnd),
-    Asked,
-    Stopping,
-    Shown { after: u64, text: String },
-    Overdue,
+    RequestArrived,
+    ServerStopping,
+    Delta { after: u64, text: String },
+    DeadlinePassed,
 }
 
 impl Supervisor {
     fn new(runs: Runs, agent: &Agent, request: Arc<RunRequest>, next_id: u64) -> Self {
         let recall: Arc<dyn Recall> = Arc::new(runs.clone());
-        let (run, ears) = run_of(request.clone(), recall);
+        let (run, receiver) = run_of(request.clone(), recall);
         // A separate task, so that the supervisor can cancel and end the run whatever the runner does.
         let task = Task(tokio::spawn(agent.runner.clone().run(RunRequest::clone(&request), run)));
         let budget = Budget::new(agent.limits, Instant::now());
         Self {
             runs,
             request,
-            ears,
+            receiver,
             task,
             next_id,
             resumed: Version::ZERO,
             budget,
-            last_call: None,
+            stop_deadline: None,
             span: None,
         }
     }
 
-    async fn run(mut self, place: &Place) -> ProgressReceipt {
+    async fn run(mut self, active: &ActiveRun) -> ProgressReceipt {
         // Requests from before the run was registered for wake-ups.
-        let mut happened = SupervisorEvent::Asked;
+        let mut happened = SupervisorEvent::RequestArrived;
         loop {
             let (events, ended) = match happened {
-                SupervisorEvent::Said(events) => (events, None),
+                SupervisorEvent::Output(events) => (events, None),
                 SupervisorEvent::Ended(ended) => (self.left(), Some(ended)),
-                SupervisorEvent::Asked => match self.look().await {
+                SupervisorEvent::RequestArrived => match self.look().await {
                     Ok(ended) => (Vec::new(), ended),
                     Err(fault) => {
                         tracing::warn!(%fault, "the requests to a run cannot be read yet");
-                        place.asked.notify_one();
+                        active.request_arrived.notify_one();
                         sleep(Duration::from_millis(WRITE_PAUSE_MS_MAX)).await;
                         (Vec::new(), None)
                     }
                 },
-                SupervisorEvent::Stopping => {
+                SupervisorEvent::ServerStopping => {
                     self.request_stop(STOP_GRACE_MS, RunEnd::error(STOPPED));
                     (Vec::new(), None)
                 }
-                SupervisorEvent::Shown { after, text } => {
+                SupervisorEvent::Delta { after, text } => {
                     self.show(after, text);
                     (Vec::new(), None)
                 }
-                SupervisorEvent::Overdue => match self.last_call.take() {
+                SupervisorEvent::DeadlinePassed => match self.stop_deadline.take() {
                     Some((_, ended)) => (self.left(), Some(ended)),
                     None => {
                         self.request_stop(CANCEL_GRACE_MS, self.budget.overdue());
@@ -243,39 +243,39 @@ impl Supervisor {
                     return progressed;
                 }
             }
-            happened = self.next(place).await;
+            happened = self.next(active).await;
         }
     }
 
-    async fn next(&mut self, place: &Place) -> SupervisorEvent {
-        let deadline = match &self.last_call {
+    async fn next(&mut self, active: &ActiveRun) -> SupervisorEvent {
+        let deadline = match &self.stop_deadline {
             Some((at, _)) => *at,
             None => self.budget.deadline(),
         };
         let mut events = Vec::new();
-        let (ears, stop) = (&mut self.ears, &self.runs.0.stop);
+        let (receiver, stop) = (&mut self.receiver, &self.runs.0.stop);
         let said = async {
-            match ears.events.recv_many(&mut events, EVENTS_WAITING_MAX).await {
+            match receiver.events.recv_many(&mut events, EVENTS_WAITING_MAX).await {
                 // The runner has dropped its output; its end is still to come.
                 0 => pending().await,
                 _ => events,
             }
         };
         let shown = async {
-            match ears.deltas.recv().await {
+            match receiver.deltas.recv().await {
                 Some(delta) => delta,
                 None => pending().await,
             }
         };
-        let is_told = self.last_call.is_some();
+        let is_stopping = self.stop_deadline.is_some();
         tokio::select! {
             biased;
-            () = place.asked.notified() => SupervisorEvent::Asked,
-            () = stop.cancelled(), if !is_told => SupervisorEvent::Stopping,
-            () = sleep_until(deadline) => SupervisorEvent::Overdue,
+            () = active.request_arrived.notified() => SupervisorEvent::RequestArrived,
+            () = stop.cancelled(), if !is_stopping => SupervisorEvent::ServerStopping,
+            () = sleep_until(deadline) => SupervisorEvent::DeadlinePassed,
             ended = &mut self.task.0 => SupervisorEvent::Ended(self.end_of(ended)),
-            events = said => SupervisorEvent::Said(events),
-            delta = shown => SupervisorEvent::Shown { after: delta.after, text: delta.text },
+            events = said => SupervisorEvent::Output(events),
+            delta = shown => SupervisorEvent::Delta { after: delta.after, text: delta.text },
         }
     }
 
@@ -283,7 +283,7 @@ impl Supervisor {
     /// it.
     fn end_of(&self, ended: Result<RunEnd, JoinError>) -> RunEnd {
         let ended = ended.unwrap_or_else(|error| RunEnd::error(failure(error)));
-        match &self.last_call {
+        match &self.stop_deadline {
             Some((_, last)) if ended.result.is_none() => last.clone(),
             _ => ended,
         }
@@ -291,22 +291,22 @@ impl Supervisor {
 
     /// The events that the runner had emitted when it ended.
     fn left(&mut self) -> Vec<Event> {
-        self.ears.events.close();
+        self.receiver.events.close();
         let mut events = Vec::new();
-        while let Ok(event) = self.ears.events.try_recv() {
+        while let Ok(event) = self.receiver.events.try_recv() {
             events.push(event);
         }
         events
     }
 
     fn request_stop(&mut self, grace_ms: u64, ended: RunEnd) {
-        self.ears.cancel();
-        self.last_call = Some((Instant::now() + Duration::from_millis(grace_ms), ended));
+        self.receiver.cancel();
+        self.stop_deadline = Some((Instant::now() + Duration::from_millis(grace_ms), ended));
     }
 
     /// Sends the waiting deltas, so that they precede the events that are about to be written.
     fn flush_deltas(&mut self) {
-        while let Ok(delta) = self.ears.deltas.try_recv() {
+        while let Ok(delta) = self.receiver.deltas.try_recv() {
             self.show(delta.after, delta.text);
         }
     }
@@ -332,7 +332,7 @@ impl Supervisor {
             // Another process considered this one dead and ended the run; its record stands.
             return Ok(Some(RunEnd::canceled()));
         }
-        if run.cancel_requested && self.last_call.is_none() {
+        if run.cancel_requested && self.stop_deadline.is_none() {
             self.request_stop(CANCEL_GRACE_MS, RunEnd::canceled());
         }
         if run.resumed <= self.resumed {
@@ -346,8 +346,8 @@ impl Supervisor {
             let keys = members.get("request_keys").and_then(|keys| serde_json::from_str(keys.get()).ok());
             self.budget.resume(Instant::now());
             self.resumed = answered;
-            if !self.ears.resume(keys.unwrap_or_default()) {
-                return Ok(Some(RunEnd::error(DEAF)));
+            if !self.receiver.resume(keys.unwrap_or_default()) {
+                return Ok(Some(RunEnd::error(INPUT_REFUSED)));
             }
         }
         Ok(None)

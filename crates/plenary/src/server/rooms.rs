@@ -144,7 +144,7 @@ impl Rooms {
         let (l, c, a) = (log.clone(), clock.clone(), accounts.clone());
         let runs = Runs::new(l, c, a, cursors.clone(), blobs, (registry, quotas), telemetry.spans());
         let (carrying, attaching) = (settings.attaching.clone(), settings.attaching.clone());
-        runs.welcome(limits, move |handle, introduction| carrying.runner(handle, introduction));
+        runs.set_enlisted_runners(limits, move |handle, introduction| carrying.runner(handle, introduction));
         let door = AttachState { attaching, accounts: accounts.clone(), runs: runs.clone() };
         let (l, a, s, r) = (log.clone(), accounts.clone(), sessions.clone(), runs.clone());
         let participation = Participation::new(l, a, s.clone(), r.clone(), cursors.clone(), (how, part));

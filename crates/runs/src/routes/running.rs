@@ -30,7 +30,7 @@ use crate::{
     reading::Since,
     refusals::{self, RunRefusal},
     registry::Agent,
-    request::{self, Ask, Ids, RunBody, ThreadChoice, Wait},
+    request::{self, Ids, RunBody, RunCommand, ThreadChoice, Wait},
     state::RunStatus,
     wire::{Base, Source, WireEvent},
 };
@@ -138,14 +138,14 @@ async fn run(
     let wait = seen.look(Wait::read(sent.wait.as_deref()))?;
     let ids = Ids { run: sent.run_id.as_deref(), thread: sent.thread_id.as_deref() };
     let takes = seen.agent.runner.card().request_types;
-    let ask = seen.look(request::read(body.bytes(), ids, &takes))?;
+    let command = seen.look(request::read(body.bytes(), ids, &takes))?;
     let agent = &seen.agent;
-    match ask {
+    match command {
         // A caller that may not run the agent can stop its own runs, and request nothing else.
-        Ask::Start { .. } | Ask::Resume { .. } | Ask::Configure(_) if !seen.is_there => {
+        RunCommand::Start { .. } | RunCommand::Resume { .. } | RunCommand::Configure(_) if !seen.is_there => {
             Err(refusals::agent_not_found())
         }
-        Ask::Start { thread, request } => {
+        RunCommand::Start { thread, request } => {
             let place = runs.place_of(thread).await?;
             let begun = runs.begin(&asking, agent, place, request, &headers).await?;
             let mut response = match wait {
@@ -157,7 +157,7 @@ async fn run(
             about(&mut response, agent.name(), begun.reply.run, begun.reply.thread);
             Ok(replayed(response, begun.replayed))
         }
-        Ask::Resume { run, thread, asked } => {
+        RunCommand::Resume { run, thread, asked } => {
             let caller = asking.caller(agent);
             let at = runs.interrupted(&asking, agent, run, thread).await?;
             let key = request::key(
@@ -170,7 +170,7 @@ async fn run(
             let done = runs.ask(at, command, key.as_ref()).await?;
             Ok(accepted(agent.name(), at, &done))
         }
-        Ask::Cancel { run, thread } => {
+        RunCommand::Cancel { run, thread } => {
             let caller = asking.caller(agent);
             let at = seen.look(runs.interrupted(&asking, agent, run, thread).await)?;
             let key = request::key(
@@ -183,7 +183,7 @@ async fn run(
             let done = runs.ask(at, command, key.as_ref()).await?;
             Ok(accepted(agent.name(), at, &done))
         }
-        Ask::Configure(args) => configured(&runs, &asking, agent, &headers, body.bytes(), args).await,
+        RunCommand::Configure(args) => configured(&runs, &asking, agent, &headers, body.bytes(), args).await,
     }
 }
 

@@ -4,8 +4,8 @@
 //! Must not know: HTTP, the log, or any kind of agent.
 
 mod channel;
+mod event;
 mod request;
-mod said;
 #[cfg(test)]
 mod tests;
 
@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use channel::{Delta, EmitError, Input, Output, ReceivedOutput, Run, RunReceiver, RunSignal, run_of};
+pub use event::{ELICITATION, Event, EventKind, InvalidEvent, ProgramMessage, Role};
 pub use request::RunRequest;
-pub use said::{ELICITATION, Event, EventKind, InvalidEvent, ProgramMessage, Role};
 
 use crate::id::{RunId, ThreadId};
 

@@ -7,12 +7,12 @@ use crate::{
     id::ThreadId,
     limits::{DEPTH_MAX, TITLE_CHARS_MAX},
     refusals::RunRefusal,
-    request::{Ask, Ids, ThreadChoice, Wait, read, read_start},
+    request::{Ids, RunCommand, ThreadChoice, Wait, read, read_start},
 };
 
 const RUN: &str = "00000000-0007-7000-8000-000000000000";
 
-fn asked(body: &Value, ids: Ids<'_>, takes: &[&str]) -> Result<Ask, (u16, &'static str)> {
+fn asked(body: &Value, ids: Ids<'_>, takes: &[&str]) -> Result<RunCommand, (u16, &'static str)> {
     let takes: Vec<String> = takes.iter().map(|kind| (*kind).to_owned()).collect();
     let told = |refused: RunRefusal| (refused.refusal.class.status(), refused.refusal.code);
     read(&Bytes::from(body.to_string()), ids, &takes).map_err(told)
@@ -20,10 +20,10 @@ fn asked(body: &Value, ids: Ids<'_>, takes: &[&str]) -> Result<Ask, (u16, &'stat
 
 fn kind(body: &Value) -> Result<&'static str, (u16, &'static str)> {
     asked(body, Ids::default(), &[]).map(|ask| match ask {
-        Ask::Start { .. } => "start",
-        Ask::Resume { .. } => "resume",
-        Ask::Cancel { .. } => "cancel",
-        Ask::Configure(_) => "configure",
+        RunCommand::Start { .. } => "start",
+        RunCommand::Resume { .. } => "resume",
+        RunCommand::Cancel { .. } => "cancel",
+        RunCommand::Configure(_) => "configure",
     })
 }
 
@@ -43,7 +43,7 @@ fn sc_23_a_request_is_known_by_its_type_or_its_members() {
         assert_eq!(kind(&body), Ok(expected), "{body}");
     }
     let ids = Ids { run: Some(RUN), thread: None };
-    assert!(matches!(asked(&json!({}), ids, &[]), Ok(Ask::Cancel { run: Some(_), .. })));
+    assert!(matches!(asked(&json!({}), ids, &[]), Ok(RunCommand::Cancel { run: Some(_), .. })));
 }
 
 #[test]
@@ -51,7 +51,9 @@ fn sc_27_an_unknown_type_is_refused_unless_the_agent_takes_it() {
     let body = json!({"type": "ChatWithFile", "file": "x"});
     assert_eq!(asked(&body, Ids::default(), &[]).map(drop), Err((422, "unknown_request_type")));
     for takes in ["ChatWithFile", "*"] {
-        let Ok(Ask::Start { request, .. }) = asked(&body, Ids::default(), &[takes]) else { panic!("a run") };
+        let Ok(RunCommand::Start { request, .. }) = asked(&body, Ids::default(), &[takes]) else {
+            panic!("a run")
+        };
         assert_eq!(&*request.request_type, "ChatWithFile");
         assert_eq!(serde_json::from_slice::<Value>(&request.body).unwrap(), body, "kept whole");
     }
@@ -89,7 +91,7 @@ fn each_invalid_member_has_its_code() {
 #[test]
 fn if_not_exists_create_opens_a_missing_thread_but_no_bound_one() {
     let choice = |body: Value| {
-        let Ok(Ask::Start { thread, .. }) = asked(&body, Ids::default(), &[]) else { panic!("a run") };
+        let Ok(RunCommand::Start { thread, .. }) = asked(&body, Ids::default(), &[]) else { panic!("a run") };
         thread
     };
     let thread = RUN.parse().unwrap();
@@ -120,7 +122,9 @@ fn only_the_beginning_of_a_run_is_streamed() {
 #[test]
 fn a_title_is_the_first_line_cut_and_depth_is_told_either_way() {
     let begun = |body: Value| {
-        let Ok(Ask::Start { request, .. }) = asked(&body, Ids::default(), &[]) else { panic!("a run") };
+        let Ok(RunCommand::Start { request, .. }) = asked(&body, Ids::default(), &[]) else {
+            panic!("a run")
+        };
         request
     };
     let long = "é".repeat(2 * TITLE_CHARS_MAX);
