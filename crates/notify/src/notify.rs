@@ -151,7 +151,7 @@ impl Notify {
     }
 
     /// Notes that a notification is due at this time.
-    fn hear_of(&self, due: Option<TimestampMs>) {
+    fn note_due(&self, due: Option<TimestampMs>) {
         if let Some(due) = due {
             self.0.next_due.fetch_min(due.0, Ordering::AcqRel);
             self.0.bell.notify_one();
@@ -161,14 +161,14 @@ impl Notify {
 
 impl Observer for Notify {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        self.0.reactor.hear(events);
+        self.0.reactor.add(events);
         for event in events {
             match event.stream.category() {
                 SubscriptionRoom::CATEGORY => self.0.subscriptions.observe(event),
                 DeliveryRoom::CATEGORY => {
                     self.0.deliveries.observe(event);
                     // Notifications of other processes are due here too, in case those processes die.
-                    self.hear_of(DeliveryEvent::decode(event).ok().and_then(|event| event.due()));
+                    self.note_due(DeliveryEvent::decode(event).ok().and_then(|event| event.due()));
                 }
                 _ => {}
             }

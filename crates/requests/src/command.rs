@@ -40,7 +40,7 @@ pub struct MakeRequest {
     /// The agent's working directory.
     pub directory: Option<String>,
     /// Whether the outcome is reported in the agent's inbox.
-    pub told: bool,
+    pub notifies_inbox: bool,
     /// The content, as JSON.
     pub content: Bytes,
 }

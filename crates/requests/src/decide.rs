@@ -95,7 +95,7 @@ pub fn make(
         allow: command.allow,
         on_timeout: command.on_timeout,
         tool: command.tool.clone(),
-        told: command.told,
+        notifies_inbox: command.notifies_inbox,
         by_server: command.source == Source::Server,
         content: command.content.clone(),
     };
@@ -110,7 +110,7 @@ pub fn make(
             undo_until: None,
             rule: None,
             // The agent gets the answer in the response.
-            told: false,
+            notifies_inbox: false,
             said: "{}".into(),
         }));
     }
@@ -187,7 +187,7 @@ pub fn answer(
         at: stamp.now,
         undo_until,
         rule: command.rule.clone(),
-        told: made.told,
+        notifies_inbox: made.notifies_inbox,
         said: command.answer.said.clone(),
     };
     Ok(Decision::new(vec![RequestEvent::RequestAnswered(event)], ()))
@@ -286,7 +286,12 @@ pub fn pass_time(state: &RequestState, stamp: &Stamp, _: PassTime) -> Decision<R
                 OnTimeout::Ignore => Some(AnswerType::Ignore),
                 OnTimeout::None => None,
             };
-            RequestEvent::RequestExpired(RequestExpired { of, at: stamp.now, answer, told: made.told })
+            RequestEvent::RequestExpired(RequestExpired {
+                of,
+                at: stamp.now,
+                answer,
+                notifies_inbox: made.notifies_inbox,
+            })
         }
         Progress::Answered { answer, by, undo_until: Some(until), rule, .. } if stamp.now >= *until => {
             let rule = match (by, rule) {
@@ -302,7 +307,13 @@ pub fn pass_time(state: &RequestState, stamp: &Stamp, _: PassTime) -> Decision<R
                 ) => None,
             };
             let (undo_until, at) = (*until, stamp.now);
-            RequestEvent::AnswerSettled(AnswerSettled { of, undo_until, at, rule, told: made.told })
+            RequestEvent::AnswerSettled(AnswerSettled {
+                of,
+                undo_until,
+                at,
+                rule,
+                notifies_inbox: made.notifies_inbox,
+            })
         }
         Progress::Open | Progress::Answered { .. } | Progress::Withdrawn | Progress::Expired => {
             return Decision::unchanged(());

@@ -43,7 +43,7 @@ fn make(deadline: Option<u64>, on_timeout: OnTimeout) -> MakeRequest {
         on_timeout,
         tool: Some("Bash".into()),
         directory: None,
-        told: true,
+        notifies_inbox: true,
         content: "{}".into(),
     }
 }

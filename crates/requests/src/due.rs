@@ -32,7 +32,7 @@ impl Requests {
             let end = time(self.now());
             let Some((at, id)) = row.key.split_once('/') else { continue };
             if *at > *end {
-                self.hear_of(at.parse().ok().map(plenary_kernel::TimestampMs));
+                self.note_due(at.parse().ok().map(plenary_kernel::TimestampMs));
                 break;
             }
             if let Ok(id) = id.parse::<AskId>() {

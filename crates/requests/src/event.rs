@@ -88,7 +88,8 @@ pub struct RequestMade {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// Whether the outcome is reported in the agent's inbox.
-    pub told: bool,
+    #[serde(rename = "told")]
+    pub notifies_inbox: bool,
     /// Whether the server made it by itself, in the agent's name.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_server: bool,
@@ -118,7 +119,8 @@ pub struct RequestAnswered {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<NewRule>,
     /// Whether the outcome is reported in the agent's inbox.
-    pub told: bool,
+    #[serde(rename = "told")]
+    pub notifies_inbox: bool,
     /// The arguments and the text, as JSON.
     #[serde(skip)]
     pub said: Bytes,
@@ -137,7 +139,8 @@ pub struct AnswerSettled {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleOfAnswer>,
     /// Whether the outcome is reported in the agent's inbox.
-    pub told: bool,
+    #[serde(rename = "told")]
+    pub notifies_inbox: bool,
 }
 
 /// See [`RequestEvent::AnswerUndone`].
@@ -201,7 +204,8 @@ pub struct RequestExpired {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<AnswerType>,
     /// Whether the outcome is reported in the agent's inbox.
-    pub told: bool,
+    #[serde(rename = "told")]
+    pub notifies_inbox: bool,
 }
 
 /// See [`RequestEvent::LinkMade`].
@@ -236,9 +240,9 @@ impl RequestEvent {
     #[must_use]
     pub const fn tells(&self) -> bool {
         match self {
-            Self::RequestAnswered(event) => event.undo_until.is_none() && event.told,
-            Self::AnswerSettled(event) => event.told,
-            Self::RequestExpired(event) => event.told,
+            Self::RequestAnswered(event) => event.undo_until.is_none() && event.notifies_inbox,
+            Self::AnswerSettled(event) => event.notifies_inbox,
+            Self::RequestExpired(event) => event.notifies_inbox,
             Self::RequestMade(_)
             | Self::AnswerUndone(_)
             | Self::RequestSnoozed(_)

@@ -76,6 +76,6 @@ pub const WAIT_SECONDS_MAX: u64 = 60;
 /// Most concurrent waits of one owner; beyond it 429 `too_many_waits`.
 pub const WAITS_PER_OWNER_MAX: usize = 256;
 /// Most answers in the inbox of an agent; older ones can be read by their id.
-pub const ANSWERS_TOLD_MAX: usize = 500;
+pub const ANSWERS_REPORTED_MAX: usize = 500;
 /// How long a one-tap link is valid, in milliseconds.
 pub const TAP_MS_MAX: u64 = 7 * 24 * 3_600_000;

@@ -14,7 +14,7 @@ use crate::{
 
 /// The query of a list.
 #[derive(Debug, Clone)]
-pub(crate) struct Ask {
+pub(crate) struct RequestQuery {
     pub(crate) state: Phase,
     pub(crate) kind: Option<Kind>,
     pub(crate) agent: Option<AgentHandle>,
@@ -24,7 +24,7 @@ pub(crate) struct Ask {
     pub(crate) after: Option<String>,
 }
 
-impl Ask {
+impl RequestQuery {
     fn fits(&self, row: &Row) -> bool {
         self.kind.is_none_or(|kind| kind == row.kind)
             && self.agent.as_ref().is_none_or(|agent| *agent == row.agent)
@@ -52,9 +52,9 @@ impl Requests {
     }
 
     /// A page of the requests that a caller may see.
-    pub(crate) async fn page(&self, who: &TokenOwner, ask: &Ask) -> Result<RequestPage, Fault> {
+    pub(crate) async fn page(&self, who: &TokenOwner, query: &RequestQuery) -> Result<RequestPage, Fault> {
         let (whose, own) = match who {
-            TokenOwner::Operator => (ask.owner.as_ref().map_or(EVERYBODY, OwnerName::as_str), None),
+            TokenOwner::Operator => (query.owner.as_ref().map_or(EVERYBODY, OwnerName::as_str), None),
             TokenOwner::Owner(owner) => (owner.as_str(), None),
             TokenOwner::Agent(agent) => (agent.owner(), Some(agent)),
         };
@@ -67,28 +67,28 @@ impl Requests {
         let is_snoozed = |row: &Row| own.is_none() && row.snoozed_until.is_some_and(|until| now < until);
         let snoozed = waiting.iter().filter(|(_, row)| is_snoozed(row)).count();
         let counts = Counts { open: waiting.len() - snoozed, snoozed };
-        let is_behind = |key: &str, order| match (&ask.after, order) {
+        let is_behind = |key: &str, order| match (&query.after, order) {
             (None, _) => true,
             (Some(after), Order::Ascending) => key > after.as_str(),
             (Some(after), Order::Descending) => key < after.as_str(),
         };
-        let (rows, order) = match ask.state {
+        let (rows, order) = match query.state {
             Phase::Open | Phase::Snoozed => {
-                let wanted = ask.state == Phase::Snoozed;
+                let wanted = query.state == Phase::Snoozed;
                 waiting.retain(|(_, row)| is_snoozed(row) == wanted);
                 (waiting, Order::Ascending)
             }
             Phase::Answered | Phase::Withdrawn | Phase::Expired => {
                 let mut closed = self.rows(CLOSED, &prefix, Order::Descending).await?;
-                closed.retain(|(_, row)| is_of_caller(row) && row.phase == ask.state);
+                closed.retain(|(_, row)| is_of_caller(row) && row.phase == query.state);
                 (closed, Order::Descending)
             }
         };
         let (mut requests, mut next_cursor, mut last) = (Vec::new(), None, None);
-        let fitting = rows.iter().filter(|(key, row)| is_behind(key, order) && ask.fits(row));
+        let fitting = rows.iter().filter(|(key, row)| is_behind(key, order) && query.fits(row));
         for (read, (key, _)) in fitting.enumerate() {
             // The addressed person is stored in the request only, not in the index.
-            if requests.len() == ask.limit || (ask.to.is_some() && read == READ_FOR_PERSON_MAX) {
+            if requests.len() == query.limit || (query.to.is_some() && read == READ_FOR_PERSON_MAX) {
                 next_cursor = last;
                 break;
             }
@@ -99,7 +99,7 @@ impl Requests {
             let seen = Fault::skip_corrupt(seen, "a damaged request is left out of a list")?.flatten();
             if let Some(seen) = seen {
                 let view = shown(who, seen);
-                if view.state == ask.state && (ask.to.is_none() || view.to == ask.to) {
+                if view.state == query.state && (query.to.is_none() || view.to == query.to) {
                     requests.push(view);
                 }
             }

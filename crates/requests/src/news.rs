@@ -8,17 +8,17 @@ use plenary_log::{Fault, Order, StoredEvent, StreamName};
 use plenary_room::{Description, Kind, News, NewsSource, Reference, Senders, StreamOfNews};
 
 use crate::{
-    ANSWERS_TOLD_MAX, Requests,
+    ANSWERS_REPORTED_MAX, Requests,
     event::RequestEvent,
     is_request,
     reading::RequestReading,
-    room::{RequestRoom, TOLD},
+    room::{OUTCOMES, RequestRoom},
     wire::RequestView,
 };
 
 /// A settled request that the inbox of agent `me` reports, with the version of its settlement.
 fn answered(seen: RequestReading, me: &AgentHandle) -> Option<(RequestView, Version)> {
-    let settled = seen.settled.filter(|_| seen.is_told && seen.view.from == *me)?;
+    let settled = seen.settled.filter(|_| seen.notifies_inbox && seen.view.from == *me)?;
     Some((seen.view, settled))
 }
 
@@ -59,7 +59,8 @@ impl NewsSource for Requests {
         Box::pin(async move {
             let prefix = format!("{me}/");
             let log = self.log();
-            let rows = log.read_index(TOLD, &prefix, None, ANSWERS_TOLD_MAX, Order::Descending).await?;
+            let rows =
+                log.read_index(OUTCOMES, &prefix, None, ANSWERS_REPORTED_MAX, Order::Descending).await?;
             let ids = rows.iter().filter_map(|row| row.key.rsplit('/').next());
             Ok(ids.map(RequestRoom::stream).collect())
         })

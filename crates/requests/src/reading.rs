@@ -47,7 +47,7 @@ pub struct RequestReading {
     /// The version of the event that made it final.
     pub settled: Option<Version>,
     /// Whether the agent's inbox reports the outcome.
-    pub is_told: bool,
+    pub notifies_inbox: bool,
     /// Whether the server made the request by itself.
     pub by_server: bool,
     /// The other owner whose agent caused it, if one did.
@@ -114,12 +114,12 @@ pub(crate) fn seen(
     now: TimestampMs,
 ) -> Result<Option<RequestReading>, Fault> {
     let (mut state, mut view, mut settled) = (RequestState::default(), None::<RequestView>, None);
-    let mut is_told = false;
+    let mut notifies_inbox = false;
     for stored in events {
         let event = RequestEvent::decode(stored)?;
         state.evolve(stored.version, &event);
         if state.is_settled() && settled.is_none() {
-            (settled, is_told) = (Some(stored.version), event.tells());
+            (settled, notifies_inbox) = (Some(stored.version), event.tells());
         }
         match event {
             RequestEvent::RequestMade(event) => view = Some(made(id, event)?),
@@ -173,7 +173,7 @@ pub(crate) fn seen(
     let by_server = state.made.as_ref().is_some_and(|made| made.by_server);
     let is_settled = state.is_settled();
     let stranger = state.made.and_then(|made| made.of.stranger);
-    Ok(Some(RequestReading { view, is_settled, settled, is_told, by_server, stranger }))
+    Ok(Some(RequestReading { view, is_settled, settled, notifies_inbox, by_server, stranger }))
 }
 
 impl Requests {

@@ -114,7 +114,7 @@ impl NewRequest {
             on_timeout: self.on_timeout,
             tool,
             directory: said.directory.clone(),
-            told: self.inbox.unwrap_or(true),
+            notifies_inbox: self.inbox.unwrap_or(true),
             content: content(&said)?,
         })
     }

@@ -83,7 +83,7 @@ impl Requests {
         let deadline = command.deadline;
         let asked = CommandContext { requests: self, id: id.clone(), command };
         let done = self.0.streams.begin(id.as_str(), &asked, None).await?;
-        self.hear_of(deadline);
+        self.note_due(deadline);
         Ok(done.reply)
     }
 
@@ -115,7 +115,7 @@ impl Requests {
         let asked = CommandContext { requests: self, id: id.clone(), command };
         self.0.streams.execute(id.as_str(), &asked, None).await?;
         if undo_ms > 0 {
-            self.hear_of(Some(TimestampMs(self.now().0.saturating_add(undo_ms))));
+            self.note_due(Some(TimestampMs(self.now().0.saturating_add(undo_ms))));
         }
         if let Some(owner) = owner.filter(|_| makes_rule) {
             self.refresh_rules(&owner).await;
@@ -196,7 +196,7 @@ impl Requests {
     }
 
     /// Notes that a timer is due at this time.
-    pub(crate) fn hear_of(&self, due: Option<TimestampMs>) {
+    pub(crate) fn note_due(&self, due: Option<TimestampMs>) {
         if let Some(due) = due {
             self.0.next_due.fetch_min(due.0, Ordering::AcqRel);
         }
@@ -210,7 +210,7 @@ impl Observer for Requests {
                 RequestRoom::CATEGORY => {
                     self.0.streams.observe(event);
                     // The timers of other processes are due here too, in case those processes die.
-                    self.hear_of(RequestEvent::decode(event).ok().and_then(|event| event.due()));
+                    self.note_due(RequestEvent::decode(event).ok().and_then(|event| event.due()));
                     self.0.waiting.wake(&event.stream, event.version);
                 }
                 RuleRoom::CATEGORY => self.0.rules.observe(event),

@@ -40,7 +40,7 @@ pub(crate) const CLOSED: &str = "requests.closed";
 /// The timers: `<at>/<request>`.
 pub(crate) const DUE: &str = "requests.due";
 /// The requests whose outcome is in an agent's inbox: `<agent>/<at>/<request>`.
-pub(crate) const TOLD: &str = "requests.told";
+pub(crate) const OUTCOMES: &str = "requests.told";
 /// The one-tap links: `<digest>`, with the request as the value.
 pub(crate) const LINKS: &str = "requests.links";
 /// The owner part of the keys of all requests; not a valid owner name.
@@ -51,7 +51,7 @@ pub(crate) fn time(at: TimestampMs) -> String {
     format!("{:020}", at.0)
 }
 
-/// The key of a request in the lists and in [`TOLD`].
+/// The key of a request in the lists and in [`OUTCOMES`].
 pub(crate) fn key(who: &str, at: TimestampMs, id: &str) -> String {
     format!("{who}/{}/{id}", time(at))
 }
@@ -99,7 +99,12 @@ fn begins(id: &str, of: &RequestSubject, snoozed_until: Option<TimestampMs>) -> 
 }
 
 /// Moves a request from the waiting ones to the closed ones.
-fn ends(id: &str, of: &RequestSubject, at: TimestampMs, (phase, is_told): (Phase, bool)) -> Vec<IndexOp> {
+fn ends(
+    id: &str,
+    of: &RequestSubject,
+    at: TimestampMs,
+    (phase, notifies_inbox): (Phase, bool),
+) -> Vec<IndexOp> {
     let mut ops = listed(of, |who| delete(WAITING, key(who, of.created, id))).to_vec();
     ops.push(match &of.stranger {
         Some(stranger) => delete(WAITING_OF_STRANGERS, format!("{}/{stranger}/{id}", of.owner())),
@@ -107,12 +112,12 @@ fn ends(id: &str, of: &RequestSubject, at: TimestampMs, (phase, is_told): (Phase
     });
     ops.extend(of.deadline.map(|at| delete(DUE, format!("{}/{id}", time(at)))));
     ops.extend(listed(of, |who| put(CLOSED, key(who, at, id), row(of, phase, None))));
-    ops.extend(is_told.then(|| told_row(id, of, at)));
+    ops.extend(notifies_inbox.then(|| outcome_row(id, of, at)));
     ops
 }
 
-fn told_row(id: &str, of: &RequestSubject, at: TimestampMs) -> IndexOp {
-    put(TOLD, key(of.agent.as_str(), at, id), Bytes::new())
+fn outcome_row(id: &str, of: &RequestSubject, at: TimestampMs) -> IndexOp {
+    put(OUTCOMES, key(of.agent.as_str(), at, id), Bytes::new())
 }
 
 /// The streams `requests.request/<request>`.
@@ -159,12 +164,12 @@ impl Room for RequestRoom {
             RequestEvent::RequestAnswered(event) => {
                 let mut ops = ends(id, of, event.at, (Phase::Answered, false));
                 ops.extend(event.undo_until.map(|until| put(DUE, due(until), Bytes::new())));
-                ops.extend(event_tells(id, of, event.at, event.undo_until.is_none() && event.told));
+                ops.extend(outcome_op(id, of, event.at, event.undo_until.is_none() && event.notifies_inbox));
                 ops
             }
             RequestEvent::AnswerSettled(event) => {
                 let mut ops = vec![delete(DUE, due(event.undo_until))];
-                ops.extend(event_tells(id, of, event.at, event.told));
+                ops.extend(outcome_op(id, of, event.at, event.notifies_inbox));
                 ops
             }
             RequestEvent::AnswerUndone(event) => {
@@ -187,7 +192,9 @@ impl Room for RequestRoom {
                 ops.extend(ends(id, of, event.at, (Phase::Withdrawn, false)));
                 ops
             }
-            RequestEvent::RequestExpired(event) => ends(id, of, event.at, (Phase::Expired, event.told)),
+            RequestEvent::RequestExpired(event) => {
+                ends(id, of, event.at, (Phase::Expired, event.notifies_inbox))
+            }
             RequestEvent::LinkMade(event) => {
                 vec![put(LINKS, event.digest.hex(), Bytes::copy_from_slice(id.as_bytes()))]
             }
@@ -196,8 +203,8 @@ impl Room for RequestRoom {
     }
 }
 
-fn event_tells(id: &str, of: &RequestSubject, at: TimestampMs, is_told: bool) -> Option<IndexOp> {
-    is_told.then(|| told_row(id, of, at))
+fn outcome_op(id: &str, of: &RequestSubject, at: TimestampMs, notifies_inbox: bool) -> Option<IndexOp> {
+    notifies_inbox.then(|| outcome_row(id, of, at))
 }
 
 /// A command with the room, which provides its facts.

@@ -38,7 +38,8 @@ pub struct Creation {
     /// The tool in question.
     pub tool: Option<String>,
     /// Whether the outcome is reported in the agent's inbox.
-    pub told: bool,
+    #[serde(rename = "told")]
+    pub notifies_inbox: bool,
     /// Whether the server made the request by itself.
     pub by_server: bool,
 }
@@ -98,7 +99,7 @@ impl RequestState {
                     allow: event.allow,
                     on_timeout: event.on_timeout,
                     tool: event.tool.clone(),
-                    told: event.told,
+                    notifies_inbox: event.notifies_inbox,
                     by_server: event.by_server,
                 });
             }

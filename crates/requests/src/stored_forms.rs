@@ -65,7 +65,7 @@ fn requests_are_stored_as_they_were() {
                 allow: Allow::default(),
                 on_timeout: OnTimeout::Ignore,
                 tool: Some("Bash".into()),
-                told: true,
+                notifies_inbox: true,
                 by_server: false,
                 content: r#"{"title":"t"}"#.into(),
             }),
@@ -83,7 +83,7 @@ fn requests_are_stored_as_they_were() {
                 at: at(2),
                 undo_until: Some(at(3)),
                 rule: Some(rule()),
-                told: true,
+                notifies_inbox: true,
                 said: "{}".into(),
             }),
             "RequestAnswered",
@@ -97,7 +97,7 @@ fn requests_are_stored_as_they_were() {
                 undo_until: at(3),
                 at: at(4),
                 rule: Some(RuleOfAnswer { rule: rule(), answer: AnswerType::Accept, by: ann() }),
-                told: true,
+                notifies_inbox: true,
             }),
             "AnswerSettled",
             format!(
@@ -128,7 +128,7 @@ fn an_answer_names_the_person_who_gave_it() {
         at: at(2),
         undo_until: None,
         rule: None,
-        told: true,
+        notifies_inbox: true,
         said: "{}".into(),
     };
     let form = format!(
@@ -178,7 +178,12 @@ fn stored_forms_of_request_outcomes_are_frozen() {
             format!(r#"{{{OF},"at":4}}"#),
         ),
         (
-            RequestEvent::RequestExpired(RequestExpired { of: of(), at: at(9), answer: None, told: false }),
+            RequestEvent::RequestExpired(RequestExpired {
+                of: of(),
+                at: at(9),
+                answer: None,
+                notifies_inbox: false,
+            }),
             "RequestExpired",
             format!(r#"{{{OF},"at":9,"told":false}}"#),
         ),

@@ -59,7 +59,7 @@ impl Sources {
             on_timeout: OnTimeout::None,
             tool: None,
             directory: None,
-            told: false,
+            notifies_inbox: false,
             content: json!(content).to_string().into(),
         };
         self.ask(&request_of(&id), command).await

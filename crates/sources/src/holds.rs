@@ -80,7 +80,7 @@ impl Sources {
             on_timeout: OnTimeout::Ignore,
             tool: None,
             directory: None,
-            told: false,
+            notifies_inbox: false,
             content: json!(content).to_string().into(),
         };
         self.ask(&request_of(thread, run.queued), command).await

@@ -154,7 +154,7 @@ impl Sources {
             on_timeout: if held { OnTimeout::Ignore } else { OnTimeout::None },
             tool: None,
             directory: None,
-            told: true,
+            notifies_inbox: true,
             content: json!(content).to_string().into(),
         };
         self.ask(&request_of(session, &invitee, at), command).await

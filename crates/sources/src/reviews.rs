@@ -55,7 +55,7 @@ impl Sources {
             on_timeout: OnTimeout::None,
             tool: None,
             directory: None,
-            told: true,
+            notifies_inbox: true,
             content: json!(content).to_string().into(),
         };
         self.ask(&request_of(stream, waits.since), command).await

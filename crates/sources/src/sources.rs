@@ -113,7 +113,7 @@ impl Sources {
 
 impl Observer for Sources {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
-        self.0.reactor.hear(events);
+        self.0.reactor.add(events);
         if events.iter().any(ends_request) {
             self.0.room.notify_one();
         }

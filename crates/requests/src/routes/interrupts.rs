@@ -162,7 +162,7 @@ async fn list(
         return Err(Refusal::not_found().into());
     }
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
-    let page = requests.page(&principal.who, &listing::ask(&query)?).await?;
+    let page = requests.page(&principal.who, &listing::parsed(&query)?).await?;
     let interrupts = page.requests.into_iter().map(HumanInterrupt::from).collect();
     Ok(Json(Interrupts { interrupts, next_cursor: page.next_cursor }))
 }

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use super::UNAUTHENTICATED;
 use crate::{
     LIMIT_DEFAULT, LIMIT_MAX, Requests,
-    listing::Ask,
+    listing::RequestQuery,
     refusals::RequestRefusal,
     wire::{self, Kind, Phase, RequestPage},
 };
@@ -61,7 +61,7 @@ pub(super) struct ListQuery {
     pub(super) cursor: Option<String>,
 }
 
-pub(super) fn ask(query: &ListQuery) -> Result<Ask, Refusal> {
+pub(super) fn parsed(query: &ListQuery) -> Result<RequestQuery, Refusal> {
     let bad = |code, text: String| Refusal::malformed(code, text);
     let state = match query.state.as_deref() {
         None => Phase::Open,
@@ -100,7 +100,7 @@ pub(super) fn ask(query: &ListQuery) -> Result<Ask, Refusal> {
             Some(Some(text).filter(is_cursor).ok_or_else(wrong)?.to_owned())
         }
     };
-    Ok(Ask {
+    Ok(RequestQuery {
         state,
         kind: kind.transpose()?,
         agent: agent.map_err(|wrong| bad("invalid_agent", format!("`agent`: {wrong}.")))?,
@@ -117,5 +117,5 @@ async fn list(
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Json<RequestPage>, RequestRefusal> {
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
-    Ok(Json(requests.page(&principal.who, &ask(&query)?).await?))
+    Ok(Json(requests.page(&principal.who, &parsed(&query)?).await?))
 }
