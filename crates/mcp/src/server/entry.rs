@@ -22,7 +22,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use super::{
     MESSAGE_BYTES_MAX, Mcp, ROOM_TRIES_MAX,
     changes::{Follower, Mark},
-    envelope::{Envelope, INVALID_PARAMS, REFUSED, refusal, worded},
+    envelope::{Envelope, INVALID_PARAMS, REFUSED, refusal, with_error_body},
     handler::known_method,
     held::LeasedBody,
     metadata::challenge,
@@ -70,7 +70,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let lease = mcp.0.registry.begin(&who, session.as_deref()).ok_or_else(|| boxed(too_many()))?;
     let answering = (parts.method == Method::POST).then(|| mcp.0.answers.token());
     let bytes = match parts.method {
-        Method::POST => read_bytes(&parts.headers, body, MESSAGE_BYTES_MAX).await.map_err(of_body)?,
+        Method::POST => read_bytes(&parts.headers, body, MESSAGE_BYTES_MAX).await.map_err(body_refusal)?,
         _ => bytes::Bytes::new(),
     };
     let envelope = (parts.method == Method::POST).then(|| Envelope::read(&bytes)).transpose()?;
@@ -79,7 +79,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     }
     let begins = envelope.as_ref().map(Envelope::begins).transpose()?.unwrap_or(false);
     let id = envelope.as_ref().and_then(|envelope| envelope.id).map(ToOwned::to_owned);
-    accepting(&mut parts);
+    complete_accept_header(&mut parts);
     // Another caller's session counts as missing.
     if let Some(id) = session.as_deref().filter(|id| !begins && !mcp.0.registry.is_of(id, &lasting)) {
         tracing::debug!(known = !id.is_empty(), "a message to a session that is not the caller's");
@@ -93,7 +93,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let place = if begins {
         // A client that starts a new session has none yet, whatever header it sends.
         parts.headers.remove(&SESSION);
-        Some(room(mcp, &lasting).await.ok_or_else(|| boxed(too_many()))?)
+        Some(reserve_session(mcp, &lasting).await.ok_or_else(|| boxed(too_many()))?)
     } else {
         None
     };
@@ -104,12 +104,12 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     let subscribed = envelope.as_ref().map(Envelope::subscribed).unwrap_or_default();
     let marks = follower.marks(subscribed.iter().map(String::as_str)).await;
     let lists = envelope.as_ref().is_some_and(Envelope::lists_tools);
-    let asking = CallerContext { caller, marks: Arc::new(marks), sets: sets.clone() };
+    let context = CallerContext { caller, marks: Arc::new(marks), sets: sets.clone() };
     // The token is part of the caller, and is not passed on.
     parts.headers.remove(header::AUTHORIZATION);
-    parts.extensions.insert(asking);
+    parts.extensions.insert(context);
     let answer = mcp.0.service.handle(Request::from_parts(parts, http_body_util::Full::new(bytes))).await;
-    let mut answer = worded(answer.map(Body::new), id.as_deref()).await;
+    let mut answer = with_error_body(answer.map(Body::new), id.as_deref()).await;
     // A client with a token of a grant, or of an issuer, can ask for a wider scope.
     if answering.is_some() && asks_for_more {
         answer = stepped_up(answer, id.as_deref(), &base, &missing).await;
@@ -129,7 +129,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
             *answer.status_mut() = StatusCode::NO_CONTENT;
         }
     }
-    Ok(held(answer, lease, answering))
+    Ok(with_lease(answer, lease, answering))
 }
 
 /// Records the method and the tool in the request's span.
@@ -146,7 +146,7 @@ fn note_message(envelope: &Envelope<'_>) {
 }
 
 /// Reserves a slot for one more session; closes others if necessary.
-async fn room(mcp: &Mcp, who: &Principal) -> Option<SessionPlace> {
+async fn reserve_session(mcp: &Mcp, who: &Principal) -> Option<SessionPlace> {
     for _ in 0..ROOM_TRIES_MAX {
         match mcp.0.registry.admit(who) {
             Ok(place) => return Some(place),
@@ -173,7 +173,7 @@ async fn identified(mcp: &Mcp, peer: Peer, parts: &Parts) -> Outcome<Principal> 
 }
 
 /// Completes an `Accept` header that accepts anything: the protocol requires both media types, and some clients name neither.
-fn accepting(parts: &mut Parts) {
+fn complete_accept_header(parts: &mut Parts) {
     let named = parts.headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let ranges: Vec<&str> = named.flat_map(|value| value.split(',')).map(str::trim).collect();
     let takes = |wanted: &str| ranges.iter().any(|range| range.split(';').next() == Some(wanted));
@@ -201,7 +201,7 @@ pub(super) fn toolsets(parts: &Parts) -> Outcome<Arc<[Toolset]>> {
     }
 }
 
-fn held(answer: Response, lease: Lease, answering: Option<TaskTrackerToken>) -> Response {
+fn with_lease(answer: Response, lease: Lease, answering: Option<TaskTrackerToken>) -> Response {
     let (parts, body) = answer.into_parts();
     (parts, Body::new(LeasedBody::new(body, lease, answering))).into_response()
 }
@@ -214,7 +214,7 @@ fn too_many() -> Response {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "a refusal ends here")]
-fn of_body(refused: Refusal) -> Box<Response> {
+fn body_refusal(refused: Refusal) -> Box<Response> {
     let status = StatusCode::from_u16(refused.class.status()).unwrap_or(StatusCode::BAD_REQUEST);
     boxed(refusal(status, None, REFUSED, &refused.message))
 }

@@ -183,7 +183,7 @@ fn plainly(error: &serde_json::Error) -> String {
 const REFUSAL_BYTES_MAX: usize = 4 << 10;
 
 /// A plain text refusal in the form of JSON-RPC; any other answer unchanged.
-pub(super) async fn worded(answer: Response, id: Option<&RawValue>) -> Response {
+pub(super) async fn with_error_body(answer: Response, id: Option<&RawValue>) -> Response {
     let status = answer.status();
     let is_json = answer.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind == "application/json");
     if !(status.is_client_error() || status.is_server_error()) || is_json {
@@ -194,14 +194,14 @@ pub(super) async fn worded(answer: Response, id: Option<&RawValue>) -> Response 
     let said = limited.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
     let code = if status == StatusCode::BAD_REQUEST { INVALID_REQUEST } else { REFUSED };
-    let mut worded = refusal(status, id, code, said.trim());
+    let mut refused = refusal(status, id, code, said.trim());
     for (name, value) in parts.headers {
         if let Some(name) = name.filter(|name| ![header::CONTENT_TYPE, header::CONTENT_LENGTH].contains(name))
         {
-            worded.headers_mut().insert(name, value);
+            refused.headers_mut().insert(name, value);
         }
     }
-    worded.map(Body::new)
+    refused.map(Body::new)
 }
 
 #[derive(Serialize)]

@@ -1,5 +1,5 @@
 //! The methods of the protocol, in both generations.
-//! Must not know: the transport of a message, or its token; the door has checked both.
+//! Must not know: the transport of a message, or its token; the entry has checked both.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -25,7 +25,7 @@ use super::{
     FOLLOWED_MAX, LIST_TTL_MS, calls,
     changes::{FollowEnd, Follower},
     completing,
-    door::CallerContext,
+    entry::CallerContext,
     fixture::Fixture,
     listed::{Lists, described},
     person::Client,
@@ -97,18 +97,18 @@ impl Handler {
 }
 
 /// The context of a request. A trace in the message itself becomes the trace of its effects.
-fn asking(context: &RequestContext<RoleServer>) -> Result<CallerContext, ErrorData> {
+fn caller_context(context: &RequestContext<RoleServer>) -> Result<CallerContext, ErrorData> {
     let parts = context.extensions.get::<Parts>();
-    let asking = parts.and_then(|parts| parts.extensions.get::<CallerContext>());
-    let mut asking =
-        asking.cloned().ok_or_else(|| ErrorData::internal_error("The caller is not known", None))?;
+    let found = parts.and_then(|parts| parts.extensions.get::<CallerContext>());
+    let mut found =
+        found.cloned().ok_or_else(|| ErrorData::internal_error("The caller is not known", None))?;
     for name in TRACE {
         let value = context.meta.get(name).and_then(|value| HeaderValue::from_str(value.as_str()?).ok());
         if let Some(value) = value {
-            asking.caller = asking.caller.with(HeaderName::from_static(name), value);
+            found.caller = found.caller.with(HeaderName::from_static(name), value);
         }
     }
-    Ok(asking)
+    Ok(found)
 }
 
 /// Whether the request is of the revision without sessions.
@@ -166,12 +166,12 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         no_cursor(request.as_ref())?;
-        // The list depends on the query only, so the door inserts it into answers to single requests. An answer in a session
+        // The list depends on the query only, so the entry inserts it into answers to single requests. An answer in a session
         // may leave through another request than its own.
         let tools = if stands_alone(&context) {
             Lists::mark()
         } else {
-            described(&self.tools, self.fixture.as_deref(), &asking(&context)?.sets)
+            described(&self.tools, self.fixture.as_deref(), &caller_context(&context)?.sets)
         };
         let mut listed = ListToolsResult::with_all_items(tools);
         (listed.ttl_ms, listed.cache_scope) = fresh(&context, LIST_TTL_MS, CacheScope::Public);
@@ -196,7 +196,7 @@ impl ServerHandler for Handler {
                     None => Err(ErrorData::invalid_params(format!("Unknown tool: {}", request.name), None)),
                 };
             };
-            let caller = asking(&context)?.caller;
+            let caller = caller_context(&context)?.caller;
             let client = Some(&context).filter(|context| !stands_alone(context)).and_then(Client::of);
             let person = client.map(|client| Arc::new(client) as Arc<dyn ClientPerson>);
             let called =
@@ -244,7 +244,7 @@ impl ServerHandler for Handler {
         if let Some(read) = self.fixture.as_ref().and_then(|fixture| fixture.read(&request.uri)) {
             return Ok(read.into());
         }
-        let caller = asking(&context)?.caller;
+        let caller = caller_context(&context)?.caller;
         let read = resources::read(&self.operations, &caller, &request.uri);
         let mut read = until_canceled(&context.ct, read).await?;
         // It is private to the caller, and may change at any moment.
@@ -277,7 +277,7 @@ impl ServerHandler for Handler {
         {
             return got;
         }
-        let caller = asking(&context)?.caller;
+        let caller = caller_context(&context)?.caller;
         let got = prompts::get(&self.operations, &caller, &request.name, request.arguments.as_ref());
         Ok(until_canceled(&context.ct, got).await?.into())
     }
@@ -291,7 +291,8 @@ impl ServerHandler for Handler {
         if !self.knows(&uri) {
             return Err(resources::not_found(&uri));
         }
-        let follower = Follower { operations: self.operations.clone(), caller: asking(&context)?.caller };
+        let follower =
+            Follower { operations: self.operations.clone(), caller: caller_context(&context)?.caller };
         let mark = match follower.mark(&uri).await {
             Ok(Some(mark)) => mark,
             Ok(None) => {
@@ -337,7 +338,7 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let CallerContext { caller, marks, .. } = asking(context.request_context())?;
+        let CallerContext { caller, marks, .. } = caller_context(context.request_context())?;
         let follower = Follower { operations: self.operations.clone(), caller };
         let mut following = JoinSet::new();
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
@@ -357,7 +358,7 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let caller = asking(&context)?.caller;
+        let caller = caller_context(&context)?.caller;
         let completed = completing::complete(&self.operations, &caller, &request);
         match (until_canceled(&context.ct, completed).await, &self.fixture) {
             // The suite completes its own prompts and resources.

@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
     config,
-    door::{CallerContext, Outcome, toolsets},
+    entry::{CallerContext, Outcome, toolsets},
     envelope::Envelope,
     handler::Handler,
     listed::Lists,
@@ -35,7 +35,7 @@ const METHODS: [&str; 7] = [
     "prompts/list",
 ];
 
-/// The server's handler without its door, callers, sessions and log.
+/// The server's handler without its entry, callers, sessions and log.
 pub struct LocalAnswers {
     service: StreamableHttpService<Handler, LocalSessionManager>,
     lists: Lists,

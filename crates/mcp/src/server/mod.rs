@@ -5,7 +5,7 @@
 mod calls;
 mod changes;
 mod completing;
-mod door;
+mod entry;
 mod envelope;
 mod fixture;
 mod handler;
@@ -84,7 +84,7 @@ struct Inner {
 
 /// The query of `/mcp`.
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what the door reads")]
+#[expect(dead_code, reason = "describes what the entry reads")]
 struct McpQuery {
     /// The toolsets to list, separated by commas: `core`, `frames`, `channels`, `context`, `sessions`, `runs`,
     /// `requests`, `assistant`, or `all`; `core` when absent. A tool of any set may be called.
@@ -178,7 +178,7 @@ fn sessions() -> LocalSessionManager {
     sessions
 }
 
-/// The configuration for answering messages, until `end`. The door has checked Host, Origin and the size.
+/// The configuration for answering messages, until `end`. The entry has checked Host, Origin and the size.
 fn config(end: &CancellationToken) -> StreamableHttpServerConfig {
     StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
@@ -233,17 +233,17 @@ pub fn operations() -> Vec<Operation<Mcp>> {
                 .or_empty(http::StatusCode::ACCEPTED)
                 .errors(Class::NotFound, &["not_found"])
                 .errors(Class::TooLarge, &["body_too_large"]),
-            door::enter,
+            entry::enter,
         ),
         Operation::new(
             doc("mcp.listen", Method::GET, "Receive the server's own messages in a session")
                 .reply_type("text/event-stream")
                 .errors(Class::NotFound, &["not_found"]),
-            door::enter,
+            entry::enter,
         ),
         Operation::new(
             doc("mcp.close", Method::DELETE, "Close a session").success(http::StatusCode::NO_CONTENT),
-            door::enter,
+            entry::enter,
         ),
         Operation::new(
             metadata("mcp.metadata", "/.well-known/oauth-protected-resource"),

@@ -19,7 +19,7 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'
 const REFUSED: ErrorCode = ErrorCode(-32_000);
 
 /// Resources of one kind.
-struct Place {
+struct ResourceKind {
     /// The URI, or the template of URIs.
     uri: &'static str,
     /// The path of the operation, with the same variables.
@@ -31,20 +31,20 @@ struct Place {
     description: &'static str,
 }
 
-const fn place(
+const fn kind(
     uri: &'static str,
     path: &'static str,
     watched: &'static str,
     name: &'static str,
     title: &'static str,
     description: &'static str,
-) -> Place {
-    Place { uri, path, watched, name, title, description }
+) -> ResourceKind {
+    ResourceKind { uri, path, watched, name, title, description }
 }
 
 /// All resources and templates, in the order of lists.
-const PLACES: &[Place] = &[
-    place(
+const RESOURCES: &[ResourceKind] = &[
+    kind(
         INBOX,
         "/inbox",
         "/inbox",
@@ -52,7 +52,7 @@ const PLACES: &[Place] = &[
         "Inbox",
         "What is new for this agent: messages, invitations, mentions.",
     ),
-    place(
+    kind(
         "plenary://me",
         "/agents/me",
         "/agents/me",
@@ -60,7 +60,7 @@ const PLACES: &[Place] = &[
         "Agent",
         "The agent of the token, and the agents that it trusts.",
     ),
-    place(
+    kind(
         "plenary://sessions",
         "/sessions",
         "/sessions",
@@ -68,7 +68,7 @@ const PLACES: &[Place] = &[
         "Sessions",
         "The conversations of this agent.",
     ),
-    place(
+    kind(
         "plenary://sessions/{id}",
         "/sessions/{id}",
         "/sessions/{id}",
@@ -76,7 +76,7 @@ const PLACES: &[Place] = &[
         "Session",
         "One conversation: its state and its participants.",
     ),
-    place(
+    kind(
         "plenary://sessions/{id}/events",
         "/sessions/{id}/events",
         "/sessions/{id}",
@@ -84,7 +84,7 @@ const PLACES: &[Place] = &[
         "Events of a session",
         "The events of one conversation.",
     ),
-    place(
+    kind(
         "plenary://sessions/{id}/messages/{sequence}",
         "/sessions/{id}/messages/{sequence}/status",
         "/sessions/{id}/messages/{sequence}/status",
@@ -92,7 +92,7 @@ const PLACES: &[Place] = &[
         "Message",
         "The state of a message for each recipient; a subscription acts as a receipt.",
     ),
-    place(
+    kind(
         "plenary://channels",
         "/agent-channel",
         "/agent-channel",
@@ -100,7 +100,7 @@ const PLACES: &[Place] = &[
         "Channels",
         "The channels of this agent's owner, newest first.",
     ),
-    place(
+    kind(
         "plenary://channels/{id}",
         "/agent-channel/{id}",
         "/agent-channel/{id}/events?limit=1",
@@ -108,7 +108,7 @@ const PLACES: &[Place] = &[
         "Channel",
         "A channel: its participants, charter, state and recent events.",
     ),
-    place(
+    kind(
         "plenary://projects",
         "/v1/projects",
         "/v1/projects",
@@ -116,7 +116,7 @@ const PLACES: &[Place] = &[
         "Projects",
         "The projects whose context this agent may read.",
     ),
-    place(
+    kind(
         "plenary://projects/{project_id}",
         "/v1/projects/{project_id}",
         "/v1/projects/{project_id}",
@@ -124,7 +124,7 @@ const PLACES: &[Place] = &[
         "Project",
         "One project.",
     ),
-    place(
+    kind(
         "plenary://projects/{project_id}/packages",
         "/v1/projects/{project_id}/packages",
         "/v1/projects/{project_id}/packages",
@@ -132,7 +132,7 @@ const PLACES: &[Place] = &[
         "Packages of a project",
         "The newest packages: work done, decisions, open questions.",
     ),
-    place(
+    kind(
         "plenary://packages/{package_id}",
         "/v1/packages/{package_id}",
         "/v1/packages/{package_id}",
@@ -151,7 +151,7 @@ pub(super) struct FoundResource {
     pub(super) watched: String,
 }
 
-impl Place {
+impl ResourceKind {
     /// Whether this server has the operation.
     fn is_served(&self, operations: &Operations) -> bool {
         operations.docs().iter().any(|doc| *doc.method() == Method::GET && doc.path() == self.path)
@@ -162,42 +162,42 @@ impl Place {
     }
 }
 
-fn served(operations: &Operations) -> impl Iterator<Item = &'static Place> + '_ {
-    PLACES.iter().filter(move |place| place.is_served(operations))
+fn served(operations: &Operations) -> impl Iterator<Item = &'static ResourceKind> + '_ {
+    RESOURCES.iter().filter(move |kind| kind.is_served(operations))
 }
 
 /// The resources without variables.
 pub(super) fn list(operations: &Operations) -> Vec<Resource> {
-    let described = |place: &Place| {
-        Resource::new(place.uri, place.name)
-            .with_title(place.title)
-            .with_description(place.description)
+    let described = |kind: &ResourceKind| {
+        Resource::new(kind.uri, kind.name)
+            .with_title(kind.title)
+            .with_description(kind.description)
             .with_mime_type("application/json")
     };
-    served(operations).filter(|place| !place.is_template()).map(described).collect()
+    served(operations).filter(|kind| !kind.is_template()).map(described).collect()
 }
 
 /// The templates of the resources with variables.
 pub(super) fn templates(operations: &Operations) -> Vec<ResourceTemplate> {
-    let described = |place: &Place| {
-        ResourceTemplate::new(place.uri, place.name)
-            .with_title(place.title)
-            .with_description(place.description)
+    let described = |kind: &ResourceKind| {
+        ResourceTemplate::new(kind.uri, kind.name)
+            .with_title(kind.title)
+            .with_description(kind.description)
             .with_mime_type("application/json")
     };
-    served(operations).filter(|place| place.is_template()).map(described).collect()
+    served(operations).filter(|kind| kind.is_template()).map(described).collect()
 }
 
 /// The resource of a URI; `None` for an unknown URI.
 pub(super) fn find(operations: &Operations, uri: &str) -> Option<FoundResource> {
-    served(operations).find_map(|place| {
-        let values = values(place.uri, uri)?;
+    served(operations).find_map(|kind| {
+        let values = values(kind.uri, uri)?;
         let filled = |path: &str| {
             values
                 .iter()
                 .fold(path.to_owned(), |path, (name, value)| path.replace(&format!("{{{name}}}"), value))
         };
-        Some(FoundResource { path: filled(place.path), watched: filled(place.watched) })
+        Some(FoundResource { path: filled(kind.path), watched: filled(kind.watched) })
     })
 }
 
