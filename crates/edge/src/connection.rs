@@ -29,7 +29,7 @@ use crate::{
     http2::{self, PREFACE},
     metrics::OperationMetrics,
     peer::{Ends, LocalAddress, Peer},
-    serving::{Door, ServedConnection},
+    serving::{RequestGate, ServedConnection},
     socket::{Alpn, Socket},
 };
 
@@ -182,42 +182,42 @@ pub(crate) struct ServerContext {
 }
 
 impl ServerContext {
-    pub(crate) fn door(&self, Ends { peer, local }: Ends) -> Door {
+    pub(crate) fn gate(&self, Ends { peer, local }: Ends) -> RequestGate {
         let Self { router, refused, origin, .. } = self;
         let (router, refused, origin) = (router.clone(), refused.clone(), origin.clone());
-        Door { router, peer: Peer(peer), local: LocalAddress(local), refused, origin }
+        RequestGate { router, peer: Peer(peer), local: LocalAddress(local), refused, origin }
     }
 }
 
 /// Serves one connection until it ends, becomes a WebSocket, or the server stops.
-pub(crate) async fn serve(socket: Socket, permit: Permit, ends: Ends, ground: &ServerContext) {
+pub(crate) async fn serve(socket: Socket, permit: Permit, ends: Ends, context: &ServerContext) {
     let begun = Instant::now();
     let mut socket = CountedSocket { socket, first: Vec::new(), wire: None, permit };
-    let opening = timeout_at(begun + ground.config.head_deadline, socket.speaks_http2());
+    let opening = timeout_at(begun + context.config.head_deadline, socket.speaks_http2());
     let opened = tokio::select! {
         opened = opening => opened,
-        () = ground.stage.drained() => return,
+        () = context.stage.drained() => return,
     };
     match opened {
         Ok(Ok(true)) => {
             let (wire, places) = (Arc::new(Wire::default()), socket.permit.places());
             socket.wire = Some(wire.clone());
-            Box::pin(http2::serve(socket, &wire, places, ends, ground)).await;
+            Box::pin(http2::serve(socket, &wire, places, ends, context)).await;
         }
-        Ok(Ok(false)) => serve_http1(socket, begun, ends, ground).await,
+        Ok(Ok(false)) => serve_http1(socket, begun, ends, context).await,
         // An incomplete head gets an answer, like every request that arrives too slowly.
-        Err(_) if !socket.first.is_empty() => serve_http1(socket, begun, ends, ground).await,
+        Err(_) if !socket.first.is_empty() => serve_http1(socket, begun, ends, context).await,
         Ok(Err(_)) | Err(_) => {}
     }
 }
 
-async fn serve_http1(socket: CountedSocket, begun: Instant, ends: Ends, ground: &ServerContext) {
-    let ServerContext { config, stage, answers, .. } = ground;
+async fn serve_http1(socket: CountedSocket, begun: Instant, ends: Ends, context: &ServerContext) {
+    let ServerContext { config, stage, answers, .. } = context;
     let wire = Arc::new(Wire::default());
     let io = TokioIo::new(Guard::new(socket, wire.clone()));
     let allowance = Allowance::new(answers.clone());
     let serving =
-        ServedConnection { door: ground.door(ends), wire: wire.clone(), allowance: allowance.clone() };
+        ServedConnection { gate: context.gate(ends), wire: wire.clone(), allowance: allowance.clone() };
     let connection = http1::Builder::new()
         // The guard and the deadlines below replace this, without a timer per request.
         .header_read_timeout(None)

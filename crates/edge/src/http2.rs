@@ -36,7 +36,7 @@ use crate::{
     guard::{Fault, Wire},
     peer::Ends,
     reader::Reader,
-    serving::{Door, Reply},
+    serving::{Reply, RequestGate},
 };
 
 /// The first bytes of a connection of HTTP/2 (RFC 9113 section 3.4).
@@ -44,14 +44,14 @@ pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Serves one connection until it ends or the server stops. `wire` reports the progress of writes,
 /// `places` are for concurrent requests.
-pub(crate) async fn serve<IO>(io: IO, wire: &Wire, places: Places, ends: Ends, ground: &ServerContext)
+pub(crate) async fn serve<IO>(io: IO, wire: &Wire, places: Places, ends: Ends, context: &ServerContext)
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let ServerContext { config, answers, stage, .. } = ground;
+    let ServerContext { config, answers, stage, .. } = context;
     let exchanges = Exchanges::new(places);
     let serving = Http2Connection {
-        door: ground.door(ends),
+        gate: context.gate(ends),
         answers: answers.clone(),
         config: config.clone(),
         exchanges: exchanges.clone(),
@@ -119,7 +119,7 @@ fn builder() -> Builder<TokioExecutor> {
 
 /// The service of one connection.
 struct Http2Connection {
-    door: Door,
+    gate: RequestGate,
     answers: Arc<AnswerBudget>,
     config: Arc<Config>,
     exchanges: Arc<Exchanges>,
@@ -139,8 +139,8 @@ impl hyper::service::Service<http::Request<Incoming>> for Http2Connection {
         });
         let admitted = admitted.and_then(|()| as_of_http1(request).map_err(Fault::refusal));
         let entered = match admitted {
-            Ok(request) => self.door.enter(request, &allowance),
-            Err(refusal) => Err(Box::new(self.door.refuse(&refusal))),
+            Ok(request) => self.gate.enter(request, &allowance),
+            Err(refusal) => Err(Box::new(self.gate.refuse(&refusal))),
         };
         Box::pin(async move {
             let response = match entered {

@@ -64,7 +64,7 @@ pub struct Listener {
 
 /// The state that all connections of a listener share.
 struct ListenerState {
-    ground: ServerContext,
+    context: ServerContext,
     admission: Arc<Admission>,
     turned_away: Shares<IpAddr>,
     tls: Option<TlsAcceptor>,
@@ -106,7 +106,7 @@ impl Listener {
             turned_away: Shares::new(TURNED_AWAY_MAX, TURNED_AWAY_PER_ADDRESS_MAX),
             tls: config.tls.clone().map(TlsAcceptor::from),
             metrics: metrics.clone(),
-            ground: ServerContext {
+            context: ServerContext {
                 router,
                 answers: AnswerBudget::new(&config),
                 config,
@@ -118,7 +118,7 @@ impl Listener {
         tracing::info!(%address, tls = shared.tls.is_some(), "listening");
         stop.run_until_cancelled(accept(&bound, &shared)).await;
         drop(bound);
-        let ServerContext { config, stage, .. } = &shared.ground;
+        let ServerContext { config, stage, .. } = &shared.context;
         stage.drain();
         let drained = timeout(config.drain_deadline, shared.admission.empty()).await;
         let cut = if drained.is_ok() { 0 } else { shared.admission.open() };
@@ -164,7 +164,7 @@ fn take(stream: TcpStream, peer: SocketAddr, shared: &Arc<ListenerState>) {
     let socket = SockRef::from(&stream);
     let tuned = socket
         .set_tcp_nodelay(true)
-        .and_then(|()| socket.set_send_buffer_size(shared.ground.config.send_buffer_bytes));
+        .and_then(|()| socket.set_send_buffer_size(shared.context.config.send_buffer_bytes));
     if let Err(fault) = tuned {
         tracing::debug!(%peer, %fault, "connection lost at once");
         return;
@@ -177,7 +177,7 @@ async fn start(stream: TcpStream, permit: Permit, ends: Ends, shared: Arc<Listen
     let peer = ends.peer;
     let socket = match &shared.tls {
         None => Socket::Plain(stream),
-        Some(tls) => match timeout(shared.ground.config.handshake_deadline, tls.accept(stream)).await {
+        Some(tls) => match timeout(shared.context.config.handshake_deadline, tls.accept(stream)).await {
             Ok(Ok(stream)) => Socket::Tls(Box::new(stream)),
             Ok(Err(fault)) => {
                 tracing::debug!(%peer, %fault, "TLS handshake failed");
@@ -189,7 +189,7 @@ async fn start(stream: TcpStream, permit: Permit, ends: Ends, shared: Arc<Listen
             }
         },
     };
-    connection::serve(socket, permit, ends, &shared.ground).await;
+    connection::serve(socket, permit, ends, &shared.context).await;
 }
 
 /// Answers a connection beyond a limit, if it speaks plain HTTP and there are not too many of them.

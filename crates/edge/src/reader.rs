@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use crate::{
     answers::Allowance,
     config::{Config, STALL_FORGOTTEN, STALLED_BEFORE_CUT},
-    stalled::Place,
+    stalled::StallKey,
 };
 
 /// The progress of writes.
@@ -38,7 +38,7 @@ pub(crate) struct Reader {
 
 /// A period in which the peer has not kept up.
 struct Stall {
-    place: Place,
+    key: StallKey,
     /// Bytes written before it.
     written_before: u64,
     written: u64,
@@ -76,7 +76,7 @@ impl Reader {
         if !written.is_stalled {
             if let Some(stall) = self.stall.as_mut().filter(|stall| stall.clear.is_none()) {
                 stall.clear = Some(Instant::now());
-                stalled.leave(stall.place);
+                stalled.leave(stall.key);
             }
             return None;
         }
@@ -85,19 +85,19 @@ impl Reader {
             Some(stall) if stall.clear.is_none_or(|clear| now < clear + STALL_FORGOTTEN) => stall,
             _ => {
                 self.allowance.wakes(cx.waker());
-                let place = stalled.enter(now, self.allowance.clone());
-                self.stall.insert(Stall { place, written_before: written, written, moved: now, clear: None })
+                let key = stalled.enter(now, self.allowance.clone());
+                self.stall.insert(Stall { key, written_before: written, written, moved: now, clear: None })
             }
         };
         if stall.clear.take().is_some() {
-            stall.place = stalled.enter(stall.place.0, self.allowance.clone());
+            stall.key = stalled.enter(stall.key.0, self.allowance.clone());
         }
         if stall.written != written {
             (stall.written, stall.moved) = (written, now);
         }
         let earned_ms = (written - stall.written_before).saturating_mul(1000)
             / u64::from(config.write_bytes_per_s_min.max(1));
-        let average = stall.place.0 + config.write_grace + Duration::from_millis(earned_ms);
+        let average = stall.key.0 + config.write_grace + Duration::from_millis(earned_ms);
         let again = stalled.trim().then(|| now + STALLED_BEFORE_CUT);
         Some(ReadDebt { by: average.min(stall.moved + config.write_deadline), again })
     }
@@ -106,7 +106,7 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         if let Some(stall) = self.stall.as_ref().filter(|stall| stall.clear.is_none()) {
-            self.allowance.budget().stalled.leave(stall.place);
+            self.allowance.budget().stalled.leave(stall.key);
         }
     }
 }

@@ -42,7 +42,7 @@ struct NoRoom;
 
 /// The checks before the router, for every version of HTTP.
 #[derive(Clone)]
-pub(crate) struct Door {
+pub(crate) struct RequestGate {
     pub(crate) router: Router,
     pub(crate) peer: Peer,
     pub(crate) local: LocalAddress,
@@ -52,7 +52,7 @@ pub(crate) struct Door {
     pub(crate) origin: Option<Arc<Origin>>,
 }
 
-impl Door {
+impl RequestGate {
     /// The answer to a request that reaches no operation.
     pub(crate) fn refuse(&self, refusal: &Refusal) -> Response {
         let response = refusal_response(refusal);
@@ -92,7 +92,7 @@ impl Door {
 
 /// The service of one connection of HTTP/1.1.
 pub(crate) struct ServedConnection {
-    pub(crate) door: Door,
+    pub(crate) gate: RequestGate,
     pub(crate) wire: Arc<Wire>,
     pub(crate) allowance: Allowance,
 }
@@ -119,7 +119,7 @@ impl hyper::service::Service<http::Request<Incoming>> for ServedConnection {
         // The guard has refused the head.
         if request.method().as_str() == STAND_IN_METHOD {
             let fault = self.wire.head_fault().unwrap_or(Fault::RequestLine);
-            return answering(AnswerSource::Answered(Some(self.door.refuse(&fault.refusal()))));
+            return answering(AnswerSource::Answered(Some(self.gate.refuse(&fault.refusal()))));
         }
         // An empty body costs nothing; any other is boxed by axum.
         let request: Request = request.map(|body| {
@@ -129,7 +129,7 @@ impl hyper::service::Service<http::Request<Incoming>> for ServedConnection {
                 Body::new(DrainableBody::new(body, wire.clone()))
             }
         });
-        match self.door.enter(request, &allowance) {
+        match self.gate.enter(request, &allowance) {
             Ok(routed) => answering(AnswerSource::Called(AssertUnwindSafe(routed).catch_unwind())),
             Err(refused) => answering(AnswerSource::Answered(Some(*refused))),
         }
@@ -145,7 +145,7 @@ enum AnswerSource {
     Called(CatchUnwind<AssertUnwindSafe<RouteFuture<Infallible>>>),
     Answered(Option<Response>),
     /// The answer is ready; the rest of the request's body is read before it is sent.
-    Behind(Option<Response>, BodyDrain),
+    Draining(Option<Response>, BodyDrain),
 }
 
 /// A request that is being answered.
@@ -169,14 +169,14 @@ impl AnswerFuture {
         match unread {
             None => Poll::Ready(self.give(response, true)),
             Some(unread) => {
-                self.routed = AnswerSource::Behind(Some(response), unread);
-                self.poll_behind(cx)
+                self.routed = AnswerSource::Draining(Some(response), unread);
+                self.poll_draining(cx)
             }
         }
     }
 
-    fn poll_behind(&mut self, cx: &mut Context<'_>) -> Poll<http::Response<Reply>> {
-        let AnswerSource::Behind(response, unread) = &mut self.routed else { return Poll::Pending };
+    fn poll_draining(&mut self, cx: &mut Context<'_>) -> Poll<http::Response<Reply>> {
+        let AnswerSource::Draining(response, unread) = &mut self.routed else { return Poll::Pending };
         let is_read = std::task::ready!(unread.poll(cx));
         let response = response.take().unwrap_or_default();
         self.wire.set_body_open(!is_read);
@@ -211,7 +211,7 @@ impl Future for AnswerFuture {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let answering = self.get_mut();
         let response = match &mut answering.routed {
-            AnswerSource::Behind(..) => return answering.poll_behind(cx).map(Ok),
+            AnswerSource::Draining(..) => return answering.poll_draining(cx).map(Ok),
             AnswerSource::Answered(response) => response.take().unwrap_or_default(),
             AnswerSource::Called(routed) => match Pin::new(routed).poll(cx) {
                 Poll::Pending => return Poll::Pending,

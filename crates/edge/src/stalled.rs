@@ -16,13 +16,13 @@ use crate::{
 };
 
 /// The start of the stall, and a unique number.
-pub(crate) type Place = (Instant, u64);
+pub(crate) type StallKey = (Instant, u64);
 
 /// All stalled connections.
 pub(crate) struct StalledReaders {
     max: usize,
     numbers: AtomicU64,
-    readers: Mutex<BTreeMap<Place, Allowance>>,
+    readers: Mutex<BTreeMap<StallKey, Allowance>>,
 }
 
 impl StalledReaders {
@@ -30,18 +30,18 @@ impl StalledReaders {
         Self { max, numbers: AtomicU64::new(0), readers: Mutex::new(BTreeMap::new()) }
     }
 
-    fn readers(&self) -> MutexGuard<'_, BTreeMap<Place, Allowance>> {
+    fn readers(&self) -> MutexGuard<'_, BTreeMap<StallKey, Allowance>> {
         self.readers.lock()
     }
 
-    pub(crate) fn enter(&self, since: Instant, allowance: Allowance) -> Place {
-        let place = (since, self.numbers.fetch_add(1, Ordering::Relaxed));
-        self.readers().insert(place, allowance);
-        place
+    pub(crate) fn enter(&self, since: Instant, allowance: Allowance) -> StallKey {
+        let key = (since, self.numbers.fetch_add(1, Ordering::Relaxed));
+        self.readers().insert(key, allowance);
+        key
     }
 
-    pub(crate) fn leave(&self, place: Place) {
-        self.readers().remove(&place);
+    pub(crate) fn leave(&self, key: StallKey) {
+        self.readers().remove(&key);
     }
 
     /// Cuts those that have stalled longest, down to the limit. Returns whether there are still too
@@ -64,15 +64,15 @@ impl StalledReaders {
         let mut readers = self.readers();
         let longest = readers
             .iter()
-            .take_while(|(place, _)| is_due(place, now))
+            .take_while(|(key, _)| is_due(key, now))
             .find(|(_, allowance)| allowance.holds(payer))
-            .map(|(place, _)| *place);
-        if let Some(allowance) = longest.and_then(|place| readers.remove(&place)) {
+            .map(|(key, _)| *key);
+        if let Some(allowance) = longest.and_then(|key| readers.remove(&key)) {
             allowance.cut();
         }
     }
 }
 
-fn is_due(place: &Place, now: Instant) -> bool {
-    place.0 + STALLED_BEFORE_CUT <= now
+fn is_due(key: &StallKey, now: Instant) -> bool {
+    key.0 + STALLED_BEFORE_CUT <= now
 }

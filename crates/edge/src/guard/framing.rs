@@ -88,7 +88,7 @@ impl RequestScanner {
                     Ok(Some((length, body))) => {
                         passed += length;
                         self.heads = self.heads.wrapping_add(1);
-                        self.state = Self::behind_head(body);
+                        self.state = Self::state_after_head(body);
                     }
                     Err(fault) => break NextStep::RefuseHead(fault),
                 },
@@ -119,7 +119,7 @@ impl RequestScanner {
         ScanResult { passed, then }
     }
 
-    fn behind_head(body: Body) -> State {
+    fn state_after_head(body: Body) -> State {
         match body {
             Body::None => State::Head(HeadScan::default()),
             Body::Length(length) => State::Length(length),
