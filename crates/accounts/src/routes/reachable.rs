@@ -73,19 +73,19 @@ pub struct ReachableQuery {
 
 /// The end of a page: after a listed agent, and a number of examined agents that are not listed.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) struct Place {
-    behind: Option<AgentHandle>,
+pub(super) struct DirectoryCursor {
+    after: Option<AgentHandle>,
     skip: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for DirectoryCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.behind.as_ref().map(AgentHandle::as_str).unwrap_or_default())?;
+        write!(f, "{}", self.after.as_ref().map(AgentHandle::as_str).unwrap_or_default())?;
         if self.skip > 0 { write!(f, "+{}", self.skip) } else { Ok(()) }
     }
 }
 
-impl FromStr for Place {
+impl FromStr for DirectoryCursor {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -93,11 +93,11 @@ impl FromStr for Place {
             Some((handle, skip)) => (handle, skip.parse().map_err(|_| ())?),
             None => (text, 0),
         };
-        let behind = match handle {
+        let after = match handle {
             "" if skip > 0 => None,
             _ => Some(handle.parse().map_err(|_| ())?),
         };
-        Ok(Self { behind, skip })
+        Ok(Self { after, skip })
     }
 }
 
@@ -106,13 +106,13 @@ struct ReachableFilter {
     query: String,
     prefix: String,
     limit: usize,
-    place: Place,
+    cursor: DirectoryCursor,
 }
 
 impl ReachableQuery {
     fn wanted(self) -> Result<ReachableFilter, Refusal> {
         let limit = limit(self.limit.as_deref(), REACHABLE_DEFAULT, REACHABLE_PAGE_MAX)?;
-        let place = cursor(self.cursor.as_deref())?.unwrap_or_default();
+        let cursor = cursor(self.cursor.as_deref())?.unwrap_or_default();
         let prefix = match self.owner.as_deref().map(|owner| owner.trim_start_matches('~')) {
             None => String::new(),
             Some(owner) => {
@@ -126,7 +126,7 @@ impl ReachableQuery {
             query: self.query.or(self.q).unwrap_or_default().to_lowercase(),
             prefix,
             limit,
-            place,
+            cursor,
         })
     }
 }
@@ -152,12 +152,12 @@ pub fn reachable_by<'a>(
     query: ReachableQuery,
 ) -> Sealed<'a, Result<PageOf<KnownAgent>, AccountRefusal>> {
     seal(async move {
-        let ReachableFilter { query, prefix, limit, place } = query.wanted()?;
+        let ReachableFilter { query, prefix, limit, cursor } = query.wanted()?;
         let is_asked = |handle: &AgentHandle| *handle != me.handle && handle.as_str().contains(&query);
         let show = |known: &KnownAgent| may_contact(me, known).then(|| known.clone());
         let most = (limit, AGENTS_LOOKED_AT_MAX);
-        let (agents, next) = look_through(accounts, &prefix, place, most, is_asked, show).await?;
-        Ok((agents, next.map(|place| place.to_string())))
+        let (agents, next) = look_through(accounts, &prefix, cursor, most, is_asked, show).await?;
+        Ok((agents, next.map(|cursor| cursor.to_string())))
     })
 }
 
@@ -189,13 +189,13 @@ async fn reachable(
 pub(super) async fn look_through<T>(
     accounts: &Accounts,
     prefix: &str,
-    mut place: Place,
+    mut cursor: DirectoryCursor,
     (limit, looked_at_max): (usize, usize),
     is_asked: impl Fn(&AgentHandle) -> bool,
     show: impl Fn(&KnownAgent) -> Option<T>,
-) -> Result<(Vec<T>, Option<Place>), Fault> {
-    let (mut page, mut looked, mut skip) = (Vec::new(), 0, place.skip);
-    let after = place.behind.as_ref().map(|handle| list_key(handle.as_str()));
+) -> Result<(Vec<T>, Option<DirectoryCursor>), Fault> {
+    let (mut page, mut looked, mut skip) = (Vec::new(), 0, cursor.skip);
+    let after = cursor.after.as_ref().map(|handle| list_key(handle.as_str()));
     let mut rows = accounts.log().index_rows_after(AGENTS, prefix, after, Order::Ascending);
     while let Some(row) = rows.next().await? {
         if skip > 0 {
@@ -203,17 +203,17 @@ pub(super) async fn look_through<T>(
             continue;
         }
         if page.len() == limit || looked == looked_at_max {
-            return Ok((page, Some(place)));
+            return Ok((page, Some(cursor)));
         }
         looked += 1;
-        place.skip += 1;
+        cursor.skip += 1;
         let handle = listed(&row.key)?;
         if !is_asked(&handle) {
             continue;
         }
         if let Some(shown) = show(&accounts.agent(&handle).await?) {
             page.push(shown);
-            place = Place { behind: Some(handle), skip: 0 };
+            cursor = DirectoryCursor { after: Some(handle), skip: 0 };
         }
     }
     Ok((page, None))
@@ -241,17 +241,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_read_as_it_was_written() {
-        let behind: AgentHandle = "@a.b".parse().unwrap();
-        for place in [
-            Place { behind: Some(behind.clone()), skip: 0 },
-            Place { behind: Some(behind), skip: 12 },
-            Place { behind: None, skip: 3 },
+    fn a_cursor_is_read_as_it_was_written() {
+        let after: AgentHandle = "@a.b".parse().unwrap();
+        for cursor in [
+            DirectoryCursor { after: Some(after.clone()), skip: 0 },
+            DirectoryCursor { after: Some(after), skip: 12 },
+            DirectoryCursor { after: None, skip: 3 },
         ] {
-            assert_eq!(place.to_string().parse(), Ok(place));
+            assert_eq!(cursor.to_string().parse(), Ok(cursor));
         }
         for wrong in ["", "x", "+", "@a.b+", "@a.b+x", "+0"] {
-            assert_eq!(wrong.parse::<Place>(), Err(()), "{wrong}");
+            assert_eq!(wrong.parse::<DirectoryCursor>(), Err(()), "{wrong}");
         }
     }
 }

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use super::{
     profiles::viewer,
-    reachable::{PageOf, Place, look_through},
+    reachable::{DirectoryCursor, PageOf, look_through},
     request::{cursor, limit},
 };
 use crate::{
@@ -77,16 +77,16 @@ pub fn find_agents<'a>(
     principal: Principal,
     text: &'a str,
     (limit, looked_at_max): (usize, usize),
-    place: Option<&'a str>,
+    after: Option<&'a str>,
 ) -> Sealed<'a, Result<PageOf<FoundAgent>, AccountRefusal>> {
     seal(async move {
-        let place = cursor(place)?.unwrap_or_default();
+        let after = cursor(after)?.unwrap_or_default();
         let viewer = viewer(accounts, principal).await?;
         let show =
             |known: &KnownAgent| (has(known, text) && viewer.sees(known)).then(|| FoundAgent::from(known));
         let (agents, next) =
-            look_through(accounts, "", place, (limit, looked_at_max), |_| true, show).await?;
-        Ok((agents, next.map(|place| place.to_string())))
+            look_through(accounts, "", after, (limit, looked_at_max), |_| true, show).await?;
+        Ok((agents, next.map(|after| after.to_string())))
     })
 }
 
@@ -98,9 +98,9 @@ async fn search_agents(
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
     let text = searched_text(query.q.as_deref())?;
     let most = (limit(query.limit.as_deref(), FOUND_DEFAULT, FOUND_PAGE_MAX)?, AGENTS_LOOKED_AT_MAX);
-    let place = query.cursor.as_deref();
-    cursor::<Place>(place)?;
+    let after = query.cursor.as_deref();
+    cursor::<DirectoryCursor>(after)?;
     let _share = accounts.search_share(&principal.who)?;
-    let (agents, next_cursor) = find_agents(&accounts, principal, &text, most, place).await?;
+    let (agents, next_cursor) = find_agents(&accounts, principal, &text, most, after).await?;
     Ok(Json(FoundAgents { agents, next_cursor }))
 }

@@ -22,7 +22,7 @@ use crate::{
     parameters::Parameters,
     refusals::ContextRefusal,
     rejection::Rejection,
-    transfer::{Exporter, Import, Importer, Mode, Place, Report, Since},
+    transfer::{ExportCursor, Exporter, Import, Importer, Mode, Report, Since},
 };
 
 const NDJSON: &str = "application/x-ndjson";
@@ -123,7 +123,7 @@ async fn stream(
         Some(text) => Some(Since::read(context.log(), text).await??),
         None => None,
     };
-    let after = parameters.one("after")?.map(Place::read).transpose()?;
+    let after = parameters.one("after")?.map(ExportCursor::read).transpose()?;
     let exporter = Exporter::new(context, projects, since, after).await?;
     let pieces = try_unfold((exporter, share), |(mut exporter, share)| async move {
         let next = exporter

@@ -65,7 +65,7 @@ fn unknown(name: &str, why: &str) -> ContextFault {
 
 /// The record after which an export continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ExportCursor {
     /// The log position up to which the export is complete.
     pub(crate) head: Position,
     /// The start of an incremental export.
@@ -75,7 +75,7 @@ pub(crate) struct Place {
     pub(crate) key: String,
 }
 
-impl Place {
+impl ExportCursor {
     pub(crate) fn write(&self) -> String {
         let since = self.since.map_or("all".to_owned(), |since| since.0.to_string());
         format!("{}.{since}.{}.{}", self.head.0, self.kind.as_str(), self.key)
@@ -85,12 +85,12 @@ impl Place {
     /// `invalid_cursor`
     pub(crate) fn read(text: &str) -> Result<Self, ContextFault> {
         let parts: Vec<&str> = text.splitn(4, '.').collect();
-        let place = || {
+        let read = || {
             let [head, since, kind, key] = parts[..] else { return None };
             let since = if since == "all" { None } else { Some(Position(since.parse().ok()?)) };
             let (head, kind) = (Position(head.parse().ok()?), Kind::parse(kind)?);
             Some(Self { head, since, kind, key: key.to_owned() })
         };
-        place().ok_or_else(|| unknown("after", "is no cursor of an export"))
+        read().ok_or_else(|| unknown("after", "is no cursor of an export"))
     }
 }

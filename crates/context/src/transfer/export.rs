@@ -8,7 +8,7 @@ use plenary_kernel::Position;
 use plenary_log::{Fault, IndexRow, Order};
 
 use super::{
-    cursor::{Place, Since},
+    cursor::{ExportCursor, Since},
     record::{Counts, DAMAGED, END, Kind, OutgoingRecord},
 };
 use crate::{
@@ -37,7 +37,7 @@ pub(crate) struct Exporter {
     pub(super) context: Context,
     /// The exported projects with their keys, sorted by key.
     pub(super) projects: Vec<(String, Arc<ProjectState>)>,
-    pub(super) place: Place,
+    pub(super) cursor: ExportCursor,
     /// The index of the current kind in [`ORDER`]; after the last, the end record follows.
     pub(super) stage: usize,
     pub(super) piece: String,
@@ -52,22 +52,22 @@ impl Exporter {
         context: Context,
         projects: Vec<(String, Arc<ProjectState>)>,
         since: Option<Since>,
-        after: Option<Place>,
+        after: Option<ExportCursor>,
     ) -> Result<Self, Fault> {
-        let place = match after {
-            Some(place) => place,
+        let cursor = match after {
+            Some(cursor) => cursor,
             None => {
                 let since = since.map(|since| since.position);
                 let key = since.map_or_else(String::new, |since| since.0.to_string());
-                Place { head: context.log().head().await?, since, kind: Kind::Project, key }
+                ExportCursor { head: context.log().head().await?, since, kind: Kind::Project, key }
             }
         };
-        let stage = ORDER.iter().position(|kind| *kind == place.kind).unwrap_or_default();
+        let stage = ORDER.iter().position(|kind| *kind == cursor.kind).unwrap_or_default();
         let piece = String::with_capacity(2 * EXPORT_PIECE_BYTES);
         Ok(Self {
             context,
             projects,
-            place,
+            cursor,
             stage,
             piece,
             rounds: Rounds::default(),
@@ -82,15 +82,15 @@ impl Exporter {
             match ORDER.get(self.stage) {
                 None => self.end().await?,
                 Some(kind) => {
-                    self.place.kind = *kind;
-                    let goes_on = match self.place.since {
+                    self.cursor.kind = *kind;
+                    let goes_on = match self.cursor.since {
                         None => self.step(*kind).await?,
                         Some(_) => self.news(*kind).await?,
                     };
                     if !goes_on {
                         self.stage += 1;
-                        self.place.key =
-                            self.place.since.map_or_else(String::new, |since| since.0.to_string());
+                        self.cursor.key =
+                            self.cursor.since.map_or_else(String::new, |since| since.0.to_string());
                     }
                 }
             }
@@ -99,7 +99,7 @@ impl Exporter {
     }
 
     async fn end(&mut self) -> Result<(), Fault> {
-        let since = Since::at(self.context.log(), self.place.head).await?;
+        let since = Since::at(self.context.log(), self.cursor.head).await?;
         let counts = serde_json::to_string(&self.counts).expect("numbers can be written");
         let data = format!("{{\"counts\":{counts},\"since\":{}}}", quoted(since.as_str()));
         OutgoingRecord {
@@ -119,7 +119,7 @@ impl Exporter {
     /// Exports some records of a kind in key order; `false` after the last.
     async fn step(&mut self, kind: Kind) -> Result<bool, Fault> {
         // The key is `<project>` or `<project>/<rest>`; earlier projects are done.
-        let at = self.place.key.clone();
+        let at = self.cursor.key.clone();
         let part = at.split_once('/').map_or(at.as_str(), |(part, _)| part);
         let first = self.projects.partition_point(|(project, _)| {
             let is_done = kind == Kind::Project || !at.contains('/');
@@ -128,7 +128,7 @@ impl Exporter {
         let Some((project, state)) = self.projects.get(first) else { return Ok(false) };
         let (project, state) = (project.clone(), state.clone());
         if kind == Kind::Project {
-            self.place.key.clone_from(&project);
+            self.cursor.key.clone_from(&project);
             self.line(Kind::Project, &project, &json(&Project::from(&*state)));
             return Ok(true);
         }
@@ -144,7 +144,7 @@ impl Exporter {
         self.records(kind, &project, &rows).await?;
         self.rounds.learn(self.piece.len() - before);
         if rows.len() < most {
-            self.place.key = project;
+            self.cursor.key = project;
         }
         Ok(true)
     }
@@ -157,20 +157,20 @@ impl Exporter {
                 let ids: Vec<String> = rows.iter().map(|row| key::join(&[project, &last(row)])).collect();
                 let read = try_join_all(ids.iter().map(|id| whole(&self.context, id))).await?;
                 for (row, package) in rows.iter().zip(read) {
-                    self.place.key.clone_from(&row.key);
+                    self.cursor.key.clone_from(&row.key);
                     self.package(package);
                 }
             }
             Kind::Fact => {
                 let read = try_join_all(rows.iter().map(|row| timed(&self.context, &row.key))).await?;
                 for (row, fact) in rows.iter().zip(read) {
-                    self.place.key.clone_from(&row.key);
+                    self.cursor.key.clone_from(&row.key);
                     self.fact(project, fact);
                 }
             }
             Kind::Session => {
                 for row in rows {
-                    self.place.key.clone_from(&row.key);
+                    self.cursor.key.clone_from(&row.key);
                     let read = self.context.session(project, &last(row)).await;
                     match Fault::skip_corrupt(read, "the export leaves out a damaged session")? {
                         Some(Some(session)) => self.line(Kind::Session, project, &json(&session)),
@@ -190,7 +190,7 @@ impl Exporter {
         let Some(package) = package else { return };
         if let Some(hash) = package.hash {
             self.counts.add(Kind::Package);
-            let (cursor, project) = (self.place.write(), self.named(&package.project));
+            let (cursor, project) = (self.cursor.write(), self.named(&package.project));
             OutgoingRecord {
                 kind: Kind::Package.as_str(),
                 project: project.as_deref(),
@@ -225,7 +225,7 @@ impl Exporter {
     }
 
     fn write(&mut self, kind: &'static str, project: &str, data: &str) {
-        let (cursor, project) = (self.place.write(), self.named(project));
+        let (cursor, project) = (self.cursor.write(), self.named(project));
         let (project, cursor) = (project.as_deref(), Some(cursor.as_str()));
         let (hash, reviews, renamed_from) = (None, None, None);
         OutgoingRecord { kind, project, data, hash, reviews, renamed_from, cursor }.write(&mut self.piece);

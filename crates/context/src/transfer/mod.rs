@@ -20,7 +20,7 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cursor::{Place, Since};
+pub(crate) use cursor::{ExportCursor, Since};
 pub(crate) use decide::Import;
 pub(crate) use export::Exporter;
 pub(crate) use import::Importer;

@@ -28,11 +28,11 @@ use crate::{
 impl Exporter {
     /// Exports the records of a kind that a range of the log changed; `false` after the last range.
     pub(super) async fn news(&mut self, kind: Kind) -> Result<bool, Fault> {
-        let at = Position(self.place.key.parse().unwrap_or(self.place.head.0));
-        if at >= self.place.head {
+        let at = Position(self.cursor.key.parse().unwrap_or(self.cursor.head.0));
+        if at >= self.cursor.head {
             return Ok(false);
         }
-        let (until, before) = (window(at, self.place.head, self.rounds), self.piece.len());
+        let (until, before) = (window(at, self.cursor.head, self.rounds), self.piece.len());
         let category = match kind {
             Kind::Project => ProjectRoom::CATEGORY,
             Kind::Package => PackageRoom::CATEGORY,
@@ -61,7 +61,7 @@ impl Exporter {
             }
         }
         self.rounds.learn(self.piece.len() - before);
-        self.place.key = until.0.to_string();
+        self.cursor.key = until.0.to_string();
         Ok(true)
     }
 

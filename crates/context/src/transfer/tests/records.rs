@@ -9,7 +9,7 @@ use crate::{
     hash::ContentHash,
     transfer::{
         arriving::ArrivingRecord,
-        cursor::Place,
+        cursor::ExportCursor,
         record::{Counts, ImportLine, Kind, OutgoingRecord, read},
     },
 };
@@ -110,7 +110,7 @@ proptest! {
 
     #[test]
     fn a_place_is_read_as_it_is_written(head in 0..9_000_000_u64, since in prop::option::of(0..9_000_000_u64), key in "[a-z0-9_.%/~-]{0,30}", kind in 0..4_usize) {
-        let place = Place { head: Position(head), since: since.map(Position), kind: Kind::ALL[kind], key };
-        prop_assert_eq!(Place::read(&place.write()), Ok(place));
+        let position = ExportCursor { head: Position(head), since: since.map(Position), kind: Kind::ALL[kind], key };
+        prop_assert_eq!(ExportCursor::read(&position.write()), Ok(position));
     }
 }
