@@ -21,7 +21,7 @@ use super::{
     inbox::{self, FittedText, ITEMS_MAX, fitted},
     invitations::{self, Invitation},
     journal, queue,
-    shared_state::Turn,
+    shared_state::HookState,
     watch,
 };
 use crate::{
@@ -53,14 +53,14 @@ pub(super) async fn run(
     let (answered, ended) = (Instant::from_std(answered), Instant::from_std(ended));
     // A late briefing must not cost a message.
     let briefed = Instant::now() + answered.saturating_duration_since(Instant::now()).mul_f64(BRIEFING_SHARE);
-    let turn = Turn::take(&context.environment, handle, answered).await?;
+    let state = HookState::take(&context.environment, handle, answered).await?;
     let is_heard = || takes_answer(event) && somebody_reads();
     let client = match context.agent_client() {
         Ok(client) => client,
         Err(failure) => {
             let what = journal::words(&failure);
             if matches!(failure, Failure::Unreachable { .. }) && !peek && is_heard() {
-                notify_server_away(event, &what, &turn)?;
+                notify_server_away(event, &what, &state)?;
             }
             return Err(what);
         }
@@ -68,20 +68,20 @@ pub(super) async fn run(
     if !peek {
         if let Err(untold) = tell(event, &client, answered).await {
             if untold.is_away && is_heard() {
-                notify_server_away(event, &format!("no server answers at {}", client.base()), &turn)?;
+                notify_server_away(event, &format!("no server answers at {}", client.base()), &state)?;
             }
             return Err(untold.why);
         }
-        watch::begin(context, event, handle, &turn);
-        queue::begin(context, event, handle, &turn);
+        watch::begin(context, event, handle, &state);
+        queue::begin(context, event, handle, &state);
     }
     if !takes_answer(event) || event.broken_off || !somebody_reads() {
         return Ok(());
     }
     if event.moment == Moment::Prompt && !event.own_word && !peek {
-        turn.spoken(&event.session)?;
+        state.reset_wakes(&event.session)?;
     }
-    let before = turn.stops(&event.session);
+    let before = state.stops(&event.session);
     let stops = if event.continued { before } else { 0 };
     if event.moment == Moment::Stop && stops >= STOPS_MAX {
         return Err(format!("the turn was continued {stops} times in a row, and ends now"));
@@ -90,13 +90,13 @@ pub(super) async fn run(
     let work = compose(context, event, handle, &client, (briefed, peek));
     let Some(composed) = timeout_at(answered, work).await.map_err(late)?? else {
         return if event.moment == Moment::Stop && before > 0 && !peek {
-            turn.set_stops(&event.session, 0)
+            state.set_stops(&event.session, 0)
         } else {
             Ok(())
         };
     };
     if event.moment == Moment::Stop && !peek {
-        turn.set_stops(&event.session, stops + 1)?;
+        state.set_stops(&event.session, stops + 1)?;
     }
     print(&composed.text).map_err(|error| format!("the answer cannot be printed: {error}"))?;
     if peek {
@@ -134,13 +134,13 @@ pub(super) struct ReportFailure {
 }
 
 /// Tells the user once.
-fn notify_server_away(event: &Event, what: &str, turn: &Turn) -> Result<(), String> {
+fn notify_server_away(event: &Event, what: &str, state: &HookState) -> Result<(), String> {
     let text = format!(
         "Plenary: {what}. Messages wait there, and nothing is lost. Start it with `plenary serve`; \
          `plenary doctor` shows more."
     );
     match notice(event, &text) {
-        Some(notice) if turn.is_first_outage(&event.session)? => say(&notice),
+        Some(notice) if state.is_first_outage(&event.session)? => say(&notice),
         Some(_) | None => Ok(()),
     }
 }

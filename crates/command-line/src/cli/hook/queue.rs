@@ -12,7 +12,7 @@ use super::{
     event::{Event, Moment, QUEUED, WAIT},
     journal,
     program::{self, Program},
-    shared_state::Turn,
+    shared_state::HookState,
     waiting::{WAIT_SECONDS, WAKINGS_MAX, has_news},
 };
 use crate::cli::{connect::CodingAgent, context::Context, identity};
@@ -25,20 +25,20 @@ const QUEUED_WITHIN: Duration = Duration::from_secs(20);
 const TURN_WITHIN: Duration = Duration::from_secs(5);
 
 /// Starts the process when the session becomes idle, and ends it when the user sends a prompt.
-pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn: &Turn) {
+pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, state: &HookState) {
     if event.coding != CodingAgent::Codex || !event.is_named() {
         return;
     }
     let session = event.session.as_str();
     let done = match event.moment {
         Moment::Prompt if event.own_word => {
-            turn.set_queued(session, false).and_then(|()| turn.set_waits(session, 0))
+            state.set_queued(session, false).and_then(|()| state.set_waiter(session, 0))
         }
-        Moment::Prompt => turn.set_waits(session, 0),
+        Moment::Prompt => state.set_waiter(session, 0),
         Moment::Start | Moment::Stop if is_wanted(context) => {
             match program::environment(&context.environment) {
                 Some(program) => background::spawn(context, event, WAIT, &program)
-                    .and_then(|process| turn.set_waits(session, process)),
+                    .and_then(|process| state.set_waiter(session, process)),
                 None => Ok(()),
             }
         }
@@ -83,27 +83,27 @@ pub(super) async fn run(
         if !program.is_there() {
             return Ok(());
         }
-        let turn = Turn::take(&context.environment, handle, Instant::now() + TURN_WITHIN).await?;
-        if turn.waits(session) != me {
+        let state = HookState::take(&context.environment, handle, Instant::now() + TURN_WITHIN).await?;
+        if state.waiter(session) != me {
             return Ok(());
         }
         if !is_new {
             continue;
         }
-        if turn.is_queued(session) {
+        if state.is_queued(session) {
             return Err("the session was already told of the news and has not read it".to_owned());
         }
-        let wakings = turn.wakings(session);
+        let wakings = state.wake_count(session);
         if wakings >= WAKINGS_MAX {
             return Err(format!(
                 "the session was woken {wakings} times in a row and now waits for its person"
             ));
         }
         // Stored first: queueing a line twice is worse than not queueing it.
-        turn.set_queued(session, true)?;
-        turn.woken(session)?;
-        turn.set_waits(session, 0)?;
-        drop(turn);
+        state.set_queued(session, true)?;
+        state.count_wake(session)?;
+        state.set_waiter(session, 0)?;
+        drop(state);
         return queue(session, program).await;
     }
     Ok(())

@@ -22,8 +22,9 @@ const COUNTS_MAX: usize = 96;
 /// The pause before a lock is tried again.
 const PAUSE: Duration = Duration::from_millis(3);
 
-/// The lock of one hook while it reads, prints and reports: another hook of the agent would print the same messages.
-pub(super) struct Turn {
+/// The counters of an agent's hooks, locked while one hook reads, prints and reports: another hook of the agent would
+/// print the same messages.
+pub(super) struct HookState {
     _lock: File,
     path: PathBuf,
 }
@@ -33,7 +34,7 @@ pub(super) struct Turn {
 #[serde(transparent)]
 struct Counts(Vec<(String, u32)>);
 
-impl Turn {
+impl HookState {
     /// Waits for the other hooks of the agent, up to a deadline.
     pub(super) async fn take(
         environment: &Environment,
@@ -78,39 +79,39 @@ impl Turn {
     }
 
     /// The process that waits for the session: the one that started last.
-    pub(super) fn waits(&self, session: &str) -> u32 {
+    pub(super) fn waiter(&self, session: &str) -> u32 {
         self.count(&format!("waits {session}"))
     }
 
     /// Stores the waiting process.
-    pub(super) fn set_waits(&self, session: &str, process: u32) -> Result<(), String> {
+    pub(super) fn set_waiter(&self, session: &str, process: u32) -> Result<(), String> {
         self.set_count(&format!("waits {session}"), process)
     }
 
     /// The process that watches the session, and the program it watches; 0 for none.
-    pub(super) fn watches(&self, session: &str) -> (u32, u32) {
+    pub(super) fn watcher(&self, session: &str) -> (u32, u32) {
         (self.count(&format!("watches {session}")), self.count(&format!("program {session}")))
     }
 
     /// Stores the watching process.
-    pub(super) fn set_watches(&self, session: &str, process: u32, program: u32) -> Result<(), String> {
+    pub(super) fn set_watcher(&self, session: &str, process: u32, program: u32) -> Result<(), String> {
         self.set_count(&format!("watches {session}"), process)?;
         self.set_count(&format!("program {session}"), program)
     }
 
     /// How often the session was woken since the user's last prompt.
-    pub(super) fn wakings(&self, session: &str) -> u32 {
+    pub(super) fn wake_count(&self, session: &str) -> u32 {
         self.count(&format!("wakings {session}"))
     }
 
     /// Counts one more waking.
-    pub(super) fn woken(&self, session: &str) -> Result<(), String> {
-        self.set_count(&format!("wakings {session}"), self.wakings(session) + 1)
+    pub(super) fn count_wake(&self, session: &str) -> Result<(), String> {
+        self.set_count(&format!("wakings {session}"), self.wake_count(session) + 1)
     }
 
     /// Resets the wakings: the user sent a prompt.
-    pub(super) fn spoken(&self, session: &str) -> Result<(), String> {
-        if self.wakings(session) == 0 {
+    pub(super) fn reset_wakes(&self, session: &str) -> Result<(), String> {
+        if self.wake_count(session) == 0 {
             return Ok(());
         }
         self.set_count(&format!("wakings {session}"), 0)
@@ -199,31 +200,31 @@ mod tests {
         let environment = Environment::of_test(root.path(), &[("HOME", root.path().to_str().unwrap())]);
         let (a, b): (AgentHandle, AgentHandle) = ("@n.a".parse().unwrap(), "@n.b".parse().unwrap());
         let soon = || Instant::now() + Duration::from_millis(20);
-        let turn = Turn::take(&environment, &a, soon()).await.unwrap();
-        assert!(Turn::take(&environment, &a, soon()).await.is_err(), "it is taken");
-        Turn::take(&environment, &b, soon()).await.unwrap();
-        turn.set_stops("s", 2).unwrap();
-        drop(turn);
-        let turn = Turn::take(&environment, &a, soon()).await.unwrap();
-        assert_eq!((turn.stops("s"), turn.stops("t")), (2, 0));
-        turn.set_stops("s", 0).unwrap();
-        assert_eq!(turn.load(), Counts::default());
-        turn.set_watches("s", 8, 70).unwrap();
-        turn.set_watches("after a restart", 9, 70).unwrap();
+        let state = HookState::take(&environment, &a, soon()).await.unwrap();
+        assert!(HookState::take(&environment, &a, soon()).await.is_err(), "it is taken");
+        HookState::take(&environment, &b, soon()).await.unwrap();
+        state.set_stops("s", 2).unwrap();
+        drop(state);
+        let state = HookState::take(&environment, &a, soon()).await.unwrap();
+        assert_eq!((state.stops("s"), state.stops("t")), (2, 0));
+        state.set_stops("s", 0).unwrap();
+        assert_eq!(state.load(), Counts::default());
+        state.set_watcher("s", 8, 70).unwrap();
+        state.set_watcher("after a restart", 9, 70).unwrap();
         let session_in = |agent, program| session_in(&state_file_of(&environment, agent).unwrap(), program);
         assert_eq!(session_in(&a, 70).as_deref(), Some("after a restart"));
         assert_eq!((session_in(&a, 71), session_in(&b, 70)), (None, None));
-        turn.set_waits("s", 7).unwrap();
-        turn.woken("s").unwrap();
-        assert_eq!((turn.waits("s"), turn.wakings("s")), (7, 1));
-        assert!(turn.is_first_outage("s").unwrap() && !turn.is_first_outage("s").unwrap());
-        turn.set_queued("s", true).unwrap();
-        assert!(turn.is_queued("s") && !turn.is_queued("t"));
-        turn.spoken("s").unwrap();
-        assert_eq!((turn.wakings("s"), turn.stops("s")), (0, 0));
+        state.set_waiter("s", 7).unwrap();
+        state.count_wake("s").unwrap();
+        assert_eq!((state.waiter("s"), state.wake_count("s")), (7, 1));
+        assert!(state.is_first_outage("s").unwrap() && !state.is_first_outage("s").unwrap());
+        state.set_queued("s", true).unwrap();
+        assert!(state.is_queued("s") && !state.is_queued("t"));
+        state.reset_wakes("s").unwrap();
+        assert_eq!((state.wake_count("s"), state.stops("s")), (0, 0));
         for n in 0..COUNTS_MAX + 18 {
-            turn.set_stops(&format!("s{n}"), 1).unwrap();
+            state.set_stops(&format!("s{n}"), 1).unwrap();
         }
-        assert_eq!((turn.load().0.len(), turn.stops("s17"), turn.stops("s49")), (COUNTS_MAX, 0, 1));
+        assert_eq!((state.load().0.len(), state.stops("s17"), state.stops("s49")), (COUNTS_MAX, 0, 1));
     }
 }

@@ -12,7 +12,8 @@ use plenary_kernel::AgentHandle;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    deliver::compose, event::Event, inbox, journal, queue, shared_state::Turn, stderr_reader::StderrReader,
+    deliver::compose, event::Event, inbox, journal, queue, shared_state::HookState,
+    stderr_reader::StderrReader,
 };
 use crate::cli::context::Context;
 
@@ -39,8 +40,8 @@ pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) 
         return Ok(false);
     }
     let (me, session) = (std::process::id(), event.session.as_str());
-    let take = || Turn::take(&context.environment, handle, Instant::now() + TURN_WITHIN);
-    take().await?.set_waits(session, me)?;
+    let take = || HookState::take(&context.environment, handle, Instant::now() + TURN_WITHIN);
+    take().await?.set_waiter(session, me)?;
     sleep(BEGIN_AFTER).await;
     let client = context.agent_client().map_err(|failure| journal::words(&failure))?;
     let until = Instant::now() + Duration::from_secs(WAIT_SECONDS);
@@ -49,14 +50,14 @@ pub(super) async fn run(context: &Context, event: &Event, handle: &AgentHandle) 
         if !ear.is_open().await {
             return Ok(false);
         }
-        let turn = take().await?;
-        if turn.waits(session) != me {
+        let state = take().await?;
+        if state.waiter(session) != me {
             return Ok(false);
         }
-        if is_new && wake(context, event, handle, &client, &turn).await? {
+        if is_new && wake(context, event, handle, &client, &state).await? {
             return Ok(true);
         }
-        drop(turn);
+        drop(state);
         if is_new {
             // Another hook showed the news meanwhile, or it cannot be shown.
             sleep(BEGIN_AFTER).await;
@@ -86,16 +87,16 @@ async fn wake(
     event: &Event,
     handle: &AgentHandle,
     client: &Client,
-    turn: &Turn,
+    state: &HookState,
 ) -> Result<bool, String> {
-    let wakings = turn.wakings(&event.session);
+    let wakings = state.wake_count(&event.session);
     if wakings >= WAKINGS_MAX {
         return Err(format!("the session was woken {wakings} times in a row and now waits for its person"));
     }
     let Some(composed) = compose(context, event, handle, client, (Instant::now(), false)).await? else {
         return Ok(false);
     };
-    turn.woken(&event.session)?;
+    state.count_wake(&event.session)?;
     let mut out = io::stderr().lock();
     let printed = out.write_all(composed.text.as_bytes()).and_then(|()| out.write_all(b"\n"));
     printed.map_err(|error| format!("the news cannot be printed: {error}"))?;

@@ -11,7 +11,7 @@ use super::{
     background,
     event::{Event, WATCH},
     journal, program,
-    shared_state::{self, Turn},
+    shared_state::{self, HookState},
 };
 use crate::cli::context::Context;
 
@@ -23,19 +23,19 @@ const TELL_EVERY: Duration = Duration::from_secs(20);
 const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
 
 /// Starts the process, unless one runs already. The events of an unwatched session are its only sign of life.
-pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, turn: &Turn) {
+pub(super) fn begin(context: &Context, event: &Event, handle: &AgentHandle, state: &HookState) {
     let session = event.session.as_str();
     if session.is_empty() {
         return;
     }
     let Some(program) = program::environment(&context.environment) else { return };
-    let (process, watched) = turn.watches(session);
+    let (process, watched) = state.watcher(session);
     // A session that resumed in another program needs a new watcher.
     if watched == program.pid && program::is_there(process) {
         return;
     }
     let begun = background::spawn(context, event, WATCH, &program);
-    let begun = begun.and_then(|process| turn.set_watches(session, process, program.pid));
+    let begun = begun.and_then(|process| state.set_watcher(session, process, program.pid));
     if let Err(why) = begun {
         journal::note(&context.environment, &event.name, &format!("{handle}: {why}"));
     }
