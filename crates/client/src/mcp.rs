@@ -85,7 +85,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::message`].
-    pub async fn hear(&self, path: &str, headers: &[(HeaderName, HeaderValue)]) -> Result<Answer> {
+    pub async fn listen(&self, path: &str, headers: &[(HeaderName, HeaderValue)]) -> Result<Answer> {
         self.converse(Method::GET, path, headers, Bytes::new()).await
     }
 

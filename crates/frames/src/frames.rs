@@ -170,7 +170,7 @@ impl Frames {
         let sweeping = self.0.lane.sweeping();
         let handing_out = async move {
             while let Some(signal) = signals.next().await {
-                frames.hear(signal);
+                frames.handle_signal(signal);
             }
         };
         async move {
@@ -216,7 +216,7 @@ impl Frames {
         admitted.into_iter().filter(|admitted| *admitted).count()
     }
 
-    fn hear(&self, signal: Signal) {
+    fn handle_signal(&self, signal: Signal) {
         let Signal { numbers, body, responder, .. } = signal;
         let answer = match FrameSignal::read(&body) {
             Some(FrameSignal::Frame(envelope)) => {

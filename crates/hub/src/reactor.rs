@@ -65,7 +65,7 @@ impl Reactor {
     }
 
     /// Adds a group of committed events.
-    pub fn hear(&self, events: &[StoredEvent]) {
+    pub fn add(&self, events: &[StoredEvent]) {
         if let (Some(first), Some(last)) = (events.first(), events.last()) {
             let ours: Vec<_> = events.iter().filter(|event| (self.concerns)(event)).cloned().collect();
             let is_news = !ours.is_empty();

@@ -140,7 +140,7 @@ fn offset(place: u64) -> usize {
 }
 
 /// The entries of a sorted map whose key starts with `prefix`, strictly after `after` in that order.
-fn behind<'a, V>(
+fn after_key<'a, V>(
     map: &'a BTreeMap<String, V>,
     prefix: &'a str,
     after: Option<&'a str>,
@@ -187,7 +187,7 @@ impl Reads for Memory {
         self.read(|state| {
             let empty = BTreeMap::new();
             let index = state.index.get(name).unwrap_or(&empty);
-            let rows = behind(index, prefix, after, order).take(max);
+            let rows = after_key(index, prefix, after, order).take(max);
             rows.map(|(key, value)| IndexRow { key: key.clone(), value: value.clone() }).collect()
         })
     }
@@ -201,7 +201,7 @@ impl Reads for Memory {
         max: usize,
     ) -> Read<'a, Vec<(String, Row)>> {
         self.read(|state| {
-            let rows = behind(&state.rows, prefix, after, Order::Ascending).take(max);
+            let rows = after_key(&state.rows, prefix, after, Order::Ascending).take(max);
             rows.map(|(name, row)| (name.clone(), row.clone())).collect()
         })
     }

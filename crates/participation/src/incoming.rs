@@ -50,14 +50,14 @@ impl Participation {
         let (state, _) = self.0.sessions.look(session).await?;
         for agent in self.members(&state).filter(|agent| agent.handle != sent.sender) {
             if is_in(&state, &agent.handle) {
-                self.hear(&agent, session, &state, stored, &sent).await?;
+                self.handle_message(&agent, session, &state, stored, &sent).await?;
             }
         }
         Ok(())
     }
 
     /// Handles a message for one agent. Handling it again has no further effect.
-    pub(crate) async fn hear(
+    pub(crate) async fn handle_message(
         &self,
         agent: &Agent,
         session: &SessionId,

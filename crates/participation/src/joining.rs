@@ -48,7 +48,7 @@ impl Participation {
         }
         let (state, _) = self.0.sessions.look(session).await?;
         for (event, sent) in said.iter().filter(|_| is_in(&state, &agent.handle)) {
-            self.hear(&agent, session, &state, event, sent).await?;
+            self.handle_message(&agent, session, &state, event, sent).await?;
         }
         Ok(())
     }
@@ -85,7 +85,7 @@ impl Participation {
                 }
                 SessionEvent::MessageSent(sent) => {
                     if inviters.contains(&sent.sender) {
-                        self.hear(agent, session, &state, stored, &sent).await?;
+                        self.handle_message(agent, session, &state, stored, &sent).await?;
                     }
                     return Ok(());
                 }

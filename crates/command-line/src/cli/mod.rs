@@ -202,7 +202,7 @@ pub(crate) enum Command {
     /// Answer the last message
     Reply(everyday::Reply),
     /// Ask an agent or a person, and wait for the answer
-    Ask(requests::Ask),
+    Ask(requests::RequestArgs),
     /// List the agents that you can contact, and their activity
     Who(everyday::WhoArgs),
     /// Show and acknowledge the agent's news

@@ -47,7 +47,7 @@ Exit code 5: no answer arrived in time.
 /// The arguments of `plenary ask`.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
-pub(crate) struct Ask {
+pub(crate) struct RequestArgs {
     /// A person, `@OWNER` or `@OWNER.NAME`, or an agent, `@OWNER.NAME`
     #[arg(value_name = "@OWNER", value_parser = person)]
     to: String,
@@ -249,7 +249,7 @@ fn in_ms(time: Duration) -> u64 {
     now().0.saturating_add(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
-impl Ask {
+impl RequestArgs {
     /// Whether it has arguments that only a request to a person has.
     fn has_request_options(&self) -> bool {
         let is_plain = self.choices.is_empty() && self.detail.is_none() && self.deadline.is_none();
@@ -264,7 +264,7 @@ async fn is_agent(client: &Client, to: &AgentHandle) -> Result<bool, Failure> {
 }
 
 /// Sends the question, and prints the answer.
-pub(crate) async fn ask(context: &Context, args: Ask) -> Result<(), Failure> {
+pub(crate) async fn ask(context: &Context, args: RequestArgs) -> Result<(), Failure> {
     let client = context.speaker()?;
     if let Ok(to) = args.to.parse::<AgentHandle>()
         && is_agent(&client, &to).await?

@@ -232,7 +232,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
             let (cursor, end) = ring.change(&self.0.bytes, |entries| {
                 let now = Instant::now();
                 entries.prune(now, &self.0.limits);
-                let from = after.map_or(entries.end(), |after| entries.behind(after, &self.0.limits));
+                let from = after.map_or(entries.end(), |after| entries.after(after, &self.0.limits));
                 (entries.first_for(&facts, from, now), entries.end())
             });
             let id = self.0.subscribed.fetch_add(1, Ordering::Relaxed);

@@ -236,7 +236,7 @@ impl<F, M> Entries<F, M> {
 
     /// The place after the message with a number, if nothing after it was dropped or is beyond the
     /// limit; otherwise the end.
-    pub(super) fn behind(&self, number: u64, limits: &LaneLimits) -> u64 {
+    pub(super) fn after(&self, number: u64, limits: &LaneLimits) -> u64 {
         if number < self.gone || self.last.is_none_or(|last| number >= last) {
             return self.end();
         }
@@ -246,7 +246,7 @@ impl<F, M> Entries<F, M> {
         if self.end() - place > limits.entries_max as u64 { self.end() } else { place }
     }
 
-    /// The lowest number from which [`Entries::behind`] continues without a gap.
+    /// The lowest number from which [`Entries::after`] continues without a gap.
     pub(super) fn reaches_back_to(&self, limits: &LaneLimits) -> u64 {
         let start = self.rising_from.max(self.first);
         let bound = self.end().saturating_sub(limits.entries_max as u64);

@@ -49,13 +49,13 @@ fn refusal(error: &multer::Error) -> Refusal {
 
 /// The section of the body that is being read.
 #[derive(Debug, Default)]
-struct Place {
+struct BodySection {
     is_content: AtomicBool,
     /// Bytes that came since the content began or ended.
     around: AtomicU64,
 }
 
-impl Place {
+impl BodySection {
     fn turns(&self, is_content: bool) {
         self.is_content.store(is_content, Ordering::Relaxed);
         self.around.store(0, Ordering::Relaxed);
@@ -65,7 +65,7 @@ impl Place {
 /// A body that comes one piece at a time: the parser takes whatever is ready.
 struct PacedBody<S> {
     body: S,
-    place: Arc<Place>,
+    section: Arc<BodySection>,
     rests: bool,
 }
 
@@ -83,9 +83,10 @@ impl<S: Stream<Item = Result<Bytes, Refusal>> + Unpin> Stream for PacedBody<S> {
             Ok(piece) => piece,
             Err(refusal) => return Poll::Ready(Some(Err(MultipartRefusal(refusal)))),
         };
-        let place = &self.place;
-        let is_around = !place.is_content.load(Ordering::Relaxed);
-        if is_around && place.around.fetch_add(piece.len() as u64, Ordering::Relaxed) > UPLOAD_FRAME_BYTES_MAX
+        let section = &self.section;
+        let is_around = !section.is_content.load(Ordering::Relaxed);
+        if is_around
+            && section.around.fetch_add(piece.len() as u64, Ordering::Relaxed) > UPLOAD_FRAME_BYTES_MAX
         {
             return Poll::Ready(Some(Err(MultipartRefusal(malformed(
                 "The headers around the file are too large",
@@ -112,23 +113,24 @@ pub(super) async fn read<S>(
 where
     S: Stream<Item = Result<Bytes, Refusal>> + Send + 'static,
 {
-    let place = Arc::new(Place::default());
-    let paced = PacedBody { body: Box::pin(body), place: place.clone(), rests: false };
+    let section = Arc::new(BodySection::default());
+    let paced = PacedBody { body: Box::pin(body), section: section.clone(), rests: false };
     let mut multipart = Multipart::new(paced, boundary);
     let field = multipart.next_field().await.map_err(|error| refusal(&error))?;
     let field = field.filter(|field| field.name() == Some(PART));
     let field = field.ok_or_else(|| malformed("The body has no part named `file`"))?;
     let said = FileDeclaration { name: filename(&field)?, media_type: media_type(&field) };
-    place.turns(true);
-    let content = stream::try_unfold((multipart, field, place), |(multipart, mut field, place)| async move {
-        if let Some(piece) = field.chunk().await.map_err(|error| refusal(&error))? {
-            return Ok(Some((piece, (multipart, field, place))));
-        }
-        drop(field);
-        place.turns(false);
-        ends(multipart).await?;
-        Ok(None)
-    });
+    section.turns(true);
+    let content =
+        stream::try_unfold((multipart, field, section), |(multipart, mut field, section)| async move {
+            if let Some(piece) = field.chunk().await.map_err(|error| refusal(&error))? {
+                return Ok(Some((piece, (multipart, field, section))));
+            }
+            drop(field);
+            section.turns(false);
+            ends(multipart).await?;
+            Ok(None)
+        });
     Ok((said, content))
 }
 

@@ -24,7 +24,7 @@ use self::{
     asker::AgentCaller,
     editor::Editor,
     fault::{Answer, Fault},
-    sessions::{Sessions, Turn},
+    sessions::{PromptGuard, Sessions},
 };
 use super::{
     context::Context,
@@ -117,7 +117,7 @@ async fn answer(
     sessions: &Arc<Sessions>,
     method: &str,
     params: &Value,
-    turn: Option<Result<Turn, Fault>>,
+    turn: Option<Result<PromptGuard, Fault>>,
 ) -> Answer {
     if let Some(turn) = turn {
         return sessions.prompt(turn?, params).await;

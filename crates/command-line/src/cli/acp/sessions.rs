@@ -29,7 +29,7 @@ const LISTED_MAX: u32 = 50;
 pub(super) struct Session {
     pub(super) id: String,
     cwd: String,
-    place: Place,
+    counterpart: Counterpart,
     /// Cancels the pending prompt.
     turn: Mutex<Option<CancellationToken>>,
     /// Stops the work that no prompt started.
@@ -43,7 +43,7 @@ pub(super) struct Session {
 }
 
 /// The counterpart of an editor's session on the network.
-enum Place {
+enum Counterpart {
     /// A thread of an agent that the server runs.
     Thread,
     /// A session with an agent of any other kind.
@@ -51,23 +51,23 @@ enum Place {
 }
 
 /// A pending prompt.
-pub(super) struct Turn {
+pub(super) struct PromptGuard {
     session: Arc<Session>,
     cancel: CancellationToken,
 }
 
-impl Drop for Turn {
+impl Drop for PromptGuard {
     fn drop(&mut self) {
         *self.session.turn.lock() = None;
     }
 }
 
 impl Session {
-    fn new(id: String, cwd: String, place: Place) -> Arc<Self> {
+    fn new(id: String, cwd: String, counterpart: Counterpart) -> Arc<Self> {
         Arc::new(Self {
             id,
             cwd,
-            place,
+            counterpart,
             turn: Mutex::default(),
             background: CancellationToken::new(),
             replaced: CancellationToken::new(),
@@ -133,10 +133,10 @@ impl Sessions {
     pub(super) async fn open(&self, params: &Value) -> Answer {
         let (asker, cwd) = (self.asker()?, directory(params)?);
         let session = if asker.is_hosted().await? {
-            Session::new(Uuid::random().as_str().to_owned(), cwd, Place::Thread)
+            Session::new(Uuid::random().as_str().to_owned(), cwd, Counterpart::Thread)
         } else {
             let id = Conversation::begin(asker).await?;
-            Session::new(id.to_string(), cwd, Place::Conversation(id))
+            Session::new(id.to_string(), cwd, Counterpart::Conversation(id))
         };
         self.keep(&session)?;
         Ok(json!({"sessionId": session.id}))
@@ -151,12 +151,12 @@ impl Sessions {
             turn.session.replaced.cancel();
         }
         let session = if asker.is_hosted().await? {
-            let session = Session::new(id.to_owned(), cwd, Place::Thread);
+            let session = Session::new(id.to_owned(), cwd, Counterpart::Thread);
             self.thread(&session)?.load(is_shown).await?;
             session
         } else {
             let named: SessionId = id.parse().map_err(|_| Fault::no_session(id))?;
-            let session = Session::new(id.to_owned(), cwd, Place::Conversation(named.clone()));
+            let session = Session::new(id.to_owned(), cwd, Counterpart::Conversation(named.clone()));
             self.conversation(&session, &named)?.load(is_shown).await?;
             session
         };
@@ -197,7 +197,7 @@ impl Sessions {
     }
 
     /// Starts the turn of a prompt, which can be canceled from now on.
-    pub(super) fn begin_turn(&self, params: &Value) -> Result<Turn, Fault> {
+    pub(super) fn begin_turn(&self, params: &Value) -> Result<PromptGuard, Fault> {
         let session = self.find(params)?;
         let cancel = CancellationToken::new();
         let mut turn = session.turn.lock();
@@ -207,15 +207,15 @@ impl Sessions {
         }
         *turn = Some(cancel.clone());
         drop(turn);
-        Ok(Turn { session, cancel })
+        Ok(PromptGuard { session, cancel })
     }
 
     /// `session/prompt`
-    pub(super) async fn prompt(&self, turn: Turn, params: &Value) -> Answer {
+    pub(super) async fn prompt(&self, turn: PromptGuard, params: &Value) -> Answer {
         let text = prompt::text(&params["prompt"])?;
-        let reason = match &turn.session.place {
-            Place::Thread => self.thread(&turn.session)?.prompt(&text, &turn.cancel).await?,
-            Place::Conversation(id) => {
+        let reason = match &turn.session.counterpart {
+            Counterpart::Thread => self.thread(&turn.session)?.prompt(&text, &turn.cancel).await?,
+            Counterpart::Conversation(id) => {
                 self.conversation(&turn.session, id)?.prompt(&text, &turn.cancel).await?
             }
         };

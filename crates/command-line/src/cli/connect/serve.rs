@@ -45,7 +45,7 @@ pub(super) async fn answering(context: &Context, start: bool, listen: Option<Lis
     match context.client()?.health().await {
         Ok(_) if !is_foreign(context, &found).await? => return Ok(()),
         Ok(_) if start => {
-            listen = listen.or(Some(FREE));
+            listen = listen.or(Some(ANY_FREE_PORT));
             foreign = Some(found.url.clone());
         }
         Ok(_) => {
@@ -106,7 +106,7 @@ async fn start_server(
 }
 
 /// Any free port of this machine.
-const FREE: Listen = Listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0));
+const ANY_FREE_PORT: Listen = Listen(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0));
 
 /// Whether an unnamed server belongs to another user of this machine: no token for it is saved here, and it does not
 /// know the operator's token of this user's data directory.
@@ -134,20 +134,20 @@ async fn is_foreign(context: &Context, found: &ServerAddress) -> Result<bool, Fa
 }
 
 /// The file that records the started server.
-const BEGUN: &str = "serve.json";
+const SERVE_RECORD: &str = "serve.json";
 /// How long a server may take to stop; it finishes requests in progress.
 const ENDED_WITHIN: Duration = Duration::from_secs(60);
 
 /// Records the started process: its id and its start time, since ids are reused.
 fn note(context: &Context, pid: u32) -> Result<(), Failure> {
-    let path = state(context)?.join(BEGUN);
+    let path = state(context)?.join(SERVE_RECORD);
     let text = json!({"pid": pid, "since": Program::of(pid).since}).to_string();
     std::fs::write(&path, text).map_err(|error| Failure::local(format!("{}: {error}", path.display())))
 }
 
 /// `plenary stop`: stops the server that `connect --serve` started on this machine, and no other.
 pub(crate) async fn stop(context: &Context) -> Result<(), Failure> {
-    let path = state(context)?.join(BEGUN);
+    let path = state(context)?.join(SERVE_RECORD);
     let text = std::fs::read(&path).unwrap_or_default();
     let noted: Value = serde_json::from_slice(&text).unwrap_or_default();
     let pid = noted["pid"].as_u64().and_then(|pid| u32::try_from(pid).ok());

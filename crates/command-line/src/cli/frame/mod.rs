@@ -37,7 +37,7 @@ pub(crate) enum Command {
     /// List current claims
     Locks(listen::Locks),
     /// Ask other sessions a question and collect the answers
-    Query(query::Ask),
+    Query(query::QueryArgs),
     /// Answer a question
     Answer(query::Answer),
     /// Follow the frames that reach this session, live

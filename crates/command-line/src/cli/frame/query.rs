@@ -35,7 +35,7 @@ none. With --json the first line is the server's reply with `query_id`, and each
 /// The arguments of `frame query`.
 #[derive(Debug, Args)]
 #[command(after_help = ASK_HELP)]
-pub(crate) struct Ask {
+pub(crate) struct QueryArgs {
     /// The question; `-` reads it from standard input
     text: String,
     /// Time during which answers are collected
@@ -70,7 +70,7 @@ pub(crate) struct Answer {
     seat: SeatArgs,
 }
 
-pub(super) async fn ask(context: &Context, args: Ask) -> Result<(), Failure> {
+pub(super) async fn ask(context: &Context, args: QueryArgs) -> Result<(), Failure> {
     if args.timeout.is_zero() {
         return Err(Failure::usage("--timeout 0 leaves no time for answers", "give e.g. --timeout 30s"));
     }

@@ -295,7 +295,7 @@ impl Forwarder {
                 }
                 continue;
             }
-            match self.client().hear(&self.path, &headers).await {
+            match self.client().listen(&self.path, &headers).await {
                 Ok(Answer::Stream(messages)) => {
                     backoff.reset();
                     self.compare_tools().await;

@@ -31,7 +31,7 @@ pub(super) struct Follower<'a> {
     canceling: bool,
 }
 
-enum Came {
+enum FollowInput {
     Signal(Option<Signal>),
     Line(Option<String>),
 }
@@ -91,12 +91,12 @@ impl<'a> Follower<'a> {
         let mut asked = None;
         loop {
             match self.or_interrupt(next(&mut stream, &mut prompt)).await?? {
-                Came::Line(None) => {
+                FollowInput::Line(None) => {
                     // Starts a new line after the question.
                     out.note("");
                     return Err(self.left_waiting(&run, &prompt.unanswered()));
                 }
-                Came::Line(Some(line)) => {
+                FollowInput::Line(Some(line)) => {
                     if let Some(answers) = prompt.answer(&line) {
                         let resuming = self.client.resume_run(self.agent, &run, asked, &answers);
                         match self.or_interrupt(resuming).await? {
@@ -108,7 +108,7 @@ impl<'a> Follower<'a> {
                         }
                     }
                 }
-                Came::Signal(Some(Signal::Event(event))) => {
+                FollowInput::Signal(Some(Signal::Event(event))) => {
                     if event.id.is_some() {
                         prompt.drop_questions();
                         asked = event.id;
@@ -116,7 +116,7 @@ impl<'a> Follower<'a> {
                     self.or_interrupt(voice.tell(&event)).await??;
                     self.handle_run_event(&event, &mut prompt)?;
                 }
-                Came::Signal(signal) => {
+                FollowInput::Signal(signal) => {
                     if said(self.context, (self.agent, &run), signal)? {
                         return Ok(());
                     }
@@ -155,11 +155,11 @@ impl<'a> Follower<'a> {
     }
 }
 
-async fn next(stream: &mut RunStream, prompt: &mut Prompt) -> Result<Came, Failure> {
+async fn next(stream: &mut RunStream, prompt: &mut Prompt) -> Result<FollowInput, Failure> {
     let is_asking = prompt.is_asking();
     tokio::select! {
-        signal = stream.next() => Ok(Came::Signal(signal?)),
-        line = prompt.line(), if is_asking => Ok(Came::Line(line)),
+        signal = stream.next() => Ok(FollowInput::Signal(signal?)),
+        line = prompt.line(), if is_asking => Ok(FollowInput::Line(line)),
     }
 }
 
