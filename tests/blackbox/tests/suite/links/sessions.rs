@@ -145,7 +145,9 @@ async fn a_sender_learns_what_became_of_a_message_in_the_other_network() {
 #[tokio::test]
 async fn a_guest_answers_what_was_sent_and_ended() {
     let scene = Scene::new().await;
-    let Scene { nick, ida, .. } = &scene;
+    let Scene { nick, ida, acme, .. } = &scene;
+    let lists = json!({"entries": ["@ida-at-rose.*"]});
+    acme.server.operator().post("/_admin/agents/@nick.cc/allowlist", lists).await.ok(200);
     let body = json!({"invite": [IDA], "initial_message": {"content": "FYI"}, "end_after_send": true});
     let id = nick.open(body).await["session_id"].as_str().expect("an id").to_owned();
     arrives(ida, &id).await;
