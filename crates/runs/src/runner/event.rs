@@ -1,4 +1,4 @@
-//! The output of a runner: events with their own members (wire.md 4.1). The room writes the base members.
+//! The output of a runner: events with their own members (wire.md 4.1). The room writes the base members. Pure.
 //! Must not know: runs, threads, or the receiver of an event.
 
 use bytes::Bytes;
