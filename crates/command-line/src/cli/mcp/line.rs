@@ -37,11 +37,14 @@ pub(super) struct Message {
 impl Message {
     /// Parses a line; an error is the reply to the client.
     pub(super) fn read(line: &str) -> Result<Self, String> {
-        let wrong = |text: String| error(&Value::Null, PARSE_ERROR, &text, Value::Null);
-        let value: Value = serde_json::from_str(line)
-            .map_err(|e| wrong(format!("Parse error: this line is not JSON: {e}.")))?;
+        let wrong = |id: &Value, text: &str| error(id, PARSE_ERROR, text, Value::Null);
+        let value: Value = serde_json::from_str(line).map_err(|fault| {
+            // A program that cuts text sends half a surrogate pair; its call ends only with an answer to its id.
+            let mended = serde_json::from_str::<Value>(&with_whole_pairs(line)).unwrap_or_default();
+            wrong(&mended["id"], &format!("Parse error: this line is not JSON: {fault}."))
+        })?;
         let Value::Object(mut members) = value else {
-            return Err(wrong("Parse error: a line must be one JSON-RPC message, an object.".to_owned()));
+            return Err(wrong(&Value::Null, "Parse error: a line must be one JSON-RPC message, an object."));
         };
         let params = match members.remove("params") {
             Some(Value::Object(params)) => params,
@@ -155,6 +158,32 @@ fn error(id: &Value, code: i64, message: &str, data: Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
 }
 
+/// The line with U+FFFD in place of each escape of half a surrogate pair.
+fn with_whole_pairs(line: &str) -> String {
+    let unit = |text: &str| {
+        let digits = text.strip_prefix("\\u")?.get(..4)?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let (mut whole, mut rest) = (String::with_capacity(line.len()), line);
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        let (kept, length) = match (unit(escape), escape.get(6..).and_then(unit)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => (&escape[..12], 12),
+            (Some(0xD800..=0xDFFF), _) => ("\u{fffd}", 6),
+            (Some(_), _) => (&escape[..6], 6),
+            (None, _) => {
+                let length = escape.char_indices().nth(2).map_or(escape.len(), |(at, _)| at);
+                (&escape[..length], length)
+            }
+        };
+        whole.push_str(before);
+        whole.push_str(kept);
+        rest = &escape[length..];
+    }
+    whole.push_str(rest);
+    whole
+}
+
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
@@ -171,6 +200,21 @@ mod tests {
         for line in ["", "{", "[]", "7", "hello"] {
             let said: Value = serde_json::from_str(&Message::read(line).unwrap_err()).unwrap();
             assert_eq!((&said["id"], &said["error"]["code"]), (&Value::Null, &json!(PARSE_ERROR)), "{line}");
+        }
+    }
+
+    #[test]
+    fn half_a_surrogate_pair_is_refused_with_the_id_of_its_request() {
+        let call = |text: &str| {
+            let line = format!(r#"{{"jsonrpc":"2.0","method":"tools/call","params":{{"a":"{text}"}},"id":7}}"#);
+            Message::read(&line)
+        };
+        for cut in [r"a\ud83d", r"\udc00 \\ud83d", r"\ud83d\u0041", r"ä\ud83dä"] {
+            let said: Value = serde_json::from_str(&call(cut).unwrap_err()).unwrap();
+            assert_eq!((&said["id"], &said["error"]["code"]), (&json!(7), &json!(PARSE_ERROR)), "{cut}");
+        }
+        for whole in [r"\ud83d\ude00", r"\\ud83d", r"\u00e4\n"] {
+            call(whole).unwrap();
         }
     }
 
