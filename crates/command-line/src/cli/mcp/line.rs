@@ -206,7 +206,8 @@ mod tests {
     #[test]
     fn half_a_surrogate_pair_is_refused_with_the_id_of_its_request() {
         let call = |text: &str| {
-            let line = format!(r#"{{"jsonrpc":"2.0","method":"tools/call","params":{{"a":"{text}"}},"id":7}}"#);
+            let line =
+                format!(r#"{{"jsonrpc":"2.0","method":"tools/call","params":{{"a":"{text}"}},"id":7}}"#);
             Message::read(&line)
         };
         for cut in [r"a\ud83d", r"\udc00 \\ud83d", r"\ud83d\u0041", r"ä\ud83dä"] {

@@ -78,7 +78,7 @@ pub(crate) async fn recall(asking: ToolCaller, wanted: RecallArguments) -> Answe
 /// The hits of a query in all rooms. With a filter by author or day, these hits include packages and facts.
 async fn everything(asking: &ToolCaller, wanted: &RecallArguments, query: &str, words: &[String]) -> Answer {
     let narrow = wanted.narrow();
-    let mut lists = Vec::new();
+    let (mut lists, mut has_more) = (Vec::new(), false);
     if asking.has(&SEARCH) {
         let mut parameters = vec![("q", query), ("limit", SAID)];
         if narrow.is_empty() {
@@ -86,7 +86,10 @@ async fn everything(asking: &ToolCaller, wanted: &RecallArguments, query: &str, 
         }
         parameters.extend(&narrow);
         match asking.read(&SEARCH, &[], &parameters).await {
-            Ok(page) => lists.push(("said", listed(&page, "hits").iter().map(said).collect())),
+            Ok(page) => {
+                has_more = page["next_cursor"].is_string();
+                lists.push(("said", listed(&page, "hits").iter().map(said).collect()));
+            }
             // A token for the context alone still finds packages and facts.
             Err(refusal) if narrow.is_empty() && refusal.code == "insufficient_scope" => {}
             Err(refusal) => return Err(refusal),
@@ -95,7 +98,11 @@ async fn everything(asking: &ToolCaller, wanted: &RecallArguments, query: &str, 
     if narrow.is_empty() {
         lists.extend(near(asking, &project::all(asking).await?, query, words).await?);
     }
-    Ok(assembled(json!({}), &lists))
+    let mut shown = assembled(json!({}), &lists);
+    if has_more {
+        shown["more"] = true.into();
+    }
+    Ok(shown)
 }
 
 /// A hit in short: its place, author and time.

@@ -233,3 +233,27 @@ async fn questions_at_the_same_time_get_different_answers() {
     assert_eq!(color["answers"][0]["text"], "to Which color?");
     assert_eq!(number["answers"][0]["text"], "to How many?");
 }
+
+#[tokio::test]
+async fn recall_says_that_more_was_said() {
+    let server = Server::start().await;
+    let alice = server.agent("@nick.alice").await;
+    server.agent("@nick.bob").await;
+    let said = async |count: usize| {
+        for nth in 0..count {
+            done(&alice, "send", json!({"to": ["@nick.bob"], "text": format!("quokka report {nth}")})).await;
+        }
+    };
+    let recalled = async |found: usize| {
+        let look = async || Some(done(&alice, "recall", json!({"query": "quokka"})).await);
+        eventually("it is indexed", async || {
+            look().await.filter(|shown| shown["said"].as_array().map(Vec::len) == Some(found))
+        })
+        .await
+    };
+    said(2).await;
+    assert!(recalled(2).await["more"].is_null());
+    said(10).await;
+    let more = async || (recalled(8).await["more"] == true).then_some(());
+    eventually("more is indexed", more).await;
+}
