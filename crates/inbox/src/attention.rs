@@ -10,7 +10,7 @@ use plenary_sessions::pressing::Pressing;
 use crate::{
     kind::Kind,
     marks::Marks,
-    reading::Ask,
+    reading::InboxQuery,
     telling::Reader,
     wire::{AttentionDigest, WaitedFrom},
 };
@@ -59,8 +59,8 @@ pub(crate) struct HeldBack {
 
 impl HeldBack {
     /// For the reading coding session, if there is one.
-    pub(crate) fn of(reader: &Reader, ask: &Ask<'_>, marks: &Marks) -> Self {
-        let Some(session) = ask.coding else { return Self::default() };
+    pub(crate) fn of(reader: &Reader, query: &InboxQuery<'_>, marks: &Marks) -> Self {
+        let Some(session) = query.coding else { return Self::default() };
         let known = marks.shown.sessions().iter().find(|coding| coding.session == session);
         let (own, told) = known.map_or((None, None), |known| (known.attention, known.told));
         Self::new((reader.me.state.attention(), own), told, reader.now)

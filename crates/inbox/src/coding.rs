@@ -102,7 +102,7 @@ fn attention_doc() -> OperationDoc {
 impl Inbox {
     /// Wakes waiting readers, because an item may be unread again.
     fn wake(&self, me: &AgentHandle) {
-        self.0.desks.of(std::iter::once(me)).iter().for_each(|desk| desk.wake());
+        self.0.feeds.of(std::iter::once(me)).iter().for_each(|feed| feed.wake());
     }
 
     fn session_view(&self, marks: &Marks, session: String) -> Json<SessionView> {

@@ -13,11 +13,11 @@ const CHECK_BYTES: usize = 8;
 
 /// A position in the log, with an order among the items of one position.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(crate) struct Place(pub(crate) Position, pub(crate) u64);
+pub(crate) struct ItemPosition(pub(crate) Position, pub(crate) u64);
 
-impl Place {
+impl ItemPosition {
     /// The place after everything at a position.
-    pub(crate) const fn behind(position: Position) -> Self {
+    pub(crate) const fn end_of(position: Position) -> Self {
         Self(position, u64::MAX)
     }
 
@@ -25,7 +25,7 @@ impl Place {
     pub(crate) const fn before(self) -> Self {
         match self {
             Self(Position(0), 0) => self,
-            Self(Position(position), 0) => Self::behind(Position(position - 1)),
+            Self(Position(position), 0) => Self::end_of(Position(position - 1)),
             Self(position, nth) => Self(position, nth - 1),
         }
     }
@@ -38,11 +38,11 @@ pub(crate) struct Cursor {
     /// The kinds that it covers.
     pub(crate) kinds: Kinds,
     /// All items of those kinds up to here were returned.
-    pub(crate) place: Place,
+    pub(crate) place: ItemPosition,
     /// All frames up to this number were returned.
     pub(crate) lane: u64,
     /// All offers of strangers up to here were returned.
-    pub(crate) offers: Place,
+    pub(crate) offers: ItemPosition,
     /// The number of returns from coding agents when it was read: items that were returned later are not
     /// covered.
     pub(crate) turn: u64,
@@ -50,9 +50,9 @@ pub(crate) struct Cursor {
 
 impl Cursor {
     /// The place for a kind; `None` if the cursor does not cover it.
-    pub(crate) fn of(&self, kind: Kind) -> Option<Place> {
+    pub(crate) fn of(&self, kind: Kind) -> Option<ItemPosition> {
         let place = match kind {
-            Kind::Frame => Place(Position(self.lane), 0),
+            Kind::Frame => ItemPosition(Position(self.lane), 0),
             Kind::SessionOffered => self.offers,
             Kind::SessionMessage
             | Kind::SessionInvited
@@ -67,7 +67,7 @@ impl Cursor {
 
     /// The text of the cursor, which only the same agent can use.
     pub(crate) fn text(&self, handle: &AgentHandle) -> String {
-        let (Place(position, nth), Place(offered, offer)) = (self.place, self.offers);
+        let (ItemPosition(position, nth), ItemPosition(offered, offer)) = (self.place, self.offers);
         let (kinds, lane, turn) = (self.kinds.bits(), self.lane, self.turn);
         let body = format!("{kinds:x}.{position}.{nth:x}.{lane}.{offered}.{offer:x}.{turn:x}");
         let check = check(handle, &body);
@@ -96,26 +96,26 @@ impl Cursor {
 }
 
 /// The next place; the outer `None` if there is no more text, the inner one if it is invalid.
-fn read_place<'a>(parts: &mut impl Iterator<Item = &'a str>) -> Option<Option<Place>> {
+fn read_place<'a>(parts: &mut impl Iterator<Item = &'a str>) -> Option<Option<ItemPosition>> {
     let position = parts.next()?.parse().ok().map(Position);
     let nth = parts.next().and_then(|nth| u64::from_str_radix(nth, 16).ok());
-    Some(position.zip(nth).map(|(position, nth)| Place(position, nth)))
+    Some(position.zip(nth).map(|(position, nth)| ItemPosition(position, nth)))
 }
 
 /// The place of an item. Its text is the id for clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub(crate) enum Spot {
+pub(crate) enum ItemId {
     /// In the log.
-    Log(Place),
+    Log(ItemPosition),
     /// In the log, as an offer of a stranger.
-    Offer(Place),
+    Offer(ItemPosition),
     /// On the lane of the agent's owner.
     Frame(u64),
 }
 
-impl Spot {
-    pub(crate) fn of(kind: Kind, place: Place) -> Self {
+impl ItemId {
+    pub(crate) fn of(kind: Kind, place: ItemPosition) -> Self {
         match kind {
             Kind::SessionOffered => Self::Offer(place),
             Kind::Frame => Self::Frame(place.0.0),
@@ -139,10 +139,10 @@ impl Spot {
     }
 
     /// The place in its order.
-    pub(crate) fn place(self) -> Place {
+    pub(crate) fn place(self) -> ItemPosition {
         match self {
             Self::Log(place) | Self::Offer(place) => place,
-            Self::Frame(number) => Place(Position(number), 0),
+            Self::Frame(number) => ItemPosition(Position(number), 0),
         }
     }
 
@@ -157,11 +157,11 @@ impl Spot {
     }
 }
 
-impl fmt::Display for Spot {
+impl fmt::Display for ItemId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Log(Place(position, nth)) => write!(f, "{position}.{nth:x}"),
-            Self::Offer(Place(position, nth)) => write!(f, "{position}.{nth:x}.s"),
+            Self::Log(ItemPosition(position, nth)) => write!(f, "{position}.{nth:x}"),
+            Self::Offer(ItemPosition(position, nth)) => write!(f, "{position}.{nth:x}.s"),
             Self::Frame(number) => write!(f, "f{number}"),
         }
     }
@@ -170,33 +170,34 @@ impl fmt::Display for Spot {
 /// The text is not the id of an item.
 #[derive(Debug, thiserror::Error)]
 #[error("no piece of news has this id")]
-pub(crate) struct InvalidSpot;
+pub(crate) struct InvalidItemId;
 
-impl FromStr for Spot {
-    type Err = InvalidSpot;
+impl FromStr for ItemId {
+    type Err = InvalidItemId;
 
-    fn from_str(text: &str) -> Result<Self, InvalidSpot> {
+    fn from_str(text: &str) -> Result<Self, InvalidItemId> {
         if let Some(number) = text.strip_prefix('f') {
-            return number.parse().map(Self::Frame).map_err(|_| InvalidSpot);
+            return number.parse().map(Self::Frame).map_err(|_| InvalidItemId);
         }
         let (text, is_offer) = text.strip_suffix(".s").map_or((text, false), |text| (text, true));
-        let (position, nth) = text.split_once('.').ok_or(InvalidSpot)?;
-        let position = position.parse().map_err(|_| InvalidSpot)?;
-        let place = Place(Position(position), u64::from_str_radix(nth, 16).map_err(|_| InvalidSpot)?);
+        let (position, nth) = text.split_once('.').ok_or(InvalidItemId)?;
+        let position = position.parse().map_err(|_| InvalidItemId)?;
+        let place =
+            ItemPosition(Position(position), u64::from_str_radix(nth, 16).map_err(|_| InvalidItemId)?);
         Ok(if is_offer { Self::Offer(place) } else { Self::Log(place) })
     }
 }
 
-impl TryFrom<String> for Spot {
-    type Error = InvalidSpot;
+impl TryFrom<String> for ItemId {
+    type Error = InvalidItemId;
 
-    fn try_from(text: String) -> Result<Self, InvalidSpot> {
+    fn try_from(text: String) -> Result<Self, InvalidItemId> {
         text.parse()
     }
 }
 
-impl From<Spot> for String {
-    fn from(spot: Spot) -> Self {
+impl From<ItemId> for String {
+    fn from(spot: ItemId) -> Self {
         spot.to_string()
     }
 }
@@ -220,8 +221,8 @@ mod tests {
         #[test]
         fn a_cursor_comes_back_as_it_went(bits in 1_u16..512, at: u64, nth: u64, lane: u64, offer: u64, turn: u64) {
             let kinds = Kinds::of_bits(bits).unwrap();
-            let offers = Place(Position(offer), at);
-            let cursor = Cursor { kinds, place: Place(Position(at), nth), lane, offers, turn };
+            let offers = ItemPosition(Position(offer), at);
+            let cursor = Cursor { kinds, place: ItemPosition(Position(at), nth), lane, offers, turn };
             prop_assert_eq!(Cursor::read(&cursor.text(&me()), &me()), Some(cursor));
         }
 
@@ -233,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_cursor_is_its_agents_own_and_cannot_be_changed() {
-        let place = Place(Position(7), 0);
+        let place = ItemPosition(Position(7), 0);
         let cursor = Cursor { kinds: Kinds::ALL, place, lane: 3, offers: place, turn: 0 };
         let before = format!("7f.7.0.3.{}", check(&me(), "7f.7.0.3"));
         let read = Cursor::read(&before, &me()).unwrap();

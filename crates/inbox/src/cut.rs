@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cursor::{Place, Spot};
+use crate::cursor::{ItemId, ItemPosition};
 
 /// Most cut items of one agent whose shown length is stored. Beyond it the first is dropped, and for
 /// items up to it only the state shown is claimed.
@@ -22,7 +22,7 @@ pub(crate) struct Portion {
 /// An item that was cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CutItem {
-    pub(crate) spot: Spot,
+    pub(crate) spot: ItemId,
     #[serde(flatten)]
     pub(crate) portion: Portion,
 }
@@ -31,10 +31,10 @@ pub(crate) struct CutItem {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CutItems {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    known: BTreeMap<Spot, Portion>,
+    known: BTreeMap<ItemId, Portion>,
     /// The last one that was dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    forgotten: Option<Spot>,
+    forgotten: Option<ItemId>,
 }
 
 impl CutItems {
@@ -44,7 +44,7 @@ impl CutItems {
 
     /// Notes the part of an item that a model has. Only items of the log have a state for others.
     pub(crate) fn insert(&mut self, item: &CutItem) {
-        if !matches!(item.spot, Spot::Log(_)) {
+        if !matches!(item.spot, ItemId::Log(_)) {
             return;
         }
         let known = self.known.entry(item.spot).or_insert(item.portion);
@@ -58,23 +58,23 @@ impl CutItems {
     }
 
     /// Notes that a model has the whole item.
-    pub(crate) fn remove(&mut self, spot: Spot) {
+    pub(crate) fn remove(&mut self, spot: ItemId) {
         self.known.remove(&spot);
     }
 
     /// Notes that everything up to a place was acknowledged.
-    pub(crate) fn acknowledged(&mut self, to: Place) {
+    pub(crate) fn acknowledged(&mut self, to: ItemPosition) {
         self.known.retain(|spot, _| spot.place() > to);
     }
 
     /// The part of it that a model has; `None` if it is not known to be cut.
-    pub(crate) fn portion(&self, spot: Spot) -> Option<Portion> {
+    pub(crate) fn portion(&self, spot: ItemId) -> Option<Portion> {
         self.known.get(&spot).copied()
     }
 
     /// Whether it is unknown that a model has the whole of it.
-    pub(crate) fn is_cut(&self, spot: Spot) -> bool {
-        let is_forgotten = matches!(spot, Spot::Log(_)) && self.forgotten.is_some_and(|last| spot <= last);
+    pub(crate) fn is_cut(&self, spot: ItemId) -> bool {
+        let is_forgotten = matches!(spot, ItemId::Log(_)) && self.forgotten.is_some_and(|last| spot <= last);
         is_forgotten || self.known.contains_key(&spot)
     }
 }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     fn item(at: u64, shown: u64) -> CutItem {
-        CutItem { spot: Spot::Log(Place(Position(at), 0)), portion: Portion { shown, of: 9_000 } }
+        CutItem { spot: ItemId::Log(ItemPosition(Position(at), 0)), portion: Portion { shown, of: 9_000 } }
     }
 
     #[test]
@@ -96,11 +96,11 @@ mod tests {
         cut.insert(&item(7, 50));
         assert_eq!(cut.portion(item(7, 0).spot), Some(Portion { shown: 100, of: 9_000 }), "the most");
         cut.insert(&item(9, 1));
-        cut.acknowledged(Place(Position(7), 0));
+        cut.acknowledged(ItemPosition(Position(7), 0));
         assert!(!cut.is_cut(item(7, 0).spot) && cut.is_cut(item(9, 0).spot));
         cut.remove(item(9, 0).spot);
         assert!(cut.is_empty());
-        cut.insert(&CutItem { spot: Spot::Frame(3), ..item(0, 1) });
+        cut.insert(&CutItem { spot: ItemId::Frame(3), ..item(0, 1) });
         assert!(cut.is_empty());
     }
 

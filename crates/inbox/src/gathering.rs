@@ -10,8 +10,8 @@ use plenary_room::News;
 
 use crate::{
     Inbox, NEWS_KEPT_MAX,
-    cursor::Place,
-    desk::Desk,
+    cursor::ItemPosition,
+    feed::AgentFeed,
     kind::Kind,
     shelf::{Shelf, ShelfCoverage, Shelves, Stub, UnreadStream},
 };
@@ -31,7 +31,7 @@ pub(crate) enum ShelfLookup {
 }
 
 /// Marks a background search of an agent as ended when it is dropped, also by a panic.
-struct GatheringGuard(Arc<Desk>);
+struct GatheringGuard(Arc<AgentFeed>);
 
 impl Drop for GatheringGuard {
     fn drop(&mut self) {
@@ -56,7 +56,7 @@ impl Inbox {
                 Ok(())
             }
             ShelfLookup::Offered => {
-                shelf.begin(after, Vec::new(), ShelfCoverage::Behind(None));
+                shelf.begin(after, Vec::new(), ShelfCoverage::UpToKey(None));
                 self.list_further(me, shelf).await
             }
         }
@@ -95,9 +95,9 @@ impl Inbox {
                 let listing = if until >= head { ShelfCoverage::Whole } else { ShelfCoverage::UpTo(until) };
                 shelf.list(found, listing);
             }
-            ShelfCoverage::Behind(last) => {
+            ShelfCoverage::UpToKey(last) => {
                 let (found, last) = sessions.offers_with_news(me, last.as_deref(), shelf.from()).await?;
-                let listing = last.map_or(ShelfCoverage::Whole, |last| ShelfCoverage::Behind(Some(last)));
+                let listing = last.map_or(ShelfCoverage::Whole, |last| ShelfCoverage::UpToKey(Some(last)));
                 shelf.list(found, listing);
             }
         }
@@ -157,24 +157,24 @@ impl Inbox {
         let found = source.news(me, stream, after, NEWS_KEPT_MAX + 1).await?;
         let stubs = found.news.into_iter().map(|news| {
             let News { kind, position, nth, version, at, from } = news;
-            (Place(position, nth), Stub { kind, stream: stream.clone(), version, at, from })
+            (ItemPosition(position, nth), Stub { kind, stream: stream.clone(), version, at, from })
         });
         let (read, answered, joined) = (found.read, found.answered, found.joined);
         Ok(UnreadStream { stubs: stubs.collect(), read, answered, joined })
     }
 
     /// Looks for the rest in the background; readers are notified as more is found.
-    pub(crate) fn go_on(&self, me: &AgentHandle, desk: &Arc<Desk>) {
-        if desk.is_gathering.swap(true, Ordering::AcqRel) {
+    pub(crate) fn go_on(&self, me: &AgentHandle, feed: &Arc<AgentFeed>) {
+        if feed.is_gathering.swap(true, Ordering::AcqRel) {
             return;
         }
-        let (inbox, desk, me) = (Arc::downgrade(&self.0), GatheringGuard(desk.clone()), me.clone());
+        let (inbox, feed, me) = (Arc::downgrade(&self.0), GatheringGuard(feed.clone()), me.clone());
         let turns = self.0.gathering.clone();
         tokio::spawn(async move {
             let _turn = turns.acquire().await;
             while let Some(inner) = inbox.upgrade() {
                 let inbox = Self(inner);
-                match inbox.search_in_background(&me, &desk.0).await {
+                match inbox.search_in_background(&me, &feed.0).await {
                     Ok(true) if !*inbox.0.closed.borrow() => {}
                     Ok(_) => break,
                     Err(fault) => {
@@ -187,8 +187,8 @@ impl Inbox {
     }
 
     /// Searches some of the rest; returns whether there is more.
-    async fn search_in_background(&self, me: &AgentHandle, desk: &Desk) -> Result<bool, Fault> {
-        let mut shelves = desk.shelves.lock().await;
+    async fn search_in_background(&self, me: &AgentHandle, feed: &AgentFeed) -> Result<bool, Fault> {
+        let mut shelves = feed.shelves.lock().await;
         let Shelves { known, offered, .. } = &mut *shelves;
         for (shelf, on) in [(known, ShelfLookup::Known), (offered, ShelfLookup::Offered)] {
             if shelf.goes_on() {
@@ -198,7 +198,7 @@ impl Inbox {
         }
         let goes_on = shelves.known.goes_on() || shelves.offered.goes_on();
         drop(shelves);
-        desk.wake();
+        feed.wake();
         // Readers have priority.
         tokio::task::yield_now().await;
         Ok(goes_on)

@@ -10,7 +10,7 @@ use plenary_room::{AttentionGlance, CodingGlance, Glancer, Glances};
 use crate::{
     Inbox,
     kind::{Kind, Kinds},
-    reading::Ask,
+    reading::InboxQuery,
 };
 
 /// A coding agent without hooks counts as working for this long after an event, in milliseconds.
@@ -28,8 +28,8 @@ impl Glancer for Inbox {
             let now = self.0.clock.now();
             for (handle, glance) in &mut at.agents {
                 if !glance.is_brief {
-                    let ask = Ask { after: None, limit: 1, kinds: Kinds::ALL, coding: None };
-                    let page = self.page(handle, &ask).await?;
+                    let query = InboxQuery { after: None, limit: 1, kinds: Kinds::ALL, coding: None };
+                    let page = self.page(handle, &query).await?;
                     glance.unread = page.unread;
                     let ago = |seconds: u64| TimestampMs(now.0.saturating_sub(seconds.saturating_mul(1_000)));
                     glance.oldest_unread_at = page.items.first().map(|item| ago(item.age_s));

@@ -15,8 +15,8 @@ use tokio::sync::{Semaphore, watch};
 use crate::{
     cursor::Cursor,
     cut::CutItem,
-    desk::StreamGrowth,
-    desks::Desks,
+    feed::StreamGrowth,
+    feeds::AgentFeeds,
     marks::{Marks, State},
 };
 
@@ -49,8 +49,8 @@ pub(crate) struct Inner {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) cursors: Arc<Cursors>,
     pub(crate) rooms: Rooms,
-    pub(crate) desks: Desks,
-    /// Everything up to here was dispatched to the rooms and the desks.
+    pub(crate) feeds: AgentFeeds,
+    /// Everything up to here was dispatched to the rooms and the feeds.
     observed: HighWater,
     pub(crate) closed: watch::Sender<bool>,
     /// Permits for the background searches.
@@ -66,7 +66,7 @@ impl Inbox {
             clock,
             cursors,
             rooms,
-            desks: Desks::default(),
+            feeds: AgentFeeds::default(),
             observed: HighWater::default(),
             closed: watch::Sender::new(false),
             gathering: Arc::new(Semaphore::new(GATHERING_AT_ONCE_MAX)),
@@ -74,7 +74,7 @@ impl Inbox {
         let told = Arc::downgrade(&inbox.0);
         inbox.0.rooms.frames.add_listener(move |handle| {
             if let Some(inner) = told.upgrade() {
-                inner.desks.wake_owner(handle.owner());
+                inner.feeds.wake_owner(handle.owner());
             }
         });
         inbox
@@ -85,7 +85,7 @@ impl Inbox {
         self.0.rooms.sessions.set_states(Arc::new(self.clone()));
     }
 
-    /// Counts everything committed so far as dispatched: no desk exists yet, so all of it will be read.
+    /// Counts everything committed so far as dispatched: no feed exists yet, so all of it will be read.
     pub async fn begin(&self) -> Result<(), Fault> {
         self.0.observed.raise(self.0.log.head().await?);
         Ok(())
@@ -174,7 +174,7 @@ fn row(me: &AgentHandle) -> String {
 impl Observer for Inbox {
     fn committed<'a>(&'a self, events: &'a [StoredEvent]) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
         Box::pin(async move {
-            if !self.0.desks.is_empty() {
+            if !self.0.feeds.is_empty() {
                 let mut by_stream: Vec<&StoredEvent> = events.iter().collect();
                 // The sort is stable: the events of a stream stay in order.
                 by_stream.sort_by(|a, b| a.stream.cmp(&b.stream));
@@ -194,31 +194,31 @@ impl Inbox {
         let first = run[0];
         match self.concerned(run).await {
             Ok(concerned) => {
-                for desk in self.0.desks.of(concerned.iter()) {
-                    desk.mark(&first.stream, StreamGrowth { version: first.version, at: first.position });
+                for feed in self.0.feeds.of(concerned.iter()) {
+                    feed.mark(&first.stream, StreamGrowth { version: first.version, at: first.position });
                 }
             }
             Err(fault) => {
                 tracing::error!(%fault, "a stream cannot be read; all readers check for news again");
-                self.0.desks.all().iter().for_each(|(_, desk)| desk.doubt());
+                self.0.feeds.all().iter().for_each(|(_, feed)| feed.invalidate());
             }
         }
         if self.0.rooms.sources.iter().any(|source| source.decides_readers(&first.stream)) {
-            self.0.desks.all().iter().for_each(|(_, desk)| desk.doubt());
+            self.0.feeds.all().iter().for_each(|(_, feed)| feed.invalidate());
         }
         // Its token may be revoked, or a block may hide an item.
         let changes: Vec<_> = run.iter().filter_map(|event| AccountEvent::of(event)).collect();
         // A changed attention may let an item pass.
         let concerned =
             changes.iter().flat_map(|change| change.rechecked().into_iter().chain(change.agent()));
-        for desk in self.0.desks.of(concerned) {
-            desk.wake();
+        for feed in self.0.feeds.of(concerned) {
+            feed.wake();
         }
     }
 
     /// The agents that the new events of a stream concern.
     async fn concerned(&self, events: &[&StoredEvent]) -> Result<Vec<AgentHandle>, Fault> {
-        let waiting = || self.0.desks.all().into_iter().map(|(handle, _)| handle).collect();
+        let waiting = || self.0.feeds.all().into_iter().map(|(handle, _)| handle).collect();
         match self.source(&events[0].stream) {
             Some(source) => source.readers(events, &waiting).await,
             None => Ok(Vec::new()),

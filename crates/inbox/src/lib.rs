@@ -6,15 +6,14 @@ mod attention;
 mod coding;
 mod cursor;
 mod cut;
-mod desk;
-mod desks;
+mod feed;
+mod feeds;
 mod gathering;
 mod glancing;
 mod inbox;
 mod kind;
 mod marks;
 mod merging;
-mod openness;
 mod reading;
 mod receipts;
 mod refusals;
@@ -25,6 +24,7 @@ mod showing;
 mod status;
 mod telling;
 mod told;
+mod visibility;
 mod waiting;
 pub mod wire;
 
@@ -66,4 +66,4 @@ pub const TOLD_STATES_MAX: usize = 512;
 pub const NEWS_KEPT_MAX: usize = 16_384;
 /// Most agents whose items are kept in memory; beyond it the least recently used are dropped and read
 /// again.
-pub const DESKS_MAX: usize = 1_024;
+pub const AGENT_FEEDS_MAX: usize = 1_024;

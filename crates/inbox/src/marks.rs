@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    cursor::{Cursor, Place, Spot},
+    cursor::{Cursor, ItemId, ItemPosition},
     cut::CutItem,
     kind::{Kind, Kinds},
     showing::{Handovers, Moment},
@@ -38,16 +38,16 @@ pub enum State {
 /// A place for each kind; a missing one is before everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct ReachedPlaces(BTreeMap<Kind, Place>);
+pub(crate) struct ReachedPlaces(BTreeMap<Kind, ItemPosition>);
 
 impl ReachedPlaces {
     /// The place of a kind.
-    pub(crate) fn of(&self, kind: Kind) -> Place {
+    pub(crate) fn of(&self, kind: Kind) -> ItemPosition {
         self.0.get(&kind).copied().unwrap_or_default()
     }
 
     /// The lowest place of several kinds, except those with their own marks.
-    pub(crate) fn lowest(&self, kinds: Kinds) -> Place {
+    pub(crate) fn lowest(&self, kinds: Kinds) -> ItemPosition {
         kinds.iter().filter(|kind| kind.is_in_line()).map(|kind| self.of(kind)).min().unwrap_or_default()
     }
 
@@ -121,7 +121,7 @@ impl Marks {
         &mut self,
         session: (&str, &str),
         at: Moment,
-        (spots, held): (Vec<Spot>, &[Spot]),
+        (spots, held): (Vec<ItemId>, &[ItemId]),
         to: &Cursor,
         now: TimestampMs,
     ) -> bool {
@@ -140,28 +140,28 @@ impl Marks {
     }
 
     /// Whether it was not seen, and is not pending in a live session.
-    pub(crate) fn is_unread(&self, kind: Kind, place: Place) -> bool {
-        let spot = Spot::of(kind, place);
+    pub(crate) fn is_unread(&self, kind: Kind, place: ItemPosition) -> bool {
+        let spot = ItemId::of(kind, place);
         !self.shown.is_pending(spot) && (self.shown.is_returned(spot) || place > self.seen.of(kind))
     }
 
     /// Whether the agent has it: it was seen, or a client has it by the marks or by what its connections confirmed. The model
     /// of a coding agent gets its messages from hooks, whatever other clients of the agent have.
-    pub(crate) fn has_arrived(&self, kind: Kind, place: Place, confirmed: Position) -> bool {
-        let spot = Spot::of(kind, place);
+    pub(crate) fn has_arrived(&self, kind: Kind, place: ItemPosition, confirmed: Position) -> bool {
+        let spot = ItemId::of(kind, place);
         let has_client = || place <= self.delivered.of(kind) || place.0 <= confirmed;
         let is_there = place <= self.seen.of(kind) || !self.shown.has_hooks() && has_client();
         is_there && !self.shown.is_pending(spot) && !self.shown.is_returned(spot)
     }
 
     /// The place after which an item of a kind may be unread.
-    pub(crate) fn unread_from(&self, kind: Kind) -> Place {
+    pub(crate) fn unread_from(&self, kind: Kind) -> ItemPosition {
         let seen = self.seen.of(kind);
         self.shown.first_returned(kind).map_or(seen, |spot| spot.place().before().min(seen))
     }
 
     /// The lowest of those places, for the kinds without their own marks.
-    pub(crate) fn unread_lowest(&self, kinds: Kinds) -> Place {
+    pub(crate) fn unread_lowest(&self, kinds: Kinds) -> ItemPosition {
         let kinds = kinds.iter().filter(|kind| kind.is_in_line());
         kinds.map(|kind| self.unread_from(kind)).min().unwrap_or_default()
     }
@@ -179,8 +179,8 @@ impl Marks {
     }
 
     /// The state of an item by the marks.
-    pub(crate) fn state(&self, kind: Kind, place: Place) -> State {
-        let spot = Spot::of(kind, place);
+    pub(crate) fn state(&self, kind: Kind, place: ItemPosition) -> State {
+        let spot = ItemId::of(kind, place);
         if self.shown.was_shown(spot) {
             State::Shown
         } else if self.shown.is_returned(spot) {
@@ -206,7 +206,7 @@ mod tests {
     const STATES: [State; 4] = [State::Accepted, State::Delivered, State::InContext, State::Acknowledged];
 
     fn cursor((bits, at, lane): (u16, u64, u64)) -> Cursor {
-        let place = Place(Position(at), 0);
+        let place = ItemPosition(Position(at), 0);
         Cursor { kinds: Kinds::of_bits(bits).unwrap(), place, lane, offers: place, turn: 0 }
     }
 
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn another_client_of_a_coding_agent_is_no_evidence_for_its_model() {
-        let place = Place(Position(12), 0);
+        let place = ItemPosition(Position(12), 0);
         let arrived =
             |marks: &Marks, confirmed| marks.has_arrived(Kind::SessionMessage, place, Position(confirmed));
         let mut marks = Marks::default();
@@ -255,7 +255,7 @@ mod tests {
                 for kind in Kind::ALL {
                     prop_assert!(marks.acknowledged.of(kind) <= marks.seen.of(kind));
                     prop_assert!(marks.seen.of(kind) <= marks.delivered.of(kind));
-                    let place = Place(Position(asked), 0);
+                    let place = ItemPosition(Position(asked), 0);
                     prop_assert!(before.state(kind, place) <= marks.state(kind, place));
                     let said = to.of(kind).is_some_and(|to| place <= to);
                     let now = marks.state(kind, place);

@@ -4,7 +4,9 @@
 use plenary_frames::news::RetainedFrame;
 use plenary_kernel::Position;
 
-use crate::{Inbox, cursor::Place, kind::Kind, marks::Marks, reading::Ask, shelf::Stub, telling::Reader};
+use crate::{
+    Inbox, cursor::ItemPosition, kind::Kind, marks::Marks, reading::InboxQuery, shelf::Stub, telling::Reader,
+};
 
 /// The requested retained frames.
 #[derive(Debug, Default)]
@@ -15,20 +17,20 @@ pub(crate) struct RetainedNews {
 }
 
 impl RetainedNews {
-    pub(crate) fn of(inbox: &Inbox, reader: &Reader, ask: &Ask<'_>, marks: &Marks) -> Self {
-        let start = ask.start(Kind::Frame, marks).0.0;
-        if !ask.kinds.has(Kind::Frame) {
+    pub(crate) fn of(inbox: &Inbox, reader: &Reader, query: &InboxQuery<'_>, marks: &Marks) -> Self {
+        let start = query.start(Kind::Frame, marks).0.0;
+        if !query.kinds.has(Kind::Frame) {
             return Self { start, ..Self::default() };
         }
         let unread_from = marks.unread_from(Kind::Frame).0.0;
         let mut kept = inbox.0.rooms.frames.retained(&reader.me.handle, start.min(unread_from));
         kept.retain(|frame| !reader.is_blocked(&frame.from));
         let is_unread =
-            |frame: &RetainedFrame| marks.is_unread(Kind::Frame, Place(Position(frame.number), 0));
+            |frame: &RetainedFrame| marks.is_unread(Kind::Frame, ItemPosition(Position(frame.number), 0));
         let unread = kept.iter().filter(|frame| is_unread(frame)).count();
-        let is_asked =
-            |frame: &RetainedFrame| frame.number > start && (ask.after.is_some() || is_unread(frame));
-        let news = kept.into_iter().filter(is_asked).collect();
+        let is_requested =
+            |frame: &RetainedFrame| frame.number > start && (query.after.is_some() || is_unread(frame));
+        let news = kept.into_iter().filter(is_requested).collect();
         Self { news, unread: u64::try_from(unread).unwrap_or(u64::MAX), start }
     }
 
@@ -42,7 +44,7 @@ impl RetainedNews {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next<'a> {
     /// An item of the log, and the number of newer ones of the same place.
-    Stub(Place, &'a Stub, u64),
+    Stub(ItemPosition, &'a Stub, u64),
     /// A frame, and the number of newer ones.
     Frame(&'a RetainedFrame, u64),
 }
@@ -55,7 +57,7 @@ impl Next<'_> {
 
 /// The first items of both.
 pub(crate) fn merged<'a>(
-    stubs: &'a [(Place, Stub, u64)],
+    stubs: &'a [(ItemPosition, Stub, u64)],
     frames: &'a [RetainedFrame],
     limit: usize,
 ) -> Vec<Next<'a>> {
@@ -85,10 +87,10 @@ mod tests {
 
     use super::*;
 
-    fn stub(at: u64) -> (Place, Stub, u64) {
+    fn stub(at: u64) -> (ItemPosition, Stub, u64) {
         let (stream, at) = (StreamName::new("t.t", "a"), TimestampMs(at));
         let stub = Stub { kind: Kind::SessionMessage, stream, version: Version(1), at, from: None };
-        (Place(Position(at.0), 0), stub, 0)
+        (ItemPosition(Position(at.0), 0), stub, 0)
     }
 
     fn frame(number: u64, at: u64) -> RetainedFrame {

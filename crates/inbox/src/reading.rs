@@ -11,15 +11,15 @@ use tokio::time::Instant;
 use crate::{
     HELD_MAX, Inbox, NEWS_KEPT_MAX,
     attention::{HeldBack, Passage},
-    cursor::{Cursor, Place, Spot},
-    desk::Desk,
+    cursor::{Cursor, ItemId, ItemPosition},
+    feed::AgentFeed,
     gathering::ShelfLookup,
     kind::{Kind, Kinds},
     marks::Marks,
     merging::{Next, RetainedNews, merged},
-    openness::Openness,
     shelf::{Shelf, Shelves, Stub},
-    telling::{Reader, framed, room_behind},
+    telling::{Reader, framed, remaining_chars},
+    visibility::Visibility,
     wire::{Item, Page},
 };
 
@@ -33,7 +33,7 @@ const LOOK_FURTHER: Duration = Duration::from_millis(50);
 
 /// The parameters of a read.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ask<'a> {
+pub(crate) struct InboxQuery<'a> {
     /// The start; absent: at the unread items.
     pub(crate) after: Option<Cursor>,
     pub(crate) limit: usize,
@@ -42,14 +42,14 @@ pub(crate) struct Ask<'a> {
     pub(crate) coding: Option<&'a str>,
 }
 
-impl Ask<'_> {
+impl InboxQuery<'_> {
     /// The place after which a kind is read.
-    pub(crate) fn start(&self, kind: Kind, marks: &Marks) -> Place {
+    pub(crate) fn start(&self, kind: Kind, marks: &Marks) -> ItemPosition {
         self.after.and_then(|after| after.of(kind)).unwrap_or_else(|| marks.unread_from(kind))
     }
 
     /// The lowest of those places, for the kinds without their own marks.
-    fn lowest(&self, marks: &Marks) -> Place {
+    fn lowest(&self, marks: &Marks) -> ItemPosition {
         let kinds = self.kinds.iter().filter(|kind| kind.is_in_line());
         kinds.map(|kind| self.start(kind, marks)).min().unwrap_or_default()
     }
@@ -58,56 +58,57 @@ impl Ask<'_> {
 /// The items of a shelf that were counted and picked, before their texts are read.
 #[derive(Default)]
 struct PickedStubs {
-    stubs: Vec<(Place, Stub, u64)>,
+    stubs: Vec<(ItemPosition, Stub, u64)>,
     unread: u64,
     /// Whether not everything was counted.
     is_cut: bool,
     /// Whether there are more after the last.
     more: bool,
     /// All requested items up to here are included.
-    end: Place,
+    end: ItemPosition,
     /// Items for another coding session.
-    held: Vec<(Place, Kind)>,
+    held: Vec<(ItemPosition, Kind)>,
 }
 
 /// The parameters of picking from one shelf.
-struct Pick<'a> {
+struct ShelfScan<'a> {
     shelf: &'a Shelf,
     /// The place after which items may be unread.
-    unread_from: Place,
+    unread_from: ItemPosition,
     /// The place after which items may be requested.
-    start: Place,
+    start: ItemPosition,
     is_wanted: fn(Kind) -> bool,
 }
 
 impl Inbox {
     /// A page of an agent's inbox. It marks nothing.
-    pub(crate) async fn page(&self, me: &AgentHandle, ask: &Ask<'_>) -> Result<Page, Fault> {
-        let desk = self.0.desks.open(me);
+    pub(crate) async fn page(&self, me: &AgentHandle, query: &InboxQuery<'_>) -> Result<Page, Fault> {
+        let feed = self.0.feeds.open(me);
         let marks = self.settled_marks(me).await?;
         let through = self.observed().await?;
         let reader = self.reader(me).await?;
-        let (known, mut offered, mut held_back) = self.pick(&desk, &reader, ask, &marks, through).await?;
-        let mut frames = RetainedNews::of(self, &reader, ask, &marks);
-        let is_for_it = self.is_for(ask, &marks, &reader, None, Passage::ORDINARY);
-        let frames_held = self.hold_frames(&mut frames, ask, &marks, &reader, (&known.held, &mut held_back));
+        let (known, mut offered, mut held_back) = self.pick(&feed, &reader, query, &marks, through).await?;
+        let mut frames = RetainedNews::of(self, &reader, query, &marks);
+        let is_for_it = self.is_for(query, &marks, &reader, None, Passage::ORDINARY);
+        let frames_held =
+            self.hold_frames(&mut frames, query, &marks, &reader, (&known.held, &mut held_back));
         if !is_for_it {
             // The cursor of offers stays where it is, and nothing has to be held.
             offered =
                 PickedStubs { unread: offered.unread, is_cut: offered.is_cut, ..PickedStubs::default() };
         }
-        let merged = merged(&known.stubs, &frames.news, ask.limit);
+        let merged = merged(&known.stubs, &frames.news, query.limit);
         let (durable, ephemeral) = (merged.iter().filter(|next| next.is_stub()).count(), merged.len());
         let ephemeral = ephemeral - durable;
         let is_whole = durable == known.stubs.len();
         let more_known = known.more || !is_whole || ephemeral < frames.news.len();
         // Offers of strangers follow when there are no other items.
-        let room = if more_known { 0 } else { ask.limit - merged.len() };
+        let room = if more_known { 0 } else { query.limit - merged.len() };
         let offers = &offered.stubs[..room.min(offered.stubs.len())];
         let mut items: Vec<Item> = Vec::with_capacity(merged.len() + offers.len());
         let offers_next = offers.iter().map(|(place, stub, newer)| Next::Stub(*place, stub, *newer));
         for next in merged.iter().copied().chain(offers_next) {
-            let room = room_behind(&items);
+            let room = remaining_chars(&items);
             match next {
                 Next::Stub(place, stub, newer) => {
                     items.extend(self.item(&reader, place, stub, newer, room).await?);
@@ -118,21 +119,21 @@ impl Inbox {
         let place = match durable.checked_sub(1) {
             _ if is_whole => known.end,
             Some(last) => known.stubs[last].0,
-            None => ask.lowest(&marks),
+            None => query.lowest(&marks),
         };
         let held = known.held.iter().filter(|(at, _)| *at <= place);
         let lane = frames.passed(ephemeral);
-        let frames_held = frames_held.into_iter().filter(|number| *number <= lane).map(Spot::Frame);
-        let held = held.map(|(place, kind)| Spot::of(*kind, *place)).chain(frames_held);
+        let frames_held = frames_held.into_iter().filter(|number| *number <= lane).map(ItemId::Frame);
+        let held = held.map(|(place, kind)| ItemId::of(*kind, *place)).chain(frames_held);
         let held = held.map(|spot| spot.to_string()).collect();
         let offers_end = match offers.last() {
-            _ if !is_for_it => ask.start(Kind::SessionOffered, &marks),
+            _ if !is_for_it => query.start(Kind::SessionOffered, &marks),
             _ if !more_known && offers.len() == offered.stubs.len() => offered.end,
             Some((last, ..)) => *last,
-            None => ask.start(Kind::SessionOffered, &marks),
+            None => query.start(Kind::SessionOffered, &marks),
         };
         let turn = marks.shown.turn();
-        let cursor = Cursor { kinds: ask.kinds, place, lane, offers: offers_end, turn };
+        let cursor = Cursor { kinds: query.kinds, place, lane, offers: offers_end, turn };
         Ok(Page {
             more: more_known || offered.more || offers.len() < offered.stubs.len(),
             items,
@@ -141,7 +142,7 @@ impl Inbox {
             from_strangers: offered.unread,
             cursor: cursor.text(me),
             held,
-            attention: ask.coding.and_then(|_| held_back.digest()),
+            attention: query.coding.and_then(|_| held_back.digest()),
             timed_out: false,
         })
     }
@@ -150,13 +151,13 @@ impl Inbox {
     /// to. An item that may not disturb the agent is for none.
     fn is_for(
         &self,
-        ask: &Ask<'_>,
+        query: &InboxQuery<'_>,
         marks: &Marks,
         reader: &Reader,
         about: Option<&SessionId>,
         passage: Passage,
     ) -> bool {
-        let Some(session) = ask.coding else { return true };
+        let Some(session) = query.coding else { return true };
         passage.passes(reader.level()) && marks.shown.is_for(session, about, passage, self.0.clock.now())
     }
 
@@ -166,10 +167,10 @@ impl Inbox {
     fn hold_frames(
         &self,
         frames: &mut RetainedNews,
-        ask: &Ask<'_>,
+        query: &InboxQuery<'_>,
         marks: &Marks,
         reader: &Reader,
-        (held, held_back): (&[(Place, Kind)], &mut HeldBack),
+        (held, held_back): (&[(ItemPosition, Kind)], &mut HeldBack),
     ) -> Vec<u64> {
         let me = &reader.me.handle;
         let (mut passing, mut left) = (Vec::new(), Vec::new());
@@ -178,7 +179,7 @@ impl Inbox {
             if held_back.concerns(frame.at) {
                 held_back.count(passage, Some(&frame.from));
             }
-            if self.is_for(ask, marks, reader, None, passage) {
+            if self.is_for(query, marks, reader, None, passage) {
                 passing.push(frame);
             } else {
                 left.push(frame.number);
@@ -193,35 +194,35 @@ impl Inbox {
 
     /// The number of unread items, and whether there are more than were counted.
     pub(crate) async fn unread(&self, me: &AgentHandle, marks: &Marks) -> Result<(u64, bool), Fault> {
-        let desk = self.0.desks.open(me);
+        let feed = self.0.feeds.open(me);
         let through = self.observed().await?;
-        let ask = Ask { after: None, limit: 0, kinds: Kinds::ALL, coding: None };
+        let query = InboxQuery { after: None, limit: 0, kinds: Kinds::ALL, coding: None };
         let reader = self.reader(me).await?;
-        let (known, offered, _) = self.pick(&desk, &reader, &ask, marks, through).await?;
-        let mut shelves = desk.shelves.lock().await;
+        let (known, offered, _) = self.pick(&feed, &reader, &query, marks, through).await?;
+        let mut shelves = feed.shelves.lock().await;
         shelves.known.let_go(marks.unread_lowest(Kinds::ALL));
         shelves.offered.let_go(marks.unread_from(Kind::SessionOffered));
         drop(shelves);
-        let frames = RetainedNews::of(self, &reader, &ask, marks).unread;
+        let frames = RetainedNews::of(self, &reader, &query, marks).unread;
         Ok((known.unread + offered.unread + frames, known.is_cut || offered.is_cut))
     }
 
     /// Returned items that the agent has settled since by answering, joining or reading. Empty unless more than
     /// `RETURNED_MAX` items were returned.
-    pub(crate) async fn settled_since(&self, me: &AgentHandle) -> Result<Vec<Spot>, Fault> {
+    pub(crate) async fn settled_since(&self, me: &AgentHandle) -> Result<Vec<ItemId>, Fault> {
         let marks = self.settled_marks(me).await?;
         if !marks.shown.is_crowded() {
             return Ok(Vec::new());
         }
-        let (desk, reader) = (self.0.desks.open(me), self.reader(me).await?);
-        let ask = Ask { after: None, limit: 0, kinds: Kinds::ALL, coding: None };
-        let mut shelves = desk.shelves.lock().await;
-        self.bring_up(&desk, &mut shelves, &reader, &ask, &marks).await?;
-        let mut open = Openness::new(self, &reader, &ask, &marks);
+        let (feed, reader) = (self.0.feeds.open(me), self.reader(me).await?);
+        let query = InboxQuery { after: None, limit: 0, kinds: Kinds::ALL, coding: None };
+        let mut shelves = feed.shelves.lock().await;
+        self.bring_up(&feed, &mut shelves, &reader, &query, &marks).await?;
+        let mut open = Visibility::new(self, &reader, &query, &marks);
         let mut settled = Vec::new();
         for shelf in [&shelves.known, &shelves.offered] {
-            for (place, stub) in shelf.behind(Place::default()) {
-                let spot = Spot::of(stub.kind, place);
+            for (place, stub) in shelf.items_after(ItemPosition::default()) {
+                let spot = ItemId::of(stub.kind, place);
                 let is_returned = marks.shown.is_returned(spot);
                 if is_returned && !open.is_unread(shelf, &marks, place, stub).await? {
                     settled.push(spot);
@@ -235,29 +236,29 @@ impl Inbox {
     /// finds the rest.
     async fn pick(
         &self,
-        desk: &Arc<Desk>,
+        feed: &Arc<AgentFeed>,
         reader: &Reader,
-        ask: &Ask<'_>,
+        query: &InboxQuery<'_>,
         marks: &Marks,
         through: Position,
     ) -> Result<(PickedStubs, PickedStubs, HeldBack), Fault> {
-        let mut shelves = desk.shelves.lock().await;
-        self.bring_up(desk, &mut shelves, reader, ask, marks).await?;
-        let mut open = Openness::new(self, reader, ask, marks);
+        let mut shelves = feed.shelves.lock().await;
+        self.bring_up(feed, &mut shelves, reader, query, marks).await?;
+        let mut open = Visibility::new(self, reader, query, marks);
         let mut work = LOOKED_AT_ONCE;
         let deadline = Instant::now() + LOOK_FURTHER;
         let known = loop {
-            let (unread_from, start) = (marks.unread_lowest(ask.kinds), ask.lowest(marks));
-            let pick = Pick { shelf: &shelves.known, unread_from, start, is_wanted: Kind::is_in_line };
-            open.held = HeldBack::of(reader, ask, marks);
-            let known = pick.picked(&mut open, ask, marks, through).await?;
+            let (unread_from, start) = (marks.unread_lowest(query.kinds), query.lowest(marks));
+            let pick = ShelfScan { shelf: &shelves.known, unread_from, start, is_wanted: Kind::is_in_line };
+            open.held = HeldBack::of(reader, query, marks);
+            let known = pick.picked(&mut open, query, marks, through).await?;
             if !known.stubs.is_empty() || work > LOOKED_AT_MAX && Instant::now() >= deadline {
                 break known;
             }
             let me = &reader.me.handle;
             let has_room =
-                ask.after.is_none() && self.make_room(me, &mut shelves.known, &mut open, marks).await?;
-            if !has_room && (ask.limit == 0 || !shelves.known.goes_on()) {
+                query.after.is_none() && self.make_room(me, &mut shelves.known, &mut open, marks).await?;
+            if !has_room && (query.limit == 0 || !shelves.known.goes_on()) {
                 break known;
             }
             // Everything found so far is settled; unread streams may have later items.
@@ -266,17 +267,17 @@ impl Inbox {
             work = work.saturating_mul(2);
         };
         let mut offered = PickedStubs::default();
-        if ask.kinds.has(Kind::SessionOffered) {
+        if query.kinds.has(Kind::SessionOffered) {
             let (unread_from, start) =
-                (marks.unread_from(Kind::SessionOffered), ask.start(Kind::SessionOffered, marks));
+                (marks.unread_from(Kind::SessionOffered), query.start(Kind::SessionOffered, marks));
             let is_wanted = |kind| kind == Kind::SessionOffered;
-            let pick = Pick { shelf: &shelves.offered, unread_from, start, is_wanted };
-            offered = pick.picked(&mut open, ask, marks, through).await?;
+            let pick = ShelfScan { shelf: &shelves.offered, unread_from, start, is_wanted };
+            offered = pick.picked(&mut open, query, marks, through).await?;
             // Each of these streams has one invitation.
             offered.unread += u64::try_from(shelves.offered.waiting()).unwrap_or(u64::MAX);
         }
         if shelves.known.goes_on() || shelves.offered.goes_on() {
-            self.go_on(&reader.me.handle, desk);
+            self.go_on(&reader.me.handle, feed);
         }
         Ok((known, offered, open.held))
     }
@@ -284,24 +285,24 @@ impl Inbox {
     /// Looks for the items that the shelves lack.
     async fn bring_up(
         &self,
-        desk: &Desk,
+        feed: &AgentFeed,
         shelves: &mut Shelves,
         reader: &Reader,
-        ask: &Ask<'_>,
+        query: &InboxQuery<'_>,
         marks: &Marks,
     ) -> Result<(), Fault> {
         let me = &reader.me.handle;
-        self.take_grown(me, desk, shelves).await?;
+        self.take_grown(me, feed, shelves).await?;
         let Shelves { known, offered, .. } = shelves;
         let mut work = LOOKED_AT_ONCE;
-        if ask.kinds.iter().any(Kind::is_in_line) {
-            let places = (ask.lowest(marks), marks.unread_lowest(ask.kinds));
-            self.reach(me, known, ShelfLookup::Known, ask, places, &mut work).await?;
+        if query.kinds.iter().any(Kind::is_in_line) {
+            let places = (query.lowest(marks), marks.unread_lowest(query.kinds));
+            self.reach(me, known, ShelfLookup::Known, query, places, &mut work).await?;
         }
-        if ask.kinds.has(Kind::SessionOffered) {
+        if query.kinds.has(Kind::SessionOffered) {
             let kind = Kind::SessionOffered;
-            let places = (ask.start(kind, marks), marks.unread_from(kind));
-            self.reach(me, offered, ShelfLookup::Offered, ask, places, &mut work).await?;
+            let places = (query.start(kind, marks), marks.unread_from(kind));
+            self.reach(me, offered, ShelfLookup::Offered, query, places, &mut work).await?;
         }
         Ok(())
     }
@@ -313,12 +314,12 @@ impl Inbox {
         me: &AgentHandle,
         shelf: &mut Shelf,
         on: ShelfLookup,
-        ask: &Ask<'_>,
-        (start, unread_from): (Place, Place),
+        query: &InboxQuery<'_>,
+        (start, unread_from): (ItemPosition, ItemPosition),
         work: &mut usize,
     ) -> Result<(), Fault> {
         let from = before(start.min(unread_from).0);
-        let is_there = match ask.after {
+        let is_there = match query.after {
             Some(_) => shelf.covers(before(start.0)) && !shelf.lacks(start),
             None => shelf.covers(from),
         };
@@ -326,7 +327,7 @@ impl Inbox {
             self.begin_shelf(me, shelf, on, from).await?;
         }
         self.look(me, shelf, on, work).await?;
-        if shelf.falls_short(start, ask.limit + 1) {
+        if shelf.falls_short(start, query.limit + 1) {
             self.begin_shelf(me, shelf, on, before(start.0)).await?;
             self.look(me, shelf, on, work).await?;
         }
@@ -340,14 +341,14 @@ impl Inbox {
         &self,
         me: &AgentHandle,
         shelf: &mut Shelf,
-        open: &mut Openness<'_>,
+        open: &mut Visibility<'_>,
         marks: &Marks,
     ) -> Result<bool, Fault> {
         let Some(until) = shelf.cut_at() else { return Ok(false) };
         let mut settled = Vec::new();
-        for (place, stub) in shelf.behind(Place::default()) {
+        for (place, stub) in shelf.items_after(ItemPosition::default()) {
             // What a coding session was shown may come back.
-            let is_shown = marks.shown.was_shown(Spot::of(stub.kind, place));
+            let is_shown = marks.shown.was_shown(ItemId::of(stub.kind, place));
             if !is_shown && !open.is_unread(shelf, marks, place, stub).await? {
                 settled.push(place);
             }
@@ -362,9 +363,14 @@ impl Inbox {
 
     /// Takes over the streams with new events. Streams that were read before are read again at once, so
     /// that an answer settles the items that it answers.
-    async fn take_grown(&self, me: &AgentHandle, desk: &Desk, shelves: &mut Shelves) -> Result<(), Fault> {
+    async fn take_grown(
+        &self,
+        me: &AgentHandle,
+        feed: &AgentFeed,
+        shelves: &mut Shelves,
+    ) -> Result<(), Fault> {
         let Shelves { known, offered, grown } = shelves;
-        desk.move_grown(grown);
+        feed.move_grown(grown);
         while let Some((stream, first)) = grown.iter().next().map(|(stream, first)| (stream.clone(), *first))
         {
             let is_offered = match session_of(&stream) {
@@ -387,41 +393,41 @@ impl Inbox {
                 }
             }
         }
-        if desk.take_stale() {
-            known.doubt();
-            offered.doubt();
+        if feed.take_stale() {
+            known.invalidate();
+            offered.invalidate();
         }
         Ok(())
     }
 }
 
-impl Pick<'_> {
+impl ShelfScan<'_> {
     async fn picked(
         &self,
-        open: &mut Openness<'_>,
-        ask: &Ask<'_>,
+        open: &mut Visibility<'_>,
+        query: &InboxQuery<'_>,
         marks: &Marks,
         through: Position,
     ) -> Result<PickedStubs, Fault> {
         let Self { shelf, unread_from, start, is_wanted } = *self;
         let (mut behind, mut held, mut unread, mut is_held_up) = (Vec::new(), Vec::new(), 0, false);
-        for (place, stub) in shelf.behind(unread_from.min(start)) {
-            if place.0 > through || !ask.kinds.has(stub.kind) || !is_wanted(stub.kind) {
+        for (place, stub) in shelf.items_after(unread_from.min(start)) {
+            if place.0 > through || !query.kinds.has(stub.kind) || !is_wanted(stub.kind) {
                 continue;
             }
             let is_unread = open.is_unread(shelf, marks, place, stub).await?;
-            let is_asked = place > ask.start(stub.kind, marks) && (ask.after.is_some() || is_unread);
-            if (is_unread || is_asked) && open.is_open(stub).await? {
+            let is_requested = place > query.start(stub.kind, marks) && (query.after.is_some() || is_unread);
+            if (is_unread || is_requested) && open.is_open(stub).await? {
                 unread += u64::from(is_unread);
                 let about = session_of(&stub.stream);
                 let passage = open.passage(stub, about.as_ref()).await?;
                 if is_unread {
-                    open.count(ask, marks, stub, about.as_ref(), passage);
+                    open.count(query, marks, stub, about.as_ref(), passage);
                 }
-                let is_for = || open.inbox.is_for(ask, marks, open.reader, about.as_ref(), passage);
-                if is_asked && (!stub.kind.is_in_line() || is_for()) {
+                let is_for = || open.inbox.is_for(query, marks, open.reader, about.as_ref(), passage);
+                if is_requested && (!stub.kind.is_in_line() || is_for()) {
                     behind.push((place, stub));
-                } else if is_asked {
+                } else if is_requested {
                     held.push((place, stub.kind));
                     is_held_up = held.len() == HELD_MAX;
                     if is_held_up {
@@ -430,14 +436,14 @@ impl Pick<'_> {
                 }
             }
         }
-        let last = behind.iter().take(ask.limit).next_back().map(|(place, _)| *place).unwrap_or_default();
+        let last = behind.iter().take(query.limit).next_back().map(|(place, _)| *place).unwrap_or_default();
         let last_held = held.last().map(|(place, _)| *place).filter(|_| is_held_up);
-        let is_full = behind.len() > ask.limit;
+        let is_full = behind.len() > query.limit;
         let last = if is_full { last } else { last_held.unwrap_or(last) };
         let (is_full, end) = (is_full || is_held_up, shelf.end());
-        let all = end.unwrap_or(Place::behind(through)).min(Place::behind(through));
+        let all = end.unwrap_or(ItemPosition::end_of(through)).min(ItemPosition::end_of(through));
         Ok(PickedStubs {
-            stubs: with_newer(&behind, ask.limit),
+            stubs: with_newer(&behind, query.limit),
             unread,
             is_cut: is_held_up || end.is_some() || !shelf.covers(before(unread_from.0)),
             more: is_full || end.is_some(),
@@ -454,7 +460,7 @@ fn before(position: Position) -> Position {
 }
 
 /// The first items, each with the number of newer ones of the same place.
-fn with_newer(behind: &[(Place, &Stub)], limit: usize) -> Vec<(Place, Stub, u64)> {
+fn with_newer(behind: &[(ItemPosition, &Stub)], limit: usize) -> Vec<(ItemPosition, Stub, u64)> {
     let mut newer: HashMap<&StreamName, u64> = HashMap::new();
     for (_, stub) in behind {
         *newer.entry(&stub.stream).or_default() += 1;

@@ -19,7 +19,7 @@ use tokio::{
 
 use crate::{
     Inbox, RECEIPTS_SECONDS_MAX, WAITS_PER_AGENT_MAX,
-    desk::Wait,
+    feed::Wait,
     marks::State,
     refusals::{InboxRefusal, Rejection},
     showing::Reason,
@@ -67,9 +67,9 @@ impl Inbox {
         if self.status(&caller.handle, &message.0, message.1).await?.is_none() {
             return Err(Rejection::NotFound.into());
         }
-        let desk = self.0.desks.open(&caller.handle);
-        let Some(place) = desk.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
-        let (changed, closed, spoke) = (desk.listen(), self.0.closed.subscribe(), Instant::now());
+        let feed = self.0.feeds.open(&caller.handle);
+        let Some(place) = feed.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
+        let (changed, closed, spoke) = (feed.listen(), self.0.closed.subscribe(), Instant::now());
         if *closed.borrow() {
             return Err(Rejection::Stopping.into());
         }

@@ -23,7 +23,7 @@ use crate::{
     cursor::Cursor,
     kind::Kinds,
     marks::State,
-    reading::Ask,
+    reading::InboxQuery,
     refusals::{InboxRefusal, Rejection},
     wire::{AckReceipt, AckRequest, AckTarget, MessageStatus, Page},
 };
@@ -234,7 +234,7 @@ impl Inbox {
         Ok(cursor)
     }
 
-    async fn ask<'q>(&self, me: &AgentHandle, query: &'q ReadQuery) -> Result<Ask<'q>, InboxRefusal> {
+    async fn query_of<'q>(&self, me: &AgentHandle, query: &'q ReadQuery) -> Result<InboxQuery<'q>, InboxRefusal> {
         let limit = number(query.limit.as_deref(), LIMIT_DEFAULT, 1..=LIMIT_MAX, Rejection::InvalidLimit)?;
         let kinds = match query.kinds.as_deref() {
             None => Kinds::ALL,
@@ -244,7 +244,7 @@ impl Inbox {
             None => None,
             Some(text) => Some(self.cursor(me, text).await?),
         };
-        Ok(Ask { after, limit, kinds, coding: query.coding_session.as_deref() })
+        Ok(InboxQuery { after, limit, kinds, coding: query.coding_session.as_deref() })
     }
 }
 
@@ -254,8 +254,8 @@ async fn read(
     query: Result<Query<ReadQuery>, QueryRejection>,
 ) -> Result<Json<Page>, InboxRefusal> {
     let Query(query) = query.map_err(|_| Rejection::InvalidQuery)?;
-    let ask = inbox.ask(&caller.handle, &query).await?;
-    Ok(Json(inbox.page(&caller.handle, &ask).await?))
+    let wanted = inbox.query_of(&caller.handle, &query).await?;
+    Ok(Json(inbox.page(&caller.handle, &wanted).await?))
 }
 
 async fn read_overseen(
@@ -267,8 +267,8 @@ async fn read_overseen(
     let Path(handle) = path.map_err(|_| Rejection::NotFound)?;
     let agent = overseen(&inbox.0.rooms.accounts, &principal, &handle).await?;
     let Query(query) = query.map_err(|_| Rejection::InvalidQuery)?;
-    let ask = inbox.ask(&agent, &query).await?;
-    Ok(Json(inbox.page(&agent, &ask).await?))
+    let wanted = inbox.query_of(&agent, &query).await?;
+    Ok(Json(inbox.page(&agent, &wanted).await?))
 }
 
 async fn wait(
@@ -279,10 +279,10 @@ async fn wait(
     let Query(query) = query.map_err(|_| Rejection::InvalidQuery)?;
     let WaitQuery { after, limit, kinds, coding_session, timeout_s } = query;
     let query = ReadQuery { after, limit, kinds, coding_session };
-    let ask = inbox.ask(&caller.handle, &query).await?;
+    let wanted = inbox.query_of(&caller.handle, &query).await?;
     let seconds =
         number(timeout_s.as_deref(), WAIT_SECONDS_DEFAULT, 0..=WAIT_SECONDS_MAX, Rejection::InvalidTimeout)?;
-    Ok(Json(inbox.wait(&caller, &ask, Duration::from_secs(seconds)).await?))
+    Ok(Json(inbox.wait(&caller, &wanted, Duration::from_secs(seconds)).await?))
 }
 
 /// The message that a path names.

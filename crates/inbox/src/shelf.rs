@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use plenary_kernel::{AgentHandle, Position, TimestampMs, Version};
 use plenary_log::{StreamName, StreamNews};
 
-use crate::{cursor::Place, desk::StreamGrowth, kind::Kind};
+use crate::{cursor::ItemPosition, feed::StreamGrowth, kind::Kind};
 
 /// The first length of log that one listing covers; it doubles after a listing without results.
 const WINDOW_MIN: u64 = 512;
@@ -28,7 +28,7 @@ pub(crate) struct Stub {
 /// The items of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct UnreadStream {
-    pub(crate) stubs: Vec<(Place, Stub)>,
+    pub(crate) stubs: Vec<(ItemPosition, Stub)>,
     /// Everything up to here was read.
     pub(crate) read: Version,
     /// The version of the agent's last message.
@@ -66,7 +66,7 @@ pub(crate) enum ShelfCoverage {
     /// Those with news up to a position.
     UpTo(Position),
     /// Those up to a key, in an order other than that of their news.
-    Behind(Option<String>),
+    UpToKey(Option<String>),
 }
 
 /// The items of one agent after a position.
@@ -77,12 +77,12 @@ pub(crate) struct Shelf {
     /// Everything after this is here, or on a stream that is pending or not listed.
     from: Position,
     /// Only up to this; `None` if there is no limit.
-    until: Option<Place>,
+    until: Option<ItemPosition>,
     /// Settled items up to this were dropped.
-    thinned: Option<Place>,
+    thinned: Option<ItemPosition>,
     listing: ShelfCoverage,
     window: u64,
-    stubs: BTreeMap<Place, Stub>,
+    stubs: BTreeMap<ItemPosition, Stub>,
     standings: HashMap<StreamName, StreamMarks>,
     /// The streams to read, each with its first unread event.
     pending: HashMap<StreamName, StreamGrowth>,
@@ -144,23 +144,28 @@ impl Shelf {
     }
 
     /// Whether more items may exist after a place than can be reported.
-    pub(crate) fn falls_short(&self, after: Place, count: usize) -> bool {
+    pub(crate) fn falls_short(&self, after: ItemPosition, count: usize) -> bool {
         let is_cut = self.is_whole() && self.until.is_some();
-        is_cut && after.0 > self.from && self.behind(after).take(count).count() < count
+        is_cut && after.0 > self.from && self.items_after(after).take(count).count() < count
     }
 
     /// The last place within the limit, if the shelf is full.
-    pub(crate) fn cut_at(&self) -> Option<Place> {
+    pub(crate) fn cut_at(&self) -> Option<ItemPosition> {
         self.until
     }
 
     /// Whether settled items after a place are missing.
-    pub(crate) fn lacks(&self, after: Place) -> bool {
+    pub(crate) fn lacks(&self, after: ItemPosition) -> bool {
         self.thinned.is_some_and(|thinned| after < thinned)
     }
 
     /// Drops settled items of a full shelf, and goes on after its last place with these streams.
-    pub(crate) fn make_room(&mut self, settled: &[Place], streams: Vec<StreamNews>, listing: ShelfCoverage) {
+    pub(crate) fn make_room(
+        &mut self,
+        settled: &[ItemPosition],
+        streams: Vec<StreamNews>,
+        listing: ShelfCoverage,
+    ) {
         for place in settled {
             self.stubs.remove(place);
         }
@@ -171,12 +176,13 @@ impl Shelf {
     }
 
     /// The place up to which everything is here, if there is or may be more.
-    pub(crate) fn end(&self) -> Option<Place> {
-        let pending = self.order.first().map(|(at, _)| Place::behind(Position(at.0.saturating_sub(1))));
+    pub(crate) fn end(&self) -> Option<ItemPosition> {
+        let pending =
+            self.order.first().map(|(at, _)| ItemPosition::end_of(Position(at.0.saturating_sub(1))));
         let listed = match &self.listing {
             ShelfCoverage::Whole => None,
-            ShelfCoverage::UpTo(position) => Some(Place::behind(*position)),
-            ShelfCoverage::Behind(_) => Some(Place::behind(self.from)),
+            ShelfCoverage::UpTo(position) => Some(ItemPosition::end_of(*position)),
+            ShelfCoverage::UpToKey(_) => Some(ItemPosition::end_of(self.from)),
         };
         [self.until, pending, listed].into_iter().flatten().min()
     }
@@ -214,7 +220,7 @@ impl Shelf {
     }
 
     /// Marks the content as unreliable.
-    pub(crate) fn doubt(&mut self) {
+    pub(crate) fn invalidate(&mut self) {
         self.loaded = false;
     }
 
@@ -228,7 +234,7 @@ impl Shelf {
         standing.answered = standing.answered.max(gathered.answered);
         standing.joined = standing.joined.max(gathered.joined);
         let (from, until) = (self.from, self.until);
-        let fits = |place: &Place| place.0 > from && until.is_none_or(|until| *place <= until);
+        let fits = |place: &ItemPosition| place.0 > from && until.is_none_or(|until| *place <= until);
         self.stubs.extend(gathered.stubs.into_iter().filter(|(place, _)| fits(place)));
         while self.stubs.len() > max {
             self.stubs.pop_last();
@@ -250,7 +256,7 @@ impl Shelf {
     }
 
     /// The items after a place, up to where everything is here.
-    pub(crate) fn behind(&self, after: Place) -> impl Iterator<Item = (Place, &Stub)> {
+    pub(crate) fn items_after(&self, after: ItemPosition) -> impl Iterator<Item = (ItemPosition, &Stub)> {
         use std::ops::Bound::{Excluded, Included, Unbounded};
         let end = self.end();
         // A range that ends before it begins is empty, and not allowed.
@@ -276,12 +282,12 @@ impl Shelf {
     }
 
     /// Drops the items that were seen up to a place.
-    pub(crate) fn let_go(&mut self, lowest: Place) {
+    pub(crate) fn let_go(&mut self, lowest: ItemPosition) {
         if !self.loaded || lowest.0 <= self.from {
             return;
         }
         // A position is kept whole, or not at all.
-        let kept = self.stubs.split_off(&Place(lowest.0, 0));
+        let kept = self.stubs.split_off(&ItemPosition(lowest.0, 0));
         self.from = Position(lowest.0.0 - 1);
         self.stubs = kept;
         if self.stubs.is_empty() {
@@ -298,7 +304,7 @@ mod tests {
         StreamName::new("sessions.session", "ses_1")
     }
 
-    fn message(version: u64) -> (Place, Stub) {
+    fn message(version: u64) -> (ItemPosition, Stub) {
         let from = Some("@bob.cli".parse().unwrap());
         let stub = Stub {
             kind: Kind::SessionMessage,
@@ -307,7 +313,7 @@ mod tests {
             at: TimestampMs(0),
             from,
         };
-        (Place(Position(10 + version), 0), stub)
+        (ItemPosition(Position(10 + version), 0), stub)
     }
 
     fn found(versions: std::ops::Range<u64>) -> UnreadStream {
@@ -316,7 +322,7 @@ mod tests {
     }
 
     fn places(shelf: &Shelf, after: u64) -> Vec<u64> {
-        shelf.behind(Place::behind(Position(after))).map(|(place, _)| place.0.0).collect()
+        shelf.items_after(ItemPosition::end_of(Position(after))).map(|(place, _)| place.0.0).collect()
     }
 
     fn grown(version: u64) -> StreamGrowth {
@@ -349,10 +355,10 @@ mod tests {
         shelf.begin(Position(0), Vec::new(), ShelfCoverage::Whole);
         shelf.take(&stream(), found(1..6), 3);
         assert_eq!(places(&shelf, 0), [11, 12, 13]);
-        assert_eq!(shelf.end(), Some(Place(Position(13), 0)));
-        assert!(!shelf.falls_short(Place::default(), 3), "reading again would bring no more");
-        assert!(!shelf.falls_short(Place::behind(Position(11)), 2));
-        assert!(shelf.falls_short(Place::behind(Position(12)), 2));
+        assert_eq!(shelf.end(), Some(ItemPosition(Position(13), 0)));
+        assert!(!shelf.falls_short(ItemPosition::default(), 3), "reading again would bring no more");
+        assert!(!shelf.falls_short(ItemPosition::end_of(Position(11)), 2));
+        assert!(shelf.falls_short(ItemPosition::end_of(Position(12)), 2));
         shelf.take(&stream(), found(6..8), 3);
         assert_eq!(places(&shelf, 0), [11, 12, 13], "nothing is taken from behind a gap");
     }
@@ -362,16 +368,22 @@ mod tests {
         let mut shelf = Shelf::default();
         shelf.begin(Position(0), Vec::new(), ShelfCoverage::Whole);
         shelf.take(&stream(), found(1..7), 3);
-        assert_eq!((shelf.cut_at(), shelf.lacks(Place::default())), (Some(Place(Position(13), 0)), false));
-        let settled = [Place(Position(12), 0), Place(Position(13), 0)];
+        assert_eq!(
+            (shelf.cut_at(), shelf.lacks(ItemPosition::default())),
+            (Some(ItemPosition(Position(13), 0)), false)
+        );
+        let settled = [ItemPosition(Position(12), 0), ItemPosition(Position(13), 0)];
         shelf.make_room(&settled, vec![news(3)], ShelfCoverage::Whole);
         assert_eq!((places(&shelf, 0), shelf.is_whole()), (vec![11], false));
         assert_eq!(shelf.next(), Some((stream(), Version(2))), "from the end of what there was room for");
         shelf.take(&stream(), found(3..7), 100);
         assert_eq!((places(&shelf, 0), shelf.end()), (vec![11, 13, 14, 15, 16], None));
-        assert!(shelf.lacks(Place::behind(Position(12))) && !shelf.lacks(Place::behind(Position(13))));
+        assert!(
+            shelf.lacks(ItemPosition::end_of(Position(12)))
+                && !shelf.lacks(ItemPosition::end_of(Position(13)))
+        );
         shelf.begin(Position(0), Vec::new(), ShelfCoverage::Whole);
-        assert!(!shelf.lacks(Place::default()));
+        assert!(!shelf.lacks(ItemPosition::default()));
     }
 
     #[test]
@@ -383,7 +395,7 @@ mod tests {
         assert_eq!(shelf.next(), Some((stream(), Version(0))), "the oldest first");
         shelf.take(&stream(), found(1..6), 100);
         assert_eq!(places(&shelf, 0), [11, 12], "the other stream has something at 13");
-        assert_eq!(shelf.end(), Some(Place::behind(Position(12))));
+        assert_eq!(shelf.end(), Some(ItemPosition::end_of(Position(12))));
         shelf.take(&other, UnreadStream::default(), 100);
         assert_eq!((places(&shelf, 0), shelf.is_whole()), (vec![11, 12, 13, 14], false));
         shelf.list(Vec::new(), ShelfCoverage::Whole);
@@ -408,7 +420,7 @@ mod tests {
     #[test]
     fn a_listing_by_key_shows_no_items_until_it_is_complete() {
         let mut shelf = Shelf::default();
-        shelf.begin(Position(0), vec![news(1)], ShelfCoverage::Behind(Some("ses_1".into())));
+        shelf.begin(Position(0), vec![news(1)], ShelfCoverage::UpToKey(Some("ses_1".into())));
         shelf.take(&stream(), found(1..3), 100);
         assert_eq!(places(&shelf, 0), Vec::<u64>::new());
         shelf.list(Vec::new(), ShelfCoverage::Whole);
@@ -421,7 +433,7 @@ mod tests {
         shelf.begin(Position(0), Vec::new(), ShelfCoverage::Whole);
         shelf.take(&stream(), UnreadStream { answered: Version(3), ..found(1..5) }, 100);
         let answered: Vec<bool> =
-            shelf.behind(Place::default()).map(|(_, stub)| shelf.is_answered(stub)).collect();
+            shelf.items_after(ItemPosition::default()).map(|(_, stub)| shelf.is_answered(stub)).collect();
         assert_eq!(answered, [true, true, false, false]);
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     attention::Passage,
-    cursor::{Cursor, Spot},
+    cursor::{Cursor, ItemId},
     cut::{CutItem, CutItems, Portion},
     kind::Kind,
     marks::ReachedPlaces,
@@ -107,7 +107,7 @@ impl Moment {
 struct Handover {
     session: String,
     at: Moment,
-    spots: Vec<Spot>,
+    spots: Vec<ItemId>,
     /// The items that were cut.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     cut: Vec<CutItem>,
@@ -202,10 +202,10 @@ pub(crate) struct Handovers {
     pending: Vec<Handover>,
     /// Items that came back and are unread again, whatever the marks; with the turn in which they came
     /// back.
-    returned: BTreeMap<Spot, u64>,
+    returned: BTreeMap<ItemId, u64>,
     /// Those of them that no session was ever shown: a page left them out for another session.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    held: BTreeSet<Spot>,
+    held: BTreeSet<ItemId>,
     /// The items of which a model has the beginning.
     #[serde(default, skip_serializing_if = "CutItems::is_empty")]
     pub(crate) cut: CutItems,
@@ -240,23 +240,23 @@ impl Handovers {
     }
 
     /// Whether a live session was shown it, without a known result yet.
-    pub(crate) fn is_pending(&self, spot: Spot) -> bool {
+    pub(crate) fn is_pending(&self, spot: ItemId) -> bool {
         self.pending.iter().any(|showing| !showing.lapsed && showing.spots.contains(&spot))
     }
 
     /// Whether it came back.
-    pub(crate) fn is_returned(&self, spot: Spot) -> bool {
+    pub(crate) fn is_returned(&self, spot: ItemId) -> bool {
         self.returned.contains_key(&spot)
     }
 
     /// Whether it was shown to a coding agent, whatever the result.
-    pub(crate) fn was_shown(&self, spot: Spot) -> bool {
+    pub(crate) fn was_shown(&self, spot: ItemId) -> bool {
         (self.is_returned(spot) && !self.held.contains(&spot))
             || self.pending.iter().any(|showing| showing.spots.contains(&spot))
     }
 
     /// The shown part of an item that was cut.
-    pub(crate) fn portion(&self, spot: Spot) -> Option<Portion> {
+    pub(crate) fn portion(&self, spot: ItemId) -> Option<Portion> {
         let pending = self.pending.iter().flat_map(|showing| &showing.cut);
         let pending = pending.filter(|item| item.spot == spot).map(|item| item.portion);
         pending.chain(self.cut.portion(spot)).max_by_key(|portion| portion.shown)
@@ -270,7 +270,7 @@ impl Handovers {
     }
 
     /// The first item of a kind that came back.
-    pub(crate) fn first_returned(&self, kind: Kind) -> Option<Spot> {
+    pub(crate) fn first_returned(&self, kind: Kind) -> Option<ItemId> {
         self.returned.keys().find(|spot| spot.is_in_line_of(kind)).copied()
     }
 
@@ -343,7 +343,7 @@ impl Handovers {
     }
 
     /// Keeps items that a page left out for another session unread, however far the page went.
-    fn hold(&mut self, spots: &[Spot]) {
+    fn hold(&mut self, spots: &[ItemId]) {
         if !spots.is_empty() {
             self.turn += 1;
             self.held.extend(spots.iter().filter(|spot| !self.was_shown(**spot)).collect::<Vec<_>>());
@@ -377,7 +377,7 @@ impl Handovers {
     }
 
     /// Makes items unread again that no other session was shown meanwhile.
-    fn bring_back(&mut self, spots: &[Spot]) {
+    fn bring_back(&mut self, spots: &[ItemId]) {
         for spot in spots {
             if !self.is_pending(*spot) {
                 self.returned.insert(*spot, self.turn);
@@ -398,7 +398,7 @@ impl Handovers {
     }
 
     /// Drops items that came back and that the agent has settled by its actions since.
-    pub(crate) fn settle(&mut self, spots: &[Spot]) {
+    pub(crate) fn settle(&mut self, spots: &[ItemId]) {
         for spot in spots {
             self.returned.remove(spot);
             self.held.remove(spot);
@@ -411,7 +411,7 @@ impl Handovers {
         &mut self,
         (session, client): (&str, &str),
         at: Moment,
-        (spots, held): (Vec<Spot>, &[Spot]),
+        (spots, held): (Vec<ItemId>, &[ItemId]),
         to: &Cursor,
         now: TimestampMs,
     ) -> bool {

@@ -4,27 +4,27 @@ use plenary_kernel::Position;
 
 use super::*;
 use crate::{
-    cursor::Place,
+    cursor::ItemPosition,
     kind::Kinds,
     marks::{Marks, State},
 };
 
-fn spot(at: u64) -> Spot {
-    Spot::Log(Place(Position(at), 0))
+fn spot(at: u64) -> ItemId {
+    ItemId::Log(ItemPosition(Position(at), 0))
 }
 
 fn page(to: u64, turn: u64) -> Cursor {
-    let place = Place(Position(to), 0);
-    Cursor { kinds: Kinds::ALL, place, lane: 0, offers: Place::default(), turn }
+    let place = ItemPosition(Position(to), 0);
+    Cursor { kinds: Kinds::ALL, place, lane: 0, offers: ItemPosition::default(), turn }
 }
 
 /// An agent's marks, with a clock that stands still unless it is moved.
-struct Desk {
+struct Scene {
     marks: Marks,
     now: u64,
 }
 
-impl Desk {
+impl Scene {
     fn new() -> Self {
         Self { marks: Marks::default(), now: 1_000_000 }
     }
@@ -42,14 +42,14 @@ impl Desk {
         let last = spots.iter().chain(held).max().unwrap();
         let to = page(*last, self.marks.shown.turn());
         let spots = spots.iter().copied().map(spot).collect();
-        let held: Vec<Spot> = held.iter().copied().map(spot).collect();
+        let held: Vec<ItemId> = held.iter().copied().map(spot).collect();
         let now = TimestampMs(self.now);
         assert!(self.marks.show((session, "claude"), moment, (spots, &held), &to, now));
     }
 
     fn unread(&mut self, all: std::ops::RangeInclusive<u64>) -> Vec<u64> {
         self.marks.shown.lapse(TimestampMs(self.now));
-        let place = |at: u64| Place(Position(at), 0);
+        let place = |at: u64| ItemPosition(Position(at), 0);
         all.filter(|at| self.marks.is_unread(Kind::SessionMessage, place(*at))).collect()
     }
 
@@ -87,140 +87,140 @@ fn what_is_shown_is_in_context_at_the_next_event_that_still_has_it() {
         (Wake, End, false, true),
         (Prompt, Wake, false, false),
     ] {
-        let mut desk = Desk::new();
-        desk.at("s", Start);
-        desk.show("s", shown_at, &[1, 2]);
-        assert_eq!(desk.unread(1..=2), Vec::<u64>::new(), "handed over, it is nobody else's");
-        desk.at("s", then);
-        let seen = desk.marks.seen.of(Kind::SessionMessage) >= Place(Position(2), 0);
+        let mut scene = Scene::new();
+        scene.at("s", Start);
+        scene.show("s", shown_at, &[1, 2]);
+        assert_eq!(scene.unread(1..=2), Vec::<u64>::new(), "handed over, it is nobody else's");
+        scene.at("s", then);
+        let seen = scene.marks.seen.of(Kind::SessionMessage) >= ItemPosition(Position(2), 0);
         assert_eq!(seen, is_seen, "{shown_at:?} {then:?}");
-        assert_eq!(!desk.unread(1..=2).is_empty(), is_unread, "{shown_at:?} {then:?}");
+        assert_eq!(!scene.unread(1..=2).is_empty(), is_unread, "{shown_at:?} {then:?}");
     }
 }
 
 #[test]
 fn what_one_session_has_does_not_hold_up_another_and_comes_back_alone() {
-    let mut desk = Desk::new();
-    desk.at("a", Moment::Start);
-    desk.show("a", Moment::Start, &[1, 2]);
-    desk.at("b", Moment::Start);
-    assert_eq!(desk.unread(1..=4), [3, 4]);
-    desk.show("b", Moment::Prompt, &[3, 4]);
-    desk.at("b", Moment::Tool);
-    assert_eq!(desk.unread(1..=4), Vec::<u64>::new());
-    desk.at("a", Moment::Gone);
-    assert_eq!(desk.unread(1..=4), [1, 2], "though the mark stands behind them");
-    desk.show("b", Moment::Tool, &[1, 2]);
-    desk.at("b", Moment::Stop);
-    assert_eq!(desk.unread(1..=4), Vec::<u64>::new());
+    let mut scene = Scene::new();
+    scene.at("a", Moment::Start);
+    scene.show("a", Moment::Start, &[1, 2]);
+    scene.at("b", Moment::Start);
+    assert_eq!(scene.unread(1..=4), [3, 4]);
+    scene.show("b", Moment::Prompt, &[3, 4]);
+    scene.at("b", Moment::Tool);
+    assert_eq!(scene.unread(1..=4), Vec::<u64>::new());
+    scene.at("a", Moment::Gone);
+    assert_eq!(scene.unread(1..=4), [1, 2], "though the mark stands behind them");
+    scene.show("b", Moment::Tool, &[1, 2]);
+    scene.at("b", Moment::Stop);
+    assert_eq!(scene.unread(1..=4), Vec::<u64>::new());
 }
 
 #[test]
 fn what_comes_back_before_another_is_settled_is_not_lost() {
-    let mut desk = Desk::new();
-    desk.at("a", Moment::Start);
-    desk.show("a", Moment::Start, &[1]);
-    desk.at("b", Moment::Start);
-    desk.show("b", Moment::Prompt, &[2]);
-    desk.at("a", Moment::End);
-    desk.at("b", Moment::Tool);
-    assert_eq!(desk.unread(1..=2), [1]);
+    let mut scene = Scene::new();
+    scene.at("a", Moment::Start);
+    scene.show("a", Moment::Start, &[1]);
+    scene.at("b", Moment::Start);
+    scene.show("b", Moment::Prompt, &[2]);
+    scene.at("a", Moment::End);
+    scene.at("b", Moment::Tool);
+    assert_eq!(scene.unread(1..=2), [1]);
 }
 
 #[test]
 fn a_session_that_is_silent_hands_back_and_one_that_returns_has_it_still() {
-    let mut desk = Desk::new();
-    desk.at("a", Moment::Start);
-    desk.show("a", Moment::Prompt, &[1, 2]);
-    desk.later(LEASE_MS);
-    assert_eq!(desk.unread(1..=2), Vec::<u64>::new());
-    desk.later(1);
-    assert_eq!(desk.unread(1..=2), [1, 2], "killed, it is known to be gone");
-    desk.at("b", Moment::Start);
-    desk.show("b", Moment::Start, &[1]);
-    desk.at("a", Moment::Tool);
-    assert_eq!(desk.unread(1..=2), Vec::<u64>::new(), "it was only asleep: both were in its context");
-    desk.at("b", Moment::Gone);
-    assert_eq!(desk.unread(1..=2), Vec::<u64>::new(), "nobody is shown it again");
+    let mut scene = Scene::new();
+    scene.at("a", Moment::Start);
+    scene.show("a", Moment::Prompt, &[1, 2]);
+    scene.later(LEASE_MS);
+    assert_eq!(scene.unread(1..=2), Vec::<u64>::new());
+    scene.later(1);
+    assert_eq!(scene.unread(1..=2), [1, 2], "killed, it is known to be gone");
+    scene.at("b", Moment::Start);
+    scene.show("b", Moment::Start, &[1]);
+    scene.at("a", Moment::Tool);
+    assert_eq!(scene.unread(1..=2), Vec::<u64>::new(), "it was only asleep: both were in its context");
+    scene.at("b", Moment::Gone);
+    assert_eq!(scene.unread(1..=2), Vec::<u64>::new(), "nobody is shown it again");
 }
 
 #[test]
 fn alive_reports_keep_a_session_live() {
-    let mut desk = Desk::new();
-    desk.at("a", Moment::Start);
-    desk.show("a", Moment::Start, &[1]);
+    let mut scene = Scene::new();
+    scene.at("a", Moment::Start);
+    scene.show("a", Moment::Start, &[1]);
     for _ in 0..30 {
-        desk.later(20_000);
-        assert!(desk.at("a", Moment::Alive));
-        assert_eq!(desk.unread(1..=1), Vec::<u64>::new());
+        scene.later(20_000);
+        assert!(scene.at("a", Moment::Alive));
+        assert_eq!(scene.unread(1..=1), Vec::<u64>::new());
     }
-    desk.later(QUIET_MS - 1);
-    assert!(!desk.at("a", Moment::Alive), "not each sign is written");
-    desk.at("a", Moment::End);
-    assert!(!desk.at("a", Moment::Alive), "an ended session is not woken by who looks after it");
-    assert_eq!(desk.unread(1..=1), [1]);
+    scene.later(QUIET_MS - 1);
+    assert!(!scene.at("a", Moment::Alive), "not each sign is written");
+    scene.at("a", Moment::End);
+    assert!(!scene.at("a", Moment::Alive), "an ended session is not woken by who looks after it");
+    assert_eq!(scene.unread(1..=1), [1]);
 }
 
 #[test]
 fn a_page_from_before_takes_nothing_that_came_back_since() {
-    let mut desk = Desk::new();
-    desk.at("a", Moment::Start);
-    desk.show("a", Moment::Start, &[1]);
-    let read = page(2, desk.marks.shown.turn());
-    desk.at("a", Moment::Gone);
-    desk.marks.raise(State::Acknowledged, &read, None);
-    assert_eq!(desk.unread(1..=2), [1], "it was not on the page");
-    let again = page(1, desk.marks.shown.turn());
-    desk.marks.raise(State::InContext, &again, Some(&page(1, 0)));
-    assert_eq!(desk.unread(1..=2), [1], "nor behind what the page began with");
-    desk.marks.raise(State::InContext, &again, None);
-    assert_eq!(desk.unread(1..=2), Vec::<u64>::new());
+    let mut scene = Scene::new();
+    scene.at("a", Moment::Start);
+    scene.show("a", Moment::Start, &[1]);
+    let read = page(2, scene.marks.shown.turn());
+    scene.at("a", Moment::Gone);
+    scene.marks.raise(State::Acknowledged, &read, None);
+    assert_eq!(scene.unread(1..=2), [1], "it was not on the page");
+    let again = page(1, scene.marks.shown.turn());
+    scene.marks.raise(State::InContext, &again, Some(&page(1, 0)));
+    assert_eq!(scene.unread(1..=2), [1], "nor behind what the page began with");
+    scene.marks.raise(State::InContext, &again, None);
+    assert_eq!(scene.unread(1..=2), Vec::<u64>::new());
 }
 
 #[test]
 fn why_something_waits_follows_from_the_sessions() {
-    let mut desk = Desk::new();
-    assert_eq!(desk.marks.shown.reason(TimestampMs(desk.now)), None, "no coding agent");
-    let reason = |desk: &Desk| desk.marks.shown.reason(TimestampMs(desk.now)).unwrap();
-    desk.at("a", Moment::Start);
-    assert_eq!(reason(&desk), (Reason::NextEvent, None));
-    desk.at("a", Moment::End);
-    let ended = TimestampMs(desk.now);
-    desk.later(5);
-    assert_eq!(reason(&desk), (Reason::NoLiveSession, Some(ended)));
-    desk.at("tools", Moment::Alive);
-    let since = TimestampMs(desk.now);
-    desk.later(5);
-    assert_eq!(reason(&desk), (Reason::HooksOff, Some(since)));
-    desk.later(LEASE_MS);
-    assert_eq!(reason(&desk), (Reason::NoLiveSession, Some(since)), "killed");
+    let mut scene = Scene::new();
+    assert_eq!(scene.marks.shown.reason(TimestampMs(scene.now)), None, "no coding agent");
+    let reason = |scene: &Scene| scene.marks.shown.reason(TimestampMs(scene.now)).unwrap();
+    scene.at("a", Moment::Start);
+    assert_eq!(reason(&scene), (Reason::NextEvent, None));
+    scene.at("a", Moment::End);
+    let ended = TimestampMs(scene.now);
+    scene.later(5);
+    assert_eq!(reason(&scene), (Reason::NoLiveSession, Some(ended)));
+    scene.at("tools", Moment::Alive);
+    let since = TimestampMs(scene.now);
+    scene.later(5);
+    assert_eq!(reason(&scene), (Reason::HooksOff, Some(since)));
+    scene.later(LEASE_MS);
+    assert_eq!(reason(&scene), (Reason::NoLiveSession, Some(since)), "killed");
 }
 
 #[test]
 fn dropped_handovers_become_unread() {
-    let mut desk = Desk::new();
+    let mut scene = Scene::new();
     for nth in 0..SESSIONS_MAX as u64 + 5 {
-        desk.at(&format!("s{nth}"), Moment::Start);
-        desk.later(1);
+        scene.at(&format!("s{nth}"), Moment::Start);
+        scene.later(1);
     }
-    assert_eq!(desk.marks.shown.sessions().len(), SESSIONS_MAX);
-    let mut desk = Desk::new();
-    desk.at("a", Moment::Start);
+    assert_eq!(scene.marks.shown.sessions().len(), SESSIONS_MAX);
+    let mut scene = Scene::new();
+    scene.at("a", Moment::Start);
     for nth in 1..=SHOWINGS_MAX as u64 + 1 {
-        desk.show("a", Moment::Start, &[nth]);
+        scene.show("a", Moment::Start, &[nth]);
     }
-    assert_eq!(desk.unread(1..=SHOWINGS_MAX as u64 + 1), [1], "the oldest is unread again");
-    assert!(!desk.at("nobody", Moment::Gone), "who is unknown and gone is nobody");
+    assert_eq!(scene.unread(1..=SHOWINGS_MAX as u64 + 1), [1], "the oldest is unread again");
+    assert!(!scene.at("nobody", Moment::Gone), "who is unknown and gone is nobody");
 }
 
 #[test]
 fn the_stored_form_is_frozen() {
-    let mut desk = Desk::new();
-    desk.at("a", Moment::Start);
-    desk.show("a", Moment::Start, &[7]);
-    desk.at("b", Moment::Alive);
-    desk.show("b", Moment::Tool, &[9]);
-    desk.at("b", Moment::Gone);
+    let mut scene = Scene::new();
+    scene.at("a", Moment::Start);
+    scene.show("a", Moment::Start, &[7]);
+    scene.at("b", Moment::Alive);
+    scene.show("b", Moment::Tool, &[9]);
+    scene.at("b", Moment::Gone);
     let form = concat!(
         r#"{"turn":1,"pending":[{"session":"a","at":"start","spots":["7.0"],"to":{"session.message":[7,0],"#,
         r#""session.invited":[7,0],"contact.requested":[7,0],"frame":[0,0],"channel.mention":[7,0],"#,
@@ -229,13 +229,13 @@ fn the_stored_form_is_frozen() {
         r#"{"session":"b","client":"claude","began":1000000,"worked":1000000,"heard":1000000,"ended":1000000,"#,
         r#""hooks":true}]}"#,
     );
-    assert_eq!(serde_json::to_string(&desk.marks.shown).unwrap(), form);
-    assert_eq!(serde_json::from_str::<Handovers>(form).unwrap(), desk.marks.shown);
+    assert_eq!(serde_json::to_string(&scene.marks.shown).unwrap(), form);
+    assert_eq!(serde_json::from_str::<Handovers>(form).unwrap(), scene.marks.shown);
     for text in ["7.0", "7.a.s", "f12"] {
-        assert_eq!(text.parse::<Spot>().unwrap().to_string(), text);
+        assert_eq!(text.parse::<ItemId>().unwrap().to_string(), text);
     }
     for text in ["", "7", "f", "fx", "7.0.x", "7.0.s.s", "-1.0", "7.g"] {
-        assert!(text.parse::<Spot>().is_err(), "{text}");
+        assert!(text.parse::<ItemId>().is_err(), "{text}");
     }
 }
 
@@ -256,19 +256,19 @@ fn news_go_to_the_session_that_spoke_there_or_works_or_was_used_last() {
         (&[("a", Prompt), ("a", Moment::Spoke), ("b", Prompt), ("a", End)], "b", "b"),
         (&[("b", Tool), ("a", Prompt), ("a", Moment::Spoke), ("a", Moment::Gone), ("b", End)], "ab", "ab"),
     ] {
-        let mut desk = Desk::new();
+        let mut scene = Scene::new();
         for (session, moment) in moments {
-            desk.later(1_000);
-            desk.at(session, *moment);
+            scene.later(1_000);
+            scene.at(session, *moment);
             if *moment == Moment::Spoke {
-                desk.marks.shown.spoke(session, &talk);
+                scene.marks.shown.spoke(session, &talk);
             }
         }
-        let now = TimestampMs(desk.now);
+        let now = TimestampMs(scene.now);
         let whose = |about: Option<&SessionId>| -> String {
             ["a", "b"]
                 .into_iter()
-                .filter(|session| desk.marks.shown.is_for(session, about, Passage::ORDINARY, now))
+                .filter(|session| scene.marks.shown.is_for(session, about, Passage::ORDINARY, now))
                 .collect()
         };
         assert_eq!((whose(Some(&talk)).as_str(), whose(None).as_str()), (of_talk, of_agent), "{moments:?}");
@@ -278,43 +278,43 @@ fn news_go_to_the_session_that_spoke_there_or_works_or_was_used_last() {
 /// A turn that its person broke off tells of no end.
 #[test]
 fn a_turn_without_an_end_counts_as_under_way_for_a_while_only() {
-    let mut desk = Desk::new();
-    desk.at("a", Moment::Prompt);
+    let mut scene = Scene::new();
+    scene.at("a", Moment::Prompt);
     for _ in 0..=TURN_MS / 30_000 {
-        desk.later(30_000);
-        desk.at("a", Moment::Alive);
-        desk.at("b", Moment::Alive);
+        scene.later(30_000);
+        scene.at("a", Moment::Alive);
+        scene.at("b", Moment::Alive);
     }
-    desk.at("b", Moment::Start);
-    assert!(desk.marks.shown.is_for("b", None, Passage::ORDINARY, TimestampMs(desk.now)));
+    scene.at("b", Moment::Start);
+    assert!(scene.marks.shown.is_for("b", None, Passage::ORDINARY, TimestampMs(scene.now)));
 }
 
 #[test]
 fn what_a_page_left_out_stays_unread_for_the_other_session() {
-    let mut desk = Desk::new();
-    desk.show_beside("a", Moment::Prompt, &[1, 4], &[2, 3]);
-    assert_eq!(desk.unread(1..=4), [2, 3]);
-    desk.at("a", Moment::Tool);
-    assert_eq!(desk.unread(1..=4), [2, 3], "the page went past them");
-    let state = |desk: &Desk, at| desk.marks.state(Kind::SessionMessage, Place(Position(at), 0));
-    assert_eq!((state(&desk, 1), state(&desk, 2)), (State::InContext, State::Delivered));
-    desk.show("b", Moment::Tool, &[2, 3]);
-    desk.at("b", Moment::Stop);
-    assert_eq!(desk.unread(1..=4), [0; 0]);
+    let mut scene = Scene::new();
+    scene.show_beside("a", Moment::Prompt, &[1, 4], &[2, 3]);
+    assert_eq!(scene.unread(1..=4), [2, 3]);
+    scene.at("a", Moment::Tool);
+    assert_eq!(scene.unread(1..=4), [2, 3], "the page went past them");
+    let state = |scene: &Scene, at| scene.marks.state(Kind::SessionMessage, ItemPosition(Position(at), 0));
+    assert_eq!((state(&scene, 1), state(&scene, 2)), (State::InContext, State::Delivered));
+    scene.show("b", Moment::Tool, &[2, 3]);
+    scene.at("b", Moment::Stop);
+    assert_eq!(scene.unread(1..=4), [0; 0]);
 }
 
 #[test]
 fn a_session_is_known_to_have_spoken_in_so_many_others_only() {
-    let mut desk = Desk::new();
-    desk.at("a", Moment::Prompt);
-    desk.at("b", Moment::Prompt);
+    let mut scene = Scene::new();
+    scene.at("a", Moment::Prompt);
+    scene.at("b", Moment::Prompt);
     let id = |nth: usize| format!("sess_{nth:026}").parse::<SessionId>().unwrap();
     for nth in 0..=SPOKEN_IN_MAX {
-        assert!(desk.marks.shown.spoke("a", &id(nth)));
+        assert!(scene.marks.shown.spoke("a", &id(nth)));
     }
-    assert!(!desk.marks.shown.spoke("a", &id(SPOKEN_IN_MAX)), "that is known");
+    assert!(!scene.marks.shown.spoke("a", &id(SPOKEN_IN_MAX)), "that is known");
     let is_for_a =
-        |nth| desk.marks.shown.is_for("a", Some(&id(nth)), Passage::ORDINARY, TimestampMs(desk.now));
+        |nth| scene.marks.shown.is_for("a", Some(&id(nth)), Passage::ORDINARY, TimestampMs(scene.now));
     assert_eq!((is_for_a(0), is_for_a(1)), (false, true), "b works");
 }
 
@@ -322,46 +322,46 @@ fn a_session_is_known_to_have_spoken_in_so_many_others_only() {
 #[test]
 fn a_session_that_is_not_to_be_disturbed_leaves_to_others_what_is_for_any() {
     let talk: SessionId = "sess_00000000000000000000000001".parse().unwrap();
-    let mut desk = Desk::new();
-    desk.at("b", Moment::Start);
-    desk.later(1_000);
-    desk.at("a", Moment::Prompt);
-    desk.marks.shown.spoke("a", &talk);
-    let dnd = AttentionChange { level: AttentionLevel::Dnd, until: Some(TimestampMs(desk.now + 500)) };
-    assert_eq!(desk.marks.shown.attend("a", dnd, TimestampMs(desk.now)), Some(true));
-    assert_eq!(desk.marks.shown.attend("a", dnd, TimestampMs(desk.now)), Some(false), "it holds already");
-    assert_eq!(desk.marks.shown.attend("c", dnd, TimestampMs(desk.now)), None);
-    let of = |desk: &Desk, about: Option<&SessionId>| -> String {
-        let now = TimestampMs(desk.now);
-        let is_for = |session: &&str| desk.marks.shown.is_for(session, about, Passage::ORDINARY, now);
+    let mut scene = Scene::new();
+    scene.at("b", Moment::Start);
+    scene.later(1_000);
+    scene.at("a", Moment::Prompt);
+    scene.marks.shown.spoke("a", &talk);
+    let dnd = AttentionChange { level: AttentionLevel::Dnd, until: Some(TimestampMs(scene.now + 500)) };
+    assert_eq!(scene.marks.shown.attend("a", dnd, TimestampMs(scene.now)), Some(true));
+    assert_eq!(scene.marks.shown.attend("a", dnd, TimestampMs(scene.now)), Some(false), "it holds already");
+    assert_eq!(scene.marks.shown.attend("c", dnd, TimestampMs(scene.now)), None);
+    let of = |scene: &Scene, about: Option<&SessionId>| -> String {
+        let now = TimestampMs(scene.now);
+        let is_for = |session: &&str| scene.marks.shown.is_for(session, about, Passage::ORDINARY, now);
         ["a", "b"].into_iter().filter(is_for).collect()
     };
-    assert_eq!((of(&desk, None), of(&desk, Some(&talk))), ("b".to_owned(), String::new()));
-    desk.later(500);
-    assert_eq!((of(&desk, None), of(&desk, Some(&talk))), ("a".to_owned(), "a".to_owned()), "it is over");
+    assert_eq!((of(&scene, None), of(&scene, Some(&talk))), ("b".to_owned(), String::new()));
+    scene.later(500);
+    assert_eq!((of(&scene, None), of(&scene, Some(&talk))), ("a".to_owned(), "a".to_owned()), "it is over");
 }
 
 #[test]
 fn what_was_cut_is_shown_and_not_in_context_until_all_of_it_was_shown() {
-    let mut desk = Desk::new();
+    let mut scene = Scene::new();
     let cut = |shown| vec![CutItem { spot: spot(1), portion: Portion { shown, of: 20 } }];
-    desk.show("a", Moment::Prompt, &[1, 2]);
-    desk.marks.shown.was_cut(cut(9));
-    let state = |desk: &Desk, at| desk.marks.state(Kind::SessionMessage, Place(Position(at), 0));
-    assert_eq!(desk.marks.shown.portion(spot(1)), Some(Portion { shown: 9, of: 20 }));
-    desk.at("a", Moment::Tool);
-    assert_eq!((state(&desk, 1), state(&desk, 2)), (State::Shown, State::InContext));
-    assert!(desk.unread(1..=2).is_empty(), "it does not come again");
-    desk.marks.raise(State::InContext, &page(2, 9), None);
-    assert_eq!(state(&desk, 1), State::Shown, "a later page says nothing of it");
-    desk.marks.raise(State::Acknowledged, &page(2, 9), None);
-    assert_eq!((state(&desk, 1), desk.marks.shown.portion(spot(1))), (State::Acknowledged, None));
+    scene.show("a", Moment::Prompt, &[1, 2]);
+    scene.marks.shown.was_cut(cut(9));
+    let state = |scene: &Scene, at| scene.marks.state(Kind::SessionMessage, ItemPosition(Position(at), 0));
+    assert_eq!(scene.marks.shown.portion(spot(1)), Some(Portion { shown: 9, of: 20 }));
+    scene.at("a", Moment::Tool);
+    assert_eq!((state(&scene, 1), state(&scene, 2)), (State::Shown, State::InContext));
+    assert!(scene.unread(1..=2).is_empty(), "it does not come again");
+    scene.marks.raise(State::InContext, &page(2, 9), None);
+    assert_eq!(state(&scene, 1), State::Shown, "a later page says nothing of it");
+    scene.marks.raise(State::Acknowledged, &page(2, 9), None);
+    assert_eq!((state(&scene, 1), scene.marks.shown.portion(spot(1))), (State::Acknowledged, None));
     // One that came back and was then shown whole.
-    desk.show("a", Moment::Prompt, &[3]);
-    desk.marks.shown.was_cut(vec![CutItem { spot: spot(3), portion: Portion { shown: 1, of: 2 } }]);
-    desk.at("a", Moment::Compact);
-    assert_eq!(desk.unread(3..=3), [3]);
-    desk.show("a", Moment::Prompt, &[3]);
-    desk.at("a", Moment::Stop);
-    assert_eq!(state(&desk, 3), State::InContext);
+    scene.show("a", Moment::Prompt, &[3]);
+    scene.marks.shown.was_cut(vec![CutItem { spot: spot(3), portion: Portion { shown: 1, of: 2 } }]);
+    scene.at("a", Moment::Compact);
+    assert_eq!(scene.unread(3..=3), [3]);
+    scene.show("a", Moment::Prompt, &[3]);
+    scene.at("a", Moment::Stop);
+    assert_eq!(state(&scene, 3), State::InContext);
 }

@@ -16,7 +16,7 @@ use plenary_sessions::{
 use crate::{
     Inbox,
     attention::Passage,
-    cursor::{Place, Spot},
+    cursor::{ItemId, ItemPosition},
     kind::Kind,
     marks::{Marks, State},
     showing::Reason,
@@ -123,7 +123,7 @@ impl Inbox {
         if !self.is_there(&recipient.agent).await? {
             return Ok(told(State::Expired, None));
         }
-        let spot = Spot::of(arrival.kind, place(&arrival));
+        let spot = ItemId::of(arrival.kind, place(&arrival));
         let portion = marks.shown.portion(spot).filter(|_| state == State::Shown);
         let waiting = if state < State::Shown
             && let Some(held) = self.held_back(&recipient.agent, sender, message, &marks).await?
@@ -141,7 +141,7 @@ impl Inbox {
         &self,
         recipient: &Recipient,
         state: State,
-        spot: Spot,
+        spot: ItemId,
         marks: &Marks,
     ) -> Option<DeliveryDelay> {
         let is_open = marks.shown.is_pending(spot);
@@ -236,8 +236,8 @@ fn guest(recipient: &Recipient, there: Option<&Option<String>>) -> RecipientStat
     RecipientStatus { at: answered_at.map(TimestampMs::rfc3339), ..status(&recipient.agent, state, waiting) }
 }
 
-fn place(arrival: &Arrival) -> Place {
-    Place(arrival.place.0, arrival.place.1)
+fn place(arrival: &Arrival) -> ItemPosition {
+    ItemPosition(arrival.place.0, arrival.place.1)
 }
 
 /// The most advanced known state of a message that has arrived, without an answer, and the item that shows it.

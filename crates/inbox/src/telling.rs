@@ -9,7 +9,7 @@ use plenary_room::{Description, Reference, Senders};
 
 use crate::{
     Inbox, PAGE_CHARS_MAX, SUBJECT_CHARS_MAX, TEXT_CHARS_MAX, TEXT_CHARS_MIN,
-    cursor::{Place, Spot},
+    cursor::{ItemId, ItemPosition},
     kind::Kind,
     shelf::Stub,
     wire::{Item, System, Trust},
@@ -68,7 +68,7 @@ impl Inbox {
     pub(crate) async fn item(
         &self,
         reader: &Reader,
-        place: Place,
+        place: ItemPosition,
         stub: &Stub,
         newer: u64,
         room: usize,
@@ -78,7 +78,7 @@ impl Inbox {
         let characters = length(&told.text, truncated);
         let trust = stub.from.as_ref().map(|from| Trust::Tier(trust_tier(&reader.me, from)));
         Ok(Some(Item {
-            id: Spot::of(stub.kind, place).to_string(),
+            id: ItemId::of(stub.kind, place).to_string(),
             kind: stub.kind.shown(),
             at: stub.at.rfc3339(),
             age_s: reader.now.0.saturating_sub(stub.at.0) / 1_000,
@@ -98,7 +98,7 @@ impl Inbox {
 pub(crate) fn framed(reader: &Reader, frame: &RetainedFrame, newer: u64, room: usize) -> Item {
     let (text, truncated) = cut(&frame.payload, room);
     Item {
-        id: Spot::Frame(frame.number).to_string(),
+        id: ItemId::Frame(frame.number).to_string(),
         kind: Kind::Frame,
         at: frame.at.rfc3339(),
         age_s: reader.now.0.saturating_sub(frame.at.0) / 1_000,
@@ -114,7 +114,7 @@ pub(crate) fn framed(reader: &Reader, frame: &RetainedFrame, newer: u64, room: u
 }
 
 /// The space for the next text of a page: the first texts are whole, and the last are never empty.
-pub(crate) fn room_behind(items: &[Item]) -> usize {
+pub(crate) fn remaining_chars(items: &[Item]) -> usize {
     let taken: usize = items.iter().map(|item| item.text.chars().count()).sum();
     PAGE_CHARS_MAX.saturating_sub(taken).clamp(TEXT_CHARS_MIN, TEXT_CHARS_MAX)
 }

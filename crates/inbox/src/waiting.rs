@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::{
     Inbox, WAITS_PER_AGENT_MAX,
     marks::State,
-    reading::Ask,
+    reading::InboxQuery,
     refusals::{InboxRefusal, Rejection},
     wire::{MessageStatus, Page},
 };
@@ -26,13 +26,13 @@ impl Inbox {
     pub(crate) async fn wait(
         &self,
         caller: &AgentCaller,
-        ask: &Ask<'_>,
+        query: &InboxQuery<'_>,
         timeout: Duration,
     ) -> Result<Page, InboxRefusal> {
         let deadline = Instant::now() + timeout;
-        let desk = self.0.desks.open(&caller.handle);
-        let Some(_place) = desk.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
-        let (mut changed, mut closed) = (desk.listen(), self.0.closed.subscribe());
+        let feed = self.0.feeds.open(&caller.handle);
+        let Some(_place) = feed.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
+        let (mut changed, mut closed) = (feed.listen(), self.0.closed.subscribe());
         loop {
             // Before the look, so that every later change is noticed.
             changed.mark_unchanged();
@@ -42,7 +42,7 @@ impl Inbox {
             if !self.is_valid(caller).await? {
                 return Err(Rejection::Revoked.into());
             }
-            let page = self.page(&caller.handle, ask).await?;
+            let page = self.page(&caller.handle, query).await?;
             if !page.items.is_empty() {
                 return Ok(page);
             }
@@ -69,10 +69,10 @@ impl Inbox {
         timeout: Duration,
     ) -> Result<Option<MessageStatus>, InboxRefusal> {
         let deadline = Instant::now() + timeout;
-        let desk = self.0.desks.open(&caller.handle);
-        let Some(_place) = desk.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
+        let feed = self.0.feeds.open(&caller.handle);
+        let Some(_place) = feed.wait(WAITS_PER_AGENT_MAX) else { return Err(Rejection::TooManyWaits.into()) };
         // An answer wakes the caller. Marks at other processes wake no reader here, so they are polled.
-        let (mut changed, mut closed) = (desk.listen(), self.0.closed.subscribe());
+        let (mut changed, mut closed) = (feed.listen(), self.0.closed.subscribe());
         loop {
             changed.mark_unchanged();
             if *closed.borrow_and_update() {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     HELD_MAX, SHOWN_AT_ONCE_MAX,
-    cursor::Spot,
+    cursor::ItemId,
     cut::{CutItem, Portion},
     kind::Kind,
     marks::State,
@@ -331,8 +331,8 @@ pub(crate) struct CodingEvent {
 pub(crate) struct ShownReport {
     pub(crate) told: CodingEvent,
     pub(crate) cursor: String,
-    pub(crate) spots: Vec<Spot>,
-    pub(crate) held: Vec<Spot>,
+    pub(crate) spots: Vec<ItemId>,
+    pub(crate) held: Vec<ItemId>,
     pub(crate) cut: Vec<CutItem>,
     /// Whether the session got the digest of waiting items.
     pub(crate) digest: bool,
@@ -364,7 +364,7 @@ impl ShownRequest {
         if items.is_empty() || items.len() > SHOWN_AT_ONCE_MAX || held.len() > HELD_MAX {
             return Err(invalid("`items` has 1 to 100 ids, and `held` at most 1000."));
         }
-        let spots = |ids: &[String]| ids.iter().map(|id| id.parse()).collect::<Result<Vec<Spot>, _>>();
+        let spots = |ids: &[String]| ids.iter().map(|id| id.parse()).collect::<Result<Vec<ItemId>, _>>();
         let (Ok(spots), Ok(held)) = (spots(&items), spots(&held)) else {
             return Err(invalid("`items` and `held` have ids of the page."));
         };

@@ -150,7 +150,7 @@ impl<'a, S: Socket> Pump<'a, S> {
             // First the position up to which marks are complete, then the marks: so the marks cover it.
             let through = self.sessions.0.presence.dispatched();
             self.connection.mailbox.take_into(&mut marks);
-            self.obey(&marks).await?;
+            self.apply_orders(&marks).await?;
             self.deliver(marks.streams.drain(), ReadLimit::Observed, Some(through)).await?;
             self.sent = self.sent.max(through);
             self.wait().await?;
@@ -194,7 +194,7 @@ impl<'a, S: Socket> Pump<'a, S> {
     }
 
     /// Follows the instructions that came with the marks.
-    async fn obey(&mut self, marks: &Marks) -> Result<(), End> {
+    async fn apply_orders(&mut self, marks: &Marks) -> Result<(), End> {
         match marks.closing {
             Some(CloseReason::Shutdown) => return Err(End::SHUTDOWN),
             Some(CloseReason::Revoked) => return Err(End::REVOKED),
@@ -233,7 +233,7 @@ impl<'a, S: Socket> Pump<'a, S> {
     }
 
     /// Between two pages of a long read: reads from the peer, requests confirmation, follows instructions.
-    async fn breathe(&mut self) -> Result<(), End> {
+    async fn serve_between_pages(&mut self) -> Result<(), End> {
         while let Some(heard) = self.socket.next().now_or_never() {
             self.hear(heard).await?;
         }

@@ -163,7 +163,7 @@ impl Sessions {
             let ids = match (&place, &search.session) {
                 (Some(place), _) => vec![place.session.clone()],
                 (None, Some(session)) => vec![session.clone()],
-                (None, None) => self.newest_behind(me, behind.as_ref()).await?,
+                (None, None) => self.newest_before(me, behind.as_ref()).await?,
             };
             let Some(last) = ids.last().cloned() else { break };
             let candidates = if is_indexed { self.candidates(me, &ids, search).await? } else { None };
@@ -194,7 +194,7 @@ impl Sessions {
         Ok(page.ended(None))
     }
 
-    async fn newest_behind(
+    async fn newest_before(
         &self,
         me: &AgentHandle,
         behind: Option<&SessionId>,

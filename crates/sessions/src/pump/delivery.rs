@@ -81,7 +81,7 @@ impl<S: Socket> Pump<'_, S> {
                 return Ok(shown);
             };
             if std::mem::replace(&mut again, true) {
-                self.breathe().await?;
+                self.serve_between_pages().await?;
             }
             let rows = pages.after(reading.skip_to(next)).await?;
             let topic = state.created.as_ref().and_then(|created| created.topic.as_deref());

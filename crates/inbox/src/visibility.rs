@@ -16,22 +16,22 @@ use plenary_sessions::{
 use crate::{
     Inbox,
     attention::{HeldBack, Passage},
-    cursor::Place,
+    cursor::ItemPosition,
     kind::Kind,
     marks::Marks,
-    reading::Ask,
+    reading::InboxQuery,
     shelf::{Shelf, Stub},
     telling::Reader,
 };
 
 /// Decides which items the agent may see, with one look-up for each session.
-pub(crate) struct Openness<'a> {
+pub(crate) struct Visibility<'a> {
     pub(crate) inbox: &'a Inbox,
     pub(crate) reader: &'a Reader,
     sessions: HashMap<StreamName, bool>,
     reads: HashMap<StreamName, Runs>,
     /// The invitations that carried first messages.
-    invitations: HashMap<StreamName, Option<(Kind, Place)>>,
+    invitations: HashMap<StreamName, Option<(Kind, ItemPosition)>>,
     /// The position up to which the agent's connections confirmed events, once it was needed.
     confirmed: Option<Position>,
     /// Whether an agent has `focus`, so that the reason to pass matters.
@@ -39,12 +39,12 @@ pub(crate) struct Openness<'a> {
     pub(crate) held: HeldBack,
 }
 
-impl<'a> Openness<'a> {
-    pub(crate) fn new(inbox: &'a Inbox, reader: &'a Reader, ask: &Ask<'_>, marks: &Marks) -> Self {
+impl<'a> Visibility<'a> {
+    pub(crate) fn new(inbox: &'a Inbox, reader: &'a Reader, query: &InboxQuery<'_>, marks: &Marks) -> Self {
         let levels = marks.shown.sessions().iter().map(|coding| coding.level(reader.now));
         let mut levels = levels.chain([reader.level()]);
-        let focus = ask.coding.is_some() && levels.any(|level| level == AttentionLevel::Focus);
-        let held = HeldBack::of(reader, ask, marks);
+        let focus = query.coding.is_some() && levels.any(|level| level == AttentionLevel::Focus);
+        let held = HeldBack::of(reader, query, marks);
         Self {
             inbox,
             reader,
@@ -75,13 +75,13 @@ impl<'a> Openness<'a> {
     /// Counts an unread item that waits or waited, if nothing else keeps it from the session.
     pub(crate) fn count(
         &mut self,
-        ask: &Ask<'_>,
+        query: &InboxQuery<'_>,
         marks: &Marks,
         stub: &Stub,
         about: Option<&SessionId>,
         passage: Passage,
     ) {
-        let Some(session) = ask.coding.filter(|_| self.held.concerns(stub.at)) else { return };
+        let Some(session) = query.coding.filter(|_| self.held.concerns(stub.at)) else { return };
         let is_elsewhere = match marks.shown.addressee(about, passage, self.reader.now) {
             Ok(Some(coding)) | Err(coding) => coding.session != session,
             Ok(None) => false,
@@ -96,7 +96,7 @@ impl<'a> Openness<'a> {
         &mut self,
         shelf: &Shelf,
         marks: &Marks,
-        place: Place,
+        place: ItemPosition,
         stub: &Stub,
     ) -> Result<bool, Fault> {
         if !marks.is_unread(stub.kind, place) {
@@ -114,20 +114,28 @@ impl<'a> Openness<'a> {
     }
 
     /// The invitation that carried the message, if it is the first of a transcript: the agent has it once, not twice.
-    async fn brought_first(&mut self, place: Place, stub: &Stub) -> Result<Option<(Kind, Place)>, Fault> {
+    async fn brought_first(
+        &mut self,
+        place: ItemPosition,
+        stub: &Stub,
+    ) -> Result<Option<(Kind, ItemPosition)>, Fault> {
         let is_first = stub.kind == Kind::SessionMessage && stub.version == FIRST_MESSAGE && place.1 > 0;
         let Some(id) = session_of(&stub.stream).filter(|_| is_first) else { return Ok(None) };
         if let Some(known) = self.invitations.get(&stub.stream) {
             return Ok(*known);
         }
         let found = self.inbox.0.rooms.sessions.brought_first(&self.reader.me.handle, &id).await?;
-        let found = found.map(|(kind, position)| (kind, Place(position, 0)));
+        let found = found.map(|(kind, position)| (kind, ItemPosition(position, 0)));
         self.invitations.insert(stub.stream.clone(), found);
         Ok(found)
     }
 
     /// Whether the agent has a message, so that its later message settles it. Joining settles every earlier invitation.
-    async fn was_delivered(&mut self, marks: &Marks, brought: &[(Kind, Place)]) -> Result<bool, Fault> {
+    async fn was_delivered(
+        &mut self,
+        marks: &Marks,
+        brought: &[(Kind, ItemPosition)],
+    ) -> Result<bool, Fault> {
         if brought.iter().all(|(kind, _)| *kind != Kind::SessionMessage) {
             return Ok(true);
         }

@@ -26,7 +26,7 @@ pub(crate) struct StreamGrowth {
 
 /// One agent's readers.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct AgentFeed {
     /// Streams with new events, each with the first unread one.
     grown: Mutex<HashMap<StreamName, StreamGrowth>>,
     /// Whether events may have been missed.
@@ -41,7 +41,7 @@ pub(crate) struct Desk {
 }
 
 /// One of an agent's waits; dropping it ends the wait.
-pub(crate) struct Wait(Arc<Desk>);
+pub(crate) struct Wait(Arc<AgentFeed>);
 
 impl Drop for Wait {
     fn drop(&mut self) {
@@ -49,7 +49,7 @@ impl Drop for Wait {
     }
 }
 
-impl Default for Desk {
+impl Default for AgentFeed {
     fn default() -> Self {
         Self {
             grown: Mutex::default(),
@@ -63,7 +63,7 @@ impl Default for Desk {
     }
 }
 
-impl Desk {
+impl AgentFeed {
     fn lock(&self) -> MutexGuard<'_, HashMap<StreamName, StreamGrowth>> {
         self.grown.lock()
     }
@@ -83,7 +83,7 @@ impl Desk {
     }
 
     /// Notes that events may have been missed: everything is searched again.
-    pub(crate) fn doubt(&self) {
+    pub(crate) fn invalidate(&self) {
         self.is_stale.store(true, Ordering::Release);
         self.wake();
     }
@@ -119,29 +119,29 @@ mod tests {
 
     #[test]
     fn waits_beyond_the_limit_are_refused() {
-        let desk = Arc::new(Desk::default());
-        let first = desk.wait(2).unwrap();
-        let _second = desk.wait(2).unwrap();
-        assert!(desk.wait(2).is_none());
+        let feed = Arc::new(AgentFeed::default());
+        let first = feed.wait(2).unwrap();
+        let _second = feed.wait(2).unwrap();
+        assert!(feed.wait(2).is_none());
         drop(first);
-        assert!(desk.wait(2).is_some());
+        assert!(feed.wait(2).is_some());
     }
 
     #[tokio::test]
     async fn a_mark_wakes_all_waiters_and_keeps_the_lowest_version() {
-        let (desk, stream) = (Desk::default(), StreamName::new("t.t", "a"));
-        let (mut one, mut other) = (desk.listen(), desk.listen());
+        let (feed, stream) = (AgentFeed::default(), StreamName::new("t.t", "a"));
+        let (mut one, mut other) = (feed.listen(), feed.listen());
         let grown = |version| StreamGrowth { version: Version(version), at: Position(version) };
-        desk.mark(&stream, grown(7));
-        desk.mark(&stream, grown(5));
-        desk.mark(&stream, grown(9));
+        feed.mark(&stream, grown(7));
+        feed.mark(&stream, grown(5));
+        feed.mark(&stream, grown(9));
         one.changed().await.unwrap();
         other.changed().await.unwrap();
         let mut moved = HashMap::new();
-        desk.move_grown(&mut moved);
+        feed.move_grown(&mut moved);
         assert_eq!(moved, HashMap::from([(stream.clone(), grown(5))]));
-        desk.mark(&stream, grown(6));
-        desk.move_grown(&mut moved);
+        feed.mark(&stream, grown(6));
+        feed.move_grown(&mut moved);
         assert_eq!(moved, HashMap::from([(stream, grown(5))]));
     }
 }
