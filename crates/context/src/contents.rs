@@ -23,7 +23,7 @@ use crate::{
     index::BLOBS,
     key,
     malformed::ContextFault,
-    naming::Place,
+    naming::ResolvedProject,
     rejection::{BlobRejection, Rejection},
 };
 
@@ -79,7 +79,7 @@ impl Context {
         authority: &Authority,
     ) -> Result<String, BlobFailure> {
         self.contents()?;
-        let Place { key, .. } = self.place(&authority.by, project_id, None).await?;
+        let ResolvedProject { key, .. } = self.place(&authority.by, project_id, None).await?;
         let project = self.in_project(&key, authority, &mut Vec::new()).await?;
         may_keep(&project, &authority.by)?;
         Ok(key)

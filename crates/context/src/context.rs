@@ -23,7 +23,7 @@ use crate::{
     key,
     limits::WATCHERS_PER_TOKEN_MAX,
     members::Object,
-    naming::Place,
+    naming::ResolvedProject,
     package::{
         command::{DepositPackage, MovePackage},
         decide::{DepositOutcome, StepOutcome},
@@ -240,10 +240,10 @@ impl Context {
     /// Deposits a package into a project.
     pub(crate) async fn deposit(
         &self,
-        place: &Place,
+        place: &ResolvedProject,
         command: &DepositPackage,
     ) -> Result<DepositOutcome, Failure> {
-        let Place { key: project, home, .. } = place;
+        let ResolvedProject { key: project, home, .. } = place;
         let id = key::join(&[project, &key::part(&command.package.head.package_id)]);
         let depositing = DepositWith { context: self, project, home, command };
         let done = self.0.packages.begin(&id, &depositing, None).await?;
@@ -322,7 +322,7 @@ impl Context {
 
     /// Creates a project and returns its key.
     pub(crate) async fn create_project(&self, command: &CreateProject) -> Result<String, Failure> {
-        let Place { key, .. } = self.place_of(&command.home(), &command.project_id).await?;
+        let ResolvedProject { key, .. } = self.place_of(&command.home(), &command.project_id).await?;
         self.0.projects.execute(&key, &OnProject { context: self, command }, None).await?;
         Ok(key)
     }

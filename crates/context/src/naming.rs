@@ -31,7 +31,7 @@ pub struct Home {
 
 /// A project that a request names, whether it exists or would be created.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct ResolvedProject {
     /// The prefix of its streams and index rows.
     pub(crate) key: String,
     pub(crate) home: Home,
@@ -39,7 +39,7 @@ pub(crate) struct Place {
     pub(crate) state: Arc<ProjectState>,
 }
 
-impl Place {
+impl ResolvedProject {
     fn vacant(owner: OwnerName, id: &str) -> Self {
         let key = key::project(&owner, id);
         Self { key, home: Home { owner, project_id: id.to_owned() }, state: Arc::default() }
@@ -107,20 +107,26 @@ impl Context {
     /// # Errors
     /// `ProjectNotFound` for a project of another owner that the bearer may not read, whether it exists or not;
     /// `AmbiguousProjectId` if a plain id matches several projects.
-    pub(crate) async fn place(&self, by: &Actor, text: &str, author: Option<&str>) -> Result<Place, Failure> {
+    pub(crate) async fn place(
+        &self,
+        by: &Actor,
+        text: &str,
+        author: Option<&str>,
+    ) -> Result<ResolvedProject, Failure> {
         let Some(own) = by.owner() else { return self.place_for_operator(text, author).await };
         if let Some(place) = self.owned(&own, text).await? {
             return Ok(place);
         }
-        let is_read = |place: &Place| place.state.access(by).read;
+        let is_read = |place: &ResolvedProject| place.state.access(by).read;
         let Some((named, id)) = split(text) else {
-            return only(self.shared_with(by, text).await?)?.map_or_else(|| Ok(Place::vacant(own, text)), Ok);
+            return only(self.shared_with(by, text).await?)?
+                .map_or_else(|| Ok(ResolvedProject::vacant(own, text)), Ok);
         };
         if let Some(place) = self.owned(&named, id).await?.filter(is_read) {
             return Ok(place);
         }
         if named == own {
-            return Ok(Place::vacant(own, id));
+            return Ok(ResolvedProject::vacant(own, id));
         }
         // Another network's agent names the owner, so that its accord can be checked.
         let is_elsewhere = matches!(by, Actor::Agent(agent) if agent.is_elsewhere());
@@ -128,28 +134,28 @@ impl Context {
         old.ok_or_else(|| Rejection::ProjectNotFound.into())
     }
 
-    async fn place_for_operator(&self, text: &str, author: Option<&str>) -> Result<Place, Failure> {
+    async fn place_for_operator(&self, text: &str, author: Option<&str>) -> Result<ResolvedProject, Failure> {
         if let Some((owner, id)) = split(text) {
             if let Some(place) = self.owned(&owner, id).await? {
                 return Ok(place);
             }
             if self.accounts().fresh_owner(&owner).await?.state.exists() {
-                return Ok(Place::vacant(owner, id));
+                return Ok(ResolvedProject::vacant(owner, id));
             }
         }
         if let Some(place) = only(self.namesakes(text).await?)? {
             return Ok(place);
         }
-        Ok(Place::vacant(self.owner_of_author(author).await?, text))
+        Ok(ResolvedProject::vacant(self.owner_of_author(author).await?, text))
     }
 
     /// The place of an id in the namespace of an owner, whether the project exists or not.
-    pub(crate) async fn place_of(&self, owner: &OwnerName, id: &str) -> Result<Place, Fault> {
-        Ok(self.owned(owner, id).await?.unwrap_or_else(|| Place::vacant(owner.clone(), id)))
+    pub(crate) async fn place_of(&self, owner: &OwnerName, id: &str) -> Result<ResolvedProject, Fault> {
+        Ok(self.owned(owner, id).await?.unwrap_or_else(|| ResolvedProject::vacant(owner.clone(), id)))
     }
 
     /// The existing project of an owner with this id.
-    async fn owned(&self, whose: &OwnerName, id: &str) -> Result<Option<Place>, Fault> {
+    async fn owned(&self, whose: &OwnerName, id: &str) -> Result<Option<ResolvedProject>, Fault> {
         if let Some(place) = self.at(key::project(whose, id)).await? {
             return Ok(Some(place));
         }
@@ -158,13 +164,13 @@ impl Context {
         Ok(old.filter(|place| owner(&place.state) == *whose))
     }
 
-    async fn at(&self, key: String) -> Result<Option<Place>, Fault> {
+    async fn at(&self, key: String) -> Result<Option<ResolvedProject>, Fault> {
         let state = self.project(&key).await?;
-        Ok(state.exists().then(|| Place::of(key, state)))
+        Ok(state.exists().then(|| ResolvedProject::of(key, state)))
     }
 
     /// The projects with this id that are shared with a bearer.
-    async fn shared_with(&self, by: &Actor, id: &str) -> Result<Vec<Place>, Fault> {
+    async fn shared_with(&self, by: &Actor, id: &str) -> Result<Vec<ResolvedProject>, Fault> {
         let mut found = BTreeMap::new();
         let part = key::part(id);
         for entry in entries(by) {
@@ -180,7 +186,7 @@ impl Context {
     }
 
     /// The projects with an id, of all owners.
-    async fn namesakes(&self, id: &str) -> Result<Vec<Place>, Fault> {
+    async fn namesakes(&self, id: &str) -> Result<Vec<ResolvedProject>, Fault> {
         let part = key::part(id);
         let keys = self.keys(PROJECTS, "", &part).await?;
         let mut found = Vec::new();
@@ -230,7 +236,7 @@ impl Context {
 }
 
 /// The only project, if there is one; several are an error.
-fn only(mut places: Vec<Place>) -> Result<Option<Place>, Rejection> {
+fn only(mut places: Vec<ResolvedProject>) -> Result<Option<ResolvedProject>, Rejection> {
     if places.len() > 1 { Err(Rejection::AmbiguousProjectId) } else { Ok(places.pop()) }
 }
 

@@ -19,7 +19,7 @@ use crate::{
     lifecycle::Status,
     limits::{LIST_BYTES_MAX, READS_AT_ONCE, SCAN_ROWS_MAX},
     moment::Moment,
-    naming::{Place, entries, owner},
+    naming::{ResolvedProject, entries, owner},
     package::{
         event::PackageEvent,
         room::PackageRoom,
@@ -102,7 +102,7 @@ impl Context {
         project_id: &str,
         by: &Actor,
     ) -> Result<(String, Arc<ProjectState>), Failure> {
-        let Place { key, state, .. } = self.place(by, project_id, None).await?;
+        let ResolvedProject { key, state, .. } = self.place(by, project_id, None).await?;
         if state.access(by).read { Ok((key, state)) } else { Err(Rejection::ProjectNotFound.into()) }
     }
 

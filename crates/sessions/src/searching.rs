@@ -61,29 +61,29 @@ pub(crate) struct Search {
     /// Only in sessions in which this agent participates or participated.
     pub(crate) counterpart: Option<AgentHandle>,
     /// The end of the previous page.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<SearchCursor>,
 }
 
 /// The end of a page. Still to search: the events before this version in this session, and all older sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct SearchCursor {
     session: SessionId,
     before: Version,
 }
 
-impl Place {
+impl SearchCursor {
     pub(crate) fn is_in(&self, session: &SessionId) -> bool {
         self.session == *session
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SearchCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.session, self.before.0)
     }
 }
 
-impl FromStr for Place {
+impl FromStr for SearchCursor {
     type Err = ();
 
     fn from_str(text: &str) -> Result<Self, ()> {
@@ -183,7 +183,7 @@ impl Sessions {
                 let at_end = looked == SESSIONS_LOOKED_AT_MAX || page.is_full();
                 let next = ended.or_else(|| at_end.then_some(FIRST));
                 if let Some(before) = next {
-                    return Ok(page.ended(Some(Place { session: id, before })));
+                    return Ok(page.ended(Some(SearchCursor { session: id, before })));
                 }
             }
             if search.session.is_some() {
@@ -345,7 +345,7 @@ impl Page {
         Ok(())
     }
 
-    fn ended(self, place: Option<Place>) -> FoundMessages {
+    fn ended(self, place: Option<SearchCursor>) -> FoundMessages {
         FoundMessages { messages: self.messages, next_cursor: place.map(|place| place.to_string()) }
     }
 }
@@ -382,11 +382,11 @@ mod tests {
     #[test]
     fn a_place_is_read_as_it_was_written() {
         let session: SessionId = "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap();
-        let place = Place { session, before: Version(7) };
+        let place = SearchCursor { session, before: Version(7) };
         assert_eq!(place.to_string().parse(), Ok(place));
         for wrong in ["", ".", "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV", "x.7", "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV.x"]
         {
-            assert_eq!(wrong.parse::<Place>(), Err(()), "{wrong}");
+            assert_eq!(wrong.parse::<SearchCursor>(), Err(()), "{wrong}");
         }
     }
 

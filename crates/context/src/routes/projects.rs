@@ -14,7 +14,7 @@ use crate::{
     access::Role,
     limits::{ABOUT_BYTES_MAX, NAME_CHARACTERS_MAX, PROJECTS_LISTED_BYTES_MAX, PROJECTS_LISTED_MAX},
     malformed::ContextFault,
-    naming::{self, Place, ambiguous},
+    naming::{self, ResolvedProject, ambiguous},
     parameters::Parameters,
     project::{
         command::{CreateProject, Edit, EditProject},
@@ -241,7 +241,7 @@ async fn edit(
     project_id: &str,
     edit: Edit,
 ) -> Result<Json<Project>, ContextRefusal> {
-    let Place { key, .. } = context.place(&authority.by, project_id, None).await?;
+    let ResolvedProject { key, .. } = context.place(&authority.by, project_id, None).await?;
     context.edit_project(&key, &EditProject { authority, edit }).await?;
     shown(context, &key).await
 }
@@ -297,7 +297,7 @@ async fn share(
     let role = Shape::root(&body)?.word("role", Role::parse, "one of reader, writer, reviewer")?;
     let member = entry(&member)?;
     let edit = Edit::Share(member.clone(), role);
-    let Place { key, .. } = context.place(&authority.by, &project_id, None).await?;
+    let ResolvedProject { key, .. } = context.place(&authority.by, &project_id, None).await?;
     context.edit_project(&key, &EditProject { authority, edit }).await?;
     Ok(Json(Member { member: member.to_string(), role }))
 }
@@ -308,7 +308,7 @@ async fn unshare(
     Path((project_id, member)): Path<(String, String)>,
 ) -> Result<StatusCode, ContextRefusal> {
     let edit = Edit::Unshare(entry(&member)?);
-    let Place { key, .. } = context.place(&authority.by, &project_id, None).await?;
+    let ResolvedProject { key, .. } = context.place(&authority.by, &project_id, None).await?;
     context.edit_project(&key, &EditProject { authority, edit }).await?;
     Ok(StatusCode::NO_CONTENT)
 }

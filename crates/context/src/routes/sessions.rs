@@ -13,7 +13,7 @@ use crate::{
     key,
     lifecycle::ActorType,
     limits::LIST_MAX,
-    naming::Place,
+    naming::ResolvedProject,
     parameters::Parameters,
     refusals::ContextRefusal,
     rejection::Rejection,
@@ -114,7 +114,8 @@ async fn start(
         extensions: shape.extensions()?,
         attribution: context.config().attribution,
     };
-    let Place { key: project, .. } = context.place(&command.authority.by, &project_id, None).await?;
+    let ResolvedProject { key: project, .. } =
+        context.place(&command.authority.by, &project_id, None).await?;
     let session_id = context.start_session(&project, &command).await?;
     let session = context.session(&project, &key::part(&session_id)).await?;
     Ok((StatusCode::CREATED, Json(session.ok_or(Rejection::SessionNotFound)?)))
@@ -151,7 +152,7 @@ async fn end(
     let body = value_or_empty(received)?;
     let shape = Shape::root(&body)?;
     let ended_at = shape.any("ended_at").map(|_| shape.moment("ended_at")).transpose()?;
-    let Place { key: project, .. } = context.place(&authority.by, &project_id, None).await?;
+    let ResolvedProject { key: project, .. } = context.place(&authority.by, &project_id, None).await?;
     let session = key::part(&session_id);
     let (extensions, attribution) = (shape.extensions()?, context.config().attribution);
     let command = EndSession { authority, ended_at, extensions, attribution };

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::{
     Config, Context, Failure,
     access::Role,
-    naming::Place,
+    naming::ResolvedProject,
     package::{event::PackageDeposited, event::PackageEvent, room::PackageRoom},
     project::{
         event::{MemberSet, ProjectCreated, ProjectDescription, ProjectEvent},
@@ -101,7 +101,7 @@ async fn ap_1_projects_of_an_old_store_are_where_they_were() {
         ("operator", "urn:x", "urn%3Ax"),
         ("operator", "nick:urn:x", "urn%3Ax"),
     ] {
-        let Place { key: found, state, .. } = context.place(&by(actor), name, None).await.unwrap();
+        let ResolvedProject { key: found, state, .. } = context.place(&by(actor), name, None).await.unwrap();
         assert_eq!((found.as_str(), state.exists()), (key, true), "{actor} {name}");
     }
     let page = context.list("parser", &PackageQuery::default(), 9).await.unwrap();

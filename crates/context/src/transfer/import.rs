@@ -21,7 +21,7 @@ use crate::{
     key,
     limits::{EXPORT_PROJECTS_MAX, IMPORT_BYTES_WAITING_MAX, IMPORTS_AT_ONCE},
     malformed::{Code, ContextFault},
-    naming::{Home, Place, split},
+    naming::{Home, ResolvedProject, split},
     project::command::{Edit, EditProject},
     refusals::ContextRefusal,
     rejection::Rejection,
@@ -138,7 +138,7 @@ impl<'a> Importer<'a> {
         }
         let name = ArrivingRecord::id(record);
         let (project, home) = match self.home(record, &arriving).await {
-            Ok(Place { key, home, .. }) => (key, home),
+            Ok(ResolvedProject { key, home, .. }) => (key, home),
             Err(failure) => return self.note((line, record.kind, &name), Err(failure)),
         };
         if let ArrivingRecord::Project(record) = &arriving {
@@ -176,7 +176,11 @@ impl<'a> Importer<'a> {
 
     /// The place of a record: an owner's records are in its own namespace; the operator's are where they say, or where
     /// the first record with the project's id was placed.
-    async fn home(&mut self, record: &IncomingRecord, arriving: &ArrivingRecord) -> Result<Place, Failure> {
+    async fn home(
+        &mut self,
+        record: &IncomingRecord,
+        arriving: &ArrivingRecord,
+    ) -> Result<ResolvedProject, Failure> {
         let (context, named) = (self.context, arriving.project_id());
         if let Some(Home { owner, project_id }) = &record.project {
             let is_its_id = named == project_id || split(named).is_some_and(|(_, id)| id == project_id);

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     FOUND_DEFAULT, FOUND_MAX, Sessions,
     refusals::SessionRefusal,
-    searching::{FoundMessages, Place, Search},
+    searching::{FoundMessages, Search, SearchCursor},
 };
 
 pub(super) fn operations() -> Vec<Operation<Sessions>> {
@@ -79,7 +79,8 @@ impl MessagesQuery {
             .map_err(|wrong| Refusal::malformed("invalid_handle", format!("`counterpart`: {wrong}.")))?;
         let wrong =
             || Refusal::malformed("invalid_cursor", "`cursor` must be the `next_cursor` of the page before.");
-        let place = self.cursor.as_deref().map(str::parse::<Place>).transpose().map_err(|()| wrong())?;
+        let place =
+            self.cursor.as_deref().map(str::parse::<SearchCursor>).transpose().map_err(|()| wrong())?;
         if let (Some(place), Some(session)) = (&place, &session)
             && !place.is_in(session)
         {

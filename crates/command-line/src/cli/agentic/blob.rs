@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use plenary_client::context::BlobId;
 use serde_json::json;
 
-use super::{deliverable::DeliverableFile, place::Place};
+use super::{deliverable::DeliverableFile, place::ProjectTarget};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Progress, clean, counted},
@@ -41,7 +41,7 @@ pub(crate) struct Get {
     out: Option<PathBuf>,
 }
 
-pub(super) async fn run(context: &Context, place: &Place, command: Command) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, place: &ProjectTarget, command: Command) -> Result<(), Failure> {
     match command {
         Command::Put(PutArguments { files }) => {
             let gone = || Failure::local("the working directory is gone");
@@ -69,7 +69,7 @@ pub(super) async fn run(context: &Context, place: &Place, command: Command) -> R
     }
 }
 
-async fn put(context: &Context, place: &Place, name: &str, content: Bytes) -> Result<(), Failure> {
+async fn put(context: &Context, place: &ProjectTarget, name: &str, content: Bytes) -> Result<(), Failure> {
     let (id, size) = (BlobId::of(&content), content.len());
     place.client.put_blob(place.project()?, content).await?;
     if context.out.is_json() {
@@ -82,7 +82,7 @@ async fn put(context: &Context, place: &Place, name: &str, content: Bytes) -> Re
 /// Uploads the contents of deliverables.
 pub(super) async fn upload(
     context: &Context,
-    place: &Place,
+    place: &ProjectTarget,
     delivered: Vec<DeliverableFile>,
 ) -> Result<(), Failure> {
     let files = delivered.into_iter().filter_map(|one| Some((one.entry.path, one.content?)));

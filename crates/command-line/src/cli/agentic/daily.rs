@@ -10,7 +10,7 @@ use plenary_client::{
 use plenary_kernel::{TimestampMs, rfc3339};
 use serde_json::{Value, json};
 
-use super::{place::Place, words};
+use super::{place::ProjectTarget, words};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{clean, second, utc},
@@ -37,7 +37,7 @@ struct ProjectReport {
     waiting: Vec<(Package, Value)>,
 }
 
-pub(super) async fn run(context: &Context, place: &Place, args: &Daily) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, place: &ProjectTarget, args: &Daily) -> Result<(), Failure> {
     let today = now().0 / DAY_MS;
     let since = TimestampMs((today + 1).saturating_sub(u64::from(args.days)) * DAY_MS);
     let projects = match place.project_if_chosen() {
@@ -95,7 +95,7 @@ fn markdown(date: &str, told: &[ProjectReport], questions: &[OpenQuestion]) -> V
 }
 
 async fn project_report(
-    place: &Place,
+    place: &ProjectTarget,
     project: String,
     since: TimestampMs,
 ) -> Result<ProjectReport, Failure> {

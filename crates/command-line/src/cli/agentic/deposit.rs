@@ -14,7 +14,7 @@ use super::{
     deliverable::{self, DeliverableFile},
     git::{COMMITS_AT_FIRST, Repository},
     note,
-    place::{Place, PlaceArgs, ProjectSource, project_of},
+    place::{PlaceArgs, ProjectSource, ProjectTarget, project_of},
     session,
 };
 use crate::{
@@ -121,7 +121,7 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, deposit: Deposit) -
 }
 
 async fn attempt(context: &Context, args: &PlaceArgs, deposit: Deposit) -> Result<(), Failure> {
-    let place = Place::of(context, args)?;
+    let place = ProjectTarget::of(context, args)?;
     let project = place.project()?.to_owned();
     let Some((mut package, delivered)) = compose(context, &place, args, &deposit).await? else {
         if !deposit.auto {
@@ -172,7 +172,7 @@ async fn attempt(context: &Context, args: &PlaceArgs, deposit: Deposit) -> Resul
 /// Composes the package, without its author; `None` if there is nothing new.
 async fn compose(
     context: &Context,
-    place: &Place,
+    place: &ProjectTarget,
     args: &PlaceArgs,
     deposit: &Deposit,
 ) -> Result<Option<(NewPackage, Vec<DeliverableFile>)>, Failure> {
@@ -225,7 +225,7 @@ async fn compose(
 }
 
 /// The package from the flags alone.
-fn said(place: &Place, deposit: &Deposit) -> Result<NewPackage, Failure> {
+fn said(place: &ProjectTarget, deposit: &Deposit) -> Result<NewPackage, Failure> {
     let or_empty = |text: &Option<String>| text.clone().unwrap_or_default();
     Ok(NewPackage {
         package_id: new_package_id(),
@@ -255,7 +255,7 @@ fn said(place: &Place, deposit: &Deposit) -> Result<NewPackage, Failure> {
 /// Fills in the values of the commits; returns whether there are any.
 async fn from_git(
     context: &Context,
-    place: &Place,
+    place: &ProjectTarget,
     deposit: &Deposit,
     package: &mut NewPackage,
 ) -> Result<bool, Failure> {
@@ -297,7 +297,7 @@ async fn from_git(
 }
 
 /// The last commit named by the newest package from this repository.
-async fn last_deposited(place: &Place, repository: &Repository) -> Result<Option<String>, Failure> {
+async fn last_deposited(place: &ProjectTarget, repository: &Repository) -> Result<Option<String>, Failure> {
     let mut query = PackageQuery { limit: Some(PAGE), ..PackageQuery::default() };
     for _ in 0..PAGES_MAX {
         let page = place.client.latest_packages(place.project()?, &query).await?.value;

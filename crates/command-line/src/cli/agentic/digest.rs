@@ -4,7 +4,7 @@
 use clap::Args;
 use plenary_client::context::{Conformance, Digest};
 
-use super::{place::Place, words};
+use super::{place::ProjectTarget, words};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{clean, clean_block, counted},
@@ -30,7 +30,7 @@ pub(crate) struct Orchestrate {
     include_archived: bool,
 }
 
-pub(super) async fn run(context: &Context, place: &Place, args: &Orchestrate) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, place: &ProjectTarget, args: &Orchestrate) -> Result<(), Failure> {
     let project = if args.all { None } else { place.project_if_any() };
     let Orchestrate { focus, snippets, days, include_archived, .. } = args;
     let reply =

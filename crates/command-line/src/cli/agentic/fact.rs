@@ -4,7 +4,7 @@
 use clap::{Args, Subcommand};
 use plenary_client::context::{Fact, FactPage, FactQuery, NewFact};
 
-use super::{place::Place, words};
+use super::{place::ProjectTarget, words};
 use crate::{
     cli::{
         context::Context,
@@ -98,7 +98,7 @@ pub(crate) struct History {
     predicate: Option<String>,
 }
 
-pub(super) async fn run(context: &Context, place: &Place, command: Command) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, place: &ProjectTarget, command: Command) -> Result<(), Failure> {
     let (project, out) = (place.project()?, context.out);
     match command {
         Command::Assert(args) => {
@@ -136,7 +136,7 @@ pub(super) async fn run(context: &Context, place: &Place, command: Command) -> R
     }
 }
 
-async fn get(context: &Context, place: &Place, args: Get) -> Result<(), Failure> {
+async fn get(context: &Context, place: &ProjectTarget, args: Get) -> Result<(), Failure> {
     let Get { subject, predicate, as_of, min_confidence, tag } = args;
     let one = subject.is_some() && predicate.is_some();
     let query = FactQuery { subject, predicate, as_of, min_confidence, tag, ..FactQuery::default() };
@@ -154,7 +154,7 @@ async fn get(context: &Context, place: &Place, args: Get) -> Result<(), Failure>
 }
 
 /// Every page of a list; printed under `--json`.
-async fn all(context: &Context, place: &Place, query: FactQuery) -> Result<Vec<Fact>, Failure> {
+async fn all(context: &Context, place: &ProjectTarget, query: FactQuery) -> Result<Vec<Fact>, Failure> {
     let (project, client) = (place.project()?, &place.client);
     let mut facts = Vec::new();
     let ask = async |at: Option<&str>| {

@@ -10,7 +10,7 @@ use plenary_client::{
 };
 use serde_json::json;
 
-use super::place::{Place, PlaceArgs};
+use super::place::{PlaceArgs, ProjectTarget};
 use crate::{
     cli::{
         context::Context,
@@ -41,7 +41,7 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Resu
         .directory()
         .ok_or_else(|| Failure::local("the working directory is gone"))?
         .clone();
-    let place = Place::of(context, args)?;
+    let place = ProjectTarget::of(context, args)?;
     let own_name = || directory.file_name().map(|name| name.to_string_lossy().into_owned());
     let bound = bound(&context.environment, &directory)?;
     let id = init.id.or_else(|| args.project_flag()).or_else(|| bound.clone()).or_else(own_name);

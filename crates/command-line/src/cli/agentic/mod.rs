@@ -30,7 +30,7 @@ use super::{context::Context, failure::Failure};
 use crate::out::GivenOption;
 pub(crate) use init::{bind, bound};
 pub(crate) use orient::markdown as briefing;
-use place::{Place, PlaceArgs};
+use place::{PlaceArgs, ProjectTarget};
 
 /// `plenary context`.
 #[derive(Debug, Args)]
@@ -96,7 +96,7 @@ enum Command {
 
 pub(crate) async fn run(context: &Context, args: ContextArgs) -> Result<(), Failure> {
     let ContextArgs { place, command } = args;
-    let at = || Place::of(context, &place);
+    let at = || ProjectTarget::of(context, &place);
     match command {
         Command::Init(args) => init::run(context, &place, args).await,
         Command::Deposit(args) => deposit::run(context, &place, *args).await,

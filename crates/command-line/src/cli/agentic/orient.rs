@@ -4,7 +4,7 @@
 use clap::Args;
 use plenary_client::context::Orientation;
 
-use super::{place::Place, words};
+use super::{place::ProjectTarget, words};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{clean, counted, second},
@@ -18,7 +18,7 @@ pub(crate) struct Orient {
     days: Option<u32>,
 }
 
-pub(super) async fn run(context: &Context, place: &Place, args: &Orient) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, place: &ProjectTarget, args: &Orient) -> Result<(), Failure> {
     let reply = place.client.orient(place.project()?, args.days).await?;
     context
         .answer(&reply, |bundle| Ok(markdown(bundle).iter().try_for_each(|line| context.out.line(line))?))

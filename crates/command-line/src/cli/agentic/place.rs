@@ -61,7 +61,7 @@ pub(super) struct Actor {
 }
 
 /// The caller, server and project of a command.
-pub(super) struct Place {
+pub(super) struct ProjectTarget {
     /// A client with the caller's token.
     pub(super) client: Client,
     /// The server.
@@ -74,7 +74,7 @@ pub(super) struct Place {
     chosen: bool,
 }
 
-impl Place {
+impl ProjectTarget {
     /// Resolves the token and the project, without a request to the server.
     pub(super) fn of(context: &Context, args: &PlaceArgs) -> Result<Self, Failure> {
         let (client, actor) = speaker(context, args.human)?;

@@ -8,7 +8,7 @@ use plenary_client::{
 };
 use plenary_kernel::AllowEntry;
 
-use super::place::{Place, PlaceArgs, governing_client};
+use super::place::{PlaceArgs, ProjectTarget, governing_client};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Table, clean, second},
@@ -78,7 +78,7 @@ pub(crate) struct Unshare {
 }
 
 pub(super) async fn run(context: &Context, args: &PlaceArgs, command: Command) -> Result<(), Failure> {
-    let at = || Place::of(context, args);
+    let at = || ProjectTarget::of(context, args);
     let out = context.out;
     match command {
         Command::List => list(context, &at()?).await,
@@ -132,14 +132,14 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, command: Command) -
     }
 }
 
-fn named(place: &Place, of: ProjectArgument) -> Result<String, Failure> {
+fn named(place: &ProjectTarget, of: ProjectArgument) -> Result<String, Failure> {
     match of.id {
         Some(id) => Ok(id),
         None => place.project().map(str::to_owned),
     }
 }
 
-async fn list(context: &Context, place: &Place) -> Result<(), Failure> {
+async fn list(context: &Context, place: &ProjectTarget) -> Result<(), Failure> {
     let reply = place.client.projects().await?;
     context.answer(&reply, |Projects { projects }| {
         let mut table = Table::new(&["PROJECT", "OWNER", "CREATED", "STATE", "NAME"]);

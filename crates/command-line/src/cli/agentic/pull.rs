@@ -4,7 +4,7 @@
 use clap::Args;
 use plenary_client::context::{PackagePage, PackageQuery, RelevantPage};
 
-use super::{place::Place, words};
+use super::{place::ProjectTarget, words};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Table, clean, second},
@@ -40,7 +40,7 @@ pub(crate) struct Pull {
     short: bool,
 }
 
-pub(super) async fn run(context: &Context, place: &Place, args: Pull) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, place: &ProjectTarget, args: Pull) -> Result<(), Failure> {
     let out = context.out;
     if let Some(id) = args.which.as_ref().filter(|which| *which != "latest") {
         let reply = place.client.package(id, place.project_if_any()).await?;

@@ -7,7 +7,7 @@ use plenary_client::{
     context::{Package, PackagePage, ReviewLog},
 };
 
-use super::{place::Place, pull, words};
+use super::{place::ProjectTarget, pull, words};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{clean, clean_block, second},
@@ -71,7 +71,7 @@ pub(crate) struct PackageArgument {
     id: String,
 }
 
-pub(super) async fn run(context: &Context, place: &Place, command: Command) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, place: &ProjectTarget, command: Command) -> Result<(), Failure> {
     let (client, project) = (&place.client, place.project_if_any());
     match command {
         Command::List(List { limit, cursor }) => {
@@ -106,7 +106,7 @@ pub(super) async fn run(context: &Context, place: &Place, command: Command) -> R
 
 async fn step(
     context: &Context,
-    place: &Place,
+    place: &ProjectTarget,
     answer: &Answer,
     status: &str,
     verb: &str,

@@ -9,7 +9,7 @@ use plenary_client::{
 };
 
 use super::{
-    place::Place,
+    place::ProjectTarget,
     remembered::{Key, Memory, SavedSession},
     words,
 };
@@ -53,7 +53,7 @@ pub(crate) struct List {
     cursor: Option<String>,
 }
 
-pub(super) async fn run(context: &Context, place: &Place, command: Command) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, place: &ProjectTarget, command: Command) -> Result<(), Failure> {
     match command {
         Command::Start => {
             let reply = place.client.start_context_session(place.project()?, &who(place)).await?;
@@ -81,7 +81,7 @@ pub(super) async fn run(context: &Context, place: &Place, command: Command) -> R
     }
 }
 
-async fn list(context: &Context, place: &Place, args: List) -> Result<(), Failure> {
+async fn list(context: &Context, place: &ProjectTarget, args: List) -> Result<(), Failure> {
     let List { callsign, limit, cursor } = args;
     let query = SessionQuery { callsign, limit, cursor };
     let reply = place.client.context_sessions(place.project()?, &query).await?;
@@ -124,7 +124,7 @@ fn unwritable(error: &std::io::Error) -> Failure {
     Failure::local(format!("the session of this terminal cannot be saved: {error}"))
 }
 
-fn key(context: &Context, place: &Place) -> Result<Key, Failure> {
+fn key(context: &Context, place: &ProjectTarget) -> Result<Key, Failure> {
     let terminal = context
         .environment
         .var("PLENARY_SESSION")
@@ -137,14 +137,14 @@ fn key(context: &Context, place: &Place) -> Result<Key, Failure> {
     })
 }
 
-fn remember(context: &Context, place: &Place, session: &Session) -> Result<(), Failure> {
+fn remember(context: &Context, place: &ProjectTarget, session: &Session) -> Result<(), Failure> {
     let Some(memory) = memory(context) else { return Ok(()) };
     let key = key(context, place)?;
     let used = SavedSession { key, session_id: session.session_id.clone(), used_at_ms: now().0 };
     memory.remember(used).map_err(|error| unwritable(&error))
 }
 
-fn who(place: &Place) -> NewSession {
+fn who(place: &ProjectTarget) -> NewSession {
     let actor = place.actor.clone();
     NewSession {
         actor_id: actor.as_ref().map(|actor| actor.id.clone()),
@@ -153,7 +153,7 @@ fn who(place: &Place) -> NewSession {
 }
 
 /// A session by its id or callsign, else the one of this terminal.
-async fn of(context: &Context, place: &Place, given: Option<String>) -> Result<String, Failure> {
+async fn of(context: &Context, place: &ProjectTarget, given: Option<String>) -> Result<String, Failure> {
     let Some(given) = given else {
         let known = match memory(context) {
             Some(memory) => memory.recall(&key(context, place)?, now().0),
@@ -176,7 +176,11 @@ async fn of(context: &Context, place: &Place, given: Option<String>) -> Result<S
 
 /// The creator of a deposit, with the session of this terminal. Starts a session if there is none, and prints a note
 /// unless `quiet`.
-pub(super) async fn creator(context: &Context, place: &Place, quiet: bool) -> Result<Creator, Failure> {
+pub(super) async fn creator(
+    context: &Context,
+    place: &ProjectTarget,
+    quiet: bool,
+) -> Result<Creator, Failure> {
     let project = place.project()?;
     let recalled = match memory(context) {
         Some(memory) => memory.recall(&key(context, place)?, now().0),

@@ -16,7 +16,7 @@ use plenary_kernel::{OwnerName, json::digest};
 use serde_json::json;
 
 use super::{
-    place::{Place, PlaceArgs, governing_client},
+    place::{PlaceArgs, ProjectTarget, governing_client},
     transfer::{projects, refused},
 };
 use crate::{
@@ -64,7 +64,7 @@ pub(crate) struct Sync {
 
 pub(super) async fn run(context: &Context, args: &PlaceArgs, sync: Sync) -> Result<(), Failure> {
     let Sync { remote, all, pull, push, into } = sync;
-    let place = Place::of(context, args)?;
+    let place = ProjectTarget::of(context, args)?;
     if let Some(peer) = context.peer() {
         let (None, false, false, Some(into)) = (&remote, all, push, &into) else {
             let what = "--peer copies one project of a linked network";

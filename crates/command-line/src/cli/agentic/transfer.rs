@@ -15,7 +15,7 @@ use plenary_client::transfer::{
 };
 use serde::Serialize;
 
-use super::place::{Place, PlaceArgs, governing_client, project_of};
+use super::place::{PlaceArgs, ProjectTarget, governing_client, project_of};
 use crate::{
     cli::{
         context::Context,
@@ -73,7 +73,7 @@ pub(crate) struct Import {
 }
 
 pub(super) async fn export(context: &Context, args: &PlaceArgs, export: Export) -> Result<(), Failure> {
-    let place = Place::of(context, args)?;
+    let place = ProjectTarget::of(context, args)?;
     let projects = projects(context, args, &place, export.all)?;
     let mut progress = Progress::new(&context.out);
     let mut tell = |at: &plenary_client::transfer::Progress<'_>| progress.tell(at.step, at.records, at.bytes);
@@ -274,7 +274,7 @@ pub(super) fn refused(out: Out, refused: &[RefusedLine], count: u64) {
 pub(super) fn projects(
     context: &Context,
     args: &PlaceArgs,
-    place: &Place,
+    place: &ProjectTarget,
     all: bool,
 ) -> Result<Vec<String>, Failure> {
     if !all {

@@ -9,7 +9,7 @@ use plenary_client::{
 use serde_json::Value;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::place::Place;
+use super::place::ProjectTarget;
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Out, Style, clean, second},
@@ -30,7 +30,7 @@ pub(crate) struct Watch {
     wait: bool,
 }
 
-pub(super) async fn run(context: &Context, place: &Place, args: Watch) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, place: &ProjectTarget, args: Watch) -> Result<(), Failure> {
     let options = StreamOptions { wait_for_server: args.wait, ..StreamOptions::default() };
     let mut stream =
         place.client.context_events(place.project()?, args.types.as_deref(), args.after, options);
@@ -43,7 +43,7 @@ pub(super) async fn run(context: &Context, place: &Place, args: Watch) -> Result
     }
 }
 
-async fn follow(context: &Context, place: &Place, stream: &mut ContextStream) -> Result<(), Failure> {
+async fn follow(context: &Context, place: &ProjectTarget, stream: &mut ContextStream) -> Result<(), Failure> {
     let out = context.out;
     loop {
         match stream.next().await? {

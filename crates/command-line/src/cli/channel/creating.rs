@@ -5,7 +5,7 @@ use clap::Args;
 use plenary_client::channels::Channel;
 use serde_json::{Map, Value, json};
 
-use super::{payload, place::Place, reading::ChannelArgument};
+use super::{payload, place::ChannelTarget, reading::ChannelArgument};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Table, clean, second},
@@ -54,7 +54,7 @@ impl Create {
     }
 }
 
-pub(super) async fn create(context: &Context, place: &Place, args: Create) -> Result<(), Failure> {
+pub(super) async fn create(context: &Context, place: &ChannelTarget, args: Create) -> Result<(), Failure> {
     let spec = args.spec();
     let reply = place.client.create_channel(&args.title, args.agent.as_deref()).await?;
     context.answer(&reply, |channel| Ok(context.out.line(&clean(&channel.url))?))?;
@@ -78,7 +78,7 @@ pub(crate) struct List {
     open: bool,
 }
 
-pub(super) async fn list(context: &Context, place: &Place, args: &List) -> Result<(), Failure> {
+pub(super) async fn list(context: &Context, place: &ChannelTarget, args: &List) -> Result<(), Failure> {
     let reply = place.client.channels(args.limit, !args.open).await?;
     context.answer(&reply, |channels| {
         let mut table = Table::new(&["CHANNEL", "STATE", "CREATED", "BY", "TITLE"]);
@@ -104,7 +104,7 @@ pub(crate) struct Close {
     pub(super) which: ChannelArgument,
 }
 
-pub(super) async fn close(context: &Context, place: &Place) -> Result<(), Failure> {
+pub(super) async fn close(context: &Context, place: &ChannelTarget) -> Result<(), Failure> {
     let reply = place.client.close_channel(&place.id).await?;
     context.answer(&reply, |channel| Ok(context.out.line(&format!("closed {}", clean(&channel.id)))?))
 }
@@ -119,7 +119,7 @@ pub(crate) struct Key {
     revoke: bool,
 }
 
-pub(super) async fn change_key(context: &Context, place: &Place, key: &Key) -> Result<(), Failure> {
+pub(super) async fn change_key(context: &Context, place: &ChannelTarget, key: &Key) -> Result<(), Failure> {
     let reply = place.client.change_channel_key(&place.id, key.revoke).await?;
     context.answer(&reply, |channel| Ok(context.out.line(&clean(&channel.url))?))
 }

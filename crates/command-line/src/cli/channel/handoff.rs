@@ -5,7 +5,7 @@
 use clap::Args;
 use plenary_client::channels::{ChannelEvent, EventsQuery, NewEvent, handed_over};
 
-use super::{place::Place, reading::ChannelArgument};
+use super::{place::ChannelTarget, reading::ChannelArgument};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::clean,
@@ -27,7 +27,7 @@ pub(crate) struct Handoff {
     agent: Option<String>,
 }
 
-pub(super) async fn run(context: &Context, place: &Place, args: Handoff) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, place: &ChannelTarget, args: Handoff) -> Result<(), Failure> {
     if args.holder.trim().is_empty() {
         return Err(Failure::usage("the new holder is missing", "name the next holder, e.g. @owner.name"));
     }
@@ -54,7 +54,10 @@ pub(super) async fn run(context: &Context, place: &Place, args: Handoff) -> Resu
 }
 
 /// The newest state, or the newest before an event.
-async fn newest_state(place: &Place, before: Option<u64>) -> plenary_client::Result<Option<ChannelEvent>> {
+async fn newest_state(
+    place: &ChannelTarget,
+    before: Option<u64>,
+) -> plenary_client::Result<Option<ChannelEvent>> {
     let query = EventsQuery { kind: Some("state".to_owned()), limit: Some(1), before, after: None };
     Ok(place.client.channel_events(&place.id, &query).await?.reply.value.into_iter().next())
 }
@@ -62,7 +65,7 @@ async fn newest_state(place: &Place, before: Option<u64>) -> plenary_client::Res
 /// Reports if the event directly before is not the state that the handoff is based on.
 fn note_between(
     context: &Context,
-    place: &Place,
+    place: &ChannelTarget,
     basis: Option<&ChannelEvent>,
     before: Option<&ChannelEvent>,
 ) {

@@ -14,7 +14,7 @@ use clap::Subcommand;
 use plenary_client::Error;
 
 use super::{context::Context, failure::Failure};
-use place::Place;
+use place::ChannelTarget;
 
 /// The commands. A channel is named by its id, in any case, or by its whole URL.
 #[derive(Debug, Subcommand)]
@@ -49,7 +49,7 @@ pub(crate) enum Command {
 }
 
 pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failure> {
-    let place = Place::of(context, command.channel())?;
+    let place = ChannelTarget::of(context, command.channel())?;
     match dispatch(context, &place, command).await {
         // A caller without a token, at a server that requires one, learns how to get one.
         Err(Failure::Call(Error::Refused(refused))) if refused.status == 401 && place.tokenless.is_some() => {
@@ -77,7 +77,7 @@ impl Command {
     }
 }
 
-async fn dispatch(context: &Context, place: &Place, command: Command) -> Result<(), Failure> {
+async fn dispatch(context: &Context, place: &ChannelTarget, command: Command) -> Result<(), Failure> {
     match command {
         Command::Create(args) => creating::create(context, place, args).await,
         Command::List(args) => creating::list(context, place, &args).await,

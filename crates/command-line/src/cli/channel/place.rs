@@ -7,7 +7,7 @@ use plenary_client::{Client, Error, channels::ChannelAddress};
 use crate::cli::{context::Context, failure::Failure, server_address::UrlSource};
 
 /// The server, channel and caller of a command.
-pub(super) struct Place {
+pub(super) struct ChannelTarget {
     /// A client with the available token, if any.
     pub(super) client: Client,
     /// The channel's id; empty for a command without one.
@@ -16,7 +16,7 @@ pub(super) struct Place {
     pub(super) tokenless: Option<Failure>,
 }
 
-impl Place {
+impl ChannelTarget {
     /// Resolves the server, from the channel's URL if given, and the token.
     pub(super) fn of(context: &Context, channel: Option<&ChannelAddress>) -> Result<Self, Failure> {
         // The own server forwards the requests for a channel of a linked network, whatever URL names the channel.

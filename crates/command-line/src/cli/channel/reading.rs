@@ -8,7 +8,7 @@ use plenary_client::{
 };
 use serde_json::value::RawValue;
 
-use super::{place::Place, words};
+use super::{place::ChannelTarget, words};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Table, clean, span},
@@ -40,7 +40,11 @@ pub(crate) struct ReadArguments {
     format: Option<Format>,
 }
 
-pub(super) async fn read(context: &Context, place: &Place, args: &ReadArguments) -> Result<(), Failure> {
+pub(super) async fn read(
+    context: &Context,
+    place: &ChannelTarget,
+    args: &ReadArguments,
+) -> Result<(), Failure> {
     let default = if context.out.is_json() { Format::Json } else { Format::Markdown };
     let format = match args.format.unwrap_or(default) {
         Format::Markdown => ChannelFormat::Markdown,
@@ -79,7 +83,7 @@ pub(crate) struct Events {
     after: Option<u64>,
 }
 
-pub(super) async fn events(context: &Context, place: &Place, args: Events) -> Result<(), Failure> {
+pub(super) async fn events(context: &Context, place: &ChannelTarget, args: Events) -> Result<(), Failure> {
     let Events { which: _, kind, limit, before, after } = args;
     let query = EventsQuery { kind, limit, before, after };
     let EventPage { reply, next } = place.client.channel_events(&place.id, &query).await?;
@@ -97,7 +101,7 @@ pub(super) async fn events(context: &Context, place: &Place, args: Events) -> Re
     Ok(())
 }
 
-pub(super) async fn presence(context: &Context, place: &Place) -> Result<(), Failure> {
+pub(super) async fn presence(context: &Context, place: &ChannelTarget) -> Result<(), Failure> {
     let reply = place.client.channel_presence(&place.id).await?;
     context.answer(&reply, |Presence { cadence_seconds, agents }| {
         let mut table = Table::new(&["AGENT", "STATE", "HEARD", "VIA"]);

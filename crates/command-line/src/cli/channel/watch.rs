@@ -18,7 +18,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{place::Place, reading::ChannelArgument, words};
+use super::{place::ChannelTarget, reading::ChannelArgument, words};
 use crate::cli::{context::Context, failure::Failure};
 
 /// How soon liveness is checked after a `state` or a `status`, which may change who is alive or holds the work.
@@ -49,7 +49,7 @@ pub(crate) struct Watch {
     wait: bool,
 }
 
-pub(super) async fn run(context: &Context, place: &Place, args: Watch) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, place: &ChannelTarget, args: Watch) -> Result<(), Failure> {
     let subscription = ChannelSubscription { id: place.id.clone(), kind: args.kind, after: args.after };
     let options = StreamOptions { wait_for_server: args.wait, ..StreamOptions::default() };
     let stream = place.client.channel(&subscription, options);
@@ -62,7 +62,7 @@ pub(super) async fn run(context: &Context, place: &Place, args: Watch) -> Result
     }
 }
 
-async fn follow(context: &Context, place: &Place, mut stream: ChannelStream) -> Result<(), Failure> {
+async fn follow(context: &Context, place: &ChannelTarget, mut stream: ChannelStream) -> Result<(), Failure> {
     let out = context.out;
     let mut liveness = Liveness::default();
     let (mut stands, mut due) = (false, Instant::now());
@@ -101,7 +101,11 @@ async fn follow(context: &Context, place: &Place, mut stream: ChannelStream) -> 
 
 /// Checks liveness, prints changes, and returns when to check again. A failed check is repeated: the stream reports
 /// the error.
-async fn tell(context: &Context, place: &Place, liveness: &mut Liveness) -> Result<Duration, Failure> {
+async fn tell(
+    context: &Context,
+    place: &ChannelTarget,
+    liveness: &mut Liveness,
+) -> Result<Duration, Failure> {
     let Ok((presence, holder)) = look(&place.client, &place.id).await else { return Ok(LOOK_AGAIN) };
     for vital in liveness.take(&presence, holder.as_ref()) {
         let text = if context.out.is_json() {

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     payload,
-    place::Place,
+    place::ChannelTarget,
     reading::{self, ChannelArgument},
     words,
 };
@@ -75,7 +75,7 @@ pub(crate) struct Status {
     posting: PostIdentity,
 }
 
-pub(super) async fn post(context: &Context, place: &Place, args: Post) -> Result<(), Failure> {
+pub(super) async fn post(context: &Context, place: &ChannelTarget, args: Post) -> Result<(), Failure> {
     let payload = payload::object(&args.payload)?;
     let event = NewEvent { kind: args.kind, author: args.posting.agent, payload };
     send(context, place, &event, args.posting.validate).await
@@ -83,7 +83,7 @@ pub(super) async fn post(context: &Context, place: &Place, args: Post) -> Result
 
 pub(super) async fn document(
     context: &Context,
-    place: &Place,
+    place: &ChannelTarget,
     kind: &str,
     args: Document,
 ) -> Result<(), Failure> {
@@ -94,7 +94,7 @@ pub(super) async fn document(
     send(context, place, &event, args.validate).await
 }
 
-pub(super) async fn status(context: &Context, place: &Place, args: Status) -> Result<(), Failure> {
+pub(super) async fn status(context: &Context, place: &ChannelTarget, args: Status) -> Result<(), Failure> {
     let author = args.posting.agent.clone();
     let agent = place.name(context, args.posting.agent).await?;
     let mut payload = json!({"agent": agent, "phase": args.phase});
@@ -105,7 +105,12 @@ pub(super) async fn status(context: &Context, place: &Place, args: Status) -> Re
 }
 
 /// Posts an event and prints its id, or reports its problems.
-async fn send(context: &Context, place: &Place, event: &NewEvent, validate: bool) -> Result<(), Failure> {
+async fn send(
+    context: &Context,
+    place: &ChannelTarget,
+    event: &NewEvent,
+    validate: bool,
+) -> Result<(), Failure> {
     if !validate {
         let reply = place.client.append_event(&place.id, event).await?;
         return context.answer(&reply, |event| Ok(context.out.line(&format!("#{}", event.id))?));

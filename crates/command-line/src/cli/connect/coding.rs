@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{ValueEnum, builder::PossibleValue};
 
 use super::{
-    tool::{Place, Reach, Tool},
+    tool::{Reach, SettingsLocation, Tool},
     tools::TOOLS,
 };
 use crate::cli::environment::Environment;
@@ -139,7 +139,7 @@ impl ValueEnum for CodingAgent {
 
 impl Places<'_> {
     /// The path of a file; `None` if the scope has no such file, or there is no home.
-    pub(crate) fn find(&self, place: &Place, scope: Scope) -> Option<PathBuf> {
+    pub(crate) fn find(&self, place: &SettingsLocation, scope: Scope) -> Option<PathBuf> {
         match scope {
             Scope::Project => Some(self.directory.join(place.project?)),
             Scope::User => {

@@ -33,7 +33,7 @@ pub(crate) struct Tool {
 
 /// A settings file, for a directory and for the user.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct SettingsLocation {
     /// Relative to the directory; `None` if it has no settings per directory.
     pub(crate) project: Option<&'static str>,
     /// Relative to the home directory.
@@ -45,7 +45,7 @@ pub(crate) struct Place {
 /// The settings of MCP servers.
 #[derive(Debug)]
 pub(crate) struct Servers {
-    pub(crate) place: Place,
+    pub(crate) place: SettingsLocation,
     /// The path of the object with one member for each server.
     pub(crate) list: &'static [&'static str],
     pub(crate) shape: ServerShape,
@@ -93,7 +93,7 @@ pub(crate) enum Hooks {
 /// A module of ours.
 #[derive(Debug)]
 pub(crate) struct Module {
-    pub(crate) place: Place,
+    pub(crate) place: SettingsLocation,
     pub(crate) source: &'static str,
     pub(crate) events: &'static [&'static str],
     /// The list in the server settings that names the module, and the name for a directory and for the user; `None` if it
@@ -104,7 +104,7 @@ pub(crate) struct Module {
 /// Hooks in settings.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    pub(crate) place: Place,
+    pub(crate) place: SettingsLocation,
     /// The path of the object with one list for each event.
     pub(crate) list: &'static [&'static str],
     pub(crate) shape: HookShape,
@@ -181,7 +181,7 @@ pub(crate) struct Reach {
 #[derive(Debug)]
 pub(crate) struct Switch {
     /// The files of the directory, of the user, and of the machine.
-    pub(crate) place: Place,
+    pub(crate) place: SettingsLocation,
     pub(crate) machine: Option<&'static str>,
     /// The path of the setting.
     pub(crate) at: &'static [&'static str],
@@ -224,7 +224,7 @@ impl Tool {
     }
 
     /// The settings file of its hooks.
-    pub(crate) const fn hooks_place(&self) -> Option<&Place> {
+    pub(crate) const fn hooks_place(&self) -> Option<&SettingsLocation> {
         match &self.hooks {
             Hooks::None => None,
             Hooks::Settings(settings) => Some(&settings.place),

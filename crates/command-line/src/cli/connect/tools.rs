@@ -7,7 +7,7 @@ mod tested;
 
 use super::{
     coding::CodingAgent,
-    tool::{HookShape, Off, Place, Reach, ServerShape, Servers, Settings, Switch, Tool},
+    tool::{HookShape, Off, Reach, ServerShape, Servers, Settings, SettingsLocation, Switch, Tool},
 };
 
 /// The token's variable in a header, in the syntax of most coding agents.
@@ -37,20 +37,20 @@ const SECONDS: HookShape = HookShape::Groups { unit_ms: 1_000 };
 const MILLISECONDS: HookShape = HookShape::Groups { unit_ms: 1 };
 
 /// A file at the same path below the directory and below the home directory.
-const fn at(way: &'static str) -> Place {
-    Place { project: Some(way), user: way, moved: None }
+const fn at(way: &'static str) -> SettingsLocation {
+    SettingsLocation { project: Some(way), user: way, moved: None }
 }
 
-const fn files(project: &'static str, user: &'static str) -> Place {
-    Place { project: Some(project), user, moved: None }
+const fn files(project: &'static str, user: &'static str) -> SettingsLocation {
+    SettingsLocation { project: Some(project), user, moved: None }
 }
 
-const fn moved(place: Place, variable: &'static str, file: &'static str) -> Place {
-    Place { moved: Some((variable, file)), ..place }
+const fn moved(place: SettingsLocation, variable: &'static str, file: &'static str) -> SettingsLocation {
+    SettingsLocation { moved: Some((variable, file)), ..place }
 }
 
 /// The most common form of servers: `mcpServers`, with `command`, `args` and `env`.
-const fn servers(place: Place) -> Servers {
+const fn servers(place: SettingsLocation) -> Servers {
     Servers {
         place,
         list: &["mcpServers"],
@@ -63,7 +63,7 @@ const fn servers(place: Place) -> Servers {
 }
 
 /// The most common form of hooks: `hooks`, with a list for each event.
-const fn hooks(place: Place, shape: HookShape, events: &'static [&'static str]) -> Settings {
+const fn hooks(place: SettingsLocation, shape: HookShape, events: &'static [&'static str]) -> Settings {
     Settings { place, list: &["hooks"], shape, events, renamed: &[], besides: &[], beside: &[] }
 }
 
@@ -81,7 +81,7 @@ const NO_SERVER: &str = "disables the server `plenary`";
 const REMOVE: &str = "remove it; otherwise messages arrive only through the tool `inbox`";
 
 const fn switch(
-    place: Place,
+    place: SettingsLocation,
     at: &'static [&'static str],
     off: Off,
     (does, next): (&'static str, &'static str),

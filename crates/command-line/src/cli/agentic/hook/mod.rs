@@ -10,7 +10,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
     git::Repository,
-    place::{Place, PlaceArgs, ProjectSource, project_of},
+    place::{PlaceArgs, ProjectSource, ProjectTarget, project_of},
 };
 use crate::cli::{context::Context, failure::Failure, identity::Source, server_address::UrlSource};
 
@@ -73,7 +73,7 @@ pub(super) fn run(context: &Context, place: &PlaceArgs, command: &Command) -> Re
 /// subdirectory has, so that it finds the same project; but never a token.
 fn deposit_command(context: &Context, args: &PlaceArgs, from: &Path) -> Result<String, Failure> {
     // An impossible deposit fails here, not at every commit.
-    let project = Place::of(context, args)?.project()?.to_owned();
+    let project = ProjectTarget::of(context, args)?.project()?.to_owned();
     let is_found = |file: &Path| file.parent().is_some_and(|directory| from.starts_with(directory));
     let executable = std::env::current_exe()
         .map_err(|error| Failure::local(format!("the path of this program cannot be determined: {error}")))?;

@@ -3,7 +3,9 @@
 
 use super::super::{
     coding::CodingAgent,
-    tool::{FixedValue, HookShape, Hooks, More, Off, Place, Reach, Servers, Settings, Start, Tool},
+    tool::{
+        FixedValue, HookShape, Hooks, More, Off, Reach, Servers, Settings, SettingsLocation, Start, Tool,
+    },
 };
 use super::{
     ALWAYS, BRACES, CLAUDE_EVENTS, DOLLAR, ENV, MILLISECONDS, NO, NO_HOOKS, NO_SERVER, REMOVE, SECONDS, XDG,
@@ -15,12 +17,13 @@ const VSCODE_USER: &str = if cfg!(target_os = "macos") {
 } else {
     ".config/Code/User/mcp.json"
 };
-const CRUSH_SETTINGS: Place = moved(files("crush.json", ".config/crush/crush.json"), XDG, "crush/crush.json");
-const QODER_SETTINGS: Place = files(".qoder/settings.local.json", ".qoder/settings.json");
-const DROID_SERVERS: Place = at(".factory/mcp.json");
-const DROID_HOOKS: Place = at(".factory/hooks.json");
-const AUGGIE_SETTINGS: Place = files(".augment/settings.local.json", ".augment/settings.json");
-const GOOSE_SETTINGS: Place =
+const CRUSH_SETTINGS: SettingsLocation =
+    moved(files("crush.json", ".config/crush/crush.json"), XDG, "crush/crush.json");
+const QODER_SETTINGS: SettingsLocation = files(".qoder/settings.local.json", ".qoder/settings.json");
+const DROID_SERVERS: SettingsLocation = at(".factory/mcp.json");
+const DROID_HOOKS: SettingsLocation = at(".factory/hooks.json");
+const AUGGIE_SETTINGS: SettingsLocation = files(".augment/settings.local.json", ".augment/settings.json");
+const GOOSE_SETTINGS: SettingsLocation =
     files(".agents/plugins/plenary/hooks/hooks.json", ".agents/plugins/plenary/hooks/hooks.json");
 
 pub(super) const QODER: Tool = Tool {

@@ -3,19 +3,20 @@
 
 use super::super::{
     coding::CodingAgent,
-    tool::{Hooks, Module, More, Off, Place, Reach, ServerShape, Servers, Start, Tool},
+    tool::{Hooks, Module, More, Off, Reach, ServerShape, Servers, SettingsLocation, Start, Tool},
 };
 use super::{
     ALWAYS, CURLY, NO, NO_SERVER, PLUGIN_EVENTS, XDG, at, files, moved, reach, servers, switch, tested,
 };
 
-const OPENCODE_SETTINGS: Place =
+const OPENCODE_SETTINGS: SettingsLocation =
     moved(files("opencode.json", ".config/opencode/opencode.json"), XDG, "opencode/opencode.json");
-const KILO_SETTINGS: Place = moved(files("kilo.json", ".config/kilo/kilo.json"), XDG, "kilo/kilo.json");
-const AMP_SETTINGS: Place = files(".amp/settings.json", ".config/amp/settings.json");
+const KILO_SETTINGS: SettingsLocation =
+    moved(files("kilo.json", ".config/kilo/kilo.json"), XDG, "kilo/kilo.json");
+const AMP_SETTINGS: SettingsLocation = files(".amp/settings.json", ".config/amp/settings.json");
 
 /// The servers of OpenCode, and of Kilo, which is a fork of it.
-const fn opencode(place: Place) -> Servers {
+const fn opencode(place: SettingsLocation) -> Servers {
     Servers {
         place,
         list: &["mcp"],
@@ -29,9 +30,9 @@ const fn opencode(place: Place) -> Servers {
 
 /// The module of both. In a project, a plugin directory of theirs would make them install packages into it, so `project` is
 /// another path.
-const fn opencode_module(project: &'static str, named: &'static str, user: Place) -> Module {
+const fn opencode_module(project: &'static str, named: &'static str, user: SettingsLocation) -> Module {
     Module {
-        place: Place { project: Some(project), ..user },
+        place: SettingsLocation { project: Some(project), ..user },
         source: include_str!("../plugins/opencode.js"),
         events: PLUGIN_EVENTS,
         named: Some((&["plugin"], named, "./plenary.js")),

@@ -4,8 +4,8 @@
 use super::super::{
     coding::CodingAgent,
     tool::{
-        FixedValue, HookShape, Hooks, More, Off, Place, Reach, ServerShape, Servers, Settings, Start, Switch,
-        Tool,
+        FixedValue, HookShape, Hooks, More, Off, Reach, ServerShape, Servers, Settings, SettingsLocation,
+        Start, Switch, Tool,
     },
 };
 use super::{
@@ -15,9 +15,9 @@ use super::{
 use crate::cli::hook::{ELICITATION, PERMISSION};
 
 const CODEX_HOME: &str = "CODEX_HOME";
-const QWEN_SETTINGS: Place = at(".qwen/settings.json");
+const QWEN_SETTINGS: SettingsLocation = at(".qwen/settings.json");
 const KIMI_HOME: &str = "KIMI_CODE_HOME";
-const KIMI_SETTINGS: Place =
+const KIMI_SETTINGS: SettingsLocation =
     moved(files(".kimi-code/mcp.json", ".kimi-code/mcp.json"), KIMI_HOME, "mcp.json");
 const COPILOT_HOME: &str = "COPILOT_HOME";
 
@@ -145,7 +145,11 @@ pub(super) const KIMI: Tool = Tool {
     servers: Some(Servers { more: &[("toolTimeoutMs", More::Number(120_000))], ..servers(KIMI_SETTINGS) }),
     // It has hooks only for the user, in every directory.
     hooks: Hooks::Settings(hooks(
-        Place { project: None, user: ".kimi-code/config.toml", moved: Some((KIMI_HOME, "config.toml")) },
+        SettingsLocation {
+            project: None,
+            user: ".kimi-code/config.toml",
+            moved: Some((KIMI_HOME, "config.toml")),
+        },
         HookShape::Toml,
         CLAUDE_EVENTS,
     )),
