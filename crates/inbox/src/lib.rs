@@ -17,13 +17,13 @@ mod merging;
 mod reading;
 mod receipts;
 mod refusals;
+mod reported;
 mod routes;
 mod served;
 mod shelf;
 mod showing;
 mod status;
 mod telling;
-mod told;
 mod visibility;
 mod waiting;
 pub mod wire;
@@ -61,7 +61,7 @@ pub const WAITS_PER_AGENT_MAX: usize = 16;
 pub const RECEIPTS_SECONDS_MAX: u64 = 600;
 /// Most states of messages that are stored as told to one agent in one session; beyond it those of the oldest messages
 /// are dropped.
-pub const TOLD_STATES_MAX: usize = 512;
+pub const REPORTED_STATES_MAX: usize = 512;
 /// Most items of one agent whose places are kept in memory; further ones are read when needed.
 pub const NEWS_KEPT_MAX: usize = 16_384;
 /// Most agents whose items are kept in memory; beyond it the least recently used are dropped and read

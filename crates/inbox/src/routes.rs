@@ -234,7 +234,11 @@ impl Inbox {
         Ok(cursor)
     }
 
-    async fn query_of<'q>(&self, me: &AgentHandle, query: &'q ReadQuery) -> Result<InboxQuery<'q>, InboxRefusal> {
+    async fn query_of<'q>(
+        &self,
+        me: &AgentHandle,
+        query: &'q ReadQuery,
+    ) -> Result<InboxQuery<'q>, InboxRefusal> {
         let limit = number(query.limit.as_deref(), LIMIT_DEFAULT, 1..=LIMIT_MAX, Rejection::InvalidLimit)?;
         let kinds = match query.kinds.as_deref() {
             None => Kinds::ALL,

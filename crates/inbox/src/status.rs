@@ -33,14 +33,14 @@ impl Inbox {
     ) -> Result<Option<MessageStatus>, Fault> {
         let Some(receipt) = self.0.rooms.sessions.receipt(me, id, sequence).await? else { return Ok(None) };
         let recipients = if receipt.is_frozen {
-            let told = self.told(me, id).await;
-            let told =
-                Fault::skip_corrupt(told, "damaged states that were told are left out")?.unwrap_or_default();
-            receipt.recipients.iter().map(|one| frozen(one, told.of(sequence, &one.agent))).collect()
+            let read = self.reported(me, id).await;
+            let reported =
+                Fault::skip_corrupt(read, "damaged reported states are left out")?.unwrap_or_default();
+            receipt.recipients.iter().map(|one| frozen(one, reported.of(sequence, &one.agent))).collect()
         } else {
             let recipients = self.states(receipt.recipients, &receipt.sender, (id, sequence)).await?;
-            if let Err(fault) = self.note_told(me, id, sequence, &recipients).await {
-                tracing::debug!(%fault, "the states that a participant is told are not kept");
+            if let Err(fault) = self.note_reported(me, id, sequence, &recipients).await {
+                tracing::debug!(%fault, "the states that are reported to a participant are not stored");
             }
             recipients
         };
@@ -97,14 +97,14 @@ impl Inbox {
         sender: &AgentHandle,
         message: (&SessionId, u64),
     ) -> Result<RecipientStatus, Fault> {
-        let told = |state, waiting| status(&recipient.agent, state, waiting);
+        let in_state = |state, waiting| status(&recipient.agent, state, waiting);
         if recipient.arrivals.is_empty() {
             if recipient.left_at.is_some() || !self.is_there(&recipient.agent).await? {
-                return Ok(told(State::Expired, None));
+                return Ok(in_state(State::Expired, None));
             }
             let marks = self.settled_marks(&recipient.agent).await?;
             let waiting = self.held_back(&recipient.agent, sender, message, &marks).await?;
-            return Ok(told(State::Accepted, waiting.or(Some(delay(Reason::NotJoined, None)))));
+            return Ok(in_state(State::Accepted, waiting.or(Some(delay(Reason::NotJoined, None)))));
         }
         let marks = self.settled_marks(&recipient.agent).await?;
         let confirmed = self.0.cursors.confirmed(&recipient.agent).await?;
@@ -115,13 +115,13 @@ impl Inbox {
             && let Some(at) = recipient.answered_at
         {
             let at = Some(at.rfc3339());
-            return Ok(RecipientStatus { at, ..told(state.max(State::Answered), None) });
+            return Ok(RecipientStatus { at, ..in_state(state.max(State::Answered), None) });
         }
         if state >= State::InContext {
-            return Ok(told(state, None));
+            return Ok(in_state(state, None));
         }
         if !self.is_there(&recipient.agent).await? {
-            return Ok(told(State::Expired, None));
+            return Ok(in_state(State::Expired, None));
         }
         let spot = ItemId::of(arrival.kind, place(&arrival));
         let portion = marks.shown.portion(spot).filter(|_| state == State::Shown);
@@ -133,7 +133,7 @@ impl Inbox {
             self.reason(&recipient, state, spot, &marks)
         };
         let (shown_characters, characters) = portion.map(|portion| (portion.shown, portion.of)).unzip();
-        Ok(RecipientStatus { shown_characters, characters, ..told(state, waiting) })
+        Ok(RecipientStatus { shown_characters, characters, ..in_state(state, waiting) })
     }
 
     /// Why a message that may disturb the recipient waits.
@@ -211,10 +211,10 @@ fn delay(reason: Reason, since: Option<TimestampMs>) -> DeliveryDelay {
     DeliveryDelay { reason, since: since.map(TimestampMs::rfc3339), until: None }
 }
 
-/// The state that a former participant may know: the last that it was told. No mark of another says when it was set.
-fn frozen(recipient: &Recipient, told: State) -> RecipientStatus {
-    let at = recipient.answered_at.filter(|_| told == State::Answered).map(TimestampMs::rfc3339);
-    RecipientStatus { at, ..status(&recipient.agent, told, None) }
+/// The state that a former participant may know: the last that was reported to it. No mark of another says when it was set.
+fn frozen(recipient: &Recipient, reported: State) -> RecipientStatus {
+    let at = recipient.answered_at.filter(|_| reported == State::Answered).map(TimestampMs::rfc3339);
+    RecipientStatus { at, ..status(&recipient.agent, reported, None) }
 }
 
 /// The state for an agent of another network, as that network reports it. `Some(None)` means that it did not answer.

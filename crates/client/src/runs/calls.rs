@@ -24,7 +24,7 @@ pub struct EventPage {
 
 /// The run or thread whose events are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place<'a> {
+pub enum RunOrThread<'a> {
     /// A run's.
     Run(&'a str),
     /// All of a thread's runs.
@@ -229,10 +229,15 @@ impl Client {
     ///
     /// # Errors
     /// As every call.
-    pub async fn run_events(&self, agent: &str, place: Place<'_>, since: Option<&str>) -> Result<EventPage> {
+    pub async fn run_events(
+        &self,
+        agent: &str,
+        place: RunOrThread<'_>,
+        since: Option<&str>,
+    ) -> Result<EventPage> {
         let of = match place {
-            Place::Run(id) => format!("run_id={}&since={}", segment(id), segment(since.unwrap_or("0"))),
-            Place::Thread(id) => {
+            RunOrThread::Run(id) => format!("run_id={}&since={}", segment(id), segment(since.unwrap_or("0"))),
+            RunOrThread::Thread(id) => {
                 let since = since.map(|since| format!("&since={}", segment(since)));
                 format!("thread_id={}{}", segment(id), since.unwrap_or_default())
             }

@@ -6,7 +6,7 @@ mod event;
 mod shapes;
 mod stream;
 
-pub use calls::{Artifact, EventPage, Place, ThreadPage};
+pub use calls::{Artifact, EventPage, RunOrThread, ThreadPage};
 pub use event::{EventBody, FinishReason, RunEvent};
 pub use shapes::{
     AgentPath, Chat, Descriptor, Dismissal, OperationOf, RunReceipt, RunReport, RunStatus, Thread, Wait,

@@ -75,7 +75,7 @@ pub(crate) struct ChannelArgs {
 
 /// The destination of a subscription.
 #[derive(Debug, Args)]
-pub(crate) struct PlaceArgs {
+pub(crate) struct ProjectArgs {
     /// A URL, an address or a chat; `-` reads it from standard input
     #[arg(value_name = "WHERE")]
     place: String,
@@ -94,7 +94,7 @@ pub(crate) enum Command {
     Add {
         kind: Kind,
         #[command(flatten)]
-        to: PlaceArgs,
+        to: ProjectArgs,
         #[command(flatten)]
         which: ChannelArgs,
         #[command(flatten)]
@@ -228,7 +228,7 @@ impl ChannelArgs {
     }
 }
 
-impl PlaceArgs {
+impl ProjectArgs {
     fn target(self, kind: Kind) -> Result<Value, Failure> {
         let unread = |error: &std::io::Error| Failure::local(format!("it can't be read: {error}"));
         let place = if self.place == "-" {
@@ -309,7 +309,7 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
 async fn add(
     context: &Context,
     client: &Client,
-    (kind, to, which, owner): (Kind, PlaceArgs, ChannelArgs, Option<&str>),
+    (kind, to, which, owner): (Kind, ProjectArgs, ChannelArgs, Option<&str>),
 ) -> Result<(), Failure> {
     let mut body = which.members();
     body.retain(|_, value| !value.is_null());

@@ -7,7 +7,7 @@ use std::{future::pending, sync::Arc, time::Duration};
 use plenary_client::{
     Error, IdempotencyKey,
     frames::StreamOptions,
-    runs::{Chat, EventBody, FinishReason, Place, RunEvent, RunStatus, RunStream, Signal},
+    runs::{Chat, EventBody, FinishReason, RunEvent, RunOrThread, RunStatus, RunStream, Signal},
 };
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -140,7 +140,7 @@ impl ThreadSession {
         let (asker, id) = (&self.asker, &self.session.id);
         let (mut shown, mut since, mut last) = (EditorView::default(), None, None);
         loop {
-            let read = || asker.client.run_events(asker.name(), Place::Thread(id), since.as_deref());
+            let read = || asker.client.run_events(asker.name(), RunOrThread::Thread(id), since.as_deref());
             let page = match asker.call(read).await {
                 Err(error) if is_missing(&error) => return Err(Fault::no_session(id)),
                 page => page?,

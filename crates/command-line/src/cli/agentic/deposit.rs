@@ -14,7 +14,7 @@ use super::{
     deliverable::{self, DeliverableFile},
     git::{COMMITS_AT_FIRST, Repository},
     note,
-    place::{PlaceArgs, ProjectSource, ProjectTarget, project_of},
+    place::{ProjectArgs, ProjectSource, ProjectTarget, project_of},
     session,
 };
 use crate::{
@@ -105,7 +105,7 @@ pub(crate) struct Deposit {
     dry_run: bool,
 }
 
-pub(super) async fn run(context: &Context, args: &PlaceArgs, deposit: Deposit) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, args: &ProjectArgs, deposit: Deposit) -> Result<(), Failure> {
     if !deposit.auto {
         return attempt(context, args, deposit).await;
     }
@@ -120,7 +120,7 @@ pub(super) async fn run(context: &Context, args: &PlaceArgs, deposit: Deposit) -
     Ok(())
 }
 
-async fn attempt(context: &Context, args: &PlaceArgs, deposit: Deposit) -> Result<(), Failure> {
+async fn attempt(context: &Context, args: &ProjectArgs, deposit: Deposit) -> Result<(), Failure> {
     let place = ProjectTarget::of(context, args)?;
     let project = place.project()?.to_owned();
     let Some((mut package, delivered)) = compose(context, &place, args, &deposit).await? else {
@@ -173,7 +173,7 @@ async fn attempt(context: &Context, args: &PlaceArgs, deposit: Deposit) -> Resul
 async fn compose(
     context: &Context,
     place: &ProjectTarget,
-    args: &PlaceArgs,
+    args: &ProjectArgs,
     deposit: &Deposit,
 ) -> Result<Option<(NewPackage, Vec<DeliverableFile>)>, Failure> {
     let directory =

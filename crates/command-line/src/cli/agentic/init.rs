@@ -10,7 +10,7 @@ use plenary_client::{
 };
 use serde_json::json;
 
-use super::place::{PlaceArgs, ProjectTarget};
+use super::place::{ProjectArgs, ProjectTarget};
 use crate::{
     cli::{
         context::Context,
@@ -35,7 +35,7 @@ pub(crate) struct Init {
     description: Option<String>,
 }
 
-pub(super) async fn run(context: &Context, args: &PlaceArgs, init: Init) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, args: &ProjectArgs, init: Init) -> Result<(), Failure> {
     let directory = context
         .environment
         .directory()

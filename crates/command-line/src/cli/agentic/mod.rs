@@ -30,13 +30,13 @@ use super::{context::Context, failure::Failure};
 use crate::out::GivenOption;
 pub(crate) use init::{bind, bound};
 pub(crate) use orient::markdown as briefing;
-use place::{PlaceArgs, ProjectTarget};
+use place::{ProjectArgs, ProjectTarget};
 
 /// `plenary context`.
 #[derive(Debug, Args)]
 pub(crate) struct ContextArgs {
     #[command(flatten)]
-    place: PlaceArgs,
+    place: ProjectArgs,
     #[command(subcommand)]
     command: Command,
 }

@@ -17,7 +17,7 @@ use crate::cli::{
 /// The flags of every command under `plenary context`.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Where and who")]
-pub(crate) struct PlaceArgs {
+pub(crate) struct ProjectArgs {
     /// The project [env: PLENARY_PROJECT] [default: the nearest .plenary.toml, see `context init`]
     #[arg(long = "project", id = "in-project", global = true, value_name = "PROJECT")]
     project: Option<String>,
@@ -26,7 +26,7 @@ pub(crate) struct PlaceArgs {
     human: bool,
 }
 
-impl PlaceArgs {
+impl ProjectArgs {
     /// `--project` alone.
     pub(super) fn project_flag(&self) -> Option<String> {
         self.project.clone()
@@ -76,7 +76,7 @@ pub(super) struct ProjectTarget {
 
 impl ProjectTarget {
     /// Resolves the token and the project, without a request to the server.
-    pub(super) fn of(context: &Context, args: &PlaceArgs) -> Result<Self, Failure> {
+    pub(super) fn of(context: &Context, args: &ProjectArgs) -> Result<Self, Failure> {
         let (client, actor) = speaker(context, args.human)?;
         let voice = match (&actor, context.used()) {
             (Some(actor), _) => actor.id.clone(),
@@ -112,7 +112,7 @@ impl ProjectTarget {
 /// `--project`, else `PLENARY_PROJECT`, else the nearest `.plenary.toml` that names one.
 pub(super) fn project_of(
     context: &Context,
-    args: &PlaceArgs,
+    args: &ProjectArgs,
 ) -> Result<Option<(String, ProjectSource)>, Failure> {
     if let Some(project) = &args.project {
         return Ok(Some((project.clone(), ProjectSource::Flag)));

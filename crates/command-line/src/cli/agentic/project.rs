@@ -8,7 +8,7 @@ use plenary_client::{
 };
 use plenary_kernel::AllowEntry;
 
-use super::place::{PlaceArgs, ProjectTarget, governing_client};
+use super::place::{ProjectArgs, ProjectTarget, governing_client};
 use crate::{
     cli::{context::Context, failure::Failure},
     out::{Table, clean, second},
@@ -77,7 +77,7 @@ pub(crate) struct Unshare {
     member: AllowEntry,
 }
 
-pub(super) async fn run(context: &Context, args: &PlaceArgs, command: Command) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, args: &ProjectArgs, command: Command) -> Result<(), Failure> {
     let at = || ProjectTarget::of(context, args);
     let out = context.out;
     match command {

@@ -16,7 +16,7 @@ use plenary_kernel::{OwnerName, json::digest};
 use serde_json::json;
 
 use super::{
-    place::{PlaceArgs, ProjectTarget, governing_client},
+    place::{ProjectArgs, ProjectTarget, governing_client},
     transfer::{projects, refused},
 };
 use crate::{
@@ -62,7 +62,7 @@ pub(crate) struct Sync {
     into: Option<OwnerName>,
 }
 
-pub(super) async fn run(context: &Context, args: &PlaceArgs, sync: Sync) -> Result<(), Failure> {
+pub(super) async fn run(context: &Context, args: &ProjectArgs, sync: Sync) -> Result<(), Failure> {
     let Sync { remote, all, pull, push, into } = sync;
     let place = ProjectTarget::of(context, args)?;
     if let Some(peer) = context.peer() {

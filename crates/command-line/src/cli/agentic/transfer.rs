@@ -15,7 +15,7 @@ use plenary_client::transfer::{
 };
 use serde::Serialize;
 
-use super::place::{PlaceArgs, ProjectTarget, governing_client, project_of};
+use super::place::{ProjectArgs, ProjectTarget, governing_client, project_of};
 use crate::{
     cli::{
         context::Context,
@@ -72,7 +72,7 @@ pub(crate) struct Import {
     into: Option<String>,
 }
 
-pub(super) async fn export(context: &Context, args: &PlaceArgs, export: Export) -> Result<(), Failure> {
+pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export) -> Result<(), Failure> {
     let place = ProjectTarget::of(context, args)?;
     let projects = projects(context, args, &place, export.all)?;
     let mut progress = Progress::new(&context.out);
@@ -273,7 +273,7 @@ pub(super) fn refused(out: Out, refused: &[RefusedLine], count: u64) {
 /// The selected projects; an empty list stands for all.
 pub(super) fn projects(
     context: &Context,
-    args: &PlaceArgs,
+    args: &ProjectArgs,
     place: &ProjectTarget,
     all: bool,
 ) -> Result<Vec<String>, Failure> {

@@ -7,7 +7,7 @@ use clap::Args;
 use plenary_client::{
     Client,
     frames::StreamOptions,
-    runs::{Place, Signal},
+    runs::{RunOrThread, Signal},
 };
 
 use super::{agents::AgentName, follow, words::Voice};
@@ -143,7 +143,7 @@ pub(super) async fn events(context: &Context, args: &Events) -> Result<(), Failu
     let client = super::client(context)?;
     let OfRun { which, run } = &args.of;
     if !args.follow {
-        return tell(context, &client, &which.agent, Place::Run(run)).await;
+        return tell(context, &client, &which.agent, RunOrThread::Run(run)).await;
     }
     let mut interrupts = Interrupts::new()?;
     let mut stream = client.follow_run(&which.agent, run, None, StreamOptions::default());
@@ -168,11 +168,16 @@ pub(super) async fn events(context: &Context, args: &Events) -> Result<(), Failu
 
 pub(super) async fn replay(context: &Context, args: &Replay) -> Result<(), Failure> {
     let client = super::client(context)?;
-    tell(context, &client, &args.which.agent, Place::Thread(&args.thread)).await
+    tell(context, &client, &args.which.agent, RunOrThread::Thread(&args.thread)).await
 }
 
 /// Prints all stored events, page by page.
-async fn tell(context: &Context, client: &Client, agent: &str, place: Place<'_>) -> Result<(), Failure> {
+async fn tell(
+    context: &Context,
+    client: &Client,
+    agent: &str,
+    place: RunOrThread<'_>,
+) -> Result<(), Failure> {
     let mut voice = Voice::new(context.out, client.base().clone());
     let mut since: Option<String> = None;
     loop {

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
     git::Repository,
-    place::{PlaceArgs, ProjectSource, ProjectTarget, project_of},
+    place::{ProjectArgs, ProjectSource, ProjectTarget, project_of},
 };
 use crate::cli::{context::Context, failure::Failure, identity::Source, server_address::UrlSource};
 
@@ -51,7 +51,7 @@ pub(crate) struct Remove {
     which: HookKind,
 }
 
-pub(super) fn run(context: &Context, place: &PlaceArgs, command: &Command) -> Result<(), Failure> {
+pub(super) fn run(context: &Context, place: &ProjectArgs, command: &Command) -> Result<(), Failure> {
     let directory =
         context.environment.directory().ok_or_else(|| Failure::local("the working directory is gone"))?;
     match command {
@@ -71,7 +71,7 @@ pub(super) fn run(context: &Context, place: &PlaceArgs, command: &Command) -> Re
 
 /// The command line of a hook in the directory `from`. It contains every setting that only this terminal or a
 /// subdirectory has, so that it finds the same project; but never a token.
-fn deposit_command(context: &Context, args: &PlaceArgs, from: &Path) -> Result<String, Failure> {
+fn deposit_command(context: &Context, args: &ProjectArgs, from: &Path) -> Result<String, Failure> {
     // An impossible deposit fails here, not at every commit.
     let project = ProjectTarget::of(context, args)?.project()?.to_owned();
     let is_found = |file: &Path| file.parent().is_some_and(|directory| from.starts_with(directory));

@@ -1,0 +1,119 @@
+//! The states of messages as they were reported to a participant. After it has left it gets these, and no others.
+//! Must not know: how a state is determined.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use plenary_kernel::{AgentHandle, SessionId};
+use plenary_log::{Batch, Fault, RowOp};
+use serde::{Deserialize, Serialize};
+
+use crate::{Inbox, REPORTED_STATES_MAX, marks::State, wire::RecipientStatus};
+
+/// The states that were reported to one agent in one session, by message and recipient.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct ReportedStates(BTreeMap<u64, BTreeMap<AgentHandle, State>>);
+
+impl ReportedStates {
+    /// The state of a message that was last reported for a recipient.
+    pub(crate) fn of(&self, sequence: u64, recipient: &AgentHandle) -> State {
+        self.0.get(&sequence).and_then(|reported| reported.get(recipient)).copied().unwrap_or_default()
+    }
+
+    /// Notes the states of a message; returns whether one rose. Too many states drop those of the oldest messages.
+    fn note(&mut self, sequence: u64, recipients: &[RecipientStatus]) -> bool {
+        let mut rose = false;
+        for recipient in recipients {
+            let known = self.of(sequence, &recipient.agent);
+            // An invitee whose invitation ended may be invited again.
+            if recipient.state > known || known == State::Expired && recipient.state != known {
+                let reported = self.0.entry(sequence).or_default();
+                reported.insert(recipient.agent.clone(), recipient.state);
+                rose = true;
+            }
+        }
+        while self.0.len() > 1 && self.0.values().map(BTreeMap::len).sum::<usize>() > REPORTED_STATES_MAX {
+            self.0.pop_first();
+        }
+        rose
+    }
+}
+
+fn row(me: &AgentHandle, id: &SessionId) -> String {
+    format!("inbox_told/{me}/{id}")
+}
+
+impl Inbox {
+    /// The states that were reported to an agent in a session.
+    pub(crate) async fn reported(&self, me: &AgentHandle, id: &SessionId) -> Result<ReportedStates, Fault> {
+        Ok(self.reported_row(me, id).await?.0)
+    }
+
+    async fn reported_row(&self, me: &AgentHandle, id: &SessionId) -> Result<(ReportedStates, u64), Fault> {
+        let name = row(me, id);
+        let Some(row) = self.0.log.read_row(&name).await? else { return Ok((ReportedStates::default(), 0)) };
+        let reported = serde_json::from_slice(&row.value)
+            .map_err(|error| Fault::Corrupt(format!("the row {name} can't be read: {error}")))?;
+        Ok((reported, row.revision))
+    }
+
+    /// Notes the states that are reported to an agent. States that another process stores at the same time, or that a fault
+    /// loses, are noted when they are reported again.
+    pub(crate) async fn note_reported(
+        &self,
+        me: &AgentHandle,
+        id: &SessionId,
+        sequence: u64,
+        recipients: &[RecipientStatus],
+    ) -> Result<(), Fault> {
+        let (mut reported, revision) = self.reported_row(me, id).await?;
+        if reported.note(sequence, recipients) {
+            let value = serde_json::to_vec(&reported).map_err(|error| Fault::Corrupt(error.to_string()))?;
+            let row = RowOp { name: row(me, id), expected: Some(revision), value: Some(Bytes::from(value)) };
+            self.0.log.append(Batch { rows: vec![row], ..Batch::default() }).await?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn states(agents: &[(&str, State)]) -> Vec<RecipientStatus> {
+        let status = |(agent, state): &(&str, State)| RecipientStatus {
+            agent: agent.parse().unwrap(),
+            state: *state,
+            at: None,
+            waiting: None,
+            shown_characters: None,
+            characters: None,
+        };
+        agents.iter().map(status).collect()
+    }
+
+    #[test]
+    fn what_was_told_only_rises_and_the_oldest_messages_are_dropped() {
+        let (bob, mut reported) = ("@bob.cli".parse().unwrap(), ReportedStates::default());
+        assert!(!reported.note(1, &states(&[("@bob.cli", State::Accepted)])), "nothing to keep");
+        assert!(reported.note(1, &states(&[("@bob.cli", State::InContext)])));
+        assert!(!reported.note(1, &states(&[("@bob.cli", State::Delivered)])));
+        assert_eq!((reported.of(1, &bob), reported.of(2, &bob)), (State::InContext, State::Accepted));
+        reported.note(1, &states(&[("@bob.cli", State::Expired)]));
+        assert!(reported.note(1, &states(&[("@bob.cli", State::Delivered)])), "it was invited again");
+        for sequence in 2..=REPORTED_STATES_MAX as u64 + 1 {
+            reported.note(sequence, &states(&[("@bob.cli", State::Acknowledged)]));
+        }
+        assert_eq!((reported.of(1, &bob), reported.of(2, &bob)), (State::Accepted, State::Acknowledged));
+    }
+
+    #[test]
+    fn the_stored_form_is_frozen() {
+        let mut reported = ReportedStates::default();
+        reported.note(3, &states(&[("@bob.cli", State::InContext)]));
+        let form = r#"{"3":{"@bob.cli":"in_context"}}"#;
+        assert_eq!(serde_json::to_string(&reported).unwrap(), form);
+        assert_eq!(serde_json::from_str::<ReportedStates>(form).unwrap(), reported);
+    }
+}
