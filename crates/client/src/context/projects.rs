@@ -88,12 +88,12 @@ impl Client {
         self.post("/v1/projects", project).await
     }
 
-    /// `GET /v1/projects`.
+    /// `GET /v1/projects`; with `admitted`, only those of owners that the caller admits.
     ///
     /// # Errors
     /// As every call.
-    pub async fn projects(&self) -> Result<Reply<Projects>> {
-        self.get("/v1/projects").await
+    pub async fn projects(&self, admitted: bool) -> Result<Reply<Projects>> {
+        self.get(if admitted { "/v1/projects?admitted=true" } else { "/v1/projects" }).await
     }
 
     /// `GET /v1/projects/{id}`.

@@ -43,7 +43,7 @@ pub(super) async fn run(context: &Context, place: &ProjectTarget, args: &Daily) 
     let projects = match place.project_if_chosen() {
         Some(project) => vec![project.to_owned()],
         None => {
-            let all = place.client.projects().await?.value.projects;
+            let all = place.client.projects(false).await?.value.projects;
             all.into_iter().filter(|p| p.archived_at.is_none()).map(|p| p.project_id).collect()
         }
     };

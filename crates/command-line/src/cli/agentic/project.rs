@@ -18,7 +18,7 @@ use crate::{
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List the projects that the caller may read
-    List,
+    List(List),
     /// Create a project; `context init` also binds this directory to it
     Create(Create),
     /// Show a project
@@ -43,6 +43,14 @@ pub(crate) struct ProjectArgument {
     /// The project [default: the one of this directory]
     #[arg(value_name = "PROJECT")]
     id: Option<String>,
+}
+
+/// The arguments of `project list`.
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Only projects of the agent's own owner, and of owners that its policy or allowlist admits
+    #[arg(long)]
+    admitted: bool,
 }
 
 /// The arguments of `project create` and `project edit`.
@@ -81,7 +89,7 @@ pub(super) async fn run(context: &Context, args: &ProjectArgs, command: Command)
     let at = || ProjectTarget::of(context, args);
     let out = context.out;
     match command {
-        Command::List => list(context, &at()?).await,
+        Command::List(wanted) => list(context, &at()?, wanted.admitted).await,
         Command::Create(Create { id, name, description }) => {
             let place = at()?;
             let human = place.actor.as_ref().filter(|actor| actor.kind == "human");
@@ -139,8 +147,8 @@ fn named(place: &ProjectTarget, of: ProjectArgument) -> Result<String, Failure> 
     }
 }
 
-async fn list(context: &Context, place: &ProjectTarget) -> Result<(), Failure> {
-    let reply = place.client.projects().await?;
+async fn list(context: &Context, place: &ProjectTarget, admitted: bool) -> Result<(), Failure> {
+    let reply = place.client.projects(admitted).await?;
     context.answer(&reply, |Projects { projects }| {
         let mut table = Table::new(&["PROJECT", "OWNER", "CREATED", "STATE", "NAME"]);
         for project in projects {

@@ -26,7 +26,7 @@ use crate::tools::{
     bounds,
 };
 
-pub(super) const SAYS: &str = "Ask agents and wait for one answer from each, their next message in that session, up to a deadline. Refused if they already wait for you. `@OWNER` alone asks your person.";
+pub(super) const SAYS: &str = "Ask agents and wait for one answer from each: their next message in that session. Refused if they already wait for you. `@OWNER` alone asks your person.";
 
 /// The default wait for answers.
 const WAIT_S_DEFAULT: u64 = 60;

@@ -19,8 +19,7 @@ use crate::tools::{
 
 pub(super) const LOCKS: &str =
     "Claim a file or other resource for a while, release it, or (without `resource`) list claims. Advisory.";
-pub(super) const HANDS_OVER: &str =
-    "Hand work or a claimed file over to an agent; releases your claim. It waits in its inbox.";
+pub(super) const HANDS_OVER: &str = "Hand work or a claimed file over to an agent; releases your claim.";
 
 pub(super) const RETENTION: Route = get("/handles/{handle}/retention");
 

@@ -15,7 +15,7 @@ use crate::tools::{
 
 pub(super) const SENDS: &str =
     "Send a message to agents or into a session. Accepted does not mean read; replies come to your inbox.";
-pub(super) const READS: &str = "Read a session, oldest first; joins one you are invited to. Without session_id: your sessions. `next` has the arguments of the next page.";
+pub(super) const READS: &str = "Read a session, oldest first; joins one you are invited to. Without session_id: your sessions. `next`: arguments of the next page.";
 
 /// Default number of events per call.
 const EVENTS_DEFAULT: u64 = 50;
