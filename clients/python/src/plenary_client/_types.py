@@ -812,7 +812,9 @@ class DelegateRequest(TypedDict):
 class DeliveryDelay(TypedDict):
     """Why a message waits for a recipient."""
     reason: Reason
-    """`focus`, `dnd`, `not_joined`, `left`, `rest_unread`, `next_event`, `hooks_off` or `no_live_session`."""
+    """`focus`, `dnd`, `not_joined`, `left`, `rest_unread`, `next_event`, `hooks_off`, `no_live_session` or
+    `peer_unreachable`.
+    """
     since: NotRequired[str | None]
     """Since when, RFC 3339, if known."""
     until: NotRequired[str | None]
@@ -3054,7 +3056,7 @@ class Readiness(TypedDict):
     """
 
 
-Reason: TypeAlias = "Literal['not_joined', 'left', 'rest_unread', 'focus', 'dnd', 'next_event', 'hooks_off', 'no_live_session']"
+Reason: TypeAlias = "Literal['not_joined', 'left', 'rest_unread', 'focus', 'dnd', 'next_event', 'hooks_off', 'no_live_session', 'peer_unreachable']"
 """Why a message waits."""
 
 

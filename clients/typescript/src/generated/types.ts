@@ -767,7 +767,10 @@ export interface DelegateRequest {
 
 /** Why a message waits for a recipient. */
 export interface DeliveryDelay {
-  /** `focus`, `dnd`, `not_joined`, `left`, `rest_unread`, `next_event`, `hooks_off` or `no_live_session`. */
+  /**
+   * `focus`, `dnd`, `not_joined`, `left`, `rest_unread`, `next_event`, `hooks_off`, `no_live_session` or
+   * `peer_unreachable`.
+   */
   reason: Reason;
   /** Since when, RFC 3339, if known. */
   since?: string | null;
@@ -2891,7 +2894,7 @@ export interface Readiness {
 }
 
 /** Why a message waits. */
-export type Reason = "not_joined" | "left" | "rest_unread" | "focus" | "dnd" | "next_event" | "hooks_off" | "no_live_session";
+export type Reason = "not_joined" | "left" | "rest_unread" | "focus" | "dnd" | "next_event" | "hooks_off" | "no_live_session" | "peer_unreachable";
 
 /** The known state of a message for one recipient. */
 export interface RecipientStatus {
