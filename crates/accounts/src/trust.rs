@@ -58,9 +58,13 @@ pub fn turns_elsewhere(known: &KnownAgent, other: &AgentHandle) -> bool {
 /// Whether an agent admits agents of an owner: its own ones, or as its policy and its allowlist say.
 #[must_use]
 pub fn admits_owner(known: &KnownAgent, owner: &OwnerName) -> bool {
-    known.handle.owner() == owner.as_str()
-        || known.state.policy() == Policy::Open
-        || known.state.allowlist().iter().any(|entry| entry.owner() == owner.as_str())
+    if known.handle.owner() == owner.as_str() || known.state.policy() == Policy::Open {
+        return true;
+    }
+    // The glob sorts before all handles of its owner.
+    let glob = format!("@{owner}.*").parse::<AllowEntry>();
+    let first = glob.ok().and_then(|glob| known.state.allowlist().range(glob..).next());
+    first.is_some_and(|entry| entry.owner() == owner.as_str())
 }
 
 /// Whether an agent's allowlist names an agent of another network.

@@ -4,7 +4,7 @@ use plenary_kernel::{AllowEntry, TimestampMs, Version};
 use proptest::{prelude::*, sample::subsequence};
 
 use crate::{
-    Actor, AgentState, KnownAgent, Policy, TokenDigest,
+    Actor, AgentState, KnownAgent, Policy, TokenDigest, admits_owner,
     agent::event::{AgentDeleted, AgentEvent, AgentRegistered, Block, Entries},
     blocked_between, may_contact,
 };
@@ -105,6 +105,24 @@ proptest! {
         let (one, other) = (known(&a), known(&b));
         prop_assert_eq!(may_contact(&one, &other), naive(&a, &b));
         prop_assert_eq!(may_contact(&one, &other), may_contact(&other, &one), "ASP-8: symmetric");
+    }
+}
+
+#[test]
+fn an_owner_is_admitted_by_an_entry_for_any_of_its_agents() {
+    let admits = |open, list: &[&'static str]| {
+        let list = list.to_vec();
+        let said =
+            OwnerSettings { handle: "@bob.b", exists: true, deleted: false, open, list, blocks: Vec::new() };
+        admits_owner(&known(&said), &"host".parse().unwrap())
+    };
+    assert!(admits(true, &[]));
+    for list in [["@host.*"], ["@host.bot"], ["@host.0"], ["@host.z-9"]] {
+        assert!(admits(false, &list), "{list:?}");
+    }
+    assert!(admits(false, &["@a.b", "@host.bot", "@z.z"]));
+    for list in [&[][..], &["@hos.t"], &["@hosts.bot"], &["@host-2.bot", "@a.*"]] {
+        assert!(!admits(false, list), "{list:?}");
     }
 }
 

@@ -29,7 +29,8 @@ pub(crate) struct RequestCaller {
     pub(crate) watcher: Watcher,
     /// The principal of its token; `None` if it sent no token and needs none.
     pub(crate) principal: Option<Principal>,
-    /// Whether it may also write: its token's scope admits it, and it is no viewer of the console.
+    /// Whether it may also write, so that a read shows it the key: its token's scope admits it, and it is no viewer of
+    /// the console.
     pub(crate) may_write: bool,
 }
 
@@ -74,8 +75,10 @@ impl RequestCaller {
             Err(refusal) => return Err(refusal.into()),
         };
         let may_write = match &principal {
-            Some(principal) => surface.channels.accounts().may_write(parts, principal, "channels").await?,
-            None => true,
+            Some(principal) if parts.method.is_safe() => {
+                surface.channels.accounts().may_write(parts, principal, "channels").await?
+            }
+            Some(_) | None => true,
         };
         let Peer(peer) = parts.extensions.get().copied().unwrap_or(Peer(([0; 4], 0).into()));
         let address = surface.origin.client_address(peer, &parts.headers);

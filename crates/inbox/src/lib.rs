@@ -59,7 +59,7 @@ pub const WAIT_SECONDS_DEFAULT: u64 = 30;
 pub const WAITS_PER_AGENT_MAX: usize = 16;
 /// Longest duration of a stream of receipts, in seconds; then the client opens it again.
 pub const RECEIPTS_SECONDS_MAX: u64 = 600;
-/// Most states of messages that are stored as told to one agent in one session; beyond it those of the oldest messages
+/// Most states of messages that are stored as reported to one agent in one session; beyond it those of the oldest messages
 /// are dropped.
 pub const REPORTED_STATES_MAX: usize = 512;
 /// Most items of one agent whose places are kept in memory; further ones are read when needed.
