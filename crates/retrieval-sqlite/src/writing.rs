@@ -2,10 +2,11 @@
 //! Must not know: how an index is searched.
 
 use std::{
-    collections::{BTreeMap, HashMap, btree_map, hash_map},
+    collections::{BTreeMap, btree_map},
     sync::Arc,
 };
 
+use hashbrown::{HashMap, hash_map};
 use plenary_kernel::Position;
 use plenary_retrieval::{Change, Document, Fault, Lexemes, PutOutcome};
 use rusqlite::{OptionalExtension as _, Result, Transaction};

@@ -1,7 +1,9 @@
 //! The counted words of a document: each distinct word, with its count for each section weight.
 //! Must not know: any index.
 
-use std::collections::HashMap;
+use std::hash::BuildHasher as _;
+
+use hashbrown::{DefaultHashBuilder, HashTable, hash_table::Entry};
 
 use crate::{
     DOCUMENT_LEXEME_BYTES_MAX, DOCUMENT_WORDS_MAX, Document,
@@ -67,36 +69,54 @@ impl Lexemes {
     /// displace them.
     #[must_use]
     pub fn of(document: &Document) -> Self {
-        let (mut found, mut nth) = (Vec::<Word>::new(), HashMap::<String, usize>::new());
-        let (mut count, mut bytes) = (0, 0);
+        let mut counter = WordCounter::default();
         for weight in WEIGHTS {
             for section in document.sections.iter().filter(|section| section.kind.weight() == weight) {
-                words(&section.text, Purpose::Document, &mut |word| {
-                    if count == DOCUMENT_WORDS_MAX {
-                        return;
-                    }
-                    let at = match nth.get(word) {
-                        Some(at) => *at,
-                        None if bytes + word.len() > DOCUMENT_LEXEME_BYTES_MAX => return,
-                        None => {
-                            bytes += word.len();
-                            nth.insert(word.to_owned(), found.len());
-                            found.push(Word { text: word.to_owned(), counts: [0; 4] });
-                            found.len() - 1
-                        }
-                    };
-                    count += 1;
-                    found[at].counts[weight as usize] += 1;
-                });
+                words(&section.text, Purpose::Document, &mut |word| counter.count(word, weight));
             }
         }
-        Self { words: found }
+        Self { words: counter.words }
     }
 
     /// The length of the document: the weighted number of its words.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.words.iter().map(|word| u64::from(word.weighted())).sum()
+    }
+}
+
+/// The words so far. A word is hashed once and stored once.
+#[derive(Default)]
+struct WordCounter {
+    words: Vec<Word>,
+    /// Positions in `words`.
+    by_text: HashTable<usize>,
+    hasher: DefaultHashBuilder,
+    counted: usize,
+    bytes: usize,
+}
+
+impl WordCounter {
+    /// Counts an occurrence, up to the limits of a document.
+    fn count(&mut self, text: &str, weight: Weight) {
+        let Self { words, by_text, hasher, counted, bytes } = self;
+        if *counted == DOCUMENT_WORDS_MAX {
+            return;
+        }
+        let same = |at: &usize| words[*at].text == text;
+        let hash_at = |at: &usize| hasher.hash_one(words[*at].text.as_str());
+        let at = match by_text.entry(hasher.hash_one(text), same, hash_at) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(_) if *bytes + text.len() > DOCUMENT_LEXEME_BYTES_MAX => return,
+            Entry::Vacant(new) => {
+                new.insert(words.len());
+                *bytes += text.len();
+                words.push(Word { text: text.to_owned(), counts: [0; 4] });
+                words.len() - 1
+            }
+        };
+        *counted += 1;
+        words[at].counts[weight as usize] += 1;
     }
 }
 

@@ -7,9 +7,10 @@ mod script;
 mod split;
 mod stop;
 
-use std::{borrow::Cow, cell::RefCell, collections::HashMap};
+use std::{borrow::Cow, cell::RefCell};
 
 use frostem::{Algorithm, Stemmer};
+use hashbrown::HashMap;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::WORD_BYTES_MAX;
@@ -32,7 +33,7 @@ const STEMMED_BYTES_MIN: usize = 3;
 const FORMS_MAX: usize = 8_192;
 
 /// The indexed forms of words, `None` for a stop word.
-type Forms = HashMap<Box<str>, Option<Box<str>>>;
+type Forms = HashMap<String, Option<Box<str>>>;
 
 thread_local! {
     /// Few words make up most of a text, and finding the form of one takes longer than a look here.
@@ -49,16 +50,10 @@ pub fn words(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
             }
             return;
         }
-        let known = match forms.get(word) {
-            Some(known) => known,
-            None => {
-                if forms.len() == FORMS_MAX {
-                    forms.clear();
-                }
-                forms.entry(word.into()).or_insert_with(|| form(word))
-            }
-        };
-        if let Some(form) = known {
+        if forms.len() == FORMS_MAX && !forms.contains_key(word) {
+            forms.clear();
+        }
+        if let Some(form) = forms.entry_ref(word).or_insert_with(|| form(word)) {
             give(form);
         }
     });
