@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::send::{PUBLISHERS, Turns};
+use super::{
+    context,
+    send::{PUBLISHERS, Turns},
+};
 use crate::{
     bench::Bench,
     console,
@@ -104,6 +107,8 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
     // The agents of each turn are new to the store.
     for name in ["ga", "gb", "gc", "gd", "ge"].into_iter().take(bench.sizes.rounds) {
         let mut many = World::sessions(&[big.address()], name, PUBLISHERS).await?;
+        // What the bulk left to index is not a cost of the log's size.
+        context::everything_indexed(big.address()).await?;
         turns.take(bench, &mut few, &mut many, PUBLISHERS).await?;
         big.kill()?;
         big = grown.server(bench)?;
