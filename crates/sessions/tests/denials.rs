@@ -236,6 +236,7 @@ async fn asp_19_an_agent_with_many_events_costs_what_nobody_costs() {
     while log.read_row("snapshot/accounts.agent/@busy.bot").await.unwrap().is_none() {
         tokio::task::yield_now().await;
     }
+    server.ask("eve", "POST", "/sessions", r#"{"invite":["@elsewhere.bot"]}"#).await;
     let mut costs = Vec::new();
     for name in ["nobody", "nobody", "busy"] {
         let body = format!(r#"{{"invite":["@{name}.bot"]}}"#);
