@@ -356,7 +356,7 @@ class Model:
                 hint = camel(identity.replace(".", "_"), True) + "Answer"
                 kind = "json"
                 types.append(self.type(content["application/json"].get("schema", True), hint))
-            elif "application/octet-stream" in content:
+            elif "application/octet-stream" in content or "*/*" in content:
                 kind = "bytes"
                 types.append(("bytes",))
             else:

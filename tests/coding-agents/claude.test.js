@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { House, until } from './house.js';
+import { BINARY, House, until } from './house.js';
 import { last, sceneOf } from './scene.js';
 import { times } from './model.js';
 import { claude } from './claude.js';
@@ -69,6 +69,26 @@ test('what arrives during a turn comes after a tool, and what arrives last conti
   await session.prompt('And now?');
   assert.equal(times(last(model), 'Word-At-Stop'), 1, 'and not a second time');
   assert.equal(await bob.state(late, me), 'in_context');
+  await session.close();
+}));
+
+test('an answer that its shell showed does not come a second time, and one that it did not show comes', () => scene(async ({ house, model, directory, me, bob }) => {
+  const session = claude(house, model, directory, { args: ['--allowedTools', 'Bash'] });
+  const answers = async (/** @type {string} */ question, /** @type {string} */ answer) => {
+    await bob.gets(question);
+    await house.plenary(house.directory('peer-bob'), 'reply', answer, '--as', bob.handle);
+  };
+  for (const [question, answer, into] of [['Which port?', 'Port-Of-Parser', ''], ['Which host?', 'Host-Of-Parser', ' > answer.txt']]) {
+    const command = `${BINARY} ask ${bob.handle} '${question}' --wait 60${into}`;
+    model.plans({ call: 'Bash', with: { command, description: 'Asks' } });
+    const [result] = await Promise.all([session.prompt('Ask'), answers(question, answer)]);
+    assert.equal(result.is_error, false, JSON.stringify(result));
+    assert.equal(times(last(model), answer), 1, last(model).slice(-2000));
+    const items = JSON.parse(await house.plenary(directory, 'inbox', '--as', me, '--json')).items;
+    assert.equal(items.length, 0, 'each is in context');
+  }
+  await session.prompt('And now?');
+  assert.equal(times(last(model), 'Port-Of-Parser'), 1, 'and not a second time');
   await session.close();
 }));
 

@@ -217,7 +217,7 @@ impl Accounts {
     /// agent in memory then takes as long as an absent one, which prevents a timing side channel
     /// (ASP-18, ASP-19).
     pub fn imitate_load<'a>(&'a self, known: &'a KnownAgent) -> Sealed<'a, Result<(), Fault>> {
-        seal(async move { self.0.agents.imitate_load(known.handle.as_str(), known.version).await })
+        seal(async move { self.0.agents.imitate_load(known.handle.as_str()).await })
     }
 
     /// The same as [`Accounts::agent`], and everything that other processes have committed.

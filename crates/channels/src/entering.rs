@@ -109,7 +109,7 @@ impl Channels {
         }
         let Some(access) = access else {
             if !asked {
-                self.0.streams.imitate_load(id.as_str(), head).await?;
+                self.0.streams.imitate_load(id.as_str()).await?;
             }
             return Ok(None);
         };

@@ -37,6 +37,14 @@ impl Moment {
         Some(Self(bytes))
     }
 
+    /// Reads a time as [`Self::parse`] does; `None` if it has digits beyond nanoseconds, which could not be compared.
+    #[must_use]
+    pub fn exact(text: &str) -> Option<Self> {
+        let digits = text.split_once('.').map_or("", |(_, fraction)| fraction);
+        let digits = digits.bytes().take_while(u8::is_ascii_digit).count();
+        Self::parse(text).filter(|_| digits <= BYTES - WHOLE)
+    }
+
     /// The moment of a stamp.
     #[must_use]
     pub fn of(at: TimestampMs) -> Self {
@@ -150,6 +158,18 @@ mod tests {
             "é2026-04-18T20:00:00Z",
         ] {
             assert_eq!(Moment::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_exact_time_has_no_digits_beyond_nanoseconds() {
+        for text in ["2026-04-18T20:00:00Z", "2026-04-18T20:00:00.123456789+00:00"] {
+            assert_eq!(Moment::exact(text), Moment::parse(text), "{text}");
+            assert!(Moment::exact(text).is_some());
+        }
+        for text in ["2026-04-18T20:00:00.0000000005Z", "2026-04-18T20:00:00.1234567890+00:00", "2026-04-18"]
+        {
+            assert_eq!(Moment::exact(text), None, "{text}");
         }
     }
 

@@ -117,7 +117,8 @@ impl Parameters {
     /// A time in UTC, or a day, which means its beginning.
     pub(crate) fn moment(&self, name: &str) -> Result<Option<Moment>, ContextFault> {
         let Some(text) = self.one(name)? else { return Ok(None) };
-        let moment = Moment::parse(text).or_else(|| Moment::parse(&format!("{text}T00:00:00Z")));
-        moment.map(Some).ok_or_else(|| ContextFault::parameter(name, "an RFC 3339 time in UTC, or a day"))
+        let moment = Moment::exact(text).or_else(|| Moment::exact(&format!("{text}T00:00:00Z")));
+        let expected = "an RFC 3339 time in UTC with at most nine digits after the second, or a day";
+        moment.map(Some).ok_or_else(|| ContextFault::parameter(name, expected))
     }
 }

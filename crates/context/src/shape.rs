@@ -119,6 +119,13 @@ impl<'a> Shape<'a> {
         self.word(name, Moment::parse, "an RFC 3339 time that ends in Z or +00:00")
     }
 
+    /// A time in UTC that is compared with others: with at most nanoseconds.
+    pub(crate) fn exact_moment(&self, name: &str) -> Result<Moment, ContextFault> {
+        const EXPECTED: &str =
+            "an RFC 3339 time that ends in Z or +00:00, with at most nine digits after the second";
+        self.word(name, Moment::exact, EXPECTED)
+    }
+
     /// An array of texts; empty if absent.
     pub(crate) fn texts(&self, name: &str) -> Result<Vec<&'a str>, ContextFault> {
         let items = match self.any(name) {

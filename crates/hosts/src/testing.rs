@@ -11,7 +11,7 @@ use plenary_runs::{
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     task::JoinHandle,
 };
 
@@ -57,6 +57,26 @@ pub(crate) struct ScriptedRequest {
     pub(crate) body: Value,
 }
 
+/// The request on a new connection.
+pub(crate) async fn read_request(socket: &mut BufReader<TcpStream>) -> ScriptedRequest {
+    let (mut head, mut length) = (String::new(), 0);
+    loop {
+        let mut line = String::new();
+        socket.read_line(&mut line).await.unwrap();
+        if line.trim().is_empty() {
+            break;
+        }
+        let line = line.to_ascii_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        head.push_str(&line);
+    }
+    let mut body = vec![0; length];
+    socket.read_exact(&mut body).await.unwrap();
+    ScriptedRequest { head, body: serde_json::from_slice(&body).unwrap_or_default() }
+}
+
 /// A server that answers one connection after the other with the texts of the script. `{origin}` is replaced by its
 /// own origin. Returns the origin, and the requests.
 pub(crate) async fn scripted(script: Vec<String>) -> (String, JoinHandle<Vec<ScriptedRequest>>) {
@@ -68,22 +88,7 @@ pub(crate) async fn scripted(script: Vec<String>) -> (String, JoinHandle<Vec<Scr
         while let Some(answer) = script.pop_front() {
             let (socket, _) = listener.accept().await.unwrap();
             let mut socket = BufReader::new(socket);
-            let (mut head, mut length) = (String::new(), 0);
-            loop {
-                let mut line = String::new();
-                socket.read_line(&mut line).await.unwrap();
-                if line.trim().is_empty() {
-                    break;
-                }
-                let line = line.to_ascii_lowercase();
-                if let Some(value) = line.strip_prefix("content-length:") {
-                    length = value.trim().parse().unwrap();
-                }
-                head.push_str(&line);
-            }
-            let mut body = vec![0; length];
-            socket.read_exact(&mut body).await.unwrap();
-            all.push(ScriptedRequest { head, body: serde_json::from_slice(&body).unwrap_or_default() });
+            all.push(read_request(&mut socket).await);
             socket.write_all(answer.as_bytes()).await.unwrap();
             socket.shutdown().await.unwrap();
         }

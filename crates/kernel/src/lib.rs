@@ -3,6 +3,7 @@
 
 pub mod asking;
 mod clock;
+mod first_message;
 pub mod form;
 mod handle;
 mod id;
@@ -18,6 +19,7 @@ mod stamp;
 pub mod text;
 
 pub use clock::Clock;
+pub use first_message::first_message_key;
 pub use handle::{AgentHandle, AllowEntry, MalformedText, OwnerName, SovereignHandle};
 pub use id::{
     AccordId, AskId, ContactId, EventId, FileId, MessageId, NoticeId, RuleId, SessionId, SubscriptionId,

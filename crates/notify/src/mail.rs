@@ -3,15 +3,23 @@
 
 use std::{net::IpAddr, path::Path};
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::Uri;
 use lettre::{
     AsyncSmtpTransport, AsyncTransport as _, Message, Tokio1Executor,
-    message::Mailbox,
+    message::{
+        Mailbox,
+        header::{HeaderName, HeaderValue},
+    },
     transport::smtp::client::{Certificate, CertificateStore, Tls, TlsParameters},
 };
 use plenary_outward::TlsFault;
 
 use crate::{SEND_TIME_MAX, Smtp};
+
+/// The longest part of a subject in one encoded word, in bytes: with the name of the header, a line has at most 78 characters
+/// (RFC 5322, 2.1.1).
+const ENCODED_WORD_BYTES_MAX: usize = 42;
 
 /// The connection to the mail server.
 pub(crate) struct Mail {
@@ -38,6 +46,22 @@ fn encryption(uri: &Uri, host: &str) -> Option<fn(TlsParameters) -> Tls> {
 /// Parses an address as a mailbox.
 pub(crate) fn mailbox(text: &str) -> Option<Mailbox> {
     text.parse().ok()
+}
+
+/// The header of a subject. The library encodes only words with other characters than ASCII, so a text that has the form of an
+/// encoded word (RFC 2047) is encoded here: a mail program would decode it and show another text.
+fn subject_header(subject: String) -> HeaderValue {
+    const NAME: HeaderName = HeaderName::new_from_ascii_str("Subject");
+    if !subject.contains("=?") {
+        return HeaderValue::new(NAME, subject);
+    }
+    let (mut words, mut rest) = (Vec::new(), subject.as_str());
+    while !rest.is_empty() {
+        let (word, after) = rest.split_at(rest.floor_char_boundary(ENCODED_WORD_BYTES_MAX));
+        words.push(format!("=?utf-8?b?{}?=", STANDARD.encode(word)));
+        rest = after;
+    }
+    HeaderValue::dangerous_new_pre_encoded(NAME, subject, words.join("\r\n "))
 }
 
 impl Mail {
@@ -75,7 +99,7 @@ impl Mail {
         let message = Message::builder()
             .from(self.from.clone())
             .to(to)
-            .subject(subject)
+            .raw_header(subject_header(subject))
             .message_id(Some(id))
             .body(text)
             .map_err(|error| error.to_string())?;
@@ -90,6 +114,34 @@ impl Mail {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A subject as a mail program shows it, and the length of its longest line.
+    fn shown(subject: &str) -> (String, usize) {
+        let message = Message::builder()
+            .from(mailbox("a@example.org").unwrap())
+            .to(mailbox("b@example.org").unwrap())
+            .raw_header(subject_header(subject.to_owned()));
+        let text = String::from_utf8(message.body(String::new()).unwrap().formatted()).unwrap();
+        let rest: Vec<&str> = text.split("\r\n").skip_while(|line| !line.starts_with("Subject: ")).collect();
+        let lines = &rest[..=rest[1..].iter().take_while(|line| line.starts_with(' ')).count()];
+        let value = lines.concat().split_off("Subject: ".len());
+        let decoded = |word: &str| {
+            let base64 = word.strip_prefix("=?utf-8?b?")?.strip_suffix("?=")?;
+            Some(String::from_utf8(STANDARD.decode(base64).ok()?).unwrap())
+        };
+        let longest = lines.iter().map(|line| line.len()).max().unwrap();
+        (value.split(' ').map(decoded).collect::<Option<String>>().unwrap_or(value), longest)
+    }
+
+    #[test]
+    fn a_subject_that_looks_like_an_encoded_word_is_shown_as_it_was_written() {
+        let long = "=?utf-8?q?Paid?= für alle ".repeat(12).trim_end().to_owned();
+        for subject in ["=?utf-8?q?Paid?=", "a =?UTF-8?B?UGFpZA==?= b", "=?", "1 request waits", &long] {
+            let (text, longest) = shown(subject);
+            assert_eq!(text, *subject);
+            assert!(longest <= 78, "{longest}: {subject}");
+        }
+    }
 
     #[test]
     fn a_password_leaves_the_machine_only_encrypted_unless_the_operator_says_otherwise() {

@@ -178,11 +178,11 @@ pub fn cancel_all(state: &ThreadState, command: &CancelAll) -> RunDecision<Cance
         let (depth, held) = (run.depth, run.held);
         ThreadEvent::QueuedRunCanceled(QueuedRunCanceled { run: run.id, depth, by: by(), idle, held })
     });
-    let told = state.active().filter(|run| !run.cancel_requested).map(|run| {
+    let stopping = state.active().filter(|run| !run.cancel_requested).map(|run| {
         let request = Bytes::from_static(br#"{"type":"CancelRequest"}"#);
         ThreadEvent::CancelRequested(Interrupt { run: run.id, by: by(), question: None, request })
     });
-    let events: Vec<_> = over.chain(told).collect();
+    let events: Vec<_> = over.chain(stopping).collect();
     let runs = events.len();
     Ok(Decision::new(events, CanceledAll { runs }))
 }

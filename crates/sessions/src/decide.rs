@@ -354,8 +354,12 @@ pub fn reopen(
     }
     // The decision of a person of this network applies also if a peer hosts the session.
     let is_held = me.may_reopen && me.held.is_some();
-    if is_held && state.phase == Phase::Ended && !people.is_released {
-        return Err(Rejection::InvitationHeld);
+    if is_held && state.phase == Phase::Ended {
+        match people.consent {
+            None => return Err(Rejection::InvitationHeld),
+            Some(false) => return Err(Rejection::NotReopenable),
+            Some(true) => {}
+        }
     }
     here(state)?;
     if state.phase == Phase::Active {

@@ -68,7 +68,8 @@ impl ReopenBody {
     }
 }
 
-fn release_row(id: &SessionId, agent: &AgentHandle) -> String {
+/// The row with the version of a held invitation that a person has decided about, after `-` if it was declined.
+fn consent_row(id: &SessionId, agent: &AgentHandle) -> String {
     format!("session_released/{agent}/{id}")
 }
 
@@ -109,8 +110,8 @@ impl Sessions {
         seal(async move { self.ask(id, JoinSession(caller(acting)), None).await })
     }
 
-    /// Applies a person's decision about the held invitation at a version: the agent joins or leaves, or may reopen the
-    /// session that was sent and ended. An invitation that is no longer held is not changed.
+    /// Applies a person's decision about the held invitation at a version: the agent joins or leaves, or may or may not reopen
+    /// the session that was sent and ended. An invitation that is no longer held is not changed.
     ///
     /// # Errors
     /// When the store fails.
@@ -123,9 +124,7 @@ impl Sessions {
     ) -> Sealed<'a, Result<(), Fault>> {
         seal(async move {
             let command = SettleInvitation { agent: agent.clone(), at, accepted };
-            if accepted {
-                self.release(id, agent, at).await?;
-            }
+            self.note_consent(id, &command).await?;
             let answer = match self.0.streams.execute(id.as_str(), &command, None).await {
                 Ok(done) => done.reply,
                 // An owner whose quota is used up can't join.
@@ -145,32 +144,32 @@ impl Sessions {
         })
     }
 
-    /// Lets an agent reopen a session that had ended before a person accepted its invitation.
-    pub(crate) async fn release(
-        &self,
-        id: &SessionId,
-        agent: &AgentHandle,
-        at: Version,
-    ) -> Result<(), Fault> {
+    /// Notes a person's decision about an invitation to a session that had ended before: whether the agent may reopen it.
+    pub(crate) async fn note_consent(&self, id: &SessionId, command: &SettleInvitation) -> Result<(), Fault> {
+        let SettleInvitation { agent, at, accepted } = command;
         let (state, _) = self.0.streams.fresh(id.as_str()).await?;
-        let is_held = |own: &Participant| own.may_reopen && own.held == Some(at);
+        let is_held = |own: &Participant| own.may_reopen && own.held == Some(*at);
         if state.participant(agent).is_some_and(is_held) {
-            let value = Some(Bytes::from(at.0.to_string()));
-            let row = RowOp { name: release_row(id, agent), expected: None, value };
+            let value = if *accepted { at.0.to_string() } else { format!("-{}", at.0) };
+            let row = RowOp { name: consent_row(id, agent), expected: None, value: Some(Bytes::from(value)) };
             self.log().append(Batch { rows: vec![row], ..Batch::default() }).await?;
         }
         Ok(())
     }
 
-    /// Whether a person has accepted the held invitation at a version to a session that had ended.
-    pub(crate) async fn is_released(
+    /// Whether a person has accepted or declined the held invitation at a version to a session that had ended.
+    pub(crate) async fn consent(
         &self,
         id: &SessionId,
         agent: &AgentHandle,
         at: Version,
-    ) -> Result<bool, Fault> {
-        let row = self.log().read_row(&release_row(id, agent)).await?;
-        Ok(row.is_some_and(|row| row.value == at.0.to_string()))
+    ) -> Result<Option<bool>, Fault> {
+        let row = self.log().read_row(&consent_row(id, agent)).await?;
+        let at = at.0.to_string();
+        Ok(row.and_then(|row| match row.value.strip_prefix(b"-") {
+            Some(declined) => (declined == at.as_bytes()).then_some(false),
+            None => (row.value == at).then_some(true),
+        }))
     }
 
     /// Sends a message of an agent that this server runs, once per key.

@@ -5,6 +5,8 @@
 mod confirmation;
 mod delivery;
 mod pages;
+#[cfg(test)]
+mod tests;
 
 use std::{collections::HashMap, convert::Infallible, future::Future, pin::Pin};
 

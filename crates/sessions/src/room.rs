@@ -316,7 +316,7 @@ impl<C: OfAgent + Sync> CommandContext<C> {
         }
         let files = self.naming(&mut conditions).await?;
         Ok(Facts {
-            value: People { caller: known, others, crowded, files, is_released: false, crossing },
+            value: People { caller: known, others, crowded, files, consent: None, crossing },
             conditions,
         })
     }
@@ -407,7 +407,7 @@ impl CommandContext<ReopenSession> {
         let caller = &self.command.caller;
         let mut facts = self.people(caller, named, present).await?;
         if let Some(at) = state.participant(&caller.handle).and_then(|own| own.held) {
-            facts.value.is_released = self.sessions.is_released(&self.id, &caller.handle, at).await?;
+            facts.value.consent = self.sessions.consent(&self.id, &caller.handle, at).await?;
         }
         Ok(facts)
     }

@@ -9,7 +9,7 @@ use axum::{Router, body::Body};
 use http::{Request, StatusCode};
 use plenary_accounts::{Accounts, TokenDigest};
 use plenary_edge::Metrics;
-use plenary_engine::SystemClock;
+use plenary_engine::{SNAPSHOT_EVERY, SystemClock};
 use plenary_hub::{Cursors, Observer, Presence, dispatch};
 use plenary_kernel::Clock;
 use plenary_log::rigged::{FaultControl, Process, ReadCounts, Store};
@@ -215,6 +215,34 @@ async fn asp_19_after_a_start_too_as_many_reads_whoever_is_there() {
         assert_eq!(denied.status, StatusCode::NOT_FOUND, "{denied:?}");
         costs.push(denied.counted.reads);
     }
+    assert!(costs.iter().all(|cost| *cost == costs[0]), "{costs:?}");
+}
+
+/// The snapshot of a long stream is not read either.
+#[tokio::test]
+async fn asp_19_an_agent_with_many_events_costs_what_nobody_costs() {
+    let store = Store::new();
+    let server = Server::on(&store);
+    server.agent("eve", "open").await;
+    server.agent("busy", "open").await;
+    for n in 0..=SNAPSHOT_EVERY {
+        let policy = if n.is_multiple_of(2) { "allowlist" } else { "open" };
+        let body = format!(r#"{{"policy":"{policy}"}}"#);
+        let changed = server.ask(OPERATOR, "PATCH", "/_admin/agents/@busy.bot", &body).await;
+        assert_eq!(changed.status, StatusCode::OK, "{changed:?}");
+    }
+    // A task of its own writes the snapshot.
+    let log = store.process(false).log;
+    while log.read_row("snapshot/accounts.agent/@busy.bot").await.unwrap().is_none() {
+        tokio::task::yield_now().await;
+    }
+    server.ask("eve", "POST", "/sessions", r#"{"invite":["@elsewhere.bot"]}"#).await;
+    let mut costs = Vec::new();
+    for name in ["nobody", "nobody", "busy"] {
+        let body = format!(r#"{{"invite":["@{name}.bot"]}}"#);
+        costs.push(server.ask("eve", "POST", "/sessions", &body).await);
+    }
+    assert_eq!(costs[0].status, StatusCode::NOT_FOUND, "{costs:?}");
     assert!(costs.iter().all(|cost| *cost == costs[0]), "{costs:?}");
 }
 

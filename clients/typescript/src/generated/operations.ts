@@ -2480,7 +2480,8 @@ export class RunOperations {
   /**
    * Get an artifact of an agent.
    *
-   * For callers that may read its thread. A browser, which cannot set headers, passes `?ticket=`.
+   * For callers that may read its thread. The response has the artifact's own media type. A browser, which cannot
+   * set headers, passes `?ticket=`.
    *
    * Refused with: missing_authorization, invalid_authorization, artifact_not_found.
    */

@@ -17,6 +17,7 @@ use crate::{
 };
 
 /// A run that was started or resumed.
+#[derive(Clone)]
 pub(super) struct StartedRun {
     pub(super) agent: String,
     pub(super) thread: String,

@@ -124,12 +124,22 @@ impl Request<'_> {
                 .parse()
                 .map_err(|_| LangGraphError::invalid("`Last-Event-ID` is no id of such a stream."))?;
         }
+        let number = |name: &str| report[name].as_u64().unwrap_or_default();
+        // The event with which the stream ends, if it is there.
+        let last = match report["status"].as_str() {
+            Some("waiting") => Some(number("event_id")),
+            Some("queued" | "running") => None,
+            Some(_) | None => Some(number("last_event_id")),
+        };
         // All questions up to here are answered.
         let answered = match report["status"] == "waiting" {
-            true => report["event_id"].as_u64().unwrap_or_default().saturating_sub(1),
-            false => report["last_event_id"].as_u64().unwrap_or_default(),
+            true => number("event_id").saturating_sub(1),
+            false => number("last_event_id"),
         };
-        let events = RunEvents::open(&self.rooms, &known).await?;
+        // A client that has the last event may lack the end that follows it.
+        let after = last.filter(|last| (*last..=number("last_event_id")).contains(&known.after));
+        let after = after.map_or(known.after, |last| last.saturating_sub(1));
+        let events = RunEvents::open(&self.rooms, &StartedRun { after, ..known.clone() }).await?;
         self.told(known, events, answered, Modes::of(&self.query.all("stream_mode"))?).await
     }
 
@@ -230,13 +240,14 @@ impl RunStream {
         // A piece of text has no number, but the parser still returns that of the event before it.
         let number = value["id"].as_u64().map(|number| number.to_string());
         let id = number.as_deref();
-        if self.modes.custom && id.is_some() {
+        let is_known = value["id"].as_u64().is_some_and(|number| number <= self.run.after);
+        if self.modes.custom && id.is_some() && !is_known {
             tell(out, id, "custom", &value);
         }
         if event.name == "WaitForInput" && value["id"].as_u64().is_some_and(|id| id <= self.answered) {
             return;
         }
-        if let Some(added) = self.told.apply(&event.name, &value) {
+        if let Some(added) = self.told.apply(&event.name, &value).filter(|_| !is_known) {
             if self.modes.tuples {
                 let chunk = json!([ai(&self.run.run, "AIMessageChunk", &added), self.about()]);
                 tell(out, id, "messages", &chunk);

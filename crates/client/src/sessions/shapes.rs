@@ -28,6 +28,10 @@ pub struct CreateSession {
     /// Makes the call safe to retry on transient failures (ASP-35).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<IdempotencyKey>,
+    /// The server ignores it. With a key that several calls share, equal bodies of two calls differ by it, so that the second gets
+    /// 409 `idempotency_key_reused` and only a retry gets the first response again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<IdempotencyKey>,
 }
 
 fn is_false(value: &bool) -> bool {

@@ -122,8 +122,9 @@ impl Out {
             self.note(empty);
             return Ok(());
         }
+        let has_head = table.fits(self.width);
         table.lines(self.width).into_iter().enumerate().try_for_each(|(n, line)| match n {
-            0 => self.line(&self.paint(Style::Dim, &line)),
+            0 if has_head => self.line(&self.paint(Style::Dim, &line)),
             _ => self.line(&line),
         })
     }

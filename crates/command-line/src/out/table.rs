@@ -1,4 +1,5 @@
-//! Columns of text that fit the terminal: the last column is shortened, and shortened text ends in `…`.
+//! Columns of text that fit the terminal: the last column is shortened, and shortened text ends in `…`. On a terminal that is too
+//! narrow for the columns, each row is a block with a line for each cell.
 //! Must not know: the content of the cells.
 
 use super::clean;
@@ -31,17 +32,33 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// The lines, heading first, none wider than `width` where the columns before the last allow it.
-    pub fn lines(&self, width: Option<usize>) -> Vec<String> {
-        let head: Vec<String> = self.head.iter().map(|name| (*name).to_owned()).collect();
-        let all: Vec<&Vec<String>> = std::iter::once(&head).chain(&self.rows).collect();
+    /// Whether the columns fit this width.
+    pub fn fits(&self, width: Option<usize>) -> bool {
+        let taken: usize = self.widths().iter().map(|width| width + GAP.len()).sum();
+        width.is_none_or(|width| taken + LAST_MIN <= width)
+    }
+
+    /// The widths of the columns before the last.
+    fn widths(&self) -> Vec<usize> {
         let last = self.head.len() - 1;
-        let widths: Vec<usize> = (0..last)
-            .map(|column| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
-            .collect();
+        let widest = |(column, name): (usize, &&str)| {
+            let cells = self.rows.iter().map(|row| row[column].chars().count());
+            cells.max().unwrap_or(0).max(name.len())
+        };
+        self.head[..last].iter().enumerate().map(widest).collect()
+    }
+
+    /// The lines: with the heading first if the columns fit, otherwise a block for each row.
+    pub fn lines(&self, width: Option<usize>) -> Vec<String> {
+        if let Some(width) = width.filter(|_| !self.fits(width)) {
+            return self.blocks(width);
+        }
+        let head: Vec<String> = self.head.iter().map(|name| (*name).to_owned()).collect();
+        let (last, widths) = (self.head.len() - 1, self.widths());
         let taken: usize = widths.iter().map(|width| width + GAP.len()).sum();
         let room = width.map(|width| width.saturating_sub(taken).max(LAST_MIN));
-        all.iter()
+        std::iter::once(&head)
+            .chain(&self.rows)
             .map(|row| {
                 let mut line = String::new();
                 for (cell, width) in row.iter().zip(&widths) {
@@ -54,6 +71,21 @@ impl Table {
                 line
             })
             .collect()
+    }
+
+    /// A block for each row: a line for each cell that is not empty, with the name of its column. Only the last is shortened.
+    fn blocks(&self, width: usize) -> Vec<String> {
+        let label = self.head.iter().map(|name| name.len()).max().unwrap_or(0) + GAP.len();
+        let room = width.saturating_sub(label).max(LAST_MIN);
+        let last = self.head.len() - 1;
+        let block = |row: &Vec<String>| {
+            let cells = self.head.iter().zip(row).enumerate().filter(|(_, (_, cell))| !cell.is_empty());
+            let line = |(column, (name, cell)): (usize, (&&str, &String))| {
+                format!("{name:label$}{}", cut(cell, (column == last).then_some(room)))
+            };
+            cells.map(line).collect::<Vec<_>>()
+        };
+        self.rows.iter().map(block).collect::<Vec<_>>().join(&String::new())
     }
 }
 
@@ -84,6 +116,23 @@ mod tests {
         assert!(lines[0].starts_with("ID") && lines[1].ends_with('…') && lines.len() == 3);
         assert_eq!(lines[0].find("TOPIC"), lines[1].find("a long"));
         assert!(table().lines(None)[1].len() > 120);
+    }
+
+    #[test]
+    fn a_terminal_that_is_too_narrow_gets_blocks() {
+        assert!(table().fits(Some(50)) && table().fits(None) && !table().fits(Some(44)));
+        assert_eq!(
+            table().lines(Some(44)),
+            [
+                "ID     sess_01JXABCDEFGHJKMNPQRSTVWXYZ",
+                "STATE  active",
+                "TOPIC  a long topic a long topic a long top…",
+                "",
+                "ID     sess_02",
+                "STATE  ended",
+                "TOPIC  evil\\nrow \\u{1b}[2J",
+            ]
+        );
     }
 
     #[test]

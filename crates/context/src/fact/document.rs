@@ -73,7 +73,7 @@ impl Assertion {
         };
         let valid_from = match shape.any("valid_from") {
             None | Some(Value::Null) => None,
-            Some(_) => Some(shape.moment("valid_from")?),
+            Some(_) => Some(shape.exact_moment("valid_from")?),
         };
         let valid_from_text = valid_from.map(|_| shape.text("valid_from")).transpose()?.map(str::to_owned);
         Ok(Self {

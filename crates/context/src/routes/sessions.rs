@@ -151,7 +151,7 @@ async fn end(
 ) -> Result<Json<Session>, ContextRefusal> {
     let body = value_or_empty(received)?;
     let shape = Shape::root(&body)?;
-    let ended_at = shape.any("ended_at").map(|_| shape.moment("ended_at")).transpose()?;
+    let ended_at = shape.any("ended_at").map(|_| shape.exact_moment("ended_at")).transpose()?;
     let ResolvedProject { key: project, .. } = context.place(&authority.by, &project_id, None).await?;
     let session = key::part(&session_id);
     let (extensions, attribution) = (shape.extensions()?, context.config().attribution);

@@ -47,11 +47,11 @@ impl ArrivingFact {
             shape.required(name)?;
         }
         let (fact_id, project_id) = (shape.id("fact_id")?.to_owned(), shape.id("project_id")?.to_owned());
-        let valid_from = shape.moment("valid_from")?;
+        let valid_from = shape.exact_moment("valid_from")?;
         shape.moment("created_at")?;
         let ended = match shape.text_or_null("valid_to")? {
             None => None,
-            Some(text) => Some(FactEnd { at: shape.moment("valid_to")?, text: text.to_owned() }),
+            Some(text) => Some(FactEnd { at: shape.exact_moment("valid_to")?, text: text.to_owned() }),
         };
         // Equal is allowed: an outranked fact ends where it begins.
         if ended.as_ref().is_some_and(|ended| ended.at < valid_from) {

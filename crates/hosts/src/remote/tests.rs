@@ -1,7 +1,13 @@
 //! A scripted endpoint, over a real socket.
 
+use tokio::{
+    io::{AsyncWriteExt as _, BufReader},
+    net::TcpListener,
+    sync::oneshot,
+};
+
 use super::*;
-use crate::testing::{request, run, scripted};
+use crate::testing::{read_request, request, run, scripted};
 
 fn stream(events: &[Value]) -> String {
     let events: String = events
@@ -102,4 +108,39 @@ async fn sc_26_an_end_that_is_none_ends_the_run_with_an_error() {
     let (ours, _ears) = run(&request);
     let ended = agent(&origin).run(request, ours).await;
     assert!(ended.why.as_ref().unwrap().contains("finish_reason \"wonderful\""), "{ended:?}");
+}
+
+#[tokio::test]
+async fn sc_46_a_cancellation_before_the_first_event_reaches_the_remote_run() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let (cancel, canceled) = oneshot::channel();
+    let serving = tokio::spawn(async move {
+        let mut running = BufReader::new(listener.accept().await.unwrap().0);
+        read_request(&mut running).await;
+        // The text shows that the response has begun; the run has no id yet.
+        running.write_all(stream(&[json!({"type": "TextDelta", "content": "He"})]).as_bytes()).await.unwrap();
+        canceled.await.unwrap();
+        let frame = |event: Value| format!("event: x\ndata: {event}\n\n");
+        let started = json!({"id": 1, "type": "RunStarted", "run_id": "r", "thread_id": "t"});
+        running.write_all(frame(started).as_bytes()).await.unwrap();
+        let mut telling = BufReader::new(listener.accept().await.unwrap().0);
+        let told = read_request(&mut telling).await;
+        telling
+            .write_all(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+            .await
+            .unwrap();
+        let ended = json!({"id": 2, "type": "RunCompleted", "finish_reason": "canceled"});
+        running.write_all(frame(ended).as_bytes()).await.unwrap();
+        running.shutdown().await.unwrap();
+        told.body
+    });
+    let request = request(&json!({"input": "hi"}));
+    let (ours, mut receiver) = run(&request);
+    let running = tokio::spawn(agent(&origin).run(request, ours));
+    assert_eq!(receiver.delta().await.unwrap().text, "He");
+    receiver.cancel();
+    cancel.send(()).unwrap();
+    assert_eq!(serving.await.unwrap(), json!({"type": "CancelRequest", "run_id": "r"}));
+    assert_eq!(running.await.unwrap(), RunEnd::canceled());
 }

@@ -180,15 +180,15 @@ fn object(value: &Value) -> Value {
 mod tests {
     use super::*;
 
-    fn told(dialect: &mut Dialect, events: &[(&str, Value)]) -> Vec<(&'static str, Value)> {
-        let told = events.iter().flat_map(|(kind, event)| dialect.translate(kind, event));
-        told.map(|event| (event.kind, event.payload)).collect()
+    fn translated(dialect: &mut Dialect, events: &[(&str, Value)]) -> Vec<(&'static str, Value)> {
+        let events = events.iter().flat_map(|(kind, event)| dialect.translate(kind, event));
+        events.map(|event| (event.kind, event.payload)).collect()
     }
 
     #[test]
     fn a_run_is_a_turn_and_its_text_is_told_once() {
         let mut dialect = Dialect::new("Hello".into());
-        let events = told(
+        let events = translated(
             &mut dialect,
             &[
                 ("RunStarted", json!({})),
@@ -210,8 +210,8 @@ mod tests {
     fn the_end_of_a_run_emits_text_not_sent_before() {
         let result = json!({"finish_reason": "success", "result": "done"});
         let kinds = |events: &[(&str, Value)]| {
-            let told = told(&mut Dialect::default(), events);
-            told.into_iter().map(|(kind, payload)| (kind, payload["content"].clone())).collect::<Vec<_>>()
+            let events = translated(&mut Dialect::default(), events);
+            events.into_iter().map(|(kind, payload)| (kind, payload["content"].clone())).collect::<Vec<_>>()
         };
         assert_eq!(kinds(&[("RunCompleted", result)])[0], ("chat_output", "done".into()));
         let whole = json!({"finish_reason": "success", "result": "first last"});

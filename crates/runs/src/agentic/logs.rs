@@ -45,9 +45,10 @@ impl Runs {
                 }
                 let event = ThreadEvent::decode(&stored)?;
                 bytes += stored.payload.len();
-                for (nth, (role, told)) in self.told(found, &event, &mut dialect).await?.iter().enumerate() {
+                let translated = self.translated(found, &event, &mut dialect).await?;
+                for (nth, (role, shown)) in translated.iter().enumerate() {
                     let id = format!("{}:{}.{nth}", event.run(), stored.version.0);
-                    page.logs.push(log(found, &id, role, stored.at, told));
+                    page.logs.push(log(found, &id, role, stored.at, shown));
                 }
                 cursor = stored.version;
             }
@@ -56,7 +57,7 @@ impl Runs {
     }
 
     /// The dashboard events for one event of the thread, each with its role.
-    async fn told(
+    async fn translated(
         &self,
         found: &VisibleThread,
         event: &ThreadEvent,
@@ -75,13 +76,14 @@ impl Runs {
             | ThreadEvent::RunCompleted(_)
             | ThreadEvent::CancelRequested(_) => {}
         }
-        let mut told = Vec::new();
+        let mut events = Vec::new();
         for wire in found.source.events(event) {
             let value: Value = serde_json::from_str(&wire.json).unwrap_or_default();
             let role = if wire.kind == "RunStarted" { "user".into() } else { value["role"].clone() };
-            told.extend(dialect.translate(wire.kind, &value).into_iter().map(|event| (role.clone(), event)));
+            events
+                .extend(dialect.translate(wire.kind, &value).into_iter().map(|event| (role.clone(), event)));
         }
-        Ok(told)
+        Ok(events)
     }
 
     /// The prompt of an event's run.
@@ -128,12 +130,12 @@ impl Runs {
     }
 }
 
-fn log(found: &VisibleThread, id: &str, role: &Value, at: TimestampMs, told: &DashboardEvent) -> Value {
+fn log(found: &VisibleThread, id: &str, role: &Value, at: TimestampMs, event: &DashboardEvent) -> Value {
     let by = found.state.opened.as_ref().map(|opened| opened.by.to_string());
     // The dashboards read every time as UTC, so the zone is left out.
     let created = at.rfc3339().trim_end_matches('Z').to_owned();
     json!({
         "id": id, "thread_id": found.source.thread, "agent_id": found.source.agent, "user_id": by, "role": role,
-        "created_at": created, "event_name": told.kind, "event": told.payload, "depth": told.depth, "version": 1,
+        "created_at": created, "event_name": event.kind, "event": event.payload, "depth": event.depth, "version": 1,
     })
 }

@@ -23,10 +23,11 @@ pub(super) fn operations() -> Vec<Operation<Runs>> {
     )
     .no_tool("bytes of any kind")
     .description(
-        "For callers that may read its thread. A browser, which cannot set headers, passes `?ticket=`.",
+        "For callers that may read its thread. The response has the artifact's own media type. A browser, which cannot set headers, \
+         passes `?ticket=`.",
     )
     .path_parameter::<String>("artifact_id", "The id from ArtifactGenerated.")
-    .reply_type("application/octet-stream")
+    .reply_type("*/*")
     .errors(Class::NotFound, &["artifact_not_found"]);
     vec![Operation::new(artifact_doc, artifact)]
 }
@@ -51,7 +52,8 @@ fn headers(artifact: &Artifact) -> HeaderMap {
         headers.insert(name, HeaderValue::from_static(value));
     }
     let bytes = HeaderValue::from_static("application/octet-stream");
-    let mime_type = HeaderValue::from_str(&artifact.mime_type).ok().filter(|text| !text.is_empty());
+    let own = Some(&artifact.mime_type).filter(|text| is_media_type(text));
+    let mime_type = own.and_then(|text| HeaderValue::from_str(text).ok());
     headers.insert(header::CONTENT_TYPE, mime_type.unwrap_or(bytes));
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from(artifact.bytes));
     let name = utf8_percent_encode(&artifact.name, NON_ALPHANUMERIC);
@@ -60,4 +62,42 @@ fn headers(artifact: &Artifact) -> HeaderMap {
         headers.insert(header::CONTENT_DISPOSITION, disposition);
     }
     headers
+}
+
+/// Whether an agent's text begins with a type and a subtype (RFC 6838, 4.2), as the header requires.
+fn is_media_type(text: &str) -> bool {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
+    };
+    let essence = text.split(';').next().unwrap_or_default().trim_end();
+    essence.split_once('/').is_some_and(|(kind, subtype)| is_name(kind) && is_name(subtype))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_artifact_has_its_own_type_if_that_is_one() {
+        for (mime_type, sent) in [
+            ("text/plain; charset=utf-8", "text/plain; charset=utf-8"),
+            ("image/svg+xml", "image/svg+xml"),
+            ("nonsense", "application/octet-stream"),
+            ("", "application/octet-stream"),
+            ("a/", "application/octet-stream"),
+            ("a b/c", "application/octet-stream"),
+            ("text/plain\r\nx: y", "application/octet-stream"),
+            ("text/plain; a=\r\nx: y", "application/octet-stream"),
+        ] {
+            let artifact = Artifact {
+                id: "art_1".to_owned(),
+                name: "a".to_owned(),
+                mime_type: mime_type.to_owned(),
+                bytes: 1,
+                sha256: String::new(),
+            };
+            assert_eq!(headers(&artifact)[header::CONTENT_TYPE], sent, "{mime_type:?}");
+        }
+    }
 }

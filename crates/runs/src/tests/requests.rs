@@ -14,8 +14,8 @@ const RUN: &str = "00000000-0007-7000-8000-000000000000";
 
 fn asked(body: &Value, ids: Ids<'_>, takes: &[&str]) -> Result<RunCommand, (u16, &'static str)> {
     let takes: Vec<String> = takes.iter().map(|kind| (*kind).to_owned()).collect();
-    let told = |refused: RunRefusal| (refused.refusal.class.status(), refused.refusal.code);
-    read(&Bytes::from(body.to_string()), ids, &takes).map_err(told)
+    let status_and_code = |refused: RunRefusal| (refused.refusal.class.status(), refused.refusal.code);
+    read(&Bytes::from(body.to_string()), ids, &takes).map_err(status_and_code)
 }
 
 fn kind(body: &Value) -> Result<&'static str, (u16, &'static str)> {

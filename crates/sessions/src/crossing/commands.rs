@@ -370,7 +370,7 @@ impl Sessions {
                 match (held, at) {
                     (Some(held), Some(at)) if held == at => {
                         let settled = SettleInvitation { agent: caller.handle, at, accepted: true };
-                        self.release(id, &settled.agent, at).await?;
+                        self.note_consent(id, &settled).await?;
                         self.note(id.as_str(), &settled).await?;
                         done(&ok())
                     }

@@ -25,8 +25,9 @@ pub struct People {
     pub crowded: BTreeSet<AgentHandle>,
     /// The files that the message names and the caller may read.
     pub files: BTreeMap<FileId, FileNaming>,
-    /// Whether a person has accepted the caller's invitation to a session that has ended since.
-    pub is_released: bool,
+    /// Whether a person has accepted or declined the caller's held invitation to a session that has ended; absent until a
+    /// person has decided.
+    pub consent: Option<bool>,
     /// Data about agents of other networks.
     pub crossing: Crossing,
 }

@@ -85,6 +85,7 @@ pub(crate) fn operations() -> Vec<Operation<Sessions>> {
         .errors(Class::NotImplemented, &["not_implemented"])
         .errors(Class::Unavailable, &["peer_unreachable"])
         .errors(Class::Internal, &["content_damaged"]);
+    let get_doc = SHOWN.iter().fold(get_doc, |doc, kind| doc.or_reply_type(kind));
     vec![Operation::new(upload_doc, upload), Operation::new(get_doc, get)]
 }
 

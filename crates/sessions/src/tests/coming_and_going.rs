@@ -19,8 +19,8 @@ use crate::{
     room::SessionRoom,
 };
 
-struct Server {
-    sessions: Sessions,
+pub(crate) struct Server {
+    pub(crate) sessions: Sessions,
     rigging: FaultControl,
 }
 
@@ -29,7 +29,7 @@ fn ann() -> AgentHandle {
 }
 
 impl Server {
-    async fn on(store: &Store) -> Self {
+    pub(crate) async fn on(store: &Store) -> Self {
         let Process { log, rigging, .. } = store.process(true);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let accounts = Accounts::new(log.clone(), clock.clone(), TokenDigest::of("plo"));
@@ -41,6 +41,11 @@ impl Server {
 
     /// A session in which Ann is alone.
     async fn session(&self) -> SessionId {
+        self.register().await;
+        self.opens(CreateBody::default()).await
+    }
+
+    pub(crate) async fn register(&self) {
         let command = RegisterAgent {
             authority: Authority { by: Actor::Operator, token: Some(TokenDigest::of("plo")) },
             handle: ann(),
@@ -52,13 +57,17 @@ impl Server {
             profile: plenary_accounts::ProfileChange::default(),
         };
         self.sessions.0.accounts.register_agent(command).await.unwrap();
+    }
+
+    /// Ann opens a session.
+    pub(crate) async fn opens(&self, body: CreateBody) -> SessionId {
         let caller = Caller { handle: ann(), token: TokenDigest::of("ann") };
-        let (id, body) = (self.sessions.mint().await.unwrap(), Ok(CreateBody::default()));
-        self.sessions.carry_out(&id, CreateSession { caller, body }, None).await.unwrap();
+        let id = self.sessions.mint().await.unwrap();
+        self.sessions.carry_out(&id, CreateSession { caller, body: Ok(body) }, None).await.unwrap();
         id
     }
 
-    async fn comes(&self) -> Connection {
+    pub(crate) async fn comes(&self) -> Connection {
         let presence = &self.sessions.0.presence;
         let connection = presence.open(&ann()).unwrap();
         let stored = self.sessions.0.cursors.take_up(&ann()).await.unwrap();

@@ -59,7 +59,7 @@ impl Story {
             others,
             crowded: BTreeSet::new(),
             files: BTreeMap::new(),
-            is_released: false,
+            consent: None,
             crossing: Crossing::default(),
         }
     }
@@ -212,19 +212,20 @@ fn sent_and_ended(invite: &[&str]) -> Story {
     story
 }
 
-fn reopened(story: &Story, who: &str, is_released: bool) -> Result<Vec<SessionEvent>, Rejection> {
+fn reopened(story: &Story, who: &str, consent: Option<bool>) -> Result<Vec<SessionEvent>, Rejection> {
     let command = ReopenSession { caller: caller(who), body: Ok(ReopenBody::default()) };
-    let people = People { is_released, ..Story::people(who) };
+    let people = People { consent, ..Story::people(who) };
     decide::reopen(&story.state, story.head, &command, &people, &stamp(4)).map(|decision| decision.events)
 }
 
 #[test]
 fn a_held_invitee_reopens_what_was_sent_and_ended_once_a_person_has_accepted() {
     let story = sent_and_ended(&[HOLDING, LISTED]);
-    assert!(reopened(&story, LISTED, false).is_ok());
-    assert_eq!(reopened(&story, HOLDING, false), Err(Rejection::InvitationHeld));
-    assert!(reopened(&story, HOLDING, true).is_ok());
-    let again = reopened(&story, "@x.ann", false).unwrap();
+    assert!(reopened(&story, LISTED, None).is_ok());
+    assert_eq!(reopened(&story, HOLDING, None), Err(Rejection::InvitationHeld));
+    assert_eq!(reopened(&story, HOLDING, Some(false)), Err(Rejection::NotReopenable));
+    assert!(reopened(&story, HOLDING, Some(true)).is_ok());
+    let again = reopened(&story, "@x.ann", None).unwrap();
     let held = |event: &SessionEvent| {
         let SessionEvent::AgentInvited(invited) = event else { return None };
         Some((invited.invitee.to_string(), invited.held))
@@ -237,7 +238,7 @@ fn a_held_invitee_reopens_what_was_sent_and_ended_once_a_person_has_accepted() {
 fn reopening_answers_the_offer_of_a_send_and_end() {
     let mut story = sent_and_ended(&["@y.bob"]);
     assert_eq!(story.stands("@y.bob"), "offered x");
-    let events = reopened(&story, "@y.bob", false).unwrap();
+    let events = reopened(&story, "@y.bob", None).unwrap();
     story.add(events);
     assert_eq!(story.stands("@y.bob"), "own");
 }

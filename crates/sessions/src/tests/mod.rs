@@ -1,7 +1,7 @@
 //! The inner tests of the Agent Session Protocol: deciders, eligibility, stored and wire forms, and live delivery on a
 //! paused clock. Ids in names are those of the protocol's requirements.
 
-mod coming_and_going;
+pub(crate) mod coming_and_going;
 mod crossing;
 mod deciding_membership;
 mod deciding_offers;
@@ -15,6 +15,6 @@ mod random;
 mod reading_order;
 mod recipients;
 mod scene;
-mod sentences;
+pub(crate) mod sentences;
 mod stored_forms;
 mod wire_forms;

@@ -109,7 +109,7 @@ impl Trust {
             others,
             crowded,
             files: BTreeMap::new(),
-            is_released: false,
+            consent: None,
             crossing: Crossing::default(),
         }
     }

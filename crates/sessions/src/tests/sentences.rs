@@ -21,7 +21,7 @@ pub(super) fn name(handle: &AgentHandle) -> &str {
     handle.as_str().strip_prefix("@o.").unwrap()
 }
 
-pub(super) fn draft(text: &str) -> Draft {
+pub(crate) fn draft(text: &str) -> Draft {
     Draft {
         members: Bytes::from(format!(r#""content":"{text}""#)),
         origin: None,

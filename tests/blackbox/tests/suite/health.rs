@@ -221,6 +221,11 @@ async fn the_description_says_what_is_true() {
     let named = appended["content"]["application/json"]["schema"]["$ref"].as_str().unwrap_or_default();
     let forms = &schemas[named.rsplit('/').next().unwrap_or_default()]["anyOf"];
     assert_eq!(forms.as_array().map(Vec::len), Some(2), "an event, or a verdict: {appended}");
+    let content = |path: &str| document["paths"][path]["get"]["responses"]["200"]["content"].clone();
+    assert!(content("/artifacts/{artifact_id}")["*/*"].is_object(), "an artifact has its own type");
+    for kind in ["application/octet-stream", "image/png", "image/webp"] {
+        assert!(content("/files/{id}")[kind].is_object(), "{kind}");
+    }
 }
 
 /// Two types of one name are told apart by a number, which tells nobody what they are.

@@ -121,6 +121,20 @@ async fn a_run_is_told_in_the_modes_that_are_asked_for() {
     let ids: Vec<_> =
         rest.iter().filter(|(name, _)| name == "custom").map(|(_, data)| data["id"].clone()).collect();
     assert_eq!(ids.first(), Some(&json!(2)), "{rest:?}");
+    // Whoever has the last event gets the end that follows it.
+    let last = ids.last().expect("an event").to_string();
+    for (mode, names) in [
+        ("custom", vec!["metadata", "end"]),
+        ("messages-tuple", vec!["metadata", "end"]),
+        ("values", vec!["metadata", "values", "end"]),
+    ] {
+        let place = place.replace("=custom", &format!("={mode}"));
+        let rest = events(&nick.call("GET", &place, &[("Last-Event-ID", &last)], None).await);
+        let told: Vec<_> = rest.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(told, names, "{mode}");
+    }
+    let beyond = (last.parse::<u64>().expect("a number") + 1).to_string();
+    refused(&nick.call("GET", &place, &[("Last-Event-ID", &beyond)], None).await, 422, "invalid_since");
 }
 
 #[tokio::test]
@@ -130,6 +144,14 @@ async fn a_question_is_an_interrupt_and_its_answer_resumes_the_run() {
     let asks = user(r#"{"demo": [{"wait_for_input": {"name": "Who?"}}]}"#);
     let waits = nick.post(&format!("{thread}/runs/wait"), asks).await.ok(200);
     assert_eq!(waits["__interrupt__"][0]["value"], json!({"name": "Who?"}), "{waits}");
+    let runs = nick.get(&format!("{thread}/runs")).await.ok(200);
+    let place =
+        format!("{thread}/runs/{}/stream?stream_mode=custom", runs[0]["run_id"].as_str().expect("a run"));
+    let asked = events(&nick.get(&place).await);
+    let question = asked[asked.len() - 2].1["id"].to_string();
+    let rest = events(&nick.call("GET", &place, &[("Last-Event-ID", &question)], None).await);
+    let names: Vec<_> = rest.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["metadata", "end"], "whoever has the question gets the end that follows it");
     let state = nick.get(&format!("{thread}/state")).await.ok(200);
     assert_eq!(
         (&state["next"], &state["interrupts"]),

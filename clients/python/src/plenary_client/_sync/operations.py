@@ -4605,7 +4605,8 @@ class RunOperations:
     ) -> bytes:
         """Get an artifact of an agent.
 
-        For callers that may read its thread. A browser, which cannot set headers, passes `?ticket=`.
+        For callers that may read its thread. The response has the artifact's own media type. A browser, which
+        cannot set headers, passes `?ticket=`.
 
         Refused with: missing_authorization, invalid_authorization, artifact_not_found.
         """

@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use super::{
     context::Context,
     failure::{Exit, Failure},
+    hook,
     session::content::{ContentArgs, nothing_to_say},
 };
 use crate::out::clean;
@@ -189,6 +190,7 @@ pub(crate) async fn ask(
         for event in &page.value.events {
             read = event.sequence.unwrap_or(read);
             if let Some(message) = talk::message(event).filter(|message| message.sender == *to) {
+                hook::note_printed(context, &sent.from, &sent.session, read).await;
                 if context.out.is_json() {
                     return Ok(context.out.line(event.json())?);
                 }

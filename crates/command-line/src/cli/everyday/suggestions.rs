@@ -1,7 +1,10 @@
 //! Suggestions of similar handles for a handle that reaches no agent.
 //! Must not know: agents that the caller cannot contact; the server names none.
 
-use plenary_client::{Client, Error};
+use plenary_client::{
+    Client, Error,
+    accounts::{Agent, Policy},
+};
 use plenary_kernel::AgentHandle;
 
 use crate::cli::failure::Failure;
@@ -13,8 +16,8 @@ const NAMED_MAX: usize = 3;
 /// Maximum number of reachable agents that are searched.
 const REACH_MAX: usize = 1_000;
 
-/// Adds reachable agents with similar handles to the denial, which is the same for a missing agent and an unreachable
-/// one.
+/// Adds what the caller may know to the denial, which is the same for a missing agent and an unreachable one: whom its own
+/// allowlist does not name, and reachable agents with similar handles.
 pub(super) async fn unreached(client: &Client, error: Error, to: &[AgentHandle]) -> Failure {
     let reach = reach(client).await;
     let missed: Vec<&AgentHandle> = to.iter().filter(|agent| !reach.contains(agent)).collect();
@@ -22,7 +25,12 @@ pub(super) async fn unreached(client: &Client, error: Error, to: &[AgentHandle])
     let alike: Vec<&str> =
         missed.iter().flat_map(|agent| like(agent, &reach)).map(AgentHandle::as_str).collect();
     let whom = if named.is_empty() { "one of them".to_owned() } else { named.join(", ") };
-    let next = if alike.is_empty() {
+    let next = if alike.is_empty()
+        && let Ok(me) = client.me().await
+        && let Some(next) = unlisted(&me.value, to)
+    {
+        next
+    } else if alike.is_empty() {
         format!(
             "you cannot contact {whom}: it does not exist, or one of the two does not allow the other. `plenary who` lists the \
              agents that you can contact; `plenary contact request @OWNER.NAME` asks to be allowed"
@@ -34,6 +42,22 @@ pub(super) async fn unreached(client: &Client, error: Error, to: &[AgentHandle])
         )
     };
     Failure::Refused { error, next }
+}
+
+/// What to do if the caller's own policy excludes some of these agents, whether they exist or not.
+fn unlisted(me: &Agent, to: &[AgentHandle]) -> Option<String> {
+    let is_named = |agent: &AgentHandle| me.allowlist.iter().any(|entry| entry.matches(agent));
+    let missing: Vec<&str> = to.iter().filter(|agent| !is_named(agent)).map(AgentHandle::as_str).collect();
+    if me.policy != Policy::Allowlist || missing.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "your own allowlist does not name {}. Your owner adds it with `plenary agent allow {} {}`; `plenary who` lists the agents \
+         that you can contact",
+        missing.join(", "),
+        me.handle,
+        missing.join(" ")
+    ))
 }
 
 /// The reachable agents with a handle similar to the text, if no handle contains it.
@@ -105,6 +129,21 @@ mod tests {
         ] {
             assert_eq!(like(&handle(wrong), &known).first().map(|agent| agent.as_str()), meant, "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_callers_own_allowlist_is_named_as_the_reason() {
+        let agent = |policy: &str, allowlist: &[&str]| -> Agent {
+            let json = serde_json::json!({"handle": "@lea.parser", "policy": policy, "allowlist": allowlist});
+            serde_json::from_value(json).unwrap()
+        };
+        let to = ["@lea.lea".parse().unwrap(), "@acme.x".parse().unwrap()];
+        let reason = unlisted(&agent("allowlist", &["@acme.*"]), &to).unwrap();
+        assert!(
+            reason.contains("does not name @lea.lea. ") && reason.contains("allow @lea.parser @lea.lea`")
+        );
+        assert_eq!(unlisted(&agent("allowlist", &["@acme.*", "@lea.lea"]), &to), None);
+        assert_eq!(unlisted(&agent("open", &[]), &to), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use plenary_client::{
         SendMessage, Session, SessionState, SessionsQuery,
     },
 };
-use plenary_kernel::{AgentHandle, SessionId, inbox::CODING_SESSION_TOPIC, text};
+use plenary_kernel::{AgentHandle, SessionId, first_message_key, inbox::CODING_SESSION_TOPIC, text};
 use serde_json::{Map, Value};
 
 use super::{Recipient, suggestions};
@@ -71,17 +71,32 @@ pub(super) async fn send(client: &Client, to: &Recipient, said: MessageArgs) -> 
             "name others; or speak as another with --as: `--as @OWNER` is the person",
         ));
     }
-    if let Some(session) = shared(client, &me, to, said.topic.as_deref()).await? {
+    let topic = said.topic.as_deref();
+    let shared = shared(client, &me, to, topic).await?;
+    if let Some(session) = shared.session {
         return speak(client, &me, &session, said).await;
     }
-    let body = CreateSession {
+    let mut body = CreateSession {
         invite: to.clone(),
-        topic: said.topic.or_else(|| opening(&said.content)),
-        initial_message: Some(InitialMessage { content: said.content, metadata: said.metadata }),
-        end_after_send: false,
-        idempotency_key: Some(IdempotencyKey::random()),
+        topic: said.topic.clone().or_else(|| opening(&said.content)),
+        initial_message: Some(InitialMessage {
+            content: said.content.clone(),
+            metadata: said.metadata.clone(),
+        }),
+        idempotency_key: Some(key(to, topic, shared.earlier.as_ref())),
+        attempt: Some(IdempotencyKey::random()),
+        ..CreateSession::default()
     };
-    match client.create_session(&body).await {
+    let mut made = client.create_session(&body).await;
+    if is_reused(&made) {
+        // A parallel call has created the session.
+        if let Some(session) = self::shared(client, &me, to, topic).await?.session {
+            return speak(client, &me, &session, said).await;
+        }
+        body.idempotency_key = Some(IdempotencyKey::random());
+        made = client.create_session(&body).await;
+    }
+    match made {
         Ok(made) => {
             let sequence = made.value.sequence.unwrap_or(1);
             Ok(SentMessage { from: me, session: made.value.session_id, sequence, to: to.clone() })
@@ -91,6 +106,11 @@ pub(super) async fn send(client: &Client, to: &Recipient, said: MessageArgs) -> 
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether another call used the key.
+fn is_reused<T>(made: &Result<T, Error>) -> bool {
+    matches!(made, Err(Error::Refused(refused)) if refused.code == "idempotency_key_reused")
 }
 
 /// Sends to one session of an agent's coding agents, in a network session that is reserved for it.
@@ -122,13 +142,16 @@ async fn send_to_coding(
     };
     let topic = format!("{CODING_SESSION_TOPIC}{coding}");
     let to = std::slice::from_ref(agent);
-    let session = match shared(client, me, to, Some(&topic)).await? {
+    let shared = shared(client, me, to, Some(&topic)).await?;
+    let session = match shared.session {
         Some(session) => session,
         None => {
+            // A parallel call gets the same session.
+            let idempotency_key = Some(key(to, Some(&topic), shared.earlier.as_ref()));
             let body = CreateSession {
                 invite: to.to_vec(),
                 topic: Some(topic),
-                idempotency_key: Some(IdempotencyKey::random()),
+                idempotency_key,
                 ..CreateSession::default()
             };
             let made = client.create_session(&body).await?;
@@ -194,32 +217,45 @@ fn others(session: &Session, me: &AgentHandle) -> Vec<AgentHandle> {
     here
 }
 
-/// The newest active session with exactly these agents. With a topic, one with this topic; otherwise one that is not
+/// The sessions of the caller with some agents.
+#[derive(Debug, Default)]
+struct SharedSessions {
+    /// The newest active session with exactly them.
+    session: Option<Session>,
+    /// Without one: the newest session with them of any state.
+    earlier: Option<SessionId>,
+}
+
+/// The key under which every call that finds the same sessions creates one session.
+fn key(to: &[AgentHandle], topic: Option<&str>, earlier: Option<&SessionId>) -> IdempotencyKey {
+    IdempotencyKey::new(first_message_key(to, topic, earlier.map(SessionId::as_str)))
+}
+
+/// Finds the newest active session with exactly these agents. With a topic, one with this topic; otherwise one that is not
 /// reserved for a coding session.
 async fn shared(
     client: &Client,
     me: &AgentHandle,
     to: &[AgentHandle],
     topic: Option<&str>,
-) -> Result<Option<Session>, Failure> {
+) -> Result<SharedSessions, Failure> {
     let (mut query, mut has_joined) = (SessionsQuery { before: None, limit: Some(PAGE) }, false);
+    let mut earlier = None;
     for _ in 0..PAGES_MAX {
         let page = client.sessions(&query).await?.value;
-        let fits = |session: &Session| {
-            let is_here = |p: &plenary_client::sessions::Participant| {
-                p.handle == *me && p.status != ParticipantStatus::Left
-            };
-            session.state == SessionState::Active
-                && session.participants.iter().any(is_here)
-                && others(session, me) == to
-                && match (topic, session.topic.as_deref()) {
-                    (Some(topic), named) => named == Some(topic),
-                    (None, named) => !named.is_some_and(|named| named.starts_with(CODING_SESSION_TOPIC)),
-                }
+        let has_topic = |session: &Session| match (topic, session.topic.as_deref()) {
+            (Some(topic), named) => named == Some(topic),
+            (None, named) => !named.is_some_and(|named| named.starts_with(CODING_SESSION_TOPIC)),
         };
-        for found in page.sessions.into_iter().filter(fits) {
+        for found in page.sessions.into_iter().filter(has_topic) {
+            if earlier.is_none() && is_with(&found, me, to) {
+                earlier = Some(found.id.clone());
+            }
+            if !is_open_with(&found, me, to) {
+                continue;
+            }
             if !is_invited(&found, me) {
-                return Ok(Some(found));
+                return Ok(SharedSessions { session: Some(found), earlier: None });
             }
             // An invited agent does not see who else is invited. Only the newest invitation is joined to look: others may
             // have sent any number.
@@ -229,7 +265,7 @@ async fn shared(
             client.join_session(&found.id).await?;
             let found = client.session(&found.id).await?.value;
             if others(&found, me) == to {
-                return Ok(Some(found));
+                return Ok(SharedSessions { session: Some(found), earlier: None });
             }
         }
         query.before = page.next_cursor;
@@ -237,7 +273,23 @@ async fn shared(
             break;
         }
     }
-    Ok(None)
+    Ok(SharedSessions { session: None, earlier })
+}
+
+/// Whether exactly these agents and the caller were ever in the session.
+fn is_with(session: &Session, me: &AgentHandle, to: &[AgentHandle]) -> bool {
+    let mut with: Vec<&AgentHandle> =
+        session.participants.iter().map(|p| &p.handle).filter(|handle| *handle != me).collect();
+    with.sort_unstable();
+    with.into_iter().eq(to)
+}
+
+/// Whether the session is active, with exactly these agents and the caller in it.
+fn is_open_with(session: &Session, me: &AgentHandle, to: &[AgentHandle]) -> bool {
+    let mut participants = session.participants.iter();
+    session.state == SessionState::Active
+        && participants.any(|p| p.handle == *me && p.status != ParticipantStatus::Left)
+        && others(session, me) == to
 }
 
 /// The beginning of a message, as the topic of a session without one: an invited agent sees only the topic before it joins.

@@ -20,7 +20,7 @@ use super::{
     event::{Event, Moment, STOPS_MAX},
     inbox::{self, FittedText, ITEMS_MAX, fitted},
     invitations::{self, Invitation},
-    journal, queue,
+    journal, printed, queue,
     shared_state::HookState,
     watch,
 };
@@ -72,6 +72,7 @@ pub(super) async fn run(
             }
             return Err(untold.why);
         }
+        printed::confirm(context, event, &client, &state).await;
         watch::begin(context, event, handle, &state);
         queue::begin(context, event, handle, &state);
     }

@@ -97,6 +97,8 @@ pub(super) struct Event {
     pub(super) tool: Option<(String, Map<String, Value>)>,
     /// The elicitation.
     pub(super) elicitation: Option<Elicitation>,
+    /// The coding agent's JSON.
+    pub(super) input: Vec<u8>,
 }
 
 /// The input that an MCP server asks for.
@@ -227,6 +229,7 @@ pub(super) fn read(bytes: &[u8], told: Option<&str>, coding: Option<&str>) -> Re
         continued: input.stop_hook_active == true || loops,
         own_word: text(&input.prompt).is_some_and(|prompt| is_own_word(coding, prompt)),
         takes_context: false,
+        input: Vec::new(),
         is_routine: match moment {
             // Gemini CLI reports this event before each request to its model.
             Moment::Compact => coding == CodingAgent::Gemini && input.trigger != "manual",

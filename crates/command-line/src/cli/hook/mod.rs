@@ -12,6 +12,7 @@ mod invitations;
 mod journal;
 mod permission;
 mod person;
+mod printed;
 mod program;
 mod queue;
 mod shared_state;
@@ -40,6 +41,7 @@ pub(crate) use event::STOPS_MAX;
 pub(crate) use event::{ELICITATION, PERMISSION, WAIT};
 use event::{Event, Moment};
 pub(crate) use journal::{file as journal_file, words};
+pub(crate) use printed::note_printed;
 pub(crate) use program::{Program, environment as program_around};
 pub(crate) use queue::WAKE_VAR;
 pub(crate) use shared_state::{session_in, state_file_of};
@@ -125,6 +127,7 @@ fn listen(context: &Context, args: &Hook, within: Duration) -> Result<Event, Str
     let mut event = event::read(&bytes, args.event.as_deref(), named.as_deref())?;
     event.takes_context = event::takes_context(context.environment.var(PROGRAM_VAR).as_deref());
     event.name_after(|| program::environment(&context.environment));
+    event.input = bytes;
     Ok(event)
 }
 

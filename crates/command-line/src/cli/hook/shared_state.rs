@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use plenary_kernel::AgentHandle;
+use plenary_kernel::{AgentHandle, SessionId};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
@@ -19,6 +19,8 @@ use crate::{
 
 /// Maximum number of counters; the oldest are dropped. A session has at most seven.
 const COUNTS_MAX: usize = 96;
+/// Maximum number of noted messages that commands printed; the oldest are dropped.
+const PRINTED_MAX: usize = 8;
 /// The pause before a lock is tried again.
 const PAUSE: Duration = Duration::from_millis(3);
 
@@ -137,6 +139,29 @@ impl HookState {
         Ok(is_first)
     }
 
+    /// Notes a message that a command printed.
+    pub(super) fn note_printed(&self, session: &SessionId, sequence: u64) -> Result<(), String> {
+        let printed = self.printed();
+        for (session, sequence) in &printed[..(printed.len() + 1).saturating_sub(PRINTED_MAX)] {
+            self.forget_printed(session, *sequence)?;
+        }
+        self.set_count(&format!("printed {session} {sequence}"), 1)
+    }
+
+    /// The noted messages, oldest first.
+    pub(super) fn printed(&self) -> Vec<(SessionId, u64)> {
+        let read = |(name, _): &(String, u32)| {
+            let (session, sequence) = name.strip_prefix("printed ")?.split_once(' ')?;
+            Some((session.parse().ok()?, sequence.parse().ok()?))
+        };
+        self.load().0.iter().filter_map(read).collect()
+    }
+
+    /// Removes a noted message.
+    pub(super) fn forget_printed(&self, session: &SessionId, sequence: u64) -> Result<(), String> {
+        self.set_count(&format!("printed {session} {sequence}"), 0)
+    }
+
     fn count(&self, session: &str) -> u32 {
         self.load().0.iter().find(|(name, _)| name == session).map_or(0, |(_, count)| *count)
     }
@@ -220,6 +245,13 @@ mod tests {
         assert!(state.is_first_outage("s").unwrap() && !state.is_first_outage("s").unwrap());
         state.set_queued("s", true).unwrap();
         assert!(state.is_queued("s") && !state.is_queued("t"));
+        let network: SessionId = "sess_01ARZ3NDEKTSV4RRFFQ69G5FAV".parse().unwrap();
+        for sequence in 0..=PRINTED_MAX as u64 {
+            state.note_printed(&network, sequence).unwrap();
+        }
+        state.forget_printed(&network, 2).unwrap();
+        let printed = state.printed().into_iter().map(|(_, sequence)| sequence);
+        assert_eq!(printed.collect::<Vec<_>>(), [1, 3, 4, 5, 6, 7, 8]);
         state.reset_wakes("s").unwrap();
         assert_eq!((state.wake_count("s"), state.stops("s")), (0, 0));
         for n in 0..COUNTS_MAX + 18 {

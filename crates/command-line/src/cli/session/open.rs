@@ -59,6 +59,7 @@ pub(crate) async fn create(context: &Context, args: Create) -> Result<(), Failur
         initial_message,
         end_after_send: args.end_after_send,
         idempotency_key: Some(key.clone()),
+        attempt: None,
     };
     let made = client.create_session(&body).await;
     let reply = made.inspect_err(|error| super::note_key(context, error, &key))?;

@@ -1,10 +1,10 @@
 //! Sessions as the tools use them: found by participants, joined when invited, their events in short form.
 //! Must not know: the calling tool.
 
-use plenary_kernel::{AgentHandle, TimestampMs, inbox::CODING_SESSION_TOPIC};
+use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs, first_message_key, inbox::CODING_SESSION_TOPIC};
 use serde_json::{Map, Value, json};
 
-use super::inbox;
+use super::{inbox, me::ME};
 use crate::tools::asking::{Answer, Refusal, Route, ToolCaller, get, post};
 
 pub(super) const LIST: Route = get("/sessions");
@@ -19,6 +19,9 @@ const WHO: Route = get("/who");
 
 /// The header with the coding agent's session in which a tool is called.
 const CODING_SESSION: &str = "plenary-coding-session";
+
+/// The header of a response that an earlier request got.
+const REPLAYED: &str = "idempotency-replayed";
 
 /// The page size of the session search, and the maximum number of pages; beyond them a new session is created.
 const PAGE: &str = "100";
@@ -106,40 +109,51 @@ pub(super) async fn joined(asking: &ToolCaller, me: &AgentHandle, id: &str) -> A
     Ok(session)
 }
 
-/// The newest active session with exactly these agents; with this topic, if given.
+/// The sessions of the caller with some agents.
+struct SharedSessions {
+    /// The id of the newest active session with exactly them.
+    id: Option<String>,
+    /// Without one: the id of the newest session with them of any state.
+    earlier: Option<String>,
+}
+
+/// Finds the newest active session with exactly these agents; with this topic, if given.
 async fn find(
     asking: &ToolCaller,
     me: &AgentHandle,
     to: &[AgentHandle],
     topic: Option<&str>,
-) -> Result<Option<String>, Refusal> {
+) -> Result<SharedSessions, Refusal> {
     let mut wanted: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
     wanted.sort_unstable();
     wanted.dedup();
-    let (mut before, mut has_joined) = (None, false);
+    let (mut before, mut has_joined, mut earlier) = (None, false, None);
     for _ in 0..PAGES_MAX {
         let mut query = vec![("limit", PAGE)];
         query.extend(before.as_deref().map(|before| ("before", before)));
         let page = asking.read(&LIST, &[], &query).await?;
         for session in page["sessions"].as_array().map(Vec::as_slice).unwrap_or_default() {
+            let has_topic = match (topic, session["topic"].as_str()) {
+                (Some(topic), named) => named == Some(topic),
+                (None, named) => !named.is_some_and(|named| named.starts_with(CODING_SESSION_TOPIC)),
+            };
+            let Some(id) = session["id"].as_str().filter(|_| has_topic) else { continue };
+            if earlier.is_none() && is_with(session, me, &wanted) {
+                earlier = Some(id.to_owned());
+            }
             let takes_part = matches!(standing(session, me), Some("joined" | "invited"));
             let mut here = others(session, me);
             here.sort_unstable();
-            let fits = session["state"] == "active"
-                && takes_part
-                && here == wanted
-                && match (topic, session["topic"].as_str()) {
-                    (Some(topic), named) => named == Some(topic),
-                    (None, named) => !named.is_some_and(|named| named.starts_with(CODING_SESSION_TOPIC)),
-                };
-            let Some(id) = session["id"].as_str().filter(|_| fits) else { continue };
+            if session["state"] != "active" || !takes_part || here != wanted {
+                continue;
+            }
             let is_invited = standing(session, me) == Some("invited");
             // Only the newest invitation is joined to look: others may have sent any number.
             if is_invited && std::mem::replace(&mut has_joined, true) {
                 continue;
             }
             if !is_invited || is_exactly(asking, me, id, &wanted).await? {
-                return Ok(Some(id.to_owned()));
+                return Ok(SharedSessions { id: Some(id.to_owned()), earlier: None });
             }
         }
         before = page["next_cursor"].as_str().map(str::to_owned);
@@ -147,7 +161,16 @@ async fn find(
             break;
         }
     }
-    Ok(None)
+    Ok(SharedSessions { id: None, earlier })
+}
+
+/// Whether exactly these agents and the caller were ever in the session.
+fn is_with(session: &Value, me: &AgentHandle, wanted: &[&str]) -> bool {
+    let participants = session["participants"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let handles = participants.iter().filter_map(|participant| participant["handle"].as_str());
+    let mut with: Vec<&str> = handles.filter(|handle| *handle != me.as_str()).collect();
+    with.sort_unstable();
+    with == wanted
 }
 
 /// Joins a session and reads whether exactly these agents are in it. Before, an invited agent does not see who else is
@@ -172,22 +195,13 @@ pub(super) async fn send_to(
     to: &[AgentHandle],
     message: &Message<'_>,
 ) -> Answer {
-    let id = match find(asking, me, to, message.topic).await? {
+    let shared = find(asking, me, to, message.topic).await?;
+    let id = match shared.id {
         Some(id) => id,
         None => {
-            let mut body = Map::new();
-            body.insert("invite".into(), to.iter().map(|handle| handle.as_str()).collect());
-            let topic = message.topic.map(str::to_owned).or_else(|| opening(&message.content));
-            body.extend(topic.map(|topic| ("topic".to_owned(), topic.into())));
-            match message.key {
-                // With a key, a retry that does not see the session yet gets the same one.
-                Some(key) => drop(body.insert("idempotency_key".into(), key.into())),
-                // An agent that joins later also gets the messages before its invitation.
-                None => drop(body.insert("initial_message".into(), json!({"content": message.content}))),
-            }
-            let made = asking.write(&CREATE, &[], &body.into()).await.map_err(|no| unreached(no, to))?;
+            let made = create(asking, me, to, message, shared.earlier.as_deref()).await?;
             let id = made["session_id"].as_str().unwrap_or_default().to_owned();
-            if message.key.is_none() {
+            if made["sequence"] == FIRST {
                 spoke(asking, &id).await;
                 let to: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
                 return Ok(json!({"session_id": id, "sequence": FIRST, "to": to, "state": "accepted"}));
@@ -196,6 +210,52 @@ pub(super) async fn send_to(
         }
     };
     send(asking, me, &id, message).await
+}
+
+/// Creates the session for the first message to these agents: its id, and the message's sequence if it has the message. A
+/// session that a parallel call has created has not.
+async fn create(
+    asking: &ToolCaller,
+    me: &AgentHandle,
+    to: &[AgentHandle],
+    message: &Message<'_>,
+    earlier: Option<&str>,
+) -> Answer {
+    let mut body = Map::new();
+    body.insert("invite".into(), to.iter().map(|handle| handle.as_str()).collect());
+    let topic = message.topic.map(str::to_owned).or_else(|| opening(&message.content));
+    body.extend(topic.map(|topic| ("topic".to_owned(), topic.into())));
+    match message.key {
+        // With a key, a retry that does not see the session yet gets the same one.
+        Some(key) => drop(body.insert("idempotency_key".into(), key.into())),
+        // An agent that joins later also gets the messages before its invitation.
+        None => {
+            body.insert("initial_message".into(), json!({"content": message.content}));
+            body.insert("idempotency_key".into(), first_message_key(to, message.topic, earlier).into());
+        }
+    }
+    let call =
+        async |body: Map<String, Value>| asking.reply(CREATE.method, CREATE.path, Some(&body.into())).await;
+    let made = match call(body.clone()).await {
+        Err(refused) if message.key.is_none() && refused.code == "idempotency_key_reused" => {
+            if let Some(id) = find(asking, me, to, message.topic).await?.id {
+                return Ok(json!({"session_id": id}));
+            }
+            body.remove("idempotency_key");
+            call(body).await
+        }
+        made => made,
+    };
+    let made = match made {
+        Ok(made) => made,
+        Err(refused) => return Err(unreached(asking, refused, to).await),
+    };
+    let mut told = made.value();
+    // The same message of a parallel call.
+    if message.key.is_none() && made.headers.contains_key(REPLAYED) {
+        told["sequence"] = Value::Null;
+    }
+    Ok(told)
 }
 
 /// Sends to one live session of an agent's coding agents, by the beginning of its name, in a session reserved for it.
@@ -225,11 +285,17 @@ pub(super) async fn send_to_coding(
     };
     let topic = format!("{CODING_SESSION_TOPIC}{coding}");
     let to = std::slice::from_ref(agent);
-    let id = match find(asking, me, to, Some(&topic)).await? {
+    let shared = find(asking, me, to, Some(&topic)).await?;
+    let id = match shared.id {
         Some(id) => id,
         None => {
-            let body = json!({"invite": [agent.as_str()], "topic": topic});
-            let made = asking.write(&CREATE, &[], &body).await.map_err(|no| unreached(no, to))?;
+            // A parallel call gets the same session.
+            let key = first_message_key(to, Some(&topic), shared.earlier.as_deref());
+            let body = json!({"invite": [agent.as_str()], "topic": topic, "idempotency_key": key});
+            let made = match asking.write(&CREATE, &[], &body).await {
+                Ok(made) => made,
+                Err(refused) => return Err(unreached(asking, refused, to).await),
+            };
             made["session_id"].as_str().unwrap_or_default().to_owned()
         }
     };
@@ -239,16 +305,31 @@ pub(super) async fn send_to_coding(
     send(asking, me, &id, message).await
 }
 
-/// A denial that is the same for a missing agent and an unreachable one, so that it reveals neither.
-fn unreached(refused: Refusal, to: &[AgentHandle]) -> Refusal {
+/// A denial that is the same for a missing agent and an unreachable one, so that it reveals neither. It names the agents that
+/// the caller's own allowlist excludes, whether they exist or not.
+async fn unreached(asking: &ToolCaller, refused: Refusal, to: &[AgentHandle]) -> Refusal {
     if refused.code != "not_found" {
         return refused;
     }
-    let named: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
-    let text = format!(
-        "You cannot contact all of {}; whoami lists the agents that you can contact.",
-        named.join(", ")
-    );
+    let named = |agents: &[&str]| agents.join(", ");
+    let all: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
+    let mut text = format!("You cannot contact all of {}", named(&all));
+    let settings = asking.read(&ME, &[], &[]).await.unwrap_or_default();
+    if settings["policy"] == "allowlist" {
+        let entries = settings["allowlist"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let entries: Vec<AllowEntry> =
+            entries.iter().filter_map(|entry| entry.as_str()?.parse().ok()).collect();
+        let is_named = |agent: &&AgentHandle| entries.iter().any(|entry| entry.matches(agent));
+        let missing: Vec<&str> =
+            to.iter().filter(|agent| !is_named(agent)).map(AgentHandle::as_str).collect();
+        if !missing.is_empty() {
+            text.push_str(&format!(
+                ": your own allowlist, which your owner sets, does not name {}",
+                named(&missing)
+            ));
+        }
+    }
+    text.push_str("; whoami lists the agents that you can contact.");
     Refusal::new(&refused.code, text)
 }
 

@@ -180,3 +180,20 @@ async fn a_reply_to_what_was_sent_and_ended_reopens_the_session() {
     let inbox = agent.run(&["inbox"]).await;
     assert!(inbox.err.contains("nothing new"), "{inbox:?}");
 }
+
+#[tokio::test]
+async fn a_denial_by_the_callers_own_allowlist_says_so_and_nothing_else() {
+    let (server, person, _) = desk().await;
+    let lea = Cli::of(&server, &server.closed("@lea.parser", &["@lea.*"]).await, "s-2");
+    let denied = async |to: &str| {
+        let ran = lea.run(&["send", to, "Hi"]).await;
+        assert_eq!(ran.code, 1, "{ran:?}");
+        ran.err.replace(to, "X")
+    };
+    let (open, absent) = (denied("@nick.claude-parser").await, denied("@nick.nobody").await);
+    assert!(open.contains("your own allowlist does not name X"), "{open}");
+    assert_eq!(open, absent, "the text is the same for an agent that does not exist");
+    assert!(!denied("@lea.nobody").await.contains("allowlist does not name"));
+    let ran = person.run(&["send", "@lea.parser", "Hi"]).await;
+    assert!(!ran.err.contains("allowlist does not name"), "the list of another is not told: {ran:?}");
+}

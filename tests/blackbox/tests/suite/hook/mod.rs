@@ -1,6 +1,7 @@
 //! Hooks as coding agents run them: JSON in, JSON or nothing out, and never a failure.
 
 mod addresses;
+mod asking;
 mod attention;
 mod context;
 mod delivery;

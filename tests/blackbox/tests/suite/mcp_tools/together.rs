@@ -3,7 +3,7 @@
 use blackbox::{Agent, Server, eventually};
 use serde_json::{Value, json};
 
-use super::{done, listed, refused};
+use super::{called, done, listed, refused};
 
 fn texts(read: &Value) -> Vec<&str> {
     read["events"].as_array().expect("events").iter().filter_map(|event| event["text"].as_str()).collect()
@@ -256,4 +256,73 @@ async fn recall_says_that_more_was_said() {
     said(10).await;
     let more = async || (recalled(8).await["more"] == true).then_some(());
     eventually("more is indexed", more).await;
+}
+
+/// The sessions and sequences of answers of `send`.
+fn places(sent: &[Value]) -> (Vec<String>, Vec<u64>) {
+    let mut sessions: Vec<String> = sent.iter().map(|sent| sent["session_id"].to_string()).collect();
+    sessions.sort_unstable();
+    sessions.dedup();
+    (sessions, sent.iter().filter_map(|sent| sent["sequence"].as_u64()).collect())
+}
+
+#[tokio::test]
+async fn parallel_first_messages_create_one_session() {
+    let server = Server::start().await;
+    let (alice, bob) = (server.agent("@nick.alice").await, server.agent("@nick.bob").await);
+    let mut earlier = String::new();
+    // With one text, with several, and after the session has ended.
+    for (topic, same) in [(Some("Build"), true), (Some("Test"), false), (None, false), (Some("Build"), true)]
+    {
+        let send = |n: usize| {
+            let text = if same { "Hello".to_owned() } else { format!("Hello {n}") };
+            let mut arguments = json!({"to": ["@nick.bob"], "text": text});
+            if let Some(topic) = topic {
+                arguments["topic"] = topic.into();
+            }
+            let alice = &alice;
+            async move { done(alice, "send", arguments).await }
+        };
+        let sent = futures_util::future::join_all((0..12).map(send)).await;
+        let (sessions, mut sequences) = places(&sent);
+        assert_eq!(sessions.len(), 1, "{topic:?}: {sent:?}");
+        sequences.sort_unstable();
+        sequences.dedup();
+        assert_eq!(sequences.len(), 12, "every message has its own sequence: {sent:?}");
+        let id = sent[0]["session_id"].as_str().expect("a session").to_owned();
+        let events = bob.get(&format!("/sessions/{id}")).await.ok(200);
+        assert_eq!(events["state"], "active");
+        assert_ne!(id, earlier, "an ended session takes no message");
+        alice.call("POST", &format!("/sessions/{id}/end"), &[], None).await.ok(200);
+        earlier = id;
+    }
+}
+
+#[tokio::test]
+async fn parallel_first_messages_of_the_command_line_create_one_session() {
+    let server = Server::start().await;
+    let alice = blackbox::Cli::of(&server, &server.agent("@nick.alice").await, "s-1");
+    server.agent("@nick.bob").await;
+    let line = ["send", "@nick.bob", "Hello", "--topic", "Build", "--json"];
+    let sent = futures_util::future::join_all((0..8).map(|_| alice.done(&line))).await;
+    let sent: Vec<Value> = sent.iter().map(|out| serde_json::from_str(out).expect("JSON")).collect();
+    let (sessions, mut sequences) = places(&sent);
+    sequences.sort_unstable();
+    sequences.dedup();
+    assert_eq!((sessions.len(), sequences.len()), (1, 8), "{sent:?}");
+}
+
+#[tokio::test]
+async fn a_denial_by_the_callers_own_allowlist_says_so() {
+    let server = Server::start().await;
+    let (lea, _) = (server.closed("@lea.parser", &["@lea.*"]).await, server.agent("@nick.bob").await);
+    let denied = async |to: &str| {
+        let told = called(&lea, "send", json!({"to": [to], "text": "Hi"})).await.to_string();
+        assert!(told.contains("not_found"), "{told}");
+        told.replace(to, "X")
+    };
+    let there = denied("@nick.bob").await;
+    assert!(there.contains("your own allowlist, which your owner sets, does not name X"), "{there}");
+    assert_eq!(there, denied("@nick.nobody").await);
+    assert!(!denied("@lea.nobody").await.contains("does not name"));
 }

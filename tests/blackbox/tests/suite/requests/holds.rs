@@ -246,7 +246,12 @@ async fn what_is_sent_and_ended_is_answered_once_a_person_accepts() {
     let declined = send("An offer").await;
     answer(&owner, &listed(&owner, "hold", 1).await["requests"][0], "ignore").await;
     listed(&owner, "hold", 0).await;
-    reopen(&declined).await.refused(409, "invitation_held");
+    eventually("the decision", || async {
+        (reopen(&declined).await.json()["error"]["code"] == "not_reopenable").then_some(())
+    })
+    .await;
+    server.crash().await;
+    reopen(&declined).await.refused(409, "not_reopenable");
     // The sender's reopening invites it, with a request of its own in place of the first.
     let again = send("Are you there?").await;
     let first = listed(&owner, "hold", 1).await["requests"][0]["request_id"].clone();

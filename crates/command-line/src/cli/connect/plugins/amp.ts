@@ -43,7 +43,7 @@ export default function (amp: any) {
     return content ? { message: { content, display: true } } : {};
   });
   amp.on("tool.result", async (event: any) => {
-    const text = await hook("PostToolUse", event);
+    const text = await hook("PostToolUse", event, { tool_response: event.output });
     if (!text || typeof event.output !== "string") return;
     return { status: event.status, output: `${event.output}\n\n${text}`, error: event.error };
   });

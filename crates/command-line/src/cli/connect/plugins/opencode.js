@@ -92,7 +92,8 @@ export const Plenary = async ({ client, directory }) => {
       }
     },
     "tool.execute.after": async (input, output) => {
-      const { text } = await hook("PostToolUse", input.sessionID, within.has(input.sessionID) ? { agent_id: "within" } : {});
+      const more = within.has(input.sessionID) ? { agent_id: "within" } : { tool_response: output.output ?? output.content };
+      const { text } = await hook("PostToolUse", input.sessionID, more);
       if (!text) return;
       if (typeof output.output === "string") output.output += `\n\n${text}`;
       else if (Array.isArray(output.content)) output.content.push({ type: "text", text });

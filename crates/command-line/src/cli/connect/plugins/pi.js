@@ -46,7 +46,7 @@ export default function (pi) {
     if (content) return { message: { customType: "plenary", content, display: false } };
   });
   pi.on("tool_result", async (event, context) => {
-    const { text } = await hook("PostToolUse", context);
+    const { text } = await hook("PostToolUse", context, { tool_response: event.content });
     if (text) return { content: [...event.content, { type: "text", text }] };
   });
   pi.on("agent_end", async (_event, context) => {
