@@ -199,7 +199,7 @@ impl Bench {
 impl Drop for Bench {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_dir_all(&self.scratch) {
-            console::say(&format!("warning: the scratch directory stays: {error}"));
+            console::print_line(&format!("warning: the scratch directory stays: {error}"));
         }
     }
 }

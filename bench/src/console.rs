@@ -4,7 +4,7 @@
 use std::io::Write as _;
 
 /// Writes one line of progress. A closed terminal is no reason to stop, so the result is dropped.
-pub(crate) fn say(line: &str) {
+pub(crate) fn print_line(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 

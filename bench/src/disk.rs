@@ -41,8 +41,8 @@ impl Disk {
         let (major, minor) = self.device.as_ref()?;
         let text = fs::read_to_string(STATISTICS).ok()?;
         let line = text.lines().find(|line| {
-            let mut words = line.split_whitespace();
-            words.next() == Some(major) && words.next() == Some(minor)
+            let mut fields = line.split_whitespace();
+            fields.next() == Some(major) && fields.next() == Some(minor)
         })?;
         line.split_whitespace().nth(FLUSHES_FIELD)?.parse().ok()
     }
@@ -50,9 +50,9 @@ impl Disk {
 
 /// Flushes are counted for the whole device, not for a part of it.
 fn whole(name: &str) -> Option<String> {
-    let place = fs::canonicalize(format!("/sys/dev/block/{name}")).ok()?;
-    let place = if place.join("partition").exists() { place.parent()?.to_owned() } else { place };
-    Some(fs::read_to_string(place.join("dev")).ok()?.trim().to_owned())
+    let device = fs::canonicalize(format!("/sys/dev/block/{name}")).ok()?;
+    let device = if device.join("partition").exists() { device.parent()?.to_owned() } else { device };
+    Some(fs::read_to_string(device.join("dev")).ok()?.trim().to_owned())
 }
 
 /// `fdatasync` alone, a second: what a store at one writer can never beat.

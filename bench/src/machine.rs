@@ -31,7 +31,7 @@ pub(crate) fn facts() -> Vec<(&'static str, String)> {
         ("processor", processor(&read("/proc/cpuinfo"))),
         ("memory", memory()),
         ("kernel", Some(read("/proc/sys/kernel/osrelease").trim().to_owned())),
-        ("compiler", said("rustc", &["--version"])),
+        ("compiler", output_of("rustc", &["--version"])),
     ];
     facts.extend(found.into_iter().filter_map(|(name, fact)| Some((name, fact?))));
     facts.push(("SQLite", rusqlite::version().to_owned()));
@@ -60,7 +60,7 @@ fn after(text: &str, name: &str) -> Option<String> {
     Some(line.split_once(':')?.1.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
-fn said(program: &str, args: &[&str]) -> Option<String> {
+fn output_of(program: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(program).args(args).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     Some(text.trim().to_owned()).filter(|text| output.status.success() && !text.is_empty())

@@ -85,7 +85,7 @@ impl Listening {
         let started_in = begin.elapsed();
         let mut listening = Self { child, addresses: Vec::new(), started_in, complaints, _out: out };
         read?;
-        let parse = |word: &str| word.trim_start_matches("http://").parse().ok();
+        let parse = |text: &str| text.trim_start_matches("http://").parse().ok();
         listening.addresses = line.split_whitespace().filter_map(parse).collect();
         if listening.addresses.is_empty() {
             bail!("{name} did not start: {line}{}", listening.complaints());

@@ -40,9 +40,9 @@ impl Unit {
 /// What is wanted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Goal {
-    /// At least so many times the limit.
+    /// At least this many times the limit.
     RatioAtLeast(f64),
-    /// At most so many times the limit.
+    /// At most this many times the limit.
     RatioAtMost(f64),
     /// The figure itself, at least.
     AtLeast(f64),
@@ -116,7 +116,7 @@ impl Row {
         }
     }
 
-    /// The line, as it is shown while the measurement goes on and in the end.
+    /// The line, as it is printed during the measurement and at the end.
     pub(crate) fn line(&self) -> String {
         let limit = self
             .limit
@@ -170,7 +170,7 @@ impl Table {
     }
 }
 
-/// Puts what a run wrote between its marks; what stands around them stays.
+/// Puts the output of a run between its marks; the text around them stays.
 pub(crate) fn replace_generated(document: &str, generated: &str) -> String {
     let (before, after) = match (document.split_once(BEGIN), document.split_once(END)) {
         (Some((before, _)), Some((_, after))) => (before, after),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_miss_is_said() {
+    fn a_miss_is_reported() {
         assert_eq!(row(&[1.0], &[1.0], Goal::RatioAtLeast(4.0)).met(), Some(false));
         assert_eq!(row(&[1.0], &[1.0], Goal::AtMost(2.0)).met(), Some(true));
         assert_eq!(row(&[f64::NAN], &[1.0], Goal::RatioAtMost(2.0)).met(), Some(false));

@@ -42,7 +42,7 @@ pub(crate) struct Agent {
 /// Makes agents `@bench.<name><n>` that anybody may write to.
 pub(crate) async fn agents(server: SocketAddr, name: &'static str, count: usize) -> Result<Vec<Agent>> {
     let handle = move |nth: usize| format!("@bench.{name}{nth}");
-    let made = bulk(
+    let created = bulk(
         server,
         (0..count).map(move |nth| {
             let body = format!(r#"{{"handle":"{}","policy":"open"}}"#, handle(nth));
@@ -51,7 +51,7 @@ pub(crate) async fn agents(server: SocketAddr, name: &'static str, count: usize)
     );
     let token =
         |(nth, body): (usize, Vec<u8>)| Ok(Agent { handle: handle(nth), token: member(&body, "token")? });
-    made.await?.into_iter().enumerate().map(token).collect()
+    created.await?.into_iter().enumerate().map(token).collect()
 }
 
 /// A member of a reply.
@@ -97,7 +97,7 @@ pub(crate) async fn session(server: SocketAddr, agents: &[Agent]) -> Result<Stri
     Ok(id)
 }
 
-/// Publishers, the readers of what they send, and who reads whom.
+/// Publishers, the readers of their messages, and the readers of each publisher.
 #[derive(Debug, Default)]
 pub(crate) struct World {
     publishers: Vec<Publisher>,
@@ -117,8 +117,8 @@ impl World {
         let agents = agents(servers[0], name, 3 * count).await?;
         let crews: Vec<&[Agent]> = agents.chunks_exact(3).collect();
         let creations: Vec<_> = crews.iter().map(|crew| creation(&crew[0], &crew[1..])).collect();
-        let made = bulk(servers[0], creations.into_iter()).await?;
-        let ids: Vec<_> = made.iter().map(|body| member(body, "session_id")).collect::<Result<_>>()?;
+        let created = bulk(servers[0], creations.into_iter()).await?;
+        let ids: Vec<_> = created.iter().map(|body| member(body, "session_id")).collect::<Result<_>>()?;
         let of_crew = |(id, crew): (&String, &&[Agent])| [joining(id, &crew[1]), joining(id, &crew[2])];
         let joins: Vec<_> = ids.iter().zip(&crews).flat_map(of_crew).collect();
         bulk(servers[0], joins.into_iter()).await?;
@@ -134,7 +134,7 @@ impl World {
         Ok(world)
     }
 
-    /// One session with so many publishers, which are not connected, and so many connected readers.
+    /// One session with this many publishers, which are not connected, and this many connected readers.
     pub(crate) async fn one_session(server: SocketAddr, publishers: usize, readers: usize) -> Result<Self> {
         let agents = agents(server, "hot", publishers + readers).await?;
         let id = session(server, &agents).await?;
@@ -197,9 +197,9 @@ impl World {
     /// Publishers without readers, on a bare limit.
     pub(crate) async fn bare(limit: SocketAddr, publishers: usize) -> Result<Self> {
         let mut world = Self::default();
-        let nobody = Agent { handle: String::new(), token: "0".repeat(68) };
+        let unregistered = Agent { handle: String::new(), token: "0".repeat(68) };
         for _ in 0..publishers {
-            let request = sending("sess_00000000000000000000000000", &nobody);
+            let request = sending("sess_00000000000000000000000000", &unregistered);
             world.publishers.push(Publisher::open(limit, request).await?);
         }
         Ok(world)

@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     for package in ["plenary", "plenary-bench"] {
         process::run(&mut process::cargo(root, &["build", "--release", "--package", package]))?;
     }
-    console::say(&format!("    built in {}", console::human(watch.elapsed())));
+    console::print_line(&format!("    built in {}", console::human(watch.elapsed())));
     let target = workspace::metadata(root)?.target_directory;
     let mut command = Command::new(binary(&target, "plenary-bench")?);
     command.arg("run").arg("--plenary").arg(binary(&target, "plenary")?).arg("--scratch").arg(&target);
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if !status.success() {
         bail!("the measurement ended with {status}");
     }
-    console::say(&format!("    measured in {}", console::human(watch.elapsed())));
+    console::print_line(&format!("    measured in {}", console::human(watch.elapsed())));
     Ok(())
 }
 
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_whole_measurement_is_kept() {
+    fn only_the_whole_measurement_is_written() {
         let whole = Args { quick: false, full: false, only: Vec::new(), dry: false };
         assert!(whole.is_whole() && whole.has("P11"));
         assert_eq!(whole.command(), "cargo xtask bench");

@@ -77,9 +77,9 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     for nth in 0..NODES {
         node(&plenary, &data, args.port + nth, nth, &urls, &mut started)?;
     }
-    console::say(&format!("    the operator's token: {OPERATOR}"));
-    console::say(&format!("    plenary cluster status --cluster {urls}"));
-    console::say("    Ctrl-C ends them; what they keep stays, and the next run goes on with it");
+    console::print_line(&format!("    the operator's token: {OPERATOR}"));
+    console::print_line(&format!("    plenary cluster status --cluster {urls}"));
+    console::print_line("    Ctrl-C ends them; what they keep stays, and the next run goes on with it");
     let mut first = started.0.remove(0);
     let ended = first.wait()?;
     bail!("a NATS server has ended: {ended}")
@@ -92,17 +92,17 @@ fn node(plenary: &Path, data: &Path, port: u16, nth: u16, urls: &str, started: &
     command.arg(data.join(format!("node-{nth}"))).env("PLENARY_OPERATOR_TOKEN", OPERATOR);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log);
     let mut child = command.spawn().with_context(|| format!("could not start {}", plenary.display()))?;
-    let said = child.stdout.take();
+    let output = child.stdout.take();
     started.0.push(child);
     let mut first = String::new();
-    let mut said = BufReader::new(said.context("its output is piped")?);
-    said.read_line(&mut first)?;
+    let mut output = BufReader::new(output.context("its output is piped")?);
+    output.read_line(&mut first)?;
     if first.is_empty() {
         let log = std::fs::read_to_string(data.join(format!("node-{nth}.log"))).unwrap_or_default();
         bail!("node {nth} did not start:\n{log}");
     }
-    console::say(&format!("    node {nth}: {}", first.trim()));
+    console::print_line(&format!("    node {nth}: {}", first.trim()));
     // Later output must not fill the pipe.
-    std::thread::spawn(move || said.read_to_end(&mut Vec::new()));
+    std::thread::spawn(move || output.read_to_end(&mut Vec::new()));
     Ok(())
 }

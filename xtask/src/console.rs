@@ -7,7 +7,7 @@ use std::{
 };
 
 /// Writes one line. A closed terminal is no reason to stop the work, so the result is dropped.
-pub(crate) fn say(line: &str) {
+pub(crate) fn print_line(line: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn human(time: Duration) -> String {
 
 /// Announces a step, and returns its start time.
 pub(crate) fn begin(what: &str) -> Instant {
-    say(&format!("\n==> {what}"));
+    print_line(&format!("\n==> {what}"));
     Instant::now()
 }
 

@@ -42,13 +42,16 @@ impl Lines {
 pub(crate) fn run(_: &Args) -> Result<()> {
     let tree = Tree::read(workspace::root())?;
     let counted = count(&tree);
-    console::say(&format!("{:<20} {:>10} {:>10} {:>12}", "crate", "production", "test", "conformance"));
+    console::print_line(&format!(
+        "{:<20} {:>10} {:>10} {:>12}",
+        "crate", "production", "test", "conformance"
+    ));
     let mut total = Lines::default();
     for (name, lines) in counted {
-        console::say(&lines.row(name));
+        console::print_line(&lines.row(name));
         total.add(lines);
     }
-    console::say(&total.row("all"));
+    console::print_line(&total.row("all"));
     Ok(())
 }
 

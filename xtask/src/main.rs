@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            console::say(&format!("error: {error:#}"));
+            console::print_line(&format!("error: {error:#}"));
             ExitCode::FAILURE
         }
     }

@@ -27,45 +27,45 @@ pub(crate) fn cargo(root: &Path, args: &[&str]) -> Command {
 
 /// Runs with the terminal's streams; anything but success is an error.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
-    let shown = show(command);
-    console::say(&format!("    $ {shown}"));
-    let status = command.status().with_context(|| format!("could not start `{shown}`"))?;
+    let command_line = show(command);
+    console::print_line(&format!("    $ {command_line}"));
+    let status = command.status().with_context(|| format!("could not start `{command_line}`"))?;
     if !status.success() {
-        bail!("`{shown}` ended with {status}");
+        bail!("`{command_line}` ended with {status}");
     }
     Ok(())
 }
 
 /// Runs and passes on each line of its standard output; its standard error is the terminal's.
 pub(crate) fn follow(command: &mut Command, mut line: impl FnMut(&str)) -> Result<()> {
-    let shown = show(command);
-    console::say(&format!("    $ {shown}"));
+    let command_line = show(command);
+    console::print_line(&format!("    $ {command_line}"));
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .with_context(|| format!("could not start `{shown}`"))?;
+        .with_context(|| format!("could not start `{command_line}`"))?;
     let output = child.stdout.take().context("its standard output is piped")?;
     for text in BufReader::new(output).lines() {
         line(&text?);
     }
     let status = child.wait()?;
     if !status.success() {
-        bail!("`{shown}` ended with {status}");
+        bail!("`{command_line}` ended with {status}");
     }
     Ok(())
 }
 
 /// Runs quietly and returns its standard output; the error contains its standard error.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
-    let shown = show(command);
+    let command_line = show(command);
     let output =
-        command.stdin(Stdio::null()).output().with_context(|| format!("could not start `{shown}`"))?;
+        command.stdin(Stdio::null()).output().with_context(|| format!("could not start `{command_line}`"))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        bail!("`{shown}` ended with {}: {}", output.status, said.trim());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        bail!("`{command_line}` ended with {}: {}", output.status, stderr.trim());
     }
-    String::from_utf8(output.stdout).with_context(|| format!("`{shown}` did not print UTF-8"))
+    String::from_utf8(output.stdout).with_context(|| format!("`{command_line}` did not print UTF-8"))
 }
 
 /// Whether the command starts and succeeds; its output is hidden.
@@ -100,13 +100,13 @@ mod tests {
     }
 
     #[test]
-    fn an_error_of_a_quiet_program_carries_what_it_said() {
+    fn an_error_of_a_quiet_program_includes_its_standard_error() {
         let error = output(Command::new("sh").args(["-c", "echo no room >&2; exit 1"])).unwrap_err();
         assert!(error.to_string().ends_with("no room"), "{error}");
     }
 
     #[test]
-    fn lines_are_handed_over_and_failure_is_told() {
+    fn lines_are_passed_on_and_failure_is_returned() {
         let mut lines = Vec::new();
         let mut command = Command::new("/bin/sh");
         let error =

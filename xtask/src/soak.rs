@@ -43,6 +43,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         command.env("PLENARY_TEST_SEED", seed.to_string());
     }
     process::run(&mut command)?;
-    console::say(&format!("    soaked in {}", console::human(watch.elapsed())));
+    console::print_line(&format!("    soaked in {}", console::human(watch.elapsed())));
     Ok(())
 }

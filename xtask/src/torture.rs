@@ -57,6 +57,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         command.env("PLENARY_TORTURE_FIGURES", std::path::absolute(figures)?);
     }
     process::run(&mut command)?;
-    console::say(&format!("    {} rounds in {}", args.rounds, console::human(watch.elapsed())));
+    console::print_line(&format!("    {} rounds in {}", args.rounds, console::human(watch.elapsed())));
     Ok(())
 }

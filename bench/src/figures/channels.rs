@@ -18,11 +18,11 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
     let agents = agents(server.address(), "ch", PUBLISHERS).await?;
     let creating = |token: &str| request("POST", "/agent-channel", token, br#"{"title":"bench"}"#);
     let creations: Vec<_> = agents.iter().map(|agent| creating(&agent.token)).collect();
-    let made = bulk(server.address(), creations.into_iter()).await?;
+    let created = bulk(server.address(), creations.into_iter()).await?;
     let body = [&br#"{"kind":"comms","payload":{"content":""#[..], &content(), br#""}}"#].concat();
     let mut requests = Vec::new();
-    for (made, agent) in made.iter().zip(&agents) {
-        let path = format!("/agent-channel/{}/event", member(made, "id")?);
+    for (created, agent) in created.iter().zip(&agents) {
+        let path = format!("/agent-channel/{}/event", member(created, "id")?);
         requests.push(request("POST", &path, &agent.token, &body));
     }
     let mut bare = World::sending(limit.address(), requests.clone().into_iter()).await?;

@@ -36,12 +36,12 @@ pub(super) async fn deposits(bench: &mut Bench) -> Result<Vec<Row>> {
     for _ in 0..bench.sizes.rounds {
         turns.take(bench, &mut bare, &mut world, PUBLISHERS).await?;
     }
-    let behind = lag(server.address()).await?;
+    let lagging = lag(server.address()).await?;
     let waited = found_all(server.address()).await?;
     let what = "deposit of a package of 2 KiB, 64 publishers".to_owned();
     let mut row = turns.row("P12", what, "sqlwal, 64, the same bodies", 0.50);
     row.note +=
-        &format!("; {behind} packages behind when the last was acknowledged, all found {waited:.1} s later");
+        &format!("; {lagging} packages behind when the last was acknowledged, all found {waited:.1} s later");
     Ok(vec![row])
 }
 
@@ -53,7 +53,7 @@ pub(super) async fn finding(bench: &mut Bench, count: u64) -> Result<Vec<Row>> {
     let relevant = |nth| relevant(nth, &token);
     let latest = |_: u64| of("packages?mode=latest", &token);
     let orient = |_: u64| of("orient?window_days=36500", &token);
-    let ways: [Asked<'_>; 3] = [
+    let ways: [MeasuredRequest<'_>; 3] = [
         ("mode=relevant, 1 to 6 words", &relevant, 5_000.0, Some(20_000.0)),
         ("mode=latest", &latest, 5_000.0, Some(5_000.0)),
         ("orient", &orient, 5_000.0, Some(5_000.0)),
@@ -72,7 +72,7 @@ pub(super) async fn finding_meaning(bench: &mut Bench, count: u64) -> Result<Vec
     let waited = deposit_all(count, at, &token).await?;
     let relevant = |nth| relevant(nth, &token);
     let lexical = |nth| words_alone(nth, &token);
-    let ways: [Asked<'_>; 2] = [
+    let ways: [MeasuredRequest<'_>; 2] = [
         ("mode=relevant, hybrid, 8 vectors a package", &relevant, 25_000.0, Some(60_000.0)),
         ("the same with ranking=lexical", &lexical, 25_000.0, Some(60_000.0)),
     ];
@@ -105,7 +105,7 @@ fn query(nth: u64) -> String {
     Drawn::of(!nth).words(1 + usize::try_from(nth % 6).unwrap_or(0)).replace(' ', "+")
 }
 
-/// Deposits so many packages; for how many seconds it is waited until all have their vectors.
+/// Deposits this many packages; returns the seconds until all have their vectors.
 pub(super) async fn embedded(at: SocketAddr, count: u64) -> Result<f64> {
     let token = author(at).await?;
     let begin = now_ns();
@@ -113,7 +113,7 @@ pub(super) async fn embedded(at: SocketAddr, count: u64) -> Result<f64> {
     Ok(between(begin, now_ns()).as_secs_f64())
 }
 
-/// Waits until what was said is found.
+/// Waits until all deposits are found.
 pub(super) async fn everything_indexed(at: SocketAddr) -> Result<()> {
     loop {
         let body = one(at, &request("GET", "/search?q=nothing-of-it&limit=1", OPERATOR, b"")).await?;
@@ -125,11 +125,11 @@ pub(super) async fn everything_indexed(at: SocketAddr) -> Result<()> {
 
 /// Deposits all packages; for how many seconds it is waited until they are found.
 async fn deposit_all(count: u64, at: SocketAddr, token: &str) -> Result<f64> {
-    console::say(&format!("    depositing {count} packages"));
-    let mut made = 0;
-    while made < count {
-        let some = made..count.min(made + BULK);
-        made = some.end;
+    console::print_line(&format!("    depositing {count} packages"));
+    let mut deposited = 0;
+    while deposited < count {
+        let some = deposited..count.min(deposited + BULK);
+        deposited = some.end;
         let token = token.to_owned();
         bulk(at, some.map(move |nth| depositing(PROJECT, nth, &token))).await?;
     }
@@ -137,12 +137,12 @@ async fn deposit_all(count: u64, at: SocketAddr, token: &str) -> Result<f64> {
 }
 
 /// A request, and what half and nearly all of its answers may take, in microseconds.
-type Asked<'a> = (&'a str, Way<'a>, f64, Option<f64>);
+type MeasuredRequest<'a> = (&'a str, Way<'a>, f64, Option<f64>);
 
 async fn measured(
     (bench, count): (&Bench, u64),
     at: SocketAddr,
-    ways: &[Asked<'_>],
+    ways: &[MeasuredRequest<'_>],
     waited: f64,
 ) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
@@ -187,8 +187,8 @@ async fn timed(at: SocketAddr, way: Way<'_>, round: u64, count: u64) -> Result<V
 async fn lag(at: SocketAddr) -> Result<u64> {
     let body = one(at, &request("GET", "/v1/conformance", OPERATOR, b"")).await?;
     let value: Value = serde_json::from_slice(&body)?;
-    let words = value["x-search"]["lag_events"].as_u64().context("the lag of the search")?;
-    Ok(words + value["x-search"]["semantic_lag_events"].as_u64().unwrap_or(0))
+    let lexical = value["x-search"]["lag_events"].as_u64().context("the lag of the search")?;
+    Ok(lexical + value["x-search"]["semantic_lag_events"].as_u64().unwrap_or(0))
 }
 
 /// Waits until every package is found; for how many seconds.

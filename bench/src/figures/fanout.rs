@@ -51,7 +51,7 @@ impl Fan {
         Ok(Self { _process: process, readers, publisher })
     }
 
-    /// Deliveries a second of so many messages, sent as fast as they are taken.
+    /// Deliveries a second of this many messages, sent as fast as they are accepted.
     pub(super) async fn load(&mut self, messages: usize) -> Result<f64> {
         let bytes = content().repeat(messages);
         let expected = self.readers.messages() + (messages * self.readers.seen.len()) as u64;

@@ -52,8 +52,8 @@ impl Grown {
         while sessions.len() < count {
             let some = sessions.len()..count.min(sessions.len() + BULK);
             let (creators, invited) = (others.clone(), [hub.clone()]);
-            let made = bulk(at, some.map(move |nth| creation(&creators[nth % OTHERS], &invited))).await?;
-            let ids: Vec<_> = made.iter().map(|body| member(body, "session_id")).collect::<Result<_>>()?;
+            let created = bulk(at, some.map(move |nth| creation(&creators[nth % OTHERS], &invited))).await?;
+            let ids: Vec<_> = created.iter().map(|body| member(body, "session_id")).collect::<Result<_>>()?;
             let (joined, joiner) = (ids.clone(), hub.clone());
             bulk(at, (0..joined.len()).map(move |nth| joining(&joined[nth], &joiner))).await?;
             sessions.extend(ids);
@@ -77,7 +77,7 @@ impl Grown {
         sending(&self.sessions[nth], &self.others[nth % OTHERS])
     }
 
-    /// Sends messages all over the sessions until the log has so many events.
+    /// Sends messages to all sessions until the log has this many events.
     async fn grow(&mut self, server: &Listening, events: u64) -> Result<()> {
         let missing = usize::try_from(events.saturating_sub(self.events))?;
         let mut sent = 0;
@@ -99,7 +99,7 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
         None => Grown::build(bench, count).await?,
     };
     let mut big = grown.server(bench)?;
-    console::say(&format!("    growing the log to {events} events"));
+    console::print_line(&format!("    growing the log to {events} events"));
     grown.grow(&big, events).await?;
     let empty = bench.server()?;
     let mut few = World::sessions(&[empty.address()], "s", PUBLISHERS).await?;

@@ -37,7 +37,7 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
     std::fs::create_dir_all(&home)?;
     let url = format!("http://{}", server.address());
     let count = bench.sizes.timed.div_ceil(10);
-    // What was said so far is no news.
+    // Earlier messages are not news.
     let _first = timed(bench.plenary(), &home, &url, hearer, Waited::Hook(false)).await;
     let kinds = [Waited::Nothing, Waited::Version, Waited::Hook(false), Waited::Hook(true)];
     let mut series = kinds.map(|_| Series::default());

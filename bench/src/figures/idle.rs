@@ -20,12 +20,12 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
     let count = bench.sizes.idle;
     let store = bench.fresh();
     let agents = registered(bench, &store, count).await?;
-    let nobody = Agent { handle: String::new(), token: "0".to_owned() };
+    let unregistered = Agent { handle: String::new(), token: "0".to_owned() };
     let (mut bare, mut idle) = (Series::default(), Series::default());
     let (mut start, mut own) = (Series::default(), Series::default());
     for _ in 0..bench.sizes.rounds {
         let limit = bench.limit(&["axumws"])?;
-        bare.0.push(each(&limit, std::iter::repeat_n(&nobody, count), count).await?);
+        bare.0.push(each(&limit, std::iter::repeat_n(&unregistered, count), count).await?);
         drop(limit);
         // Started anew: what it keeps of connected agents counts.
         let server = bench.server_on(&Store::Directory(store.clone()))?;

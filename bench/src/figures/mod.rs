@@ -53,20 +53,20 @@ pub(crate) async fn measure(args: &RunArgs) -> Result<Table> {
     table.facts.push(("fdatasync of 4 KiB alone", format!("{rate:.0}/s")));
     let counted = if bench.counts_flushes() { "counted by the kernel" } else { "not counted here" };
     table.facts.push(("flushes of the disk", counted.to_owned()));
-    for id in FIGURES.iter().filter(|id| is_asked(args, id)) {
+    for id in FIGURES.iter().filter(|id| is_selected(args, id)) {
         let watch = Instant::now();
         let rows = figure(id, &mut bench, &mut table).await.with_context(|| format!("{id} failed"))?;
         for row in &rows {
-            console::say(&row.line());
+            console::print_line(&row.line());
         }
-        console::say(&format!("    {id} took {:.0} s", watch.elapsed().as_secs_f64()));
+        console::print_line(&format!("    {id} took {:.0} s", watch.elapsed().as_secs_f64()));
         table.rows.extend(rows);
     }
     table.remarks.push(format!("the run took {:.0} s", begin.elapsed().as_secs_f64()));
     Ok(table)
 }
 
-fn is_asked(args: &RunArgs, id: &str) -> bool {
+fn is_selected(args: &RunArgs, id: &str) -> bool {
     (args.only.is_empty() && id != MILLION) || args.only.iter().any(|only| only == id)
 }
 

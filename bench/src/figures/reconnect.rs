@@ -92,8 +92,8 @@ impl Returns {
         let of_news = grown.clone();
         bulk(at, (0..news).map(move |nth| of_news.news(nth * step))).await?;
         if between_them > 0 {
-            let made = one(at, &creation(&grown.others[0], &grown.others[1..2])).await?;
-            let request = sending(&member(&made, "session_id")?, &grown.others[0]);
+            let created = one(at, &creation(&grown.others[0], &grown.others[1..2])).await?;
+            let request = sending(&member(&created, "session_id")?, &grown.others[0]);
             bulk(at, (0..between_them).map(move |_| request.clone())).await?;
         }
         let mut readers = Readers::default();

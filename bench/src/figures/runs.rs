@@ -20,7 +20,7 @@ const END: &[u8] = b"event: RunCompleted";
 pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
     let (limit, server) = (bench.sqlwal()?, bench.server()?);
     let bare = sending("sess_0", &Agent { handle: String::new(), token: "0".to_owned() });
-    let asking = request("POST", "/agent/echo/stream_request", OPERATOR, br#"{"input":"x"}"#);
+    let starting = request("POST", "/agent/echo/stream_request", OPERATOR, br#"{"input":"x"}"#);
     let mut to_limit = HttpConnection::open(limit.address()).await?;
     let mut to_server = HttpConnection::open(server.address()).await?;
     let mut p50 = (Series::default(), Series::default());
@@ -36,7 +36,7 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
         samples.clear();
         for nth in 0..WARM + bench.sizes.timed {
             let begin = now_ns();
-            let end = to_server.until(&asking, END).await?;
+            let end = to_server.until(&starting, END).await?;
             keep(&mut samples, nth, begin, end);
         }
         p50.1.0.push(percentile(&mut samples, 0.5)?);

@@ -21,7 +21,7 @@ pub(super) const PUBLISHERS: usize = 64;
 /// Connected readers of the hot session.
 const HOT_READERS: usize = 5;
 
-/// How long the index may be behind after a round.
+/// How long the index may lag after a round.
 const INDEXED_WITHIN: Duration = Duration::from_secs(120);
 
 /// Limit and subject in turns.
@@ -117,26 +117,26 @@ pub(super) async fn p19(bench: &mut Bench) -> Result<Vec<Row>> {
     let (without, server) = (bench.server_with(&["--config", &config])?, bench.server()?);
     let mut plain = World::sessions(&[without.address()], "s", PUBLISHERS).await?;
     let mut world = World::sessions(&[server.address()], "s", PUBLISHERS).await?;
-    let (mut turns, mut behind) = (Turns::default(), Series::default());
+    let (mut turns, mut lag) = (Turns::default(), Series::default());
     for _ in 0..bench.sizes.rounds {
         turns.take(bench, &mut plain, &mut world, PUBLISHERS).await?;
         let begin = Instant::now();
         while !is_indexed(server.address()).await? {
             ensure!(begin.elapsed() < INDEXED_WITHIN, "the index does not catch up");
         }
-        behind.0.push(begin.elapsed().as_secs_f64() * 1e3);
+        lag.0.push(begin.elapsed().as_secs_f64() * 1e3);
     }
     let what = "P1 with the index of everything, against without it".to_owned();
-    let behind = Row {
+    let lag = Row {
         id: "P19",
         what: "until that index has all that was sent in the window".to_owned(),
         unit: Unit::Millis,
-        figure: behind,
+        figure: lag,
         limit: None,
         goal: Goal::None,
         note: String::new(),
     };
-    Ok(vec![turns.row("P19", what, "the server, without it", 0.85), behind])
+    Ok(vec![turns.row("P19", what, "the server, without it", 0.85), lag])
 }
 
 /// Whether a search finds everything up to now; waits for it a little.

@@ -32,14 +32,14 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
         let (status, body) = connection.exchange(&message).await?;
         ensure!(status < 300, "{status}: {}", String::from_utf8_lossy(body));
     }
-    let (mut quiet, mut beside, mut grown) = (Series::default(), Series::default(), Series::default());
+    let (mut quiet, mut loaded, mut grown) = (Series::default(), Series::default(), Series::default());
     for _ in 0..bench.sizes.rounds {
         let before = server.resident_kib()?;
         quiet.0.push(p99(bench, &server, &other[0]).await?);
-        let held = readers(bench, &server, &format!("/sessions/{id}/events"), &slow[1]).await?;
-        beside.0.push(p99(bench, &server, &other[0]).await?);
+        let streams = readers(bench, &server, &format!("/sessions/{id}/events"), &slow[1]).await?;
+        loaded.0.push(p99(bench, &server, &other[0]).await?);
         grown.0.push((server.peak_kib()?.saturating_sub(before)) as f64 / 1024.0);
-        drop(held);
+        drop(streams);
     }
     server.stop().await?;
     let count = bench.sizes.slow;
@@ -48,7 +48,7 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
             id: "P18",
             what: format!("`GET {OTHERS_PATH}` of another owner beside {count} readers who never read, p99"),
             unit: Unit::Micros,
-            figure: beside,
+            figure: loaded,
             limit: Some(("the same without them".to_owned(), quiet)),
             goal: Goal::RatioAtMost(2.0),
             note: String::new(),
@@ -68,25 +68,25 @@ pub(super) async fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
 /// Readers of a large page and, without a token, of the API's description; each stays while it is kept.
 async fn readers(bench: &Bench, server: &Listening, path: &str, agent: &Agent) -> Result<Vec<TcpStream>> {
     let requests = [request("GET", path, &agent.token, b""), request("GET", "/openapi.json", "", b"")];
-    let mut held = Vec::new();
+    let mut streams = Vec::new();
     for nth in 0..bench.sizes.slow {
         let mut stream = unread(server.address()).await?;
         stream.write_all(&requests[nth % 2]).await?;
         // Each has its answer under way, was refused one, or made room for others and is closed.
         let _ = stream.readable().await;
-        held.push(stream);
+        streams.push(stream);
     }
-    Ok(held)
+    Ok(streams)
 }
 
 /// One request after the other, in microseconds.
 async fn p99(bench: &Bench, server: &Listening, agent: &Agent) -> Result<f64> {
     let mut connection = HttpConnection::open(server.address()).await?;
-    let asked = request("GET", OTHERS_PATH, &agent.token, b"");
+    let listing = request("GET", OTHERS_PATH, &agent.token, b"");
     let mut samples = Vec::new();
     for _ in 0..bench.sizes.timed {
         let begin = now_ns();
-        let (status, _) = connection.exchange(&asked).await?;
+        let (status, _) = connection.exchange(&listing).await?;
         let took = between(begin, now_ns());
         ensure!(status == 200, "{status}");
         samples.push(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));

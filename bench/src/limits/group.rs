@@ -46,7 +46,7 @@ async fn take(
     let (done, committed) = oneshot::channel();
     let mut response = Response::new(Empty::new());
     let sent = jobs.send(Job { body, done }).await.is_ok();
-    let kept = sent && committed.await.is_ok();
-    *response.status_mut() = if kept { StatusCode::CREATED } else { StatusCode::SERVICE_UNAVAILABLE };
+    let is_stored = sent && committed.await.is_ok();
+    *response.status_mut() = if is_stored { StatusCode::CREATED } else { StatusCode::SERVICE_UNAVAILABLE };
     Ok(response)
 }

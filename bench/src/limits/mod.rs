@@ -39,7 +39,7 @@ pub(crate) enum Limit {
     Embeddings,
     /// Takes spans
     Collector,
-    /// Raw TCP, one write for so many messages and receiver
+    /// Raw TCP, one write for a number of messages and receiver
     Fan {
         /// How many receivers there will be
         #[arg(long)]
@@ -88,6 +88,6 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
 
 /// Says where it listens, as the server does.
 fn listening(addresses: &[SocketAddr]) -> Result<()> {
-    let words: Vec<_> = addresses.iter().map(ToString::to_string).collect();
-    Ok(console::print(&format!("listening on {}", words.join(" ")))?)
+    let texts: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+    Ok(console::print(&format!("listening on {}", texts.join(" ")))?)
 }

@@ -26,12 +26,12 @@ pub(super) async fn serve(url: &str) -> Result<()> {
 
 async fn write(client: Client, mut jobs: mpsc::Receiver<Job>) -> Result<()> {
     let insert = client.prepare("INSERT INTO messages(body) SELECT unnest($1::bytea[])").await?;
-    let mut taken = Vec::new();
-    while jobs.recv_many(&mut taken, COMMIT_MAX).await > 0 {
-        let bodies: Vec<&[u8]> = taken.iter().map(|job| &job.body[..]).collect();
+    let mut group = Vec::new();
+    while jobs.recv_many(&mut group, COMMIT_MAX).await > 0 {
+        let bodies: Vec<&[u8]> = group.iter().map(|job| &job.body[..]).collect();
         // A statement outside a transaction is one, and its answer comes after the flush.
         client.execute(&insert, &[&bodies]).await?;
-        for job in taken.drain(..) {
+        for job in group.drain(..) {
             let _ = job.done.send(());
         }
     }

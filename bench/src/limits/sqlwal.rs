@@ -43,15 +43,15 @@ fn write(
     let mut begin = connection.prepare("BEGIN IMMEDIATE")?;
     let mut insert = connection.prepare("INSERT INTO messages(body) VALUES(?1)")?;
     let mut commit = connection.prepare("COMMIT")?;
-    let mut taken = Vec::new();
-    while jobs.blocking_recv_many(&mut taken, COMMIT_MAX) > 0 {
+    let mut group = Vec::new();
+    while jobs.blocking_recv_many(&mut group, COMMIT_MAX) > 0 {
         begin.execute([])?;
-        for job in &taken {
+        for job in &group {
             insert.execute([&job.body[..]])?;
         }
         commit.execute([])?;
-        let mut bodies = Vec::with_capacity(taken.len());
-        for job in taken.drain(..) {
+        let mut bodies = Vec::with_capacity(group.len());
+        for job in group.drain(..) {
             let _ = job.done.send(());
             bodies.push(job.body);
         }

@@ -49,16 +49,16 @@ impl HttpConnection {
     /// when they came.
     pub(crate) async fn until(&mut self, request: &[u8], mark: &[u8]) -> Result<u64> {
         self.stream.write_all(request).await?;
-        let (mut answer, mut came) = (Vec::new(), None);
+        let (mut answer, mut found_at) = (Vec::new(), None);
         loop {
             let read = self.stream.read(&mut self.buffer).await?;
             ensure!(read > 0, "the server closed the connection");
             answer.extend_from_slice(&self.buffer[..read]);
-            if came.is_none() && memchr::memmem::find(&answer, mark).is_some() {
-                came = Some(super::now_ns());
+            if found_at.is_none() && memchr::memmem::find(&answer, mark).is_some() {
+                found_at = Some(super::now_ns());
             }
             if answer.ends_with(LAST_CHUNK) {
-                return came.context("the answer ended without what it should end with");
+                return found_at.context("the answer ended without what it should end with");
             }
         }
     }

@@ -29,7 +29,7 @@ pub(crate) use stall::{stall, unread};
 pub(crate) const PAYLOAD_BYTES: usize = 300;
 /// Digits of a stamp.
 pub(crate) const STAMP_BYTES: usize = 20;
-/// What stands before the content in the body of a message, and in every event that carries it.
+/// The bytes before the content in the body of a message, and in every event that carries it.
 const BEFORE_CONTENT: &[u8] = br#""content":""#;
 /// The same for a frame.
 const BEFORE_TEXT: &[u8] = br#""advisory_text":""#;
@@ -59,7 +59,7 @@ pub(crate) fn message_body() -> Vec<u8> {
     [&b"{"[..], BEFORE_CONTENT, &content(), b"\"}"].concat()
 }
 
-/// The same with so many bytes of content.
+/// The same with this many bytes of content.
 pub(crate) fn large_message_body(bytes: usize) -> Vec<u8> {
     [&b"{"[..], BEFORE_CONTENT, &vec![b'x'; bytes], b"\"}"].concat()
 }
@@ -81,17 +81,17 @@ pub(crate) fn frame_body(handle: &str) -> Vec<u8> {
 
 /// Writes a stamp over the one that is there.
 pub(crate) fn stamp(bytes: &mut [u8], at: usize) {
-    let mut left = now_ns();
+    let mut rest = now_ns();
     for digit in bytes[at..at + STAMP_BYTES].iter_mut().rev() {
-        *digit = b'0' + u8::try_from(left % 10).unwrap_or(0);
-        left /= 10;
+        *digit = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+        rest /= 10;
     }
 }
 
 /// Where the stamp is in a request, or in the bytes of an event.
 pub(crate) fn stamp_in(bytes: &[u8]) -> Option<usize> {
-    let behind = |mark: &[u8]| Some(memchr::memmem::find(bytes, mark)? + mark.len());
-    behind(BEFORE_CONTENT).or_else(|| behind(BEFORE_TEXT)).or_else(|| behind(packages::BEFORE_ID))
+    let after = |mark: &[u8]| Some(memchr::memmem::find(bytes, mark)? + mark.len());
+    after(BEFORE_CONTENT).or_else(|| after(BEFORE_TEXT)).or_else(|| after(packages::BEFORE_ID))
 }
 
 /// Reads a stamp.

@@ -15,7 +15,7 @@ use super::Publisher;
 /// Connections at the beginning, and at most.
 const CONNECTIONS: usize = 8;
 const CONNECTIONS_MAX: usize = 256;
-/// A generator that is further behind its own times than this has not measured the server.
+/// A generator that lags its own times by more than this has not measured the server.
 const LATE_MAX: Duration = Duration::from_millis(100);
 
 /// Sends `count` messages, one every `period`; each carries the time at which it left.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::{STAMP_BYTES, request};
 
-/// What stands before a package's id, which is a stamp and the number of who sends it.
+/// The bytes before a package's id, which is a stamp and the number of its sender.
 pub(super) const BEFORE_ID: &[u8] = br#""package_id":""#;
 /// Different words there are.
 const WORDS: u32 = 30_000;
@@ -42,12 +42,12 @@ impl Drawn {
     /// A word; the nth most frequent one comes with a chance of about one to n.
     fn word(&mut self) -> String {
         let rank = f64::from(WORDS).powf(self.next());
-        let mut left = (0..WORDS).take_while(|nth| f64::from(nth + 1) < rank).count();
+        let mut rest = (0..WORDS).take_while(|nth| f64::from(nth + 1) < rank).count();
         let mut word = String::new();
         loop {
-            word.push_str(SYLLABLES[left % SYLLABLES.len()]);
-            left /= SYLLABLES.len();
-            if left == 0 {
+            word.push_str(SYLLABLES[rest % SYLLABLES.len()]);
+            rest /= SYLLABLES.len();
+            if rest == 0 {
                 return word;
             }
         }

@@ -26,7 +26,7 @@ use super::{
 
 /// The beginning of an event that carries a message.
 const MESSAGE: &[u8] = br#"{"type":"session.message""#;
-/// Where its number is; it stands within so many bytes.
+/// Where its number is; it is within this many bytes.
 const SEQUENCE: &[u8] = br#""sequence":"#;
 const SEQUENCE_WITHIN: usize = 192;
 /// The same for an event of a stream.
@@ -91,16 +91,16 @@ impl Readers {
         token: &str,
         watch: Watch,
     ) -> Result<u64> {
-        let mut asked = request("GET", path, token, b"");
-        asked.truncate(asked.len() - 2);
-        asked.extend_from_slice(
+        let mut upgrade = request("GET", path, token, b"");
+        upgrade.truncate(upgrade.len() - 2);
+        upgrade.extend_from_slice(
             b"connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
               sec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
         );
         let mut stream = super::dial(address).await?;
         let begin = now_ns();
-        let begun = ask(&mut stream, &asked, b"HTTP/1.1 101 ").await?;
-        self.take(stream, Framing::WebSocket, watch, begun);
+        let first_bytes = open_stream(&mut stream, &upgrade, b"HTTP/1.1 101 ").await?;
+        self.take(stream, Framing::WebSocket, watch, first_bytes);
         Ok(begin)
     }
 
@@ -113,16 +113,17 @@ impl Readers {
         watch: Watch,
     ) -> Result<()> {
         let mut stream = super::dial(address).await?;
-        let begun = ask(&mut stream, &request("GET", path, token, b""), b"HTTP/1.1 200 ").await?;
-        self.take(stream, Framing::Events, watch, begun);
+        let first_bytes =
+            open_stream(&mut stream, &request("GET", path, token, b""), b"HTTP/1.1 200 ").await?;
+        self.take(stream, Framing::Events, watch, first_bytes);
         Ok(())
     }
 
-    fn take(&mut self, stream: TcpStream, framing: Framing, watch: Watch, begun: Vec<u8>) {
+    fn take(&mut self, stream: TcpStream, framing: Framing, watch: Watch, first_bytes: Vec<u8>) {
         let seen = Arc::new(Seen::default());
         self.seen.push(seen.clone());
         let receiver = Receiver { framing, watch, seen, timed: self.timed.clone() };
-        self.tasks.spawn(receiver.run(stream, begun));
+        self.tasks.spawn(receiver.run(stream, first_bytes));
     }
 
     /// Messages that all of them have got together.
@@ -259,9 +260,9 @@ impl Receiver {
     }
 }
 
-/// Sends a request whose answer does not end, and gives what came behind its head.
-pub(super) async fn ask(stream: &mut TcpStream, asked: &[u8], wanted: &[u8]) -> Result<Vec<u8>> {
-    stream.write_all(asked).await?;
+/// Sends a request whose answer does not end, and returns the bytes after its head.
+pub(super) async fn open_stream(stream: &mut TcpStream, sent: &[u8], expected: &[u8]) -> Result<Vec<u8>> {
+    stream.write_all(sent).await?;
     let mut head = Vec::with_capacity(512);
     let end = loop {
         ensure!(stream.read_buf(&mut head).await? > 0, "closed instead of opened");
@@ -269,7 +270,7 @@ pub(super) async fn ask(stream: &mut TcpStream, asked: &[u8], wanted: &[u8]) -> 
             break end + 4;
         }
     };
-    ensure!(head.starts_with(wanted), "{}", String::from_utf8_lossy(&head));
+    ensure!(head.starts_with(expected), "{}", String::from_utf8_lossy(&head));
     Ok(head.split_off(end))
 }
 

@@ -2,10 +2,10 @@
 
 use anyhow::{Result, bail};
 
-/// How messages are told apart.
+/// How messages are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// Each has so many bytes.
+    /// Each has this many bytes.
     Fixed(usize),
     /// WebSocket frames of a server.
     WebSocket,
@@ -14,7 +14,7 @@ pub(crate) enum Framing {
     Events,
 }
 
-/// How far into an event its data begins: behind the chunk's size and the id.
+/// The offset of an event's data: after the chunk's size and the id.
 const DATA_WITHIN: usize = 80;
 
 /// A message in a buffer.
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// What stands at the beginning of a buffer: its kind, where its payload begins, and where it ends.
+/// The message at the beginning of a buffer: its kind, where its payload begins, and where it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) kind: Kind,
@@ -88,7 +88,7 @@ fn frame(bytes: &[u8]) -> Result<Option<Piece>> {
     Ok(Some(Piece { kind, payload, end: payload + length }))
 }
 
-/// The answer to a ping. The mask is zero, so that the payload stands as it is.
+/// The answer to a ping. The mask is zero, so that the payload is unchanged.
 pub(crate) fn pong(payload: &[u8]) -> Vec<u8> {
     // Control frames carry at most 125 bytes.
     let length = u8::try_from(payload.len()).unwrap_or(125).min(125);

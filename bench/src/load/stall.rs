@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use anyhow::Result;
 use tokio::net::{TcpSocket, TcpStream};
 
-use super::{receive::ask, request};
+use super::{receive::open_stream, request};
 
 /// So small that the server soon feels it.
 const RECEIVE_BYTES: u32 = 4_096;
@@ -20,6 +20,6 @@ pub(crate) async fn unread(address: SocketAddr) -> Result<TcpStream> {
 /// Opens a stream of server-sent events; it stalls for as long as the socket is kept.
 pub(crate) async fn stall(address: SocketAddr, path: &str, token: &str) -> Result<TcpStream> {
     let mut stream = unread(address).await?;
-    ask(&mut stream, &request("GET", path, token, b""), b"HTTP/1.1 200 ").await?;
+    open_stream(&mut stream, &request("GET", path, token, b""), b"HTTP/1.1 200 ").await?;
     Ok(stream)
 }

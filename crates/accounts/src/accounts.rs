@@ -208,8 +208,8 @@ impl Accounts {
         handle: &'a AgentHandle,
     ) -> Sealed<'a, Result<(KnownAgent, bool), Fault>> {
         seal(async move {
-            let LookedUp { state, version, upon, asked } = self.0.agents.look_up(handle.as_str()).await?;
-            Ok((KnownAgent { handle: handle.clone(), state, version, upon }, asked))
+            let LookedUp { state, version, upon, was_read } = self.0.agents.look_up(handle.as_str()).await?;
+            Ok((KnownAgent { handle: handle.clone(), state, version, upon }, was_read))
         })
     }
 

@@ -209,14 +209,14 @@ impl Command<AgentRoom> for RegisterWith<'_> {
         decide::register(state, facts, &self.command)
     }
 
-    fn beside(&self, decided: &Decision<AgentEvent, RegisterOutcome>, _: &Stamp) -> SideEvents {
-        let mut beside = if decided.reply.makes_owner {
+    fn side_events(&self, decided: &Decision<AgentEvent, RegisterOutcome>, _: &Stamp) -> SideEvents {
+        let mut side_events = if decided.reply.makes_owner {
             owner::made_beside(&self.command.handle.owner_name(), &self.command.authority.by)
         } else {
             SideEvents::default()
         };
-        beside.rows.extend(decided.events.iter().flat_map(claims));
-        beside
+        side_events.rows.extend(decided.events.iter().flat_map(claims));
+        side_events
     }
 }
 
@@ -274,7 +274,7 @@ impl Command<AgentRoom> for EditWith<'_> {
         }
     }
 
-    fn beside(&self, decided: &Decision<AgentEvent, EditOutcome>, _: &Stamp) -> SideEvents {
+    fn side_events(&self, decided: &Decision<AgentEvent, EditOutcome>, _: &Stamp) -> SideEvents {
         let due =
             |eviction: &Eviction| RowOp { name: eviction.row(), expected: None, value: Some(Bytes::new()) };
         let claims = decided.events.iter().flat_map(claims);
@@ -311,7 +311,7 @@ impl Command<AgentRoom> for GrantCommand<'_> {
         true
     }
 
-    fn beside(&self, decided: &Decision<AgentEvent, GrantOutcome>, _: &Stamp) -> SideEvents {
+    fn side_events(&self, decided: &Decision<AgentEvent, GrantOutcome>, _: &Stamp) -> SideEvents {
         SideEvents { rows: decided.events.iter().flat_map(claims).collect(), ..SideEvents::default() }
     }
 }

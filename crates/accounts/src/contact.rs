@@ -125,9 +125,9 @@ impl Command<ContactRoom> for RequestContactWith<'_> {
         decide::request(state, facts, &self.command)
     }
 
-    fn beside(&self, decided: &Decision<ContactEvent, ()>, stamp: &Stamp) -> SideEvents {
+    fn side_events(&self, decided: &Decision<ContactEvent, ()>, stamp: &Stamp) -> SideEvents {
         let RequestContact { id, from, to, .. } = &self.command;
-        let mut beside = SideEvents::default();
+        let mut side_events = SideEvents::default();
         for event in &decided.events {
             let (withheld, message) = match event {
                 ContactEvent::ContactRequested(event) => (event.withheld, &event.message),
@@ -135,9 +135,9 @@ impl Command<ContactRoom> for RequestContactWith<'_> {
                 ContactEvent::ContactAccepted(_) | ContactEvent::ContactDeclined(_) => continue,
             };
             let notice = notice(stamp, id, from, to, message.clone());
-            beside.events.push(notice.event(NoticeKind::Requested, to, withheld));
+            side_events.events.push(notice.event(NoticeKind::Requested, to, withheld));
         }
-        beside
+        side_events
     }
 }
 
@@ -167,29 +167,29 @@ impl Command<ContactRoom> for AnswerContactWith<'_> {
         decide::answer(state, facts, &self.command)
     }
 
-    fn beside(&self, decided: &Decision<ContactEvent, ()>, stamp: &Stamp) -> SideEvents {
-        let mut beside = SideEvents::default();
+    fn side_events(&self, decided: &Decision<ContactEvent, ()>, stamp: &Stamp) -> SideEvents {
+        let mut side_events = SideEvents::default();
         let id = &self.command.id;
         for event in &decided.events {
             match event {
                 ContactEvent::ContactAccepted(event) => {
                     if event.listed_by_from {
-                        beside.events.push(listing(&event.by, &event.from, &event.to));
+                        side_events.events.push(listing(&event.by, &event.from, &event.to));
                     }
                     if event.listed_by_to {
-                        beside.events.push(listing(&event.by, &event.to, &event.from));
+                        side_events.events.push(listing(&event.by, &event.to, &event.from));
                     }
                     let notice = notice(stamp, id, &event.from, &event.to, None);
-                    beside.events.push(notice.event(NoticeKind::Accepted, &event.from, event.withheld));
+                    side_events.events.push(notice.event(NoticeKind::Accepted, &event.from, event.withheld));
                 }
                 ContactEvent::ContactDeclined(event) => {
                     let notice = notice(stamp, id, &event.from, &event.to, None);
-                    beside.events.push(notice.event(NoticeKind::Declined, &event.from, event.withheld));
+                    side_events.events.push(notice.event(NoticeKind::Declined, &event.from, event.withheld));
                 }
                 ContactEvent::ContactRequested(_) | ContactEvent::ContactRepeated(_) => {}
             }
         }
-        beside
+        side_events
     }
 }
 

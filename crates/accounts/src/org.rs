@@ -87,7 +87,7 @@ impl Command<OrgRoom> for EditOrgWith<'_> {
         decide::edit(state, facts, &self.command)
     }
 
-    fn beside(&self, decided: &Decision<OrgEvent, OrgEdited>, _: &Stamp) -> SideEvents {
+    fn side_events(&self, decided: &Decision<OrgEvent, OrgEdited>, _: &Stamp) -> SideEvents {
         if !decided.reply.makes_owner {
             return SideEvents::default();
         }

@@ -116,7 +116,7 @@ impl Command<OwnerRoom> for GiveTokenWith<'_> {
         true
     }
 
-    fn beside(&self, decided: &Decision<OwnerEvent, ()>, _: &Stamp) -> SideEvents {
+    fn side_events(&self, decided: &Decision<OwnerEvent, ()>, _: &Stamp) -> SideEvents {
         SideEvents { rows: decided.events.iter().flat_map(claims).collect(), ..SideEvents::default() }
     }
 }

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use crate::{
-    BlobId, Fault, OpenFault, PUT_BUFFER_BYTES_MAX, PUT_WAIT, Place, PutError, WHOLE_BYTES_MAX,
+    BlobId, Fault, Location, OpenFault, PUT_BUFFER_BYTES_MAX, PUT_WAIT, PutError, WHOLE_BYTES_MAX,
     marks::Marks,
     staging::{STAGING_AGE_MIN, sweep},
     verified::{VerifiedStream, verify},
@@ -51,7 +51,7 @@ pub struct Content {
 /// A blob that was read to its end and verified, but not stored yet. Dropping it removes it.
 pub struct StagedBlob {
     writing: BlobWriter,
-    _turn: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl StagedBlob {
@@ -87,20 +87,22 @@ impl Blobs {
     ///
     /// # Errors
     /// When a directory can't be made, or a bucket's address or keys are missing.
-    pub fn open(place: &Place, variable: impl Fn(&str) -> Option<String>) -> Result<Self, OpenFault> {
+    pub fn open(location: &Location, variable: impl Fn(&str) -> Option<String>) -> Result<Self, OpenFault> {
         #[cfg(not(feature = "s3"))]
         let _ = variable;
-        match place {
-            Place::Memory => Ok(Self::in_memory()),
-            Place::Own(path) => Self::in_directory(path, None),
-            Place::Directory(path) => Self::in_directory(path, Some(STAGING_AGE_MIN)),
+        match location {
+            Location::Memory => Ok(Self::in_memory()),
+            Location::Own(path) => Self::in_directory(path, None),
+            Location::Directory(path) => Self::in_directory(path, Some(STAGING_AGE_MIN)),
             #[cfg(feature = "s3")]
-            Place::Bucket { bucket, prefix } => {
+            Location::Bucket { bucket, prefix } => {
                 let store = crate::s3::bucket(bucket, variable)?;
                 Ok(Self::over(store, prefix.clone(), crate::s3::PART_BYTES))
             }
             #[cfg(not(feature = "s3"))]
-            Place::Bucket { .. } => Err(OpenFault(format!("{place} needs a build with the feature `s3`"))),
+            Location::Bucket { .. } => {
+                Err(OpenFault(format!("{location} needs a build with the feature `s3`")))
+            }
         }
     }
 
@@ -147,9 +149,9 @@ impl Blobs {
         &*self.store
     }
 
-    pub(crate) async fn turn<E>(&self) -> Result<OwnedSemaphorePermit, PutError<E>> {
+    pub(crate) async fn permit<E>(&self) -> Result<OwnedSemaphorePermit, PutError<E>> {
         match timeout(self.put_wait, self.turns.clone().acquire_owned()).await {
-            Ok(Ok(turn)) => Ok(turn),
+            Ok(Ok(permit)) => Ok(permit),
             _ => Err(PutError::Busy),
         }
     }
@@ -180,14 +182,14 @@ impl Blobs {
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
     {
-        let turn = self.turn().await?;
+        let permit = self.permit().await?;
         let writing = self.written(self.key(id), content, bytes_max).await?;
         let found = writing.id();
         if found != *id {
             writing.abort().await;
             return Err(PutError::Mismatch(found));
         }
-        Ok(StagedBlob { writing, _turn: turn })
+        Ok(StagedBlob { writing, _permit: permit })
     }
 
     /// Reads a blob to its end; it still needs its name.

@@ -4,7 +4,7 @@
 use futures_util::TryStreamExt;
 use object_store::{local::LocalFileSystem, path::Path as Key};
 
-use crate::{BlobId, Blobs, Fault, OpenFault, OwnName, Place, blobs::PART_BYTES, verified::verify};
+use crate::{BlobId, Blobs, Fault, Location, OpenFault, OwnName, blobs::PART_BYTES, verified::verify};
 
 /// The counts and findings of a check.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,18 +23,18 @@ impl Blobs {
     /// # Errors
     /// When the place can't be opened; `None` if the directory does not exist.
     pub fn look_at(
-        place: &Place,
+        location: &Location,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, OpenFault> {
-        match place {
-            Place::Own(path) | Place::Directory(path) => {
+        match location {
+            Location::Own(path) | Location::Directory(path) => {
                 if !path.exists() {
                     return Ok(None);
                 }
                 let store = LocalFileSystem::new_with_prefix(path).map_err(|e| OpenFault(e.to_string()))?;
                 Ok(Some(Self::over(std::sync::Arc::new(store), String::new(), PART_BYTES)))
             }
-            Place::Memory | Place::Bucket { .. } => Self::open(place, variable).map(Some),
+            Location::Memory | Location::Bucket { .. } => Self::open(location, variable).map(Some),
         }
     }
 
@@ -112,11 +112,11 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_not_what_its_name_says_is_named_and_nothing_is_changed() {
+    async fn contents_that_do_not_match_their_names_are_reported_and_nothing_is_changed() {
         let directory = tempfile::tempdir().unwrap();
-        let place = Place::Own(directory.path().join("blobs"));
-        assert!(Blobs::look_at(&place, |_| None).unwrap().is_none());
-        let blobs = Blobs::open(&place, |_| None).unwrap();
+        let location = Location::Own(directory.path().join("blobs"));
+        assert!(Blobs::look_at(&location, |_| None).unwrap().is_none());
+        let blobs = Blobs::open(&location, |_| None).unwrap();
         let mut files = Vec::new();
         for content in ["one", "two", ""] {
             let id = BlobId::of(content.as_bytes());
@@ -127,7 +127,7 @@ mod tests {
         }
         let staged = files[0].1.with_file_name(format!("{}#1", "f".repeat(62)));
         std::fs::write(&staged, "x").unwrap();
-        let looked = Blobs::look_at(&place, |_| None).unwrap().unwrap();
+        let looked = Blobs::look_at(&location, |_| None).unwrap().unwrap();
         let checked = looked.check().await.unwrap();
         assert_eq!((checked.contents, checked.bytes, checked.damaged.len()), (3, 6, 0), "{checked:?}");
         std::fs::write(&files[1].1, "twp").unwrap();

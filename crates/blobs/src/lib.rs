@@ -6,9 +6,9 @@ mod blobs;
 mod checking;
 mod fault;
 mod id;
+mod location;
 mod marks;
 mod own;
-mod place;
 #[cfg(feature = "s3")]
 mod s3;
 mod staging;
@@ -21,8 +21,8 @@ pub use blobs::{Blobs, Content, StagedBlob};
 pub use checking::BlobCheck;
 pub use fault::{Fault, OpenFault, PutError};
 pub use id::{BlobId, NotABlobId};
+pub use location::{Location, NotALocation};
 pub use own::{NotAName, OwnName};
-pub use place::{NotAPlace, Place};
 pub use staging::STAGING_AGE_MIN;
 
 /// Largest blob by default; beyond it a put is refused.

@@ -89,7 +89,7 @@ impl Blobs {
     where
         S: Stream<Item = Result<Bytes, E>> + Send,
     {
-        let _turn = self.turn().await?;
+        let _permit = self.permit().await?;
         let writing = self.written(self.own_key(name), content, bytes_max).await?;
         let id = writing.id();
         Ok((id, writing.finish().await?))
@@ -127,12 +127,12 @@ mod tests {
     use futures_util::{TryStreamExt, stream};
 
     use super::*;
-    use crate::Place;
+    use crate::Location;
 
     #[tokio::test]
     async fn a_content_has_a_name_of_its_own_until_it_is_removed() {
         let directory = tempfile::tempdir().unwrap();
-        let in_directory = Blobs::open(&Place::Own(directory.path().join("blobs")), |_| None).unwrap();
+        let in_directory = Blobs::open(&Location::Own(directory.path().join("blobs")), |_| None).unwrap();
         for blobs in [Blobs::in_memory(), in_directory] {
             let names: [OwnName; 2] = ["file_1".parse().unwrap(), "file_2".parse().unwrap()];
             let written = async |name: &OwnName, text: &'static str, max| {

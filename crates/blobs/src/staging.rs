@@ -80,9 +80,10 @@ mod tests {
         let shelf = directory.path().join("sha256/2c");
         fs::create_dir_all(&shelf).unwrap();
         let content = "f".repeat(62);
-        let kept = [content.clone(), format!("{content}#"), format!("{content}#x"), "no tes#1".to_owned()];
+        let retained =
+            [content.clone(), format!("{content}#"), format!("{content}#x"), "no tes#1".to_owned()];
         let parts = [format!("{content}#1"), format!("{content}#2")];
-        for name in kept.iter().chain(&parts) {
+        for name in retained.iter().chain(&parts) {
             fs::write(shelf.join(name), "x").unwrap();
         }
         fs::write(directory.path().join("sha256/file"), "x").unwrap();
@@ -98,11 +99,11 @@ mod tests {
         fs::write(own.join("file_1A#1"), "x").unwrap();
         assert_eq!(sweep(directory.path(), None).unwrap(), 2);
         assert!(own.join("file_1A").exists() && !own.join("file_1A#1").exists());
-        let mut left: Vec<_> =
+        let mut remaining: Vec<_> =
             fs::read_dir(&shelf).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        left.sort();
-        let mut kept = kept.map(std::ffi::OsString::from).to_vec();
-        kept.sort();
-        assert_eq!(left, kept);
+        remaining.sort();
+        let mut retained = retained.map(std::ffi::OsString::from).to_vec();
+        retained.sort();
+        assert_eq!(remaining, retained);
     }
 }

@@ -5,7 +5,9 @@ use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 use bytes::Bytes;
 use futures_util::{TryStreamExt, stream};
 
-use crate::{BLOB_BYTES_MAX, BlobId, Blobs, Fault, PUT_BUFFER_BYTES_MAX, Place, PutError, WHOLE_BYTES_MAX};
+use crate::{
+    BLOB_BYTES_MAX, BlobId, Blobs, Fault, Location, PUT_BUFFER_BYTES_MAX, PutError, WHOLE_BYTES_MAX,
+};
 
 /// Bytes that do not repeat within a part.
 fn bytes(count: u64) -> Bytes {
@@ -28,9 +30,9 @@ struct TestBlobs {
     directory: Option<tempfile::TempDir>,
 }
 
-fn places() -> [TestBlobs; 2] {
+fn test_blobs() -> [TestBlobs; 2] {
     let directory = tempfile::tempdir().unwrap();
-    let blobs = Blobs::open(&Place::Directory(directory.path().join("blobs")), |_| None).unwrap();
+    let blobs = Blobs::open(&Location::Directory(directory.path().join("blobs")), |_| None).unwrap();
     [
         TestBlobs { blobs: Blobs::in_memory(), directory: None },
         TestBlobs { blobs, directory: Some(directory) },
@@ -45,7 +47,7 @@ fn files(below: &std::path::Path) -> Vec<PathBuf> {
 
 #[tokio::test]
 async fn what_is_put_comes_back_whole_and_in_parts() {
-    for TestBlobs { blobs, directory: _kept } in places() {
+    for TestBlobs { blobs, directory: _directory } in test_blobs() {
         for size in [0, 1, WHOLE_BYTES_MAX, WHOLE_BYTES_MAX + 1, 3_000_000] {
             let content = bytes(size);
             let id = BlobId::of(&content);
@@ -68,8 +70,8 @@ async fn what_is_put_comes_back_whole_and_in_parts() {
 }
 
 #[tokio::test]
-async fn of_what_is_refused_nothing_is_kept() {
-    for TestBlobs { blobs, directory } in places() {
+async fn nothing_of_a_refused_put_is_stored() {
+    for TestBlobs { blobs, directory } in test_blobs() {
         for size in [10, 2_000_000] {
             let (content, other) = (bytes(size), BlobId::of(b"something else"));
             let mismatch = put(&blobs, &other, &content, BLOB_BYTES_MAX).await;
@@ -84,7 +86,7 @@ async fn of_what_is_refused_nothing_is_kept() {
             }
         }
         if let Some(directory) = directory {
-            // Parts that nothing came of are removed behind the answer.
+            // Unfinished parts are removed after the answer.
             let removed = async {
                 while !files(directory.path()).is_empty() {
                     tokio::task::yield_now().await;
@@ -96,8 +98,8 @@ async fn of_what_is_refused_nothing_is_kept() {
 }
 
 #[tokio::test]
-async fn what_is_damaged_is_said_to_be_and_a_second_put_mends_it() {
-    let [_, TestBlobs { blobs, directory }] = places();
+async fn damage_is_reported_and_a_second_put_repairs_it() {
+    let [_, TestBlobs { blobs, directory }] = test_blobs();
     let directory = directory.unwrap();
     for size in [1_000, 2_000_000] {
         let content = bytes(size);
@@ -122,7 +124,7 @@ async fn what_is_damaged_is_said_to_be_and_a_second_put_mends_it() {
 
 #[tokio::test]
 async fn a_large_content_that_is_damaged_never_comes_to_its_end() {
-    let [_, TestBlobs { blobs, directory }] = places();
+    let [_, TestBlobs { blobs, directory }] = test_blobs();
     let content = bytes(WHOLE_BYTES_MAX + 1);
     let id = BlobId::of(&content);
     put(&blobs, &id, &content, BLOB_BYTES_MAX).await.unwrap();

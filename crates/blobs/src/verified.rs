@@ -14,12 +14,12 @@ pub(crate) struct VerifiedStream {
     content: Content,
     id: BlobId,
     hasher: Sha256,
-    held: Option<Bytes>,
+    pending: Option<Bytes>,
 }
 
 impl VerifiedStream {
     pub(crate) fn new(content: Content, id: BlobId) -> Self {
-        Self { content, id, hasher: Sha256::new(), held: None }
+        Self { content, id, hasher: Sha256::new(), pending: None }
     }
 
     /// The next piece; `None` at the end of a blob that is right.
@@ -30,12 +30,12 @@ impl VerifiedStream {
                 continue;
             }
             self.hasher.update(&piece);
-            if let Some(before) = self.held.replace(piece) {
+            if let Some(before) = self.pending.replace(piece) {
                 return Ok(Some(before));
             }
         }
         // At the end only the held-back bytes are left.
-        let Some(last) = self.held.take() else { return Ok(None) };
+        let Some(last) = self.pending.take() else { return Ok(None) };
         if BlobId::finished(self.hasher.clone()) == self.id {
             Ok(Some(last))
         } else {

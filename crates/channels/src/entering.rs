@@ -99,7 +99,7 @@ impl Channels {
     /// A channel that the caller may use; `None` if it is absent or the caller may not use it, after the same work in both
     /// cases. An owner that shows the key for the first time is admitted.
     pub(crate) async fn found(&self, id: &ChannelId, caller: &Caller) -> Result<Option<OpenChannel>, Fault> {
-        let LookedUp { asked, .. } = self.0.streams.look_up(id.as_str()).await?;
+        let LookedUp { was_read, .. } = self.0.streams.look_up(id.as_str()).await?;
         let (mut state, head) = self.fresh(id).await?;
         let mut access = self.access_of(&state, caller, &mut AgentCache::default()).await?;
         // A peer may have any number of owners, so its agents show the key each time.
@@ -108,7 +108,7 @@ impl Channels {
             access = None;
         }
         let Some(access) = access else {
-            if !asked {
+            if !was_read {
                 self.0.streams.imitate_load(id.as_str()).await?;
             }
             return Ok(None);

@@ -125,10 +125,10 @@ impl Watcher {
     /// Waits for a wake-up.
     async fn woken(&self) {
         match &self.ephemeral {
-            None => self.watch.mailbox().woken().await,
+            None => self.watch.mailbox().wait().await,
             Some(ephemeral) => tokio::select! {
-                () = self.watch.mailbox().woken() => {}
-                () = ephemeral.mailbox().woken() => {}
+                () = self.watch.mailbox().wait() => {}
+                () = ephemeral.mailbox().wait() => {}
             },
         }
     }

@@ -23,7 +23,7 @@ pub(crate) struct Admission {
     count_loopback: bool,
     open: AtomicUsize,
     per_address: Mutex<HashMap<IpAddr, usize>>,
-    gone: Notify,
+    released: Notify,
     gauge: Gauge,
 }
 
@@ -41,7 +41,7 @@ impl Admission {
             count_loopback: config.count_loopback,
             open: AtomicUsize::new(0),
             per_address: Mutex::default(),
-            gone: Notify::new(),
+            released: Notify::new(),
             gauge,
         })
     }
@@ -74,11 +74,11 @@ impl Admission {
     /// Waits until no connection is open.
     pub(crate) async fn empty(&self) {
         loop {
-            let gone = self.gone.notified();
+            let released = self.released.notified();
             if self.open() == 0 {
                 return;
             }
-            gone.await;
+            released.await;
         }
     }
 
@@ -89,18 +89,18 @@ impl Admission {
 
 impl Permit {
     /// Further places for concurrent requests on this connection.
-    pub(crate) fn places(&self) -> Places {
-        Places { admission: self.admission.clone(), address: self.address }
+    pub(crate) fn peer_permits(&self) -> PeerPermits {
+        PeerPermits { admission: self.admission.clone(), address: self.address }
     }
 }
 
 /// Further places of one peer.
-pub(crate) struct Places {
+pub(crate) struct PeerPermits {
     admission: Arc<Admission>,
     address: Option<IpAddr>,
 }
 
-impl Places {
+impl PeerPermits {
     /// Takes one; `None` beyond a limit.
     pub(crate) fn take(&self) -> Option<Permit> {
         self.admission.take(self.address)
@@ -119,7 +119,7 @@ impl Drop for Permit {
         }
         admission.gauge.dec();
         if admission.open.fetch_sub(1, Ordering::AcqRel) == 1 {
-            admission.gone.notify_waiters();
+            admission.released.notify_waiters();
         }
     }
 }
@@ -144,7 +144,7 @@ mod tests {
         assert!(admission.admit("192.0.2.2".parse().unwrap()).is_some());
         drop(first);
         let again = admission.admit(hog).unwrap();
-        assert!(again.places().take().is_none(), "its requests count too");
+        assert!(again.peer_permits().take().is_none(), "its requests count too");
         assert_eq!(admission.open(), 2);
     }
 
@@ -159,13 +159,13 @@ mod tests {
     #[test]
     fn past_the_limit_of_all_everyone_is_refused_and_nothing_leaks() {
         let admission = admission(2, 2);
-        let held: Vec<_> =
+        let permits: Vec<_> =
             ["127.0.0.1", "::1"].map(|ip| admission.admit(ip.parse().unwrap()).unwrap()).into();
         for _ in 0..5 {
             assert!(admission.admit("192.0.2.1".parse().unwrap()).is_none());
         }
         assert_eq!((admission.open(), admission.counts().len(), admission.gauge.get()), (2, 0, 2));
-        drop(held);
+        drop(permits);
         assert_eq!((admission.open(), admission.gauge.get()), (0, 0));
     }
 }

@@ -112,7 +112,7 @@ pub(crate) struct BudgetShare {
 /// Bytes that keep their part of the budget as long as a part of them is in use.
 struct BudgetedBytes {
     bytes: Bytes,
-    _held: Arc<BudgetShare>,
+    _share: Arc<BudgetShare>,
 }
 
 impl AsRef<[u8]> for BudgetedBytes {
@@ -141,10 +141,10 @@ impl AnswerBudget {
 }
 
 impl BudgetShare {
-    fn take(of: &Inner, payer: &Payer, amount: usize) -> Result<Self, SharesFull> {
-        let share = of.budget.shares.take(payer.clone(), amount)?;
-        of.holding.fetch_add(amount, Ordering::Relaxed);
-        let (budget, holding) = (of.budget.clone(), of.holding.clone());
+    fn take(inner: &Inner, payer: &Payer, amount: usize) -> Result<Self, SharesFull> {
+        let share = inner.budget.shares.take(payer.clone(), amount)?;
+        inner.holding.fetch_add(amount, Ordering::Relaxed);
+        let (budget, holding) = (inner.budget.clone(), inner.holding.clone());
         Ok(Self { share: Some(share), amount, budget, holding })
     }
 
@@ -156,11 +156,11 @@ impl BudgetShare {
             share.shrink(amount);
             self.holding.fetch_sub(self.amount - amount, Ordering::Relaxed);
             self.amount = amount;
-            self.tell();
+            self.notify_waiters();
         }
     }
 
-    fn tell(&self) {
+    fn notify_waiters(&self) {
         if self.budget.waiters.load(Ordering::Acquire) > 0 {
             self.budget.released.notify_waiters();
         }
@@ -171,7 +171,7 @@ impl Drop for BudgetShare {
     fn drop(&mut self) {
         drop(self.share.take());
         self.holding.fetch_sub(self.amount, Ordering::Relaxed);
-        self.tell();
+        self.notify_waiters();
     }
 }
 
@@ -253,8 +253,8 @@ impl Allowance {
         let reserved = self.reserve(&payer, expected).await;
         let mut state = self.state();
         match reserved {
-            Ok(held) => {
-                state.reserved = Some(held);
+            Ok(share) => {
+                state.reserved = Some(share);
                 Ok(())
             }
             Err(full) => {
@@ -265,8 +265,8 @@ impl Allowance {
     }
 
     async fn reserve(&self, payer: &Payer, bytes: usize) -> Result<BudgetShare, SharesFull> {
-        if let Ok(held) = BudgetShare::take(&self.0, payer, bytes) {
-            return Ok(held);
+        if let Ok(share) = BudgetShare::take(&self.0, payer, bytes) {
+            return Ok(share);
         }
         let budget = &self.0.budget;
         let _place = budget.waiting.take(payer.clone(), 1)?;
@@ -276,7 +276,7 @@ impl Allowance {
             let mut released = std::pin::pin!(budget.released.notified());
             released.as_mut().enable();
             let full = match BudgetShare::take(&self.0, payer, bytes) {
-                Ok(held) => return Ok(held),
+                Ok(share) => return Ok(share),
                 Err(full) => full,
             };
             budget.stalled.relieve((full == SharesFull::Key).then_some(payer));
@@ -310,12 +310,12 @@ impl Allowance {
             return None;
         }
         // Even a body of known length may be streamed; only this much of it is in memory at a time.
-        if let Some(mut held) = reserved {
-            held.shrink(needed);
-            return Some(Arc::new(held));
+        if let Some(mut share) = reserved {
+            share.shrink(needed);
+            return Some(Arc::new(share));
         }
         match BudgetShare::take(&self.0, &payer, needed) {
-            Ok(held) => Some(Arc::new(held)),
+            Ok(share) => Some(Arc::new(share)),
             Err(full) => {
                 self.0.budget.stalled.relieve((full == SharesFull::Key).then_some(&payer));
                 *response = crate::error::refusal_response(&overloaded(full));
@@ -333,7 +333,7 @@ impl Allowance {
         }
         let payer = self.state().payer.clone();
         match self.0.budget.streams.take(payer, 1) {
-            Ok(place) => Some(place),
+            Ok(share) => Some(share),
             Err(full) => {
                 let class = if full == SharesFull::Key { Class::TooMany } else { Class::Unavailable };
                 let text = "Too many live streams are open. Close one, or try again later.";
@@ -346,13 +346,13 @@ impl Allowance {
 
     /// A large piece of a stream, which holds its part of the budget; `None` if there is no space for
     /// it.
-    pub(crate) fn piece(&self, bytes: Bytes, held: Option<&Arc<BudgetShare>>) -> Option<Bytes> {
-        let held = match held {
-            Some(held) if bytes.len() <= held.amount => held.clone(),
+    pub(crate) fn piece(&self, bytes: Bytes, share: Option<&Arc<BudgetShare>>) -> Option<Bytes> {
+        let share = match share {
+            Some(share) if bytes.len() <= share.amount => share.clone(),
             _ => {
                 let payer = self.state().payer.clone();
                 match BudgetShare::take(&self.0, &payer, bytes.len()) {
-                    Ok(held) => Arc::new(held),
+                    Ok(share) => Arc::new(share),
                     Err(full) => {
                         self.0.budget.stalled.relieve((full == SharesFull::Key).then_some(&payer));
                         return None;
@@ -360,7 +360,7 @@ impl Allowance {
                 }
             }
         };
-        Some(Bytes::from_owner(BudgetedBytes { bytes, _held: held }))
+        Some(Bytes::from_owner(BudgetedBytes { bytes, _share: share }))
     }
 
     /// Whether this connection holds budget, of this payer or of any.

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_are_kept_as_received() {
+    fn the_bytes_stay_as_received() {
         let text = "{ \"a\" : 1.0e2 ,\n\"b\":[] }";
         assert_eq!(read(Body::from(text), 64).unwrap().bytes(), text);
         assert_eq!(read(pieces(&["{ \"a\" : 1.0", "", "e2 ,\n\"b\"", ":[] }"]), 64).unwrap().bytes(), text);

@@ -24,8 +24,8 @@ impl ScopeChallenge {
         if response.status() != StatusCode::FORBIDDEN {
             return;
         }
-        let told = response.headers().get(header::WWW_AUTHENTICATE).and_then(|told| told.to_str().ok());
-        if told.is_some_and(|told| told.contains("scope=\"")) {
+        let header = response.headers().get(header::WWW_AUTHENTICATE).and_then(|header| header.to_str().ok());
+        if header.is_some_and(|header| header.contains("scope=\"")) {
             return;
         }
         let Some(scope) = self.0.lock().take() else { return };

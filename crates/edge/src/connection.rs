@@ -191,27 +191,27 @@ impl ServerContext {
 
 /// Serves one connection until it ends, becomes a WebSocket, or the server stops.
 pub(crate) async fn serve(socket: Socket, permit: Permit, ends: Ends, context: &ServerContext) {
-    let begun = Instant::now();
+    let accepted_at = Instant::now();
     let mut socket = CountedSocket { socket, first: Vec::new(), wire: None, permit };
-    let opening = timeout_at(begun + context.config.head_deadline, socket.speaks_http2());
+    let opening = timeout_at(accepted_at + context.config.head_deadline, socket.speaks_http2());
     let opened = tokio::select! {
         opened = opening => opened,
         () = context.stage.drained() => return,
     };
     match opened {
         Ok(Ok(true)) => {
-            let (wire, places) = (Arc::new(Wire::default()), socket.permit.places());
+            let (wire, permits) = (Arc::new(Wire::default()), socket.permit.peer_permits());
             socket.wire = Some(wire.clone());
-            Box::pin(http2::serve(socket, &wire, places, ends, context)).await;
+            Box::pin(http2::serve(socket, &wire, permits, ends, context)).await;
         }
-        Ok(Ok(false)) => serve_http1(socket, begun, ends, context).await,
+        Ok(Ok(false)) => serve_http1(socket, accepted_at, ends, context).await,
         // An incomplete head gets an answer, like every request that arrives too slowly.
-        Err(_) if !socket.first.is_empty() => serve_http1(socket, begun, ends, context).await,
+        Err(_) if !socket.first.is_empty() => serve_http1(socket, accepted_at, ends, context).await,
         Ok(Err(_)) | Err(_) => {}
     }
 }
 
-async fn serve_http1(socket: CountedSocket, begun: Instant, ends: Ends, context: &ServerContext) {
+async fn serve_http1(socket: CountedSocket, accepted_at: Instant, ends: Ends, context: &ServerContext) {
     let ServerContext { config, stage, answers, .. } = context;
     let wire = Arc::new(Wire::default());
     let io = TokioIo::new(Guard::new(socket, wire.clone()));
@@ -226,8 +226,8 @@ async fn serve_http1(socket: CountedSocket, begun: Instant, ends: Ends, context:
         .with_upgrades();
     let mut connection = pin!(connection);
     let mut changed = pin!(stage.changed.notified());
-    let (mut listening, mut told) = (false, false);
-    let mut deadlines = Deadlines::new(config, allowance, begun);
+    let (mut listening, mut is_closing) = (false, false);
+    let mut deadlines = Deadlines::new(config, allowance, accepted_at);
     let mut alarm = pin!(sleep_until(deadlines.first()));
 
     std::future::poll_fn(|cx| {
@@ -241,8 +241,8 @@ async fn serve_http1(socket: CountedSocket, begun: Instant, ends: Ends, context:
             }
             match stage.at() {
                 Stage::CUT => return Poll::Ready(()),
-                Stage::DRAINING if !told => {
-                    (told, listening) = (true, false);
+                Stage::DRAINING if !is_closing => {
+                    (is_closing, listening) = (true, false);
                     connection.as_mut().graceful_shutdown();
                 }
                 _ => break,

@@ -16,7 +16,7 @@ use crate::{
 pub(crate) enum Overdue {
     /// The peer owes the rest of a request.
     Input,
-    /// The peer has not begun another request.
+    /// The peer has not started another request.
     Idle,
     /// The peer does not read.
     Output,
@@ -30,20 +30,20 @@ pub(crate) struct Deadlines<'a> {
     since: Instant,
     bytes_before: u64,
     reader: Reader,
-    idle_told: bool,
+    idle_reported: bool,
 }
 
 impl<'a> Deadlines<'a> {
-    /// `begun` is when the connection was accepted.
-    pub(crate) fn new(config: &'a Config, allowance: Allowance, begun: Instant) -> Self {
+    /// `accepted_at` is when the connection was accepted.
+    pub(crate) fn new(config: &'a Config, allowance: Allowance, accepted_at: Instant) -> Self {
         Self {
             config,
             waiting: GuardState::Nothing,
             heads: 0,
-            since: begun,
+            since: accepted_at,
             bytes_before: 0,
             reader: Reader::new(allowance),
-            idle_told: false,
+            idle_reported: false,
         }
     }
 
@@ -67,7 +67,7 @@ impl<'a> Deadlines<'a> {
             let output = self.reader.debt(self.config, wire.output(), cx);
             let next = [
                 input.map(|(at, _)| at),
-                output.map(|ReadDebt { by, again }| again.map_or(by, |at| at.min(by))),
+                output.map(|ReadDebt { deadline, again }| again.map_or(deadline, |at| at.min(deadline))),
             ];
             let next = next.into_iter().flatten().min()?;
             // An early alarm costs less than moving it with every request.
@@ -78,12 +78,12 @@ impl<'a> Deadlines<'a> {
                 return None;
             }
             let now = Instant::now();
-            if output.is_some_and(|output| output.by <= now) {
+            if output.is_some_and(|output| output.deadline <= now) {
                 return Some(Overdue::Output);
             }
             match input {
                 Some((at, GuardState::Nothing)) if at <= now => {
-                    self.idle_told = true;
+                    self.idle_reported = true;
                     return Some(Overdue::Idle);
                 }
                 Some((at, _)) if at <= now => return Some(Overdue::Input),
@@ -95,7 +95,7 @@ impl<'a> Deadlines<'a> {
     fn input(&mut self, wire: &Wire) -> Option<(Instant, GuardState)> {
         let (waiting, heads) = (wire.waiting(), wire.heads());
         // A deadline is reported once, unless the peer makes progress.
-        if waiting == GuardState::Ours || wire.is_overdue() || self.idle_told {
+        if waiting == GuardState::Ours || wire.is_overdue() || self.idle_reported {
             return None;
         }
         if (waiting, heads) != (self.waiting, self.heads) {

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_named_and_nothing_else_can_be_said_with_it() {
+    fn a_redirect_contains_nothing_but_its_location() {
         let answer = see_other("https://a.example/?b=c#d").expect("a place");
         assert_eq!(
             (answer.status(), &answer.headers()["location"]),

@@ -53,7 +53,7 @@ pub(crate) struct Guard<IO> {
     mode: Mode,
     framing: RequestScanner,
     /// Bytes that were read and not yet passed on; the first `ready` of them are checked.
-    held: Vec<u8>,
+    buffer: Vec<u8>,
     ready: usize,
     linger: Linger,
 }
@@ -61,7 +61,15 @@ pub(crate) struct Guard<IO> {
 impl<IO> Guard<IO> {
     pub(crate) fn new(io: IO, wire: Arc<Wire>) -> Self {
         let framing = RequestScanner::new();
-        Self { io, wire, mode: Mode::Framed, framing, held: Vec::new(), ready: 0, linger: Linger::default() }
+        Self {
+            io,
+            wire,
+            mode: Mode::Framed,
+            framing,
+            buffer: Vec::new(),
+            ready: 0,
+            linger: Linger::default(),
+        }
     }
 
     fn report(&self, waiting: GuardState) {
@@ -69,20 +77,20 @@ impl<IO> Guard<IO> {
     }
 
     /// Passes on the checked bytes.
-    fn hand_on(&mut self, buf: &mut ReadBuf<'_>) {
+    fn pass_on(&mut self, buf: &mut ReadBuf<'_>) {
         let length = self.ready.min(buf.remaining());
-        buf.put_slice(&self.held[..length]);
+        buf.put_slice(&self.buffer[..length]);
         self.ready -= length;
-        if length == self.held.len() {
-            self.held = Vec::new();
+        if length == self.buffer.len() {
+            self.buffer = Vec::new();
         } else {
-            self.held.drain(..length);
+            self.buffer.drain(..length);
         }
     }
 
     /// Scans the held bytes, which begin where the scanner has stopped.
-    fn scan_held(&mut self) {
-        let scanned = self.framing.scan(&self.held);
+    fn scan_buffer(&mut self) {
+        let scanned = self.framing.scan(&self.buffer);
         self.ready = scanned.passed;
         self.follow(scanned.then);
     }
@@ -99,16 +107,16 @@ impl<IO> Guard<IO> {
     /// Replaces the refused head by an internal request, which is answered with the fault.
     fn refuse_head(&mut self, fault: Fault) {
         self.wire.set_head_fault(fault);
-        self.held.truncate(self.ready);
+        self.buffer.truncate(self.ready);
         let stand_in = format!("{STAND_IN_METHOD} / HTTP/1.1\r\nhost: -\r\nconnection: close\r\n\r\n");
-        self.held.extend_from_slice(stand_in.as_bytes());
-        self.ready = self.held.len();
+        self.buffer.extend_from_slice(stand_in.as_bytes());
+        self.ready = self.buffer.len();
         self.mode = Mode::Refused;
         self.linger.expect_input();
     }
 
     fn refuse_body(&mut self, fault: Fault) {
-        self.held.truncate(self.ready);
+        self.buffer.truncate(self.ready);
         self.mode = Mode::Broken(fault);
         self.linger.expect_input();
     }
@@ -127,13 +135,13 @@ impl<IO> Guard<IO> {
         match self.wire.upgrade() {
             Upgrade::Accepted => {
                 self.mode = Mode::Open;
-                self.ready = self.held.len();
+                self.ready = self.buffer.len();
             }
             Upgrade::Declined => {
-                self.wire.upgrade_taken();
+                self.wire.reset_upgrade();
                 self.mode = Mode::Framed;
                 self.framing.resume();
-                self.scan_held();
+                self.scan_buffer();
             }
             Upgrade::Open => {
                 self.wire.on_upgrade(cx.waker());
@@ -156,7 +164,7 @@ impl<IO: AsyncRead + Unpin> Guard<IO> {
         }
         let ScanResult { passed, then } = self.framing.scan(fresh);
         if then != NextStep::Go {
-            self.held.extend_from_slice(&fresh[passed..]);
+            self.buffer.extend_from_slice(&fresh[passed..]);
             buf.set_filled(before + passed);
             self.follow(then);
         }
@@ -168,18 +176,18 @@ impl<IO: AsyncRead + Unpin> Guard<IO> {
         let mut space = [0; HOLD_READ_BYTES];
         let mut more = ReadBuf::new(&mut space);
         ready!(Pin::new(&mut self.io).poll_read(cx, &mut more))?;
-        self.held.extend_from_slice(more.filled());
+        self.buffer.extend_from_slice(more.filled());
         if more.filled().is_empty() {
             return Poll::Ready(Ok(true));
         }
-        self.scan_held();
+        self.scan_buffer();
         Poll::Ready(Ok(false))
     }
 
     fn poll_framed(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         loop {
             if self.ready > 0 {
-                self.hand_on(buf);
+                self.pass_on(buf);
                 self.report(GuardState::Ours);
                 return Poll::Ready(Ok(()));
             }
@@ -198,7 +206,7 @@ impl<IO: AsyncRead + Unpin> Guard<IO> {
                 }
                 Mode::Framed => {}
             }
-            let (read, waiting) = if self.held.is_empty() {
+            let (read, waiting) = if self.buffer.is_empty() {
                 let waiting = if self.framing.in_body() { GuardState::Body } else { GuardState::Nothing };
                 (self.poll_direct(cx, buf), waiting)
             } else {
@@ -206,7 +214,7 @@ impl<IO: AsyncRead + Unpin> Guard<IO> {
             };
             match read {
                 Poll::Ready(Ok(true)) => {
-                    let between = self.held.is_empty() && !self.framing.in_body();
+                    let between = self.buffer.is_empty() && !self.framing.in_body();
                     self.report(if between { GuardState::Nothing } else { GuardState::Ours });
                     return Poll::Ready(Ok(()));
                 }
@@ -237,7 +245,7 @@ impl<IO: AsyncRead + Unpin> Guard<IO> {
 impl<IO: AsyncRead + Unpin> AsyncRead for Guard<IO> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let guard = self.get_mut();
-        if guard.mode == Mode::Open && guard.held.is_empty() {
+        if guard.mode == Mode::Open && guard.buffer.is_empty() {
             return Pin::new(&mut guard.io).poll_read(cx, buf);
         }
         guard.poll_framed(cx, buf)

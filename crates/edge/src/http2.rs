@@ -25,7 +25,7 @@ use self::{
     exchanges::{Exchanges, OpenExchange, Verdict},
 };
 use crate::{
-    admission::Places,
+    admission::PeerPermits,
     answers::{Allowance, AnswerBudget, SharedAnswer},
     config::{
         CONNECTION_BUFFER_BYTES_MAX, Config, HEAD_BYTES_MAX, HEADERS_MAX, HTTP2_CONNECTION_WINDOW_BYTES,
@@ -43,13 +43,13 @@ use crate::{
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Serves one connection until it ends or the server stops. `wire` reports the progress of writes,
-/// `places` are for concurrent requests.
-pub(crate) async fn serve<IO>(io: IO, wire: &Wire, places: Places, ends: Ends, context: &ServerContext)
+/// `permits` are for concurrent requests.
+pub(crate) async fn serve<IO>(io: IO, wire: &Wire, permits: PeerPermits, ends: Ends, context: &ServerContext)
 where
     IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let ServerContext { config, answers, stage, .. } = context;
-    let exchanges = Exchanges::new(places);
+    let exchanges = Exchanges::new(permits);
     let serving = Http2Connection {
         gate: context.gate(ends),
         answers: answers.clone(),
@@ -164,10 +164,10 @@ fn answer(
 ) -> http::Response<WatchedReply> {
     exchange.answered();
     let stream = allowance.stream(&mut response);
-    let held = allowance.settle(&mut response);
+    let share = allowance.settle(&mut response);
     let is_shared = response.extensions().get::<SharedAnswer>().is_some();
     let allowance = (!is_shared).then_some(allowance);
-    response.map(|body| WatchedReply::new(Reply::new(body, None, allowance, held, stream), exchange))
+    response.map(|body| WatchedReply::new(Reply::new(body, None, allowance, share, stream), exchange))
 }
 
 /// The request in the form of HTTP/1.1: the authority in `Host`, and only path and query in the target.

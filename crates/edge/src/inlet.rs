@@ -74,8 +74,8 @@ pub(crate) struct BodyDrain {
 
 impl BodyDrain {
     /// `None` if the rest is too large, or the peer waits for a request to send it.
-    pub(crate) fn new(body: Incoming, waits_to_be_asked: bool) -> Option<Self> {
-        let is_worth_it = !waits_to_be_asked && body.size_hint().lower() <= UNREAD_BODY_BYTES_MAX;
+    pub(crate) fn new(body: Incoming, expects_continue: bool) -> Option<Self> {
+        let is_worth_it = !expects_continue && body.size_hint().lower() <= UNREAD_BODY_BYTES_MAX;
         let until = || Box::pin(sleep_until(Instant::now() + UNREAD_BODY_WAIT));
         is_worth_it.then(|| Self { body, read: 0, until: until() })
     }

@@ -22,8 +22,8 @@ pub enum Line {
 #[derive(Debug)]
 pub struct Lines {
     body: Body,
-    held: BytesMut,
-    /// Bytes of `held` that were searched and have no line feed.
+    buffer: BytesMut,
+    /// Bytes of `buffer` that were searched and have no line feed.
     looked: usize,
     bytes_max: usize,
     /// Whether the rest of the line is skipped.
@@ -38,8 +38,8 @@ impl Lines {
     /// 415 for a compressed body.
     pub fn new(headers: &HeaderMap, body: Body, bytes_max: usize) -> Result<Self, Refusal> {
         check_coding(headers)?;
-        let held = BytesMut::new();
-        Ok(Self { body, held, looked: 0, bytes_max, skips: false, is_over: false })
+        let buffer = BytesMut::new();
+        Ok(Self { body, buffer, looked: 0, bytes_max, skips: false, is_over: false })
     }
 
     /// The next line; `None` after the last. Cancel-safe.
@@ -48,18 +48,18 @@ impl Lines {
     /// 408 for a body that came too slowly; 400 for broken framing or one that ended too early.
     pub async fn next(&mut self) -> Result<Option<Line>, Refusal> {
         loop {
-            if let Some(end) = self.held[self.looked..].iter().position(|byte| *byte == b'\n') {
-                let line = self.held.split_to(self.looked + end + 1).freeze();
+            if let Some(end) = self.buffer[self.looked..].iter().position(|byte| *byte == b'\n') {
+                let line = self.buffer.split_to(self.looked + end + 1).freeze();
                 self.looked = 0;
                 return Ok(Some(self.ended(&line.slice(..line.len() - 1))));
             }
-            self.looked = self.held.len();
+            self.looked = self.buffer.len();
             if self.looked > self.bytes_max {
-                self.held.clear();
+                self.buffer.clear();
                 (self.looked, self.skips) = (0, true);
             }
             if self.is_over {
-                let rest = self.held.split().freeze();
+                let rest = self.buffer.split().freeze();
                 self.looked = 0;
                 let is_line = self.skips || !rest.is_empty();
                 return Ok(is_line.then(|| self.ended(&rest)));
@@ -69,7 +69,7 @@ impl Lines {
                 Some(Err(error)) => return Err(broken(&error)),
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
-                        self.held.extend_from_slice(&data);
+                        self.buffer.extend_from_slice(&data);
                     }
                 }
             }

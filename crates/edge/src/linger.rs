@@ -19,7 +19,7 @@ use crate::config::{LINGER, LINGER_BYTES_MAX};
 #[derive(Default)]
 pub(crate) struct Linger {
     input_expected: bool,
-    said: bool,
+    is_shut: bool,
     dropped: usize,
     until: Option<Pin<Box<Sleep>>>,
 }
@@ -36,9 +36,9 @@ impl Linger {
     where
         IO: AsyncRead + AsyncWrite,
     {
-        if !self.said {
+        if !self.is_shut {
             ready!(io.as_mut().poll_shutdown(cx))?;
-            self.said = true;
+            self.is_shut = true;
         }
         if !self.input_expected {
             return Poll::Ready(Ok(()));

@@ -194,12 +194,12 @@ async fn start(stream: TcpStream, permit: Permit, ends: Ends, shared: Arc<Listen
 
 /// Answers a connection beyond a limit, if it speaks plain HTTP and there are not too many of them.
 fn turn_away(mut stream: TcpStream, peer: SocketAddr, shared: &ListenerState) {
-    let Ok(told) = shared.turned_away.take(network_block(peer.ip()), 1) else { return };
+    let Ok(share) = shared.turned_away.take(network_block(peer.ip()), 1) else { return };
     if shared.tls.is_some() {
         return;
     }
     tokio::spawn(async move {
-        let _told = told;
+        let _share = share;
         if timeout(Duration::from_secs(1), stream.write_all(TURNED_AWAY)).await.is_ok_and(|sent| sent.is_ok())
         {
             let mut linger = Linger::default();

@@ -55,24 +55,24 @@ where
     type Future = MeasuredRequest<H::Future>;
 
     fn call(self, mut request: Request, state: S) -> Self::Future {
-        let begun = Instant::now();
+        let started_at = Instant::now();
         if self.reserves > 0
             && let Some(allowance) = request.extensions().get::<Allowance>()
         {
             allowance.expects(self.reserves);
         }
-        let traced = self.metrics.traced.begin(&mut request, begun);
+        let traced = self.metrics.traced.begin(&mut request, started_at);
         let mut preferred = false;
         if let Some(shape) = self.shape
-            && let Some(asked) = strict::asked(request.uri(), request.headers())
+            && let Some(strictness) = strict::requested(request.uri(), request.headers())
         {
-            preferred = asked == StrictRequest::Preference;
+            preferred = strictness == StrictRequest::Preference;
             request.extensions_mut().insert(Strict(shape));
         }
         let challenge = ScopeChallenge::default();
         request.extensions_mut().insert(challenge.clone());
         let handling = self.handler.call(request, state);
-        MeasuredRequest { handling, metrics: self.metrics, begun, traced, preferred, challenge }
+        MeasuredRequest { handling, metrics: self.metrics, started_at, traced, preferred, challenge }
     }
 }
 
@@ -82,7 +82,7 @@ pin_project! {
         #[pin]
         handling: F,
         metrics: Arc<OperationMetrics>,
-        begun: Instant,
+        started_at: Instant,
         traced: Option<Box<TracedRequest>>,
         // Whether strict handling was preferred, and applied.
         preferred: bool,
@@ -104,7 +104,7 @@ impl<F: Future<Output = Response>> Future for MeasuredRequest<F> {
             response.headers_mut().insert(PREFERENCE_APPLIED, HANDLING_STRICT);
         }
         measuring.challenge.put(&mut response);
-        measuring.metrics.answered(response.status(), measuring.begun.elapsed());
+        measuring.metrics.answered(response.status(), measuring.started_at.elapsed());
         if let Some(traced) = measuring.traced.take() {
             measuring.metrics.traced.end(*traced, response.status());
         }

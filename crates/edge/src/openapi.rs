@@ -81,7 +81,7 @@ fn operation(doc: &OperationDoc, schemas: &mut Schemas, answers: &mut Answers) -
         described.insert("parameters".into(), parameters.into());
     }
     if let Some(request) = doc.request {
-        let mut content = json!({"schema": schemas.taken(request)});
+        let mut content = json!({"schema": schemas.received(request)});
         if let Some(example) = doc.example {
             content["example"] = example();
         }
@@ -102,7 +102,7 @@ fn path_parameters(doc: &OperationDoc, schemas: &mut Schemas) -> Vec<Value> {
         match doc.path_parameters.iter().find(|described| described.name == name) {
             Some(described) => {
                 parameter.insert("description".into(), described.description.into());
-                parameter.insert("schema".into(), schemas.taken(described.schema));
+                parameter.insert("schema".into(), schemas.received(described.schema));
             }
             None => drop(parameter.insert("schema".into(), json!({"type": "string"}))),
         }
@@ -115,7 +115,7 @@ fn path_parameters(doc: &OperationDoc, schemas: &mut Schemas) -> Vec<Value> {
 /// absent.
 fn query_parameters(doc: &OperationDoc, schemas: &mut Schemas) -> Vec<Value> {
     let Some(query) = doc.query else { return Vec::new() };
-    let schema = schemas.taken(query);
+    let schema = schemas.received(query);
     let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
     let members = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     let parameter = |(name, mut schema): (String, Value)| {

@@ -77,8 +77,8 @@ impl Operations {
     /// The base URL for this caller, without a slash at its end; empty if it was not set.
     #[must_use]
     pub fn base_url(&self, caller: &Caller) -> String {
-        let nobody = Peer(SocketAddr::from(([0; 4], 0)));
-        let peer = caller.extensions.get().copied().unwrap_or(nobody);
+        let unknown = Peer(SocketAddr::from(([0; 4], 0)));
+        let peer = caller.extensions.get().copied().unwrap_or(unknown);
         self.origin.as_ref().map(|origin| origin.base_url(peer.0, &caller.headers)).unwrap_or_default()
     }
 

@@ -234,24 +234,24 @@ mod tests {
 
     #[test]
     fn the_public_url_is_always_the_answer() {
-        let told = [("x-forwarded-host", "elsewhere.example")];
-        assert_eq!(base(Some("https://agents.example/p/"), PROXY, &told), "https://agents.example/p");
+        let headers = [("x-forwarded-host", "elsewhere.example")];
+        assert_eq!(base(Some("https://agents.example/p/"), PROXY, &headers), "https://agents.example/p");
         assert_eq!(base(None, STRANGER, &[]), "http://127.0.0.1:7420");
     }
 
     #[test]
     fn a_proxy_is_believed_when_it_is_trusted() {
-        let told = [("forwarded", "for=1.2.3.4;proto=https;host=\"a.example:8443\", host=b.example")];
-        assert_eq!(base(None, PROXY, &told), "https://a.example:8443");
-        assert_eq!(base(None, "[::1]:9", &told), "https://a.example:8443");
-        assert_eq!(base(None, "[::ffff:10.9.9.9]:9", &told), "https://a.example:8443");
-        assert_eq!(base(None, STRANGER, &told), "http://127.0.0.1:7420");
-        let told = [
+        let headers = [("forwarded", "for=1.2.3.4;proto=https;host=\"a.example:8443\", host=b.example")];
+        assert_eq!(base(None, PROXY, &headers), "https://a.example:8443");
+        assert_eq!(base(None, "[::1]:9", &headers), "https://a.example:8443");
+        assert_eq!(base(None, "[::ffff:10.9.9.9]:9", &headers), "https://a.example:8443");
+        assert_eq!(base(None, STRANGER, &headers), "http://127.0.0.1:7420");
+        let headers = [
             ("x-forwarded-host", "a.example, b.example"),
             ("x-forwarded-proto", "HTTPS"),
             ("x-forwarded-prefix", "/agents/"),
         ];
-        assert_eq!(base(None, PROXY, &told), "https://a.example/agents");
+        assert_eq!(base(None, PROXY, &headers), "https://a.example/agents");
     }
 
     #[test]
@@ -261,8 +261,8 @@ mod tests {
             assert_eq!(base(None, PROXY, &[("x-forwarded-host", host)]), "http://127.0.0.1:7420", "{host}");
         }
         for (name, value) in [("x-forwarded-proto", "javascript"), ("x-forwarded-prefix", "/a?b")] {
-            let told = [("x-forwarded-host", "a.example"), (name, value)];
-            assert_eq!(base(None, PROXY, &told), "http://127.0.0.1:7420", "{value}");
+            let headers = [("x-forwarded-host", "a.example"), (name, value)];
+            assert_eq!(base(None, PROXY, &headers), "http://127.0.0.1:7420", "{value}");
         }
     }
 
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_is_that_of_the_client_behind_trusted_proxies() {
+    fn a_budget_belongs_to_the_client_of_trusted_proxies() {
         let origin = Origin::new("http://127.0.0.1:1", None, vec!["10.0.0.0/8".parse().unwrap()]);
         let client = |peer: &str, name: &'static str, value: &str| {
             let mut headers = HeaderMap::new();

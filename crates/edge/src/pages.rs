@@ -28,8 +28,8 @@ pub(crate) fn opened<S>(route: MethodRouter<S>, metrics: &Metrics) -> MethodRout
 where
     S: Clone + Send + Sync + 'static,
 {
-    let asked_first = MeasuredHandler::new(preflight, metrics.operation("preflight", None));
-    route.options(asked_first).layer(map_response(readable))
+    let preflight_handler = MeasuredHandler::new(preflight, metrics.operation("preflight", None));
+    route.options(preflight_handler).layer(map_response(readable))
 }
 
 async fn readable(mut answer: Response) -> Response {
@@ -38,11 +38,11 @@ async fn readable(mut answer: Response) -> Response {
 }
 
 async fn preflight() -> impl IntoResponse {
-    let told = [
+    let headers = [
         (header::ACCESS_CONTROL_ALLOW_METHODS, "GET, POST"),
         // The asterisk covers every header except this one.
         (header::ACCESS_CONTROL_ALLOW_HEADERS, "*, Authorization"),
         (header::ACCESS_CONTROL_MAX_AGE, REMEMBERED_S),
     ];
-    (StatusCode::NO_CONTENT, told)
+    (StatusCode::NO_CONTENT, headers)
 }

@@ -19,7 +19,7 @@ pub enum ByteRange {
 /// The requested range of a resource with this tag and size. Several ranges, other units and invalid
 /// ranges are ignored: the response is then the whole resource.
 #[must_use]
-pub fn asked(headers: &HeaderMap, etag: &str, bytes: u64) -> ByteRange {
+pub fn requested_range(headers: &HeaderMap, etag: &str, bytes: u64) -> ByteRange {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     // A range of another version is useless to a client that has the beginning of this one.
     if text(header::IF_RANGE).is_some_and(|tag| tag != etag) {
@@ -55,9 +55,9 @@ mod tests {
 
     #[test]
     fn a_range_is_read_as_http_has_it() {
-        let of = |range: &str| {
+        let range_of = |range: &str| {
             let headers = HeaderMap::from_iter([(header::RANGE, range.parse().unwrap())]);
-            asked(&headers, "\"a\"", 10)
+            requested_range(&headers, "\"a\"", 10)
         };
         for (range, part) in [
             ("bytes=0-0", 0..1),
@@ -68,18 +68,18 @@ mod tests {
             ("bytes=-99", 0..10),
             ("bytes=0-18446744073709551615", 0..10),
         ] {
-            assert_eq!(of(range), ByteRange::Part(part), "{range}");
+            assert_eq!(range_of(range), ByteRange::Part(part), "{range}");
         }
         for range in ["bytes=10-", "bytes=10-12", "bytes=-0"] {
-            assert_eq!(of(range), ByteRange::Nothing, "{range}");
+            assert_eq!(range_of(range), ByteRange::Nothing, "{range}");
         }
         for range in
             ["bytes=5-3", "bytes=-", "bytes=0-1,3-4", "items=0-1", "bytes=a-b", "bytes=+1-2", "bytes=1"]
         {
-            assert_eq!(of(range), ByteRange::Whole, "{range}");
+            assert_eq!(range_of(range), ByteRange::Whole, "{range}");
         }
         let mut headers = HeaderMap::from_iter([(header::RANGE, HeaderValue::from_static("bytes=0-0"))]);
         headers.insert(header::IF_RANGE, HeaderValue::from_static("\"b\""));
-        assert_eq!(asked(&headers, "\"a\"", 10), ByteRange::Whole, "another content");
+        assert_eq!(requested_range(&headers, "\"a\"", 10), ByteRange::Whole, "another content");
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct WriteProgress {
 /// stalled ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReadDebt {
-    pub(crate) by: Instant,
+    pub(crate) deadline: Instant,
     pub(crate) again: Option<Instant>,
 }
 
@@ -61,7 +61,7 @@ impl Reader {
     /// Whether it is cut or past its deadline, for callers that poll now and then.
     pub(crate) fn is_overdue(&mut self, config: &Config, written: WriteProgress) -> bool {
         let debt = self.debt(config, written, &Context::from_waker(Waker::noop()));
-        self.is_cut() || debt.is_some_and(|debt| debt.by <= Instant::now())
+        self.is_cut() || debt.is_some_and(|debt| debt.deadline <= Instant::now())
     }
 
     /// When the peer must have read more. A peer that reads just enough to accept all waiting bytes, and
@@ -99,7 +99,7 @@ impl Reader {
             / u64::from(config.write_bytes_per_s_min.max(1));
         let average = stall.key.0 + config.write_grace + Duration::from_millis(earned_ms);
         let again = stalled.trim().then(|| now + STALLED_BEFORE_CUT);
-        Some(ReadDebt { by: average.min(stall.moved + config.write_deadline), again })
+        Some(ReadDebt { deadline: average.min(stall.moved + config.write_deadline), again })
     }
 }
 

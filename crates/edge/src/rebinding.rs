@@ -45,16 +45,16 @@ impl Origin {
     /// The foreign one of the two.
     pub fn admits(&self, peer: SocketAddr, uri: &Uri, headers: &HeaderMap) -> Result<(), Foreign> {
         let is_trusted = self.trusts(peer);
-        let told = (is_trusted && !self.is_public_known()).then(|| self.base_url(peer, headers));
-        let base = Site::parse(told.as_deref().unwrap_or_else(|| self.known()));
+        let proxy_base = (is_trusted && !self.is_public_known()).then(|| self.base_url(peer, headers));
+        let base = Site::parse(proxy_base.as_deref().unwrap_or_else(|| self.known()));
         let host = host(uri, headers)?;
         if let Some((host, _)) = host {
-            let is_ours = base.as_ref().is_some_and(|base| base.host.eq_ignore_ascii_case(host));
+            let is_own_host = base.as_ref().is_some_and(|base| base.host.eq_ignore_ascii_case(host));
             let is_nameless = || {
                 !self.is_public_known()
                     && Site::parse(self.listening()).is_none_or(|site| !is_loopback(site.host))
             };
-            if !(is_ours || is_trusted || is_address(host) || is_loopback(host) || is_nameless()) {
+            if !(is_own_host || is_trusted || is_address(host) || is_loopback(host) || is_nameless()) {
                 return Err(Foreign::Host);
             }
         }
@@ -83,15 +83,15 @@ impl Origin {
     /// the host and port that the request was sent to. Unlike [`Origin::admits`], another port of the
     /// same machine does not count.
     pub(crate) fn is_own(&self, peer: SocketAddr, uri: &Uri, headers: &HeaderMap) -> bool {
-        let told = (self.trusts(peer) && !self.is_public_known()).then(|| self.base_url(peer, headers));
-        let base = Site::parse(told.as_deref().unwrap_or_else(|| self.known()));
+        let proxy_base = (self.trusts(peer) && !self.is_public_known()).then(|| self.base_url(peer, headers));
+        let base = Site::parse(proxy_base.as_deref().unwrap_or_else(|| self.known()));
         let mut origins = headers.get_all(header::ORIGIN).iter();
         let origin = origins.next().and_then(|origin| origin.to_str().ok()).and_then(Site::parse);
         let Some(origin) = origin.filter(|_| origins.next().is_none()) else { return false };
-        let is_asked = host(uri, headers).ok().flatten().is_some_and(|(host, port)| {
+        let is_same_host = host(uri, headers).ok().flatten().is_some_and(|(host, port)| {
             origin.host.eq_ignore_ascii_case(host) && origin.port() == port.or_else(|| port_of(origin.scheme))
         });
-        is_asked || base.is_some_and(|base| base.is_same(&origin))
+        is_same_host || base.is_some_and(|base| base.is_same(&origin))
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
     const PROXY: &str = "10.1.2.3:999";
     const STRANGER: &str = "192.0.2.1:999";
 
-    fn asked(origin: &Origin, peer: &str, host: &str, page: Option<&str>) -> Result<(), Foreign> {
+    fn check(origin: &Origin, peer: &str, host: &str, page: Option<&str>) -> Result<(), Foreign> {
         let mut headers = HeaderMap::new();
         headers.insert(header::HOST, host.parse().unwrap());
         if let Some(page) = page {
@@ -192,18 +192,18 @@ mod tests {
     }
 
     #[test]
-    fn a_local_server_goes_by_the_names_of_the_loopback_and_by_addresses() {
+    fn a_local_server_has_the_names_of_the_loopback_and_its_addresses() {
         for host in
             ["127.0.0.1:7420", "localhost:7420", "LOCALHOST", "a.localhost:1", "[::1]:7420", "192.0.2.7"]
         {
-            assert_eq!(asked(&local(), STRANGER, host, None), Ok(()), "{host}");
+            assert_eq!(check(&local(), STRANGER, host, None), Ok(()), "{host}");
         }
         for host in ["evil.example", "evil.example:7420", "localhost.evil.example", "127.0.0.1.evil.example"]
         {
-            assert_eq!(asked(&local(), STRANGER, host, None), Err(Foreign::Host), "{host}");
+            assert_eq!(check(&local(), STRANGER, host, None), Err(Foreign::Host), "{host}");
         }
         assert_eq!(
-            asked(&local(), PROXY, "backend:7420", None),
+            check(&local(), PROXY, "backend:7420", None),
             Ok(()),
             "a trusted proxy names it as it likes"
         );
@@ -237,60 +237,60 @@ mod tests {
     fn a_request_that_names_no_host_is_no_browsers() {
         let peer = STRANGER.parse().unwrap();
         assert_eq!(local().admits(peer, &Uri::from_static("/"), &HeaderMap::new()), Ok(()));
-        assert_eq!(asked(&local(), STRANGER, "", None), Ok(()));
+        assert_eq!(check(&local(), STRANGER, "", None), Ok(()));
         let foreign = Uri::from_static("http://evil.example/");
         assert_eq!(local().admits(peer, &foreign, &HeaderMap::new()), Err(Foreign::Host));
         for host in ["localhost:x", "[::1", "[::1]x", "a@localhost", ":80", "localhost:70000"] {
-            assert_eq!(asked(&local(), STRANGER, host, None), Err(Foreign::Host), "{host}");
+            assert_eq!(check(&local(), STRANGER, host, None), Err(Foreign::Host), "{host}");
         }
     }
 
     #[test]
     fn its_public_name_is_known_and_other_names_are_not() {
         let public = Origin::new("http://0.0.0.0:7420", Some("https://agents.example/base"), vec![]);
-        assert_eq!(asked(&public, STRANGER, "agents.example", Some("https://agents.example")), Ok(()));
-        assert_eq!(asked(&public, STRANGER, "agents.example", Some("https://agents.example:443")), Ok(()));
-        assert_eq!(asked(&public, STRANGER, "evil.example", None), Err(Foreign::Host));
+        assert_eq!(check(&public, STRANGER, "agents.example", Some("https://agents.example")), Ok(()));
+        assert_eq!(check(&public, STRANGER, "agents.example", Some("https://agents.example:443")), Ok(()));
+        assert_eq!(check(&public, STRANGER, "evil.example", None), Err(Foreign::Host));
         for page in ["http://agents.example", "https://agents.example:8443", "https://evil.example"] {
             assert_eq!(
-                asked(&public, STRANGER, "agents.example", Some(page)),
+                check(&public, STRANGER, "agents.example", Some(page)),
                 Err(Foreign::Origin),
                 "{page}"
             );
         }
         let nameless = Origin::new("http://0.0.0.0:7420", None, vec![]);
-        assert_eq!(asked(&nameless, STRANGER, "plenary:7420", None), Ok(()), "nobody said how it is reached");
+        assert_eq!(check(&nameless, STRANGER, "plenary:7420", None), Ok(()), "nobody said how it is reached");
     }
 
     #[test]
     fn what_is_open_to_any_page_is_open_under_names_of_this_server_alone() {
         let doc = crate::OperationDoc::new("a.b", http::Method::GET, "/open", "Open").for_pages();
         let open = local().opened_to_pages([&doc]);
-        let asked = |path: &'static str, host: &str| {
+        let check = |path: &'static str, host: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::HOST, host.parse().unwrap());
             headers.insert(header::ORIGIN, "https://client.example".parse().unwrap());
             open.admits(STRANGER.parse().unwrap(), &Uri::from_static(path), &headers)
         };
-        assert_eq!(asked("/open", "localhost:7420"), Ok(()));
-        assert_eq!(asked("/open?a=b", "localhost:7420"), Ok(()));
-        assert_eq!(asked("/open", "evil.example"), Err(Foreign::Host));
+        assert_eq!(check("/open", "localhost:7420"), Ok(()));
+        assert_eq!(check("/open?a=b", "localhost:7420"), Ok(()));
+        assert_eq!(check("/open", "evil.example"), Err(Foreign::Host));
         for path in ["/", "/mcp", "/open/", "/Open"] {
-            assert_eq!(asked(path, "localhost:7420"), Err(Foreign::Origin), "{path}");
+            assert_eq!(check(path, "localhost:7420"), Err(Foreign::Origin), "{path}");
         }
     }
 
     #[test]
-    fn pages_of_others_may_not_ask() {
+    fn foreign_pages_are_refused() {
         for page in
             ["http://localhost:6274", "http://127.0.0.1:7420", "https://[::1]:9", "http://192.0.2.7:7420"]
         {
-            assert_eq!(asked(&local(), STRANGER, "192.0.2.7:7420", Some(page)), Ok(()), "{page}");
+            assert_eq!(check(&local(), STRANGER, "192.0.2.7:7420", Some(page)), Ok(()), "{page}");
         }
         for page in
             ["http://evil.example", "null", "", "file://", "http://192.0.2.8:7420", "http://192.0.2.7"]
         {
-            let refused = asked(&local(), STRANGER, "192.0.2.7:7420", Some(page));
+            let refused = check(&local(), STRANGER, "192.0.2.7:7420", Some(page));
             assert_eq!(refused, Err(Foreign::Origin), "{page}");
         }
     }

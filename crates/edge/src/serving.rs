@@ -108,13 +108,13 @@ impl hyper::service::Service<http::Request<Incoming>> for ServedConnection {
         wire.keep_unread(None);
         wire.set_body_open(false);
         let handshake = request.headers().get(header::UPGRADE).is_some_and(is_websocket);
-        let waits_to_be_asked = request.headers().contains_key(header::EXPECT);
+        let expects_continue = request.headers().contains_key(header::EXPECT);
         let answering = |routed| AnswerFuture {
             routed,
             wire: wire.clone(),
             allowance: allowance.clone(),
             handshake,
-            waits_to_be_asked,
+            expects_continue,
         };
         // The guard has refused the head.
         if request.method().as_str() == STAND_IN_METHOD {
@@ -154,7 +154,7 @@ pub(crate) struct AnswerFuture {
     wire: Arc<Wire>,
     allowance: Allowance,
     handshake: bool,
-    waits_to_be_asked: bool,
+    expects_continue: bool,
 }
 
 impl AnswerFuture {
@@ -164,8 +164,7 @@ impl AnswerFuture {
             let closes = self.wire.body_fault().is_some();
             return Poll::Ready(self.give(response, closes));
         }
-        let unread =
-            self.wire.keep_unread(None).and_then(|body| BodyDrain::new(body, self.waits_to_be_asked));
+        let unread = self.wire.keep_unread(None).and_then(|body| BodyDrain::new(body, self.expects_continue));
         match unread {
             None => Poll::Ready(self.give(response, true)),
             Some(unread) => {
@@ -188,7 +187,7 @@ impl AnswerFuture {
         if self.handshake {
             self.wire.answer_upgrade(response.status() == StatusCode::SWITCHING_PROTOCOLS);
         }
-        let held = self.allowance.settle(&mut response);
+        let share = self.allowance.settle(&mut response);
         if closes {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
@@ -201,7 +200,7 @@ impl AnswerFuture {
         } else {
             stream
         };
-        response.map(|body| Reply::new(body, Some(wire), allowance, held, stream))
+        response.map(|body| Reply::new(body, Some(wire), allowance, share, stream))
     }
 }
 
@@ -230,7 +229,7 @@ pub(crate) struct Reply {
     wire: Option<Arc<Wire>>,
     /// `None` if all requests share the body.
     allowance: Option<Allowance>,
-    held: Option<Arc<BudgetShare>>,
+    share: Option<Arc<BudgetShare>>,
     _stream: Option<Share<Payer>>,
 }
 
@@ -239,10 +238,10 @@ impl Reply {
         body: Body,
         wire: Option<Arc<Wire>>,
         allowance: Option<Allowance>,
-        held: Option<Arc<BudgetShare>>,
+        share: Option<Arc<BudgetShare>>,
         stream: Option<Share<Payer>>,
     ) -> Self {
-        Self { body, wire, allowance, held, _stream: stream }
+        Self { body, wire, allowance, share, _stream: stream }
     }
 }
 
@@ -262,7 +261,7 @@ impl HttpBody for Reply {
         }
         let data = frame.and_then(Result::ok).and_then(|frame| frame.into_data().ok()).unwrap_or_default();
         // A large piece counts until its last byte is written, not only until hyper has it.
-        let piece = allowance.piece(data, reply.held.as_ref()).map(Frame::data);
+        let piece = allowance.piece(data, reply.share.as_ref()).map(Frame::data);
         Poll::Ready(Some(piece.ok_or_else(|| axum::Error::new(NoRoom))))
     }
 

@@ -41,7 +41,7 @@ pub(crate) enum StrictRequest {
 }
 
 /// Whether a request asks for strict handling.
-pub(crate) fn asked(uri: &Uri, headers: &HeaderMap) -> Option<StrictRequest> {
+pub(crate) fn requested(uri: &Uri, headers: &HeaderMap) -> Option<StrictRequest> {
     let preferences = headers.get_all(PREFER).iter().filter_map(|value| value.to_str().ok());
     let mut preferences = preferences.flat_map(|value| value.split([',', ';'])).map(str::trim);
     if preferences.any(|preference| preference.eq_ignore_ascii_case("handling=strict")) {
@@ -78,7 +78,7 @@ impl Shape {
         match value {
             Value::Object(members) => {
                 let tables: Vec<_> =
-                    variants.iter().filter_map(|of| of.get("properties")?.as_object()).collect();
+                    variants.iter().filter_map(|variant| variant.get("properties")?.as_object()).collect();
                 if tables.is_empty() || variants.iter().any(|variant| is_open(variant)) {
                     return None;
                 }
@@ -107,17 +107,17 @@ impl Shape {
     /// These schemas with all that they consist of.
     fn variants<'a>(&'a self, schemas: &[&'a Value]) -> Vec<&'a Value> {
         let mut found: Vec<&Value> = Vec::new();
-        let mut left = schemas.to_vec();
-        while let Some(schema) = left.pop() {
+        let mut pending = schemas.to_vec();
+        while let Some(schema) = pending.pop() {
             if found.iter().any(|known| std::ptr::eq(*known, schema)) {
                 continue;
             }
             found.push(schema);
             let named =
                 schema.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix(DEFINITIONS));
-            left.extend(named.and_then(|name| self.definitions.get(name)));
-            for of in ["allOf", "anyOf", "oneOf"] {
-                left.extend(schema.get(of).and_then(Value::as_array).into_iter().flatten());
+            pending.extend(named.and_then(|name| self.definitions.get(name)));
+            for keyword in ["allOf", "anyOf", "oneOf"] {
+                pending.extend(schema.get(keyword).and_then(Value::as_array).into_iter().flatten());
             }
         }
         found
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_member_that_nobody_knows_is_named_with_its_path() {
+    fn the_first_unknown_member_is_named_with_its_path() {
         for (body, path) in [
             (r#"{"name":"x","sender":1}"#, Some("sender")),
             (r#"{"inner":{"a":1,"b":2}}"#, Some("inner.b")),
@@ -186,17 +186,20 @@ mod tests {
     }
 
     #[test]
-    fn it_is_asked_for_by_the_query_or_a_preference() {
-        let of = |uri: &str, prefer: &[&str]| {
+    fn strict_handling_is_requested_by_the_query_or_a_preference() {
+        let strictness = |uri: &str, prefer: &[&str]| {
             let headers = prefer.iter().map(|value| (PREFER, value.parse().unwrap())).collect();
-            asked(&uri.parse().unwrap(), &headers)
+            requested(&uri.parse().unwrap(), &headers)
         };
-        assert_eq!(of("/x?a=b&strict=1", &[]), Some(StrictRequest::Query));
-        assert_eq!(of("/x", &["respond-async, Handling=Strict"]), Some(StrictRequest::Preference));
-        assert_eq!(of("/x?strict=1", &["wait=5", "handling=strict"]), Some(StrictRequest::Preference));
+        assert_eq!(strictness("/x?a=b&strict=1", &[]), Some(StrictRequest::Query));
+        assert_eq!(strictness("/x", &["respond-async, Handling=Strict"]), Some(StrictRequest::Preference));
+        assert_eq!(
+            strictness("/x?strict=1", &["wait=5", "handling=strict"]),
+            Some(StrictRequest::Preference)
+        );
         for (uri, prefer) in [("/x", &[][..]), ("/x?strict=0", &[]), ("/x?strictly=1", &["handling=lenient"])]
         {
-            assert_eq!(of(uri, prefer), None, "{uri}");
+            assert_eq!(strictness(uri, prefer), None, "{uri}");
         }
     }
 }

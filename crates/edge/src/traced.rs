@@ -30,7 +30,7 @@ pub(crate) struct TracedOperation {
 
 /// A request with an open span.
 pub(crate) struct TracedRequest {
-    begun: OpenSpan,
+    open: OpenSpan,
     method: &'static str,
     /// The scope that the handler runs under, with its notes.
     pub(crate) scope: Arc<SpanScope>,
@@ -51,12 +51,12 @@ impl TracedOperation {
             return None;
         }
         let caller = TraceParent::from_headers(request.headers());
-        let begun = self.spans.begin(caller.clone(), now)?;
+        let open = self.spans.begin(caller.clone(), now)?;
         request.extensions_mut().insert(CallerSpan(caller));
         // At the level of errors, so that no filter that passes a line removes its trace.
-        let log = tracing::error_span!("request", operation = self.id, trace_id = %begun.own.trace_id());
-        let scope = SpanScope::new(begun.own.clone());
-        Some(Box::new(TracedRequest { begun, method: known(request.method()), scope, log }))
+        let log = tracing::error_span!("request", operation = self.id, trace_id = %open.own.trace_id());
+        let scope = SpanScope::new(open.own.clone());
+        Some(Box::new(TracedRequest { open, method: known(request.method()), scope, log }))
     }
 
     /// Ends the span with the head of the reply, like the metrics.
@@ -75,12 +75,12 @@ impl TracedOperation {
             kind: Kind::Server,
             parent: None,
             links: Vec::new(),
-            start: traced.begun.start,
+            start: traced.open.start,
             end: Instant::now(),
             attributes,
             status: if status.is_server_error() { Status::Error } else { Status::Unset },
         };
-        self.spans.end(traced.begun, span);
+        self.spans.end(traced.open, span);
     }
 }
 

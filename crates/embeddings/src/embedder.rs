@@ -29,7 +29,7 @@ pub enum Fault {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Token {
     /// Its byte range in the text.
-    pub place: Range<usize>,
+    pub range: Range<usize>,
     /// Its vector, of length 1.
     pub vector: Vec<f32>,
 }

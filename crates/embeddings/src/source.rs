@@ -111,15 +111,15 @@ mod tests {
     fn a_source_is_a_directory_or_an_endpoint() {
         assert_eq!("local:models/x".parse(), Ok(Source::Local("models/x".into())));
         assert_eq!("static:models/x".parse(), Ok(Source::Static("models/x".into())));
-        let wanted = ("http://h:1/v1/embeddings".to_owned(), "a b".to_owned());
-        assert_eq!(open_ai("openai:http://h:1/v1/embeddings?model=a%20b"), wanted);
-        assert_eq!(open_ai("openai:http://h:1/v1/?model=a%20b"), wanted);
+        let expected = ("http://h:1/v1/embeddings".to_owned(), "a b".to_owned());
+        assert_eq!(open_ai("openai:http://h:1/v1/embeddings?model=a%20b"), expected);
+        assert_eq!(open_ai("openai:http://h:1/v1/?model=a%20b"), expected);
         let azure = open_ai("openai:https://h/embeddings?api-version=1&model=m");
         assert_eq!(azure, ("https://h/embeddings?api-version=1".to_owned(), "m".to_owned()));
     }
 
     #[test]
-    fn what_names_no_model_says_what_does() {
+    fn an_invalid_model_name_is_refused_with_the_valid_forms() {
         for (text, hint) in [
             ("local:", "local:DIR"),
             ("static:", "static:DIR"),

@@ -123,8 +123,8 @@ async fn a_query_and_a_text_are_read_together() {
     let model = CrossEncoder::open(directory.path()).unwrap();
     let found = relevance(&model, "red door", &["the door is red", "blue gate"]).await;
     let turned = relevance(&model, "blue gate", &["red door"]).await;
-    for (found, wanted) in [(found[0], WANTED[0]), (found[1], WANTED[1]), (turned[0], WANTED[2])] {
-        assert!((found - wanted).abs() < 1e-5, "{found} is not {wanted}");
+    for (found, expected) in [(found[0], WANTED[0]), (found[1], WANTED[1]), (turned[0], WANTED[2])] {
+        assert!((found - expected).abs() < 1e-5, "{found} is not {expected}");
     }
     let long = "red ".repeat(10_000);
     assert!(relevance(&model, &long, &[&long]).await[0].is_finite());
@@ -132,12 +132,12 @@ async fn a_query_and_a_text_are_read_together() {
 }
 
 #[test]
-fn what_is_no_cross_encoder_says_why() {
-    for (labels, wanted) in [(1, None), (2, None), (3, Some("its head has 3 labels"))] {
+fn a_directory_without_a_cross_encoder_is_refused_with_a_reason() {
+    for (labels, expected) in [(1, None), (2, None), (3, Some("its head has 3 labels"))] {
         let directory = encoder(labels);
-        match (CrossEncoder::open(directory.path()), wanted) {
+        match (CrossEncoder::open(directory.path()), expected) {
             (Ok(_), None) => {}
-            (Err(Fault::Unusable(why)), Some(wanted)) => assert!(why.contains(wanted), "{why}"),
+            (Err(Fault::Unusable(why)), Some(expected)) => assert!(why.contains(expected), "{why}"),
             other => panic!("{other:?}"),
         }
     }

@@ -56,7 +56,7 @@ async fn vectors_are_those_of_the_reference() {
 }
 
 #[tokio::test]
-async fn a_text_has_one_vector_whoever_stands_beside_it() {
+async fn the_vector_of_a_text_does_not_depend_on_other_texts() {
     let Some(model) = model() else { return };
     let texts: Vec<_> = golden().iter().map(|golden| golden.text.clone()).collect();
     let together = model.embed(Purpose::Document, texts.clone()).await.unwrap();
@@ -66,7 +66,7 @@ async fn a_text_has_one_vector_whoever_stands_beside_it() {
 }
 
 #[tokio::test]
-async fn what_is_behind_the_last_token_that_counts_does_not() {
+async fn text_after_the_last_counted_token_does_not_count() {
     let Some(model) = model() else { return };
     let long = "one two three ".repeat(200);
     let vectors = vec![long.clone(), format!("{long} and something else entirely"), "word ".repeat(1 << 20)];
@@ -76,7 +76,7 @@ async fn what_is_behind_the_last_token_that_counts_does_not() {
 }
 
 #[tokio::test]
-async fn meaning_is_near_and_other_things_are_far() {
+async fn similar_texts_are_near_and_others_are_far() {
     let Some(model) = model() else { return };
     let texts = ["How do I change my password?", "Resetting account credentials", "A recipe for lentil soup"];
     let vectors = model.embed(Purpose::Query, texts.map(str::to_owned).to_vec()).await.unwrap();
@@ -107,12 +107,12 @@ fn refused(change: impl FnOnce(&std::path::Path)) -> String {
 }
 
 #[test]
-fn a_directory_that_is_not_one_says_what_is_missing() {
+fn a_directory_without_a_model_is_refused_with_what_is_missing() {
     let replace = |name: &'static str, text: &'static str| {
         move |directory: &std::path::Path| std::fs::write(directory.join(name), text).unwrap()
     };
     let pooling = "1_Pooling/config.json";
-    for (said, wanted) in [
+    for (text, expected) in [
         (refused(|directory| std::fs::remove_dir_all(directory).unwrap()), "no such directory"),
         (
             refused(|directory| std::fs::remove_file(directory.join("modules.json")).unwrap()),
@@ -125,7 +125,7 @@ fn a_directory_that_is_not_one_says_what_is_missing() {
         (refused(replace("modules.json", "[]")), "names no pooling"),
         (refused(replace(pooling, r#"{"pooling_mode_max_tokens":true}"#)), "neither the mean nor"),
     ] {
-        assert!(said.contains(wanted), "{said}");
-        assert!(said.contains("sentence-transformers directory of a BERT model"), "{said}");
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("sentence-transformers directory of a BERT model"), "{text}");
     }
 }

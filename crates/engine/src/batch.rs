@@ -18,7 +18,7 @@ pub(crate) fn usage<R: Room>(event: &R::Event, own: Usage, follows: &[(StreamNam
 /// The parts of a decision that its batch needs.
 pub(crate) struct Decided<'a, E> {
     pub(crate) events: &'a [E],
-    pub(crate) beside: SideEvents,
+    pub(crate) side_events: SideEvents,
     pub(crate) claim: Option<KeyClaim>,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn decided<'a, R: Room, C: Command<R>>(
         Some(key) => Some(claim(key, serde_json::to_vec(&decision.reply))?),
         None => None,
     };
-    Ok(Decided { events: &decision.events, beside: command.beside(decision, stamp), claim })
+    Ok(Decided { events: &decision.events, side_events: command.side_events(decision, stamp), claim })
 }
 
 fn claim(key: &KeyUse, outcome: serde_json::Result<Vec<u8>>) -> Result<KeyClaim, Fault> {
@@ -70,16 +70,16 @@ pub(crate) fn of<R: Room>(
         batch.index.extend(R::index(id, event));
         batch.events.push((stream.clone(), encoded));
     }
-    let Decided { events, beside, claim } = decided;
+    let Decided { events, side_events, claim } = decided;
     let is_fixed = events.iter().any(|event| R::fixed_usage(event).is_some());
     if let Some(charge) = charge.as_mut().filter(|_| !is_fixed) {
         charge.usage =
-            beside.events.iter().map(|(_, event)| Usage::of(event)).fold(charge.usage, Usage::plus);
+            side_events.events.iter().map(|(_, event)| Usage::of(event)).fold(charge.usage, Usage::plus);
     }
-    batch.events.extend(beside.events);
+    batch.events.extend(side_events.events);
     batch.events.extend(follows);
-    batch.index.extend(beside.index);
-    batch.rows.extend(beside.rows);
+    batch.index.extend(side_events.index);
+    batch.rows.extend(side_events.rows);
     if let Some((charge, claim)) = charge.as_mut().zip(claim.as_ref()) {
         charge.usage = charge.usage.plus(Usage::of_key(claim));
     }

@@ -25,7 +25,7 @@ impl<R: Room> Streams<R> {
         let of_request = if key.is_none() { once::step::<R, C>() } else { None };
         let key = key.or(of_request.as_ref());
         if self.is_unknown(id)
-            && let Some(done) = self.begun(id, command, key).await?
+            && let Some(done) = self.try_begin(id, command, key).await?
         {
             return Ok(done);
         }
@@ -40,7 +40,7 @@ impl<R: Room> Streams<R> {
 
     /// Carries it out if the stream is new. `None` if the stream exists, or if the result would rest on
     /// that assumption alone.
-    async fn begun<C: Command<R>>(
+    async fn try_begin<C: Command<R>>(
         &self,
         id: &str,
         command: &C,
@@ -55,9 +55,9 @@ impl<R: Room> Streams<R> {
         let stamp = self.clock().stamp();
         // Without an append, no condition would verify the basis of a refusal.
         let Ok(decision) = command.decide(&state, Version::ZERO, &facts, &stamp) else { return Ok(None) };
-        let place = (id, Version::ZERO);
+        let target = (id, Version::ZERO);
         let decided = batch::decided(command, key, &decision, &stamp)?;
-        let batch = batch::of::<R>(place, (&entry.stream, &state), decided, &stamp);
+        let batch = batch::of::<R>(target, (&entry.stream, &state), decided, &stamp);
         let slot = if quota::must_look_up(self.log(), &batch) {
             drop(slot);
             quota::look_up(self.log(), &batch).await?;

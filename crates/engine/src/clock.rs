@@ -23,21 +23,21 @@ impl Clock for SystemClock {
 /// Random bytes of one thread, fetched from the operating system for many stamps at a time.
 struct Entropy {
     block: [[u8; 10]; 64],
-    left: usize,
+    remaining: usize,
 }
 
 thread_local! {
-    static ENTROPY: RefCell<Entropy> = const { RefCell::new(Entropy { block: [[0; 10]; 64], left: 0 }) };
+    static ENTROPY: RefCell<Entropy> = const { RefCell::new(Entropy { block: [[0; 10]; 64], remaining: 0 }) };
 }
 
 impl Entropy {
     /// The next ten bytes, each used once.
     fn take(&mut self) -> [u8; 10] {
-        if self.left == 0 {
+        if self.remaining == 0 {
             getrandom::fill(self.block.as_flattened_mut()).expect("the operating system gives random bytes");
-            self.left = self.block.len();
+            self.remaining = self.block.len();
         }
-        self.left -= 1;
-        std::mem::take(&mut self.block[self.left])
+        self.remaining -= 1;
+        std::mem::take(&mut self.block[self.remaining])
     }
 }

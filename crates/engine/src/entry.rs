@@ -23,7 +23,7 @@ pub struct LookedUp<S> {
     /// The chain that it was decided in, if it may not be on disk.
     pub upon: Option<Chain>,
     /// Whether the store was read.
-    pub asked: bool,
+    pub was_read: bool,
 }
 
 /// A state with the version that it folds.
@@ -55,9 +55,9 @@ struct Base<S> {
 impl<S> LoadedState<S> {
     /// A state that is on disk.
     pub(crate) fn on_disk(stream: &StreamName, state: S, version: Version) -> Self {
-        Self::begun(stream, Base { state: Arc::new(state), version, snapshot: version })
+        Self::from_base(stream, Base { state: Arc::new(state), version, snapshot: version })
     }
-    fn begun(stream: &StreamName, Base { state, version, snapshot }: Base<S>) -> Self {
+    fn from_base(stream: &StreamName, Base { state, version, snapshot }: Base<S>) -> Self {
         let confirmed = Arc::new(AtomicU64::new(version.0));
         Self { state, version, snapshot, chain: Chain::new(stream.clone()), confirmed, base: None }
     }
@@ -66,7 +66,7 @@ impl<S> LoadedState<S> {
     pub(crate) fn again(self, stream: &StreamName, newest: Version) -> Option<Self> {
         let newest = newest.0.max(self.confirmed.load(Ordering::Acquire));
         let base = self.base.filter(|base| newest.saturating_sub(base.version.0) < SNAPSHOT_EVERY);
-        base.map(|base| Self::begun(stream, base))
+        base.map(|base| Self::from_base(stream, base))
     }
     /// Keeps the current state, which is on disk, as the base for a restart.
     pub(crate) fn keep_base(&mut self) {

@@ -20,14 +20,14 @@ pub struct IdempotentRequest {
     request: KeyUse,
     secret: Option<[u8; 32]>,
     /// The number of commands of each kind, and of secrets, that it has used so far.
-    asked: Mutex<HashMap<String, u32>>,
+    counts: Mutex<HashMap<String, u32>>,
 }
 
 impl IdempotentRequest {
     /// A request under a key. `secret` is a value that only the sender knows, if there is one.
     #[must_use]
     pub fn new(request: KeyUse, secret: Option<[u8; 32]>) -> Self {
-        Self { request, secret, asked: Mutex::default() }
+        Self { request, secret, counts: Mutex::default() }
     }
 
     /// Runs the work of the request. Commands without a key of their own get a derived one.
@@ -36,8 +36,8 @@ impl IdempotentRequest {
     }
 
     fn nth(&self, what: &str) -> u32 {
-        let mut asked = self.asked.lock();
-        let nth = asked.entry(what.to_owned()).or_default();
+        let mut counts = self.counts.lock();
+        let nth = counts.entry(what.to_owned()).or_default();
         *nth += 1;
         *nth
     }
@@ -71,10 +71,10 @@ pub fn secret_of_request() -> Option<[u8; 32]> {
     REQUEST
         .try_with(|request| {
             let inner = request.secret?;
-            let KeyUse { scope, key, digest: of } = &request.request;
+            let KeyUse { scope, key, digest: request_digest } = &request.request;
             let nth = request.nth("secret");
-            let said = format!("{}:{scope}{}:{key}{nth}", scope.len(), key.len());
-            let outer = digest(&[said.as_bytes(), of].concat());
+            let input = format!("{}:{scope}{}:{key}{nth}", scope.len(), key.len());
+            let outer = digest(&[input.as_bytes(), request_digest].concat());
             // Both inputs are digests of 32 bytes, so the hashed text can't be extended.
             Some(digest(&[inner, outer].concat()))
         })

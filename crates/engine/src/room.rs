@@ -128,7 +128,7 @@ pub trait Command<R: Room>: Send + Sync {
         false
     }
     /// Side events, with their index changes, in the same append. They count towards no quota.
-    fn beside(&self, _decided: &Decision<R::Event, Self::Reply>, _stamp: &Stamp) -> SideEvents {
+    fn side_events(&self, _decided: &Decision<R::Event, Self::Reply>, _stamp: &Stamp) -> SideEvents {
         SideEvents::default()
     }
 }

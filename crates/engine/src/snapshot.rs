@@ -30,8 +30,8 @@ fn row(stream: &StreamName) -> String {
 
 /// The newest usable snapshot, or the empty state.
 pub(crate) async fn load<R: Room>(log: &Log, stream: &StreamName) -> Result<(R::State, Version), Fault> {
-    let Some(kept) = found(log, stream).await? else { return Ok((R::State::default(), Version::ZERO)) };
-    match serde_json::from_slice::<FoundSnapshot<R::State>>(&kept) {
+    let Some(bytes) = found(log, stream).await? else { return Ok((R::State::default(), Version::ZERO)) };
+    match serde_json::from_slice::<FoundSnapshot<R::State>>(&bytes) {
         Ok(found) if found.form == R::SNAPSHOT_FORM => Ok((found.state, found.version)),
         _ => Ok((R::State::default(), Version::ZERO)),
     }
@@ -40,7 +40,7 @@ pub(crate) async fn load<R: Room>(log: &Log, stream: &StreamName) -> Result<(R::
 fn found<'a>(log: &'a Log, stream: &'a StreamName) -> Sealed<'a, Result<Option<Bytes>, Fault>> {
     seal(async move {
         match log.read_row(&row(stream)).await {
-            Ok(kept) => Ok(kept.map(|kept| kept.value)),
+            Ok(row) => Ok(row.map(|row| row.value)),
             Err(fault @ Fault::Corrupt(_)) => {
                 tracing::error!(%fault, "a damaged snapshot is ignored");
                 Ok(None)

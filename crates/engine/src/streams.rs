@@ -96,10 +96,10 @@ impl<R: Room> Streams<R> {
     pub async fn look_up(&self, id: &str) -> Result<LookedUp<R::State>, Fault> {
         let entry = self.entry(id);
         let mut guard = entry.loaded.lock().await;
-        let asked = must_load(&entry, guard.as_ref());
+        let was_read = must_load(&entry, guard.as_ref());
         let loaded = self.load(&entry, &mut guard).await?;
         let upon = loaded.is_ahead().then(|| loaded.chain.clone());
-        Ok(LookedUp { state: loaded.state.clone(), version: loaded.version, upon, asked })
+        Ok(LookedUp { state: loaded.state.clone(), version: loaded.version, upon, was_read })
     }
 
     /// Makes the same reads as for a stream that does not exist, and drops the result: so that the response time does not
@@ -238,9 +238,9 @@ impl<R: Room> Streams<R> {
                 return attempted(ended, Err(rejection));
             }
         };
-        let place = (id, loaded.version);
+        let target = (id, loaded.version);
         let decided = batch::decided(command, key, &decision, &stamp)?;
-        let batch = batch::of::<R>(place, (&entry.stream, &loaded.state), decided, &stamp);
+        let batch = batch::of::<R>(target, (&entry.stream, &loaded.state), decided, &stamp);
         let batch = Batch { chain: Some(chain), conditions, ..batch };
         let (may_exceed, decided) = (command.exceeds_quota(), (&*decision.events, &stamp));
         let ended = self.submit((slot, &entry, guard), (batch, may_exceed), decided, key).await?;
@@ -261,7 +261,7 @@ impl<R: Room> Streams<R> {
             quota::look_up(&self.log, &batch).await?;
             return Ok(Ended::Again);
         }
-        let loaded = guard.as_mut().ok_or_else(gone)?;
+        let loaded = guard.as_mut().ok_or_else(missing_state)?;
         let pledged = match quota::pledge(&self.log, &batch, may_exceed).await? {
             Ok(pledged) => pledged,
             Err(exceeded) => {
@@ -301,9 +301,9 @@ impl<R: Room> Streams<R> {
         if let Some(entry) = self.cache.get(id) {
             return entry;
         }
-        let made: Result<_, std::convert::Infallible> =
+        let inserted: Result<_, std::convert::Infallible> =
             self.cache.get_or_insert_with(&Arc::from(id), || Ok(Entry::new(R::stream(id))));
-        match made {
+        match inserted {
             Ok(entry) => entry,
             Err(never) => match never {},
         }
@@ -318,7 +318,7 @@ impl<R: Room> Streams<R> {
         if must_load(entry, guard.as_ref()) {
             **guard = Some(self.loaded(entry, guard.take()).await?);
         }
-        guard.as_mut().ok_or_else(gone)
+        guard.as_mut().ok_or_else(missing_state)
     }
 
     /// Loads the current state of the store, in place of the one in memory.
@@ -361,13 +361,13 @@ impl<R: Room> Streams<R> {
     ) -> Result<LoadedState<R::State>, Fault> {
         let mut page = PageSize::default();
         loop {
-            let asked = page.events();
-            let events = self.log.read_stream(stream, loaded.version, asked).await?;
+            let limit = page.events();
+            let events = self.log.read_stream(stream, loaded.version, limit).await?;
             page.learn(&events);
             for stored in &events {
                 fold_in::<R>(&mut loaded, stored)?;
             }
-            if events.len() < asked {
+            if events.len() < limit {
                 break;
             }
         }
@@ -385,7 +385,7 @@ fn spin<T>(lock: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 }
 
 /// An impossible fault.
-fn gone() -> Fault {
+fn missing_state() -> Fault {
     Fault::Corrupt("a state that was just loaded is gone".into())
 }
 

@@ -64,7 +64,7 @@ impl FrameKey {
     pub(crate) async fn kept(log: &Log) -> Result<Self, Fault> {
         let make =
             || Self::generate().map(Into::into).ok_or_else(|| Fault::Corrupt("no key can be made".into()));
-        Self::read(&log.row_made_once(ROW, make).await?).ok_or_else(broken)
+        Self::read(&log.row_created_once(ROW, make).await?).ok_or_else(broken)
     }
 
     /// The public key, in the form that clients pin.

@@ -26,17 +26,17 @@ async fn main() -> Fallible<()> {
     for nth in 0..subscribers {
         let (mut subscription, delivered) = (lane.subscribe("~k", nth, None)?, delivered.clone());
         tokio::spawn(async move {
-            let mut taken = Vec::new();
-            while subscription.next(&mut taken).await.is_ok() {
-                delivered.fetch_add(taken.len() as u64, Ordering::Relaxed);
-                taken.clear();
+            let mut deliveries = Vec::new();
+            while subscription.next(&mut deliveries).await.is_ok() {
+                delivered.fetch_add(deliveries.len() as u64, Ordering::Relaxed);
+                deliveries.clear();
             }
         });
     }
     let matches: Matches<usize> = Arc::new(|_| true);
     let message = Bytes::from(vec![b'x'; 300]);
-    let (begun, mut number) = (Instant::now(), 0);
-    while begun.elapsed() < time {
+    let (started_at, mut number) = (Instant::now(), 0);
+    while started_at.elapsed() < time {
         number += 1;
         let (message, matches) = (message.clone(), matches.clone());
         lane.emit("~k", Emission { number, message, bytes: 300, forget_at: None, matches });
@@ -46,7 +46,10 @@ async fn main() -> Fallible<()> {
         }
     }
     let count = delivered.load(Ordering::Relaxed);
-    println!("{subscribers} subscribers: {:.0} deliveries/s", count as f64 / begun.elapsed().as_secs_f64());
+    println!(
+        "{subscribers} subscribers: {:.0} deliveries/s",
+        count as f64 / started_at.elapsed().as_secs_f64()
+    );
     println!("stalled: {}", lane.size().stalled);
     Ok(())
 }

@@ -35,7 +35,7 @@ pub struct Orphan {
     pub handle: AgentHandle,
     row: String,
     revision: u64,
-    kept: CursorState,
+    state: CursorState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,24 +84,24 @@ impl Cursors {
     /// of it; on a store of a single process, which may have been a shared one before, these are all others.
     pub async fn take_up(&self, handle: &AgentHandle) -> Result<Position, Fault> {
         let pending = self.pending(handle);
-        let kept = self.kept(handle).await?;
-        let positions = kept.iter().map(|(node, kept)| match pending {
+        let stored = self.stored_states(handle).await?;
+        let positions = stored.iter().map(|(node, state)| match pending {
             Some(newer) if *node == self.node => newer.position,
-            _ => kept.position,
+            _ => state.position,
         });
-        let start = positions.chain(pending.filter(|_| kept.is_empty()).map(|kept| kept.position)).min();
+        let start = positions.chain(pending.filter(|_| stored.is_empty()).map(|state| state.position)).min();
         let start = start.unwrap_or_default();
         let is_shared = self.log.shared();
-        if is_shared || kept.iter().any(|(node, _)| *node != self.node) {
+        if is_shared || stored.iter().any(|(node, _)| *node != self.node) {
             let alive = if is_shared { self.alive().await? } else { HashSet::new() };
-            let taken = kept.iter().filter(|(node, kept)| !kept.live || !alive.contains(node));
-            let mut rows: Vec<_> = taken
+            let unused = stored.iter().filter(|(node, state)| !state.live || !alive.contains(node));
+            let mut rows: Vec<_> = unused
                 .filter(|(node, _)| *node != self.node)
                 .map(|(node, _)| RowOp { name: row(handle, node), expected: None, value: None })
                 .collect();
             rows.push(self.op(handle, CursorState { position: start, live: is_shared })?);
             // The pending note that an earlier connection closed must not overwrite this.
-            let is_closed = pending.is_some_and(|kept| !kept.live);
+            let is_closed = pending.is_some_and(|state| !state.live);
             let _flushing = if is_closed { Some(self.flushing.lock().await) } else { None };
             if is_closed {
                 self.lock().remove(handle);
@@ -115,9 +115,9 @@ impl Cursors {
     /// lowest stored cursor.
     pub async fn confirmed(&self, handle: &AgentHandle) -> Result<Position, Fault> {
         let pending = self.pending(handle);
-        let kept = self.kept(handle).await?;
-        let elsewhere = kept.iter().filter(|(node, _)| *node != self.node || pending.is_none());
-        let positions = elsewhere.map(|(_, kept)| kept.position).chain(pending.map(|kept| kept.position));
+        let stored = self.stored_states(handle).await?;
+        let elsewhere = stored.iter().filter(|(node, _)| *node != self.node || pending.is_none());
+        let positions = elsewhere.map(|(_, state)| state.position).chain(pending.map(|state| state.position));
         Ok(positions.min().unwrap_or_default())
     }
 
@@ -138,8 +138,8 @@ impl Cursors {
             return Ok(false);
         }
         let alive = self.alive().await?;
-        let kept = self.kept(handle).await?;
-        Ok(kept.iter().any(|(node, kept)| kept.live && *node != self.node && alive.contains(node)))
+        let stored = self.stored_states(handle).await?;
+        Ok(stored.iter().any(|(node, state)| state.live && *node != self.node && alive.contains(node)))
     }
 
     /// Notes a moved cursor; the next flush writes it.
@@ -200,9 +200,9 @@ impl Cursors {
             let rows = self.log.read_rows("cursor/", after.as_deref(), READ_ROWS_MAX).await?;
             after = rows.last().map(|(name, _)| name.clone());
             for (name, found) in &rows {
-                let Some((handle, node, kept)) = parse(name, &found.value)? else { continue };
-                if kept.live && !alive.contains(&node) {
-                    orphans.push(Orphan { handle, row: name.clone(), revision: found.revision, kept });
+                let Some((handle, node, state)) = parse(name, &found.value)? else { continue };
+                if state.live && !alive.contains(&node) {
+                    orphans.push(Orphan { handle, row: name.clone(), revision: found.revision, state });
                 }
             }
             if rows.len() < READ_ROWS_MAX {
@@ -214,7 +214,7 @@ impl Cursors {
     /// Records that the consequences of an orphan's loss are carried out. Changes nothing if another
     /// node has taken the agent up or adopted it meanwhile.
     pub async fn adopt(&self, orphan: &Orphan) -> Result<(), Fault> {
-        let value = Some(encode(CursorState { live: false, ..orphan.kept })?);
+        let value = Some(encode(CursorState { live: false, ..orphan.state })?);
         let op = RowOp { name: orphan.row.clone(), expected: Some(orphan.revision), value };
         self.log.append(Batch { rows: vec![op], ..Batch::default() }).await?;
         Ok(())
@@ -228,14 +228,14 @@ impl Cursors {
         self.moved.lock()
     }
 
-    fn op(&self, handle: &AgentHandle, kept: CursorState) -> Result<RowOp, Fault> {
-        Ok(RowOp { name: row(handle, &self.node), expected: None, value: Some(encode(kept)?) })
+    fn op(&self, handle: &AgentHandle, state: CursorState) -> Result<RowOp, Fault> {
+        Ok(RowOp { name: row(handle, &self.node), expected: None, value: Some(encode(state)?) })
     }
 
-    async fn kept(&self, handle: &AgentHandle) -> Result<Vec<(Node, CursorState)>, Fault> {
+    async fn stored_states(&self, handle: &AgentHandle) -> Result<Vec<(Node, CursorState)>, Fault> {
         let rows = self.log.read_rows(&format!("cursor/{handle}/"), None, READ_ROWS_MAX).await?;
         let parsed = rows.iter().filter_map(|(name, row)| parse(name, &row.value).transpose());
-        parsed.map(|found| found.map(|(_, node, kept)| (node, kept))).collect()
+        parsed.map(|found| found.map(|(_, node, state)| (node, state))).collect()
     }
 
     /// The nodes whose lease has not expired; always includes this one.
@@ -258,15 +258,15 @@ impl Cursors {
     }
 }
 
-fn encode(kept: CursorState) -> Result<Bytes, Fault> {
-    serde_json::to_vec(&kept).map(Bytes::from).map_err(|error| Fault::Corrupt(error.to_string()))
+fn encode(state: CursorState) -> Result<Bytes, Fault> {
+    serde_json::to_vec(&state).map(Bytes::from).map_err(|error| Fault::Corrupt(error.to_string()))
 }
 
 fn parse(name: &str, value: &[u8]) -> Result<Option<(AgentHandle, Node, CursorState)>, Fault> {
     let mut parts = name.splitn(3, '/').skip(1);
     let (Some(handle), Some(node)) = (parts.next(), parts.next()) else { return Ok(None) };
     let Ok(handle) = handle.parse() else { return Ok(None) };
-    let kept = serde_json::from_slice(value)
+    let state = serde_json::from_slice(value)
         .map_err(|error| Fault::Corrupt(format!("the row {name} can't be read: {error}")))?;
-    Ok(Some((handle, Node(node.to_owned()), kept)))
+    Ok(Some((handle, Node(node.to_owned()), state)))
 }

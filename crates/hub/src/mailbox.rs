@@ -73,7 +73,7 @@ impl Mailbox {
     }
 
     /// Waits for a mark. Spurious wake-ups are possible.
-    pub async fn woken(&self) {
+    pub async fn wait(&self) {
         self.notify.notified().await;
     }
 
@@ -106,7 +106,7 @@ mod tests {
         mailbox.mark(&stream, Version(5));
         mailbox.mark(&stream, Version(3));
         mailbox.mark(&stream, Version(9));
-        mailbox.woken().await;
+        mailbox.wait().await;
         assert_eq!(mailbox.take().streams, HashMap::from([(stream.clone(), Version(3))]));
         let mut worked_off = Marks { streams: HashMap::from([(stream, Version(3))]), ..Marks::default() };
         mailbox.take_into(&mut worked_off);
@@ -117,7 +117,7 @@ mod tests {
     async fn a_wake_up_before_the_wait_is_not_lost() {
         let mailbox = Mailbox::default();
         mailbox.close(CloseReason::Shutdown);
-        mailbox.woken().await;
+        mailbox.wait().await;
         assert_eq!(mailbox.take().closing, Some(CloseReason::Shutdown));
         assert_eq!(mailbox.take().closing, Some(CloseReason::Shutdown), "the order to close stays");
     }

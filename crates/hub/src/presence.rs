@@ -151,14 +151,14 @@ impl Presence {
         let mut agents = self.lock();
         let agent = agents.get_mut(&connection.handle)?;
         let nth = agent.live.iter().position(|live| live.id == connection.id)?;
-        let gone = agent.live.swap_remove(nth);
-        if gone.owes {
-            agent.debt = Some(agent.debt.map_or(gone.confirmed, |debt| debt.min(gone.confirmed)));
+        let closed = agent.live.swap_remove(nth);
+        if closed.owes {
+            agent.debt = Some(agent.debt.map_or(closed.confirmed, |debt| debt.min(closed.confirmed)));
         }
         if !agent.live.is_empty() {
             return None;
         }
-        let cursor = agent.debt.map_or(gone.confirmed, |debt| debt.min(gone.confirmed));
+        let cursor = agent.debt.map_or(closed.confirmed, |debt| debt.min(closed.confirmed));
         agents.remove(&connection.handle);
         Some(LastClosed { cursor: (cursor != UNKNOWN).then_some(cursor) })
     }

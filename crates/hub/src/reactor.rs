@@ -67,9 +67,9 @@ impl Reactor {
     /// Adds a group of committed events.
     pub fn add(&self, events: &[StoredEvent]) {
         if let (Some(first), Some(last)) = (events.first(), events.last()) {
-            let ours: Vec<_> = events.iter().filter(|event| (self.concerns)(event)).cloned().collect();
-            let is_news = !ours.is_empty();
-            self.recent.lock().push(first.position, last.position, ours);
+            let relevant: Vec<_> = events.iter().filter(|event| (self.concerns)(event)).cloned().collect();
+            let is_news = !relevant.is_empty();
+            self.recent.lock().push(first.position, last.position, relevant);
             if is_news {
                 self.news.notify_one();
             }
@@ -94,7 +94,7 @@ impl Reactor {
         F: Future<Output = Result<(), Fault>> + Send,
     {
         let mut at = self.begin().await?;
-        let (mut kept, mut is_due, mut size) = ((Instant::now(), at), false, PageSize::default());
+        let (mut stored, mut is_due, mut size) = ((Instant::now(), at), false, PageSize::default());
         loop {
             let lately = self.recent.lock().after(at, ROUND_EVENTS_MAX);
             let (events, until) = match lately {
@@ -105,12 +105,12 @@ impl Reactor {
                     (page.into_iter().filter(|event| (self.concerns)(event)).collect(), until)
                 }
             };
-            is_due |= !events.is_empty() || until.0 - kept.1.0 >= KEEP_EVENTS;
+            is_due |= !events.is_empty() || until.0 - stored.1.0 >= KEEP_EVENTS;
             self.handle_all(see_to, events).await;
             self.recent.lock().forget(until);
-            if is_due && kept.0.elapsed() >= KEEP_EVERY {
+            if is_due && stored.0.elapsed() >= KEEP_EVERY {
                 self.keep(until).await?;
-                (kept, is_due) = ((Instant::now(), until), false);
+                (stored, is_due) = ((Instant::now(), until), false);
             }
             if until == at {
                 // A lost wake-up only delays the work.
@@ -165,9 +165,9 @@ impl Reactor {
     async fn begin(&self) -> Result<Position, Fault> {
         match self.log.read_row(self.row).await? {
             Some(row) => {
-                let kept: StoredCursor = serde_json::from_slice(&row.value)
+                let cursor: StoredCursor = serde_json::from_slice(&row.value)
                     .map_err(|error| Fault::Corrupt(format!("{}: {error}", self.row)))?;
-                Ok(kept.position)
+                Ok(cursor.position)
             }
             None => {
                 let head = self.log.head().await?;
@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn the_stored_form_is_frozen() {
-        let kept = StoredCursor { position: Position(7) };
-        assert_eq!(serde_json::to_string(&kept).unwrap(), r#"{"position":7}"#);
+        let cursor = StoredCursor { position: Position(7) };
+        assert_eq!(serde_json::to_string(&cursor).unwrap(), r#"{"position":7}"#);
     }
 
     /// Work in one lane may take any time: here until the other lane is done.

@@ -44,26 +44,26 @@ impl Recent {
     /// At most `max` events after a position, and the position up to which they reach; `None` if the log
     /// must be read.
     #[must_use]
-    pub fn after(&self, place: Position, max: usize) -> Option<(Vec<StoredEvent>, Position)> {
-        if self.from.is_none_or(|from| place < from) {
+    pub fn after(&self, position: Position, max: usize) -> Option<(Vec<StoredEvent>, Position)> {
+        if self.from.is_none_or(|from| position < from) {
             return None;
         }
-        let begin = self.events.partition_point(|event| event.position <= place);
+        let begin = self.events.partition_point(|event| event.position <= position);
         let found: Vec<_> = self.events.range(begin..).take(max).cloned().collect();
         let is_all = begin + found.len() == self.events.len();
-        let until = if is_all { self.until } else { found.last().map_or(place, |last| last.position) };
-        Some((found, until.max(place)))
+        let until = if is_all { self.until } else { found.last().map_or(position, |last| last.position) };
+        Some((found, until.max(position)))
     }
 
     /// Drops the events up to a position, which no reader needs again.
-    pub fn forget(&mut self, place: Position) {
-        while self.events.front().is_some_and(|event| event.position <= place) && self.drop_first() {}
+    pub fn forget(&mut self, position: Position) {
+        while self.events.front().is_some_and(|event| event.position <= position) && self.drop_first() {}
     }
 
     fn drop_first(&mut self) -> bool {
-        let Some(gone) = self.events.pop_front() else { return false };
-        self.bytes -= bytes(&gone);
-        self.from = Some(gone.position);
+        let Some(dropped) = self.events.pop_front() else { return false };
+        self.bytes -= bytes(&dropped);
+        self.from = Some(dropped.position);
         true
     }
 

@@ -38,12 +38,12 @@ struct Inner<E> {
     /// The order in which events were added, including dropped ones.
     order: VecDeque<(StreamName, Version)>,
     /// How many entries of `order` belong to dropped events.
-    gone: usize,
+    dropped: usize,
     bytes: usize,
 }
 
 /// Most entries of dropped events, unless more events are present.
-const GONE_MAX: usize = 64;
+const DROPPED_MAX: usize = 64;
 
 fn bytes(event: &StoredEvent) -> usize {
     // Up to three encodings may be attached to it.
@@ -54,7 +54,7 @@ impl<E: Default> Tail<E> {
     /// An empty tail that holds about this many bytes.
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
-        let inner = Inner { streams: HashMap::new(), order: VecDeque::new(), gone: 0, bytes: 0 };
+        let inner = Inner { streams: HashMap::new(), order: VecDeque::new(), dropped: 0, bytes: 0 };
         Self { inner: Mutex::new(inner), bytes_max }
     }
 
@@ -88,19 +88,19 @@ impl<E: Default> Inner<E> {
         {
             // No reader wanted the events between: the run begins anew.
             self.bytes -= rows.iter().map(|row| bytes(&row.event)).sum::<usize>();
-            self.gone += rows.len();
+            self.dropped += rows.len();
             rows.clear();
         }
         self.bytes += bytes(event);
         rows.push_back(Arc::new(Row::from(event.clone())));
         self.order.push_back((event.stream.clone(), event.version));
-        if self.gone > GONE_MAX.max(self.order.len() / 2) {
+        if self.dropped > DROPPED_MAX.max(self.order.len() / 2) {
             let streams = &self.streams;
             self.order.retain(|(stream, version)| {
                 let first = streams.get(stream).and_then(VecDeque::front);
                 first.is_some_and(|row| row.event.version <= *version)
             });
-            self.gone = 0;
+            self.dropped = 0;
         }
     }
 
@@ -110,7 +110,7 @@ impl<E: Default> Inner<E> {
             let rows = self.streams.get_mut(&stream);
             let Some(rows) = rows.filter(|rows| rows.front().is_some_and(|row| row.event.version == version))
             else {
-                self.gone = self.gone.saturating_sub(1);
+                self.dropped = self.dropped.saturating_sub(1);
                 continue;
             };
             if let Some(row) = rows.pop_front() {
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_gets_what_is_behind_its_cursor_or_nothing_at_all() {
+    fn a_reader_gets_the_events_after_its_cursor_or_nothing() {
         let tail = Tail::<()>::new(1 << 20);
         tail.push([event("a", 4), event("a", 5), event("b", 1)].iter());
         assert_eq!(versions(&tail, "a", 3), Some(vec![4, 5]));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_begin_anew_leave_nothing_behind() {
+    fn a_run_that_begins_anew_drops_the_former_one() {
         let tail = Tail::<()>::new(1 << 20);
         tail.push([event("idle", 1)].iter());
         // A reader comes and goes, and each time the run begins anew.

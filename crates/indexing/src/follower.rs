@@ -117,21 +117,21 @@ impl Follower {
         &self.lag
     }
 
-    /// Waits briefly until this process has seen the log up to `place`. Returns the ids of at most `max`
+    /// Waits briefly until this process has seen the log up to `position`. Returns the ids of at most `max`
     /// streams that may
     /// not be in the index yet, newest first.
-    pub async fn waiting(&self, place: Position, max: usize) -> Vec<String> {
-        self.recent.until(place).await;
+    pub async fn waiting(&self, position: Position, max: usize) -> Vec<String> {
+        self.recent.until(position).await;
         self.recent.waiting(max)
     }
 
-    /// Waits until the index contains all events up to `place`; `false` after the time `within`.
-    pub async fn until(&self, place: Position, within: Duration) -> bool {
+    /// Waits until the index contains all events up to `position`; `false` after the time `within`.
+    pub async fn until(&self, position: Position, within: Duration) -> bool {
         let mut indexed = self.indexed.subscribe();
         let reached = async {
-            self.recent.until(place).await;
+            self.recent.until(position).await;
             loop {
-                if *indexed.borrow_and_update() >= place {
+                if *indexed.borrow_and_update() >= position {
                     return;
                 }
                 self.hurry.notify_one();
@@ -154,15 +154,15 @@ impl Follower {
     pub async fn keep_up(&self, log: &Log, source: &dyn Source) {
         let mut closing = self.closing.subscribe();
         let following = async {
-            let mut said = String::new();
+            let mut reported = String::new();
             loop {
                 if let Err(fault) = self.follow(log, source).await {
                     // A model may be away for hours: report the same fault only once.
                     let trouble = fault.to_string();
-                    if trouble != said {
+                    if trouble != reported {
                         tracing::warn!(%fault, "the search index cannot follow the log; it is tried again");
                     }
-                    said = trouble;
+                    reported = trouble;
                 }
                 sleep(PAUSE).await;
             }
@@ -175,34 +175,34 @@ impl Follower {
 
     async fn follow(&self, log: &Log, source: &dyn Source) -> Result<(), Fault> {
         loop {
-            let is_ours = self.index.leads().await.map_err(unavailable)?;
-            let stands = self.index.extent().await.map_err(unavailable)?.cursor;
-            self.reached(stands, is_ours);
-            if !is_ours {
+            let leads = self.index.leads().await.map_err(unavailable)?;
+            let cursor = self.index.extent().await.map_err(unavailable)?.cursor;
+            self.reached(cursor, leads);
+            if !leads {
                 let _either = timeout(LOOK_EVERY, self.hurry.notified()).await;
                 continue;
             }
             let head = log.head().await?;
             self.recent.seen(head);
-            if stands > head {
-                tracing::warn!(%stands, "the search index is ahead of the log and is rebuilt from it");
+            if cursor > head {
+                tracing::warn!(%cursor, "the search index is ahead of the log and is rebuilt from it");
                 self.index.clear().await.map_err(unavailable)?;
                 continue;
             }
-            self.write(log, source, stands).await?;
+            self.write(log, source, cursor).await?;
         }
     }
 
     /// Writes until another process is the writer.
-    async fn write(&self, log: &Log, source: &dyn Source, mut stands: Position) -> Result<(), Fault> {
-        let (mut batch, mut size) = (Batch::from(stands), PageSize::default());
+    async fn write(&self, log: &Log, source: &dyn Source, mut cursor: Position) -> Result<(), Fault> {
+        let (mut batch, mut size) = (Batch::from(cursor), PageSize::default());
         loop {
             let began = Instant::now();
             self.gather((log, source), &mut batch, &mut size).await?;
             if !self.index.leads().await.map_err(unavailable)? {
                 return Ok(());
             }
-            let is_far = batch.until.0 - stands.0 >= ADVANCE_EVENTS;
+            let is_far = batch.until.0 - cursor.0 >= ADVANCE_EVENTS;
             if batch.changes.is_empty() && !is_far {
                 self.reached(batch.until, true);
                 // Wait for news, or until it is time to check whether this process still leads.
@@ -213,9 +213,9 @@ impl Follower {
                 continue;
             }
             let (is_full, until) = (batch.is_full(self.changes_max), batch.until);
-            let written = self.index.put(batch.changes, stands, until).await.map_err(unavailable)?;
+            let written = self.index.put(batch.changes, cursor, until).await.map_err(unavailable)?;
             let PutOutcome::Done = written else { return Ok(()) };
-            stands = until;
+            cursor = until;
             batch = Batch::from(until);
             self.reached(until, true);
             if !is_full {
@@ -259,9 +259,9 @@ impl Follower {
         Ok(())
     }
 
-    fn reached(&self, place: Position, leads: bool) {
-        self.recent.indexed(place, leads);
-        self.indexed.send_replace(place);
+    fn reached(&self, position: Position, leads: bool) {
+        self.recent.indexed(position, leads);
+        self.indexed.send_replace(position);
         self.count();
     }
 }

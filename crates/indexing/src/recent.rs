@@ -51,8 +51,8 @@ impl Recent {
     pub(super) fn push(&self, events: &[StoredEvent], holds: &dyn Fn(&StreamName) -> bool) -> bool {
         let (Some(first), Some(last)) = (events.first(), events.last()) else { return false };
         let is_news = events.iter().any(|event| holds(&event.stream));
-        let ours = events.iter().filter(|event| holds(&event.stream)).cloned();
-        self.inner().events.push(first.position, last.position, ours);
+        let relevant = events.iter().filter(|event| holds(&event.stream)).cloned();
+        self.inner().events.push(first.position, last.position, relevant);
         self.seen(last.position);
         if is_news {
             self.news.notify_one();
@@ -60,26 +60,26 @@ impl Recent {
         is_news
     }
 
-    /// Notes that this process has seen the log up to `place`.
-    pub(super) fn seen(&self, place: Position) {
-        self.seen.raise(place);
+    /// Notes that this process has seen the log up to `position`.
+    pub(super) fn seen(&self, position: Position) {
+        self.seen.raise(position);
     }
 
-    /// Waits until `place` is seen, up to a limit; usually that takes milliseconds.
-    pub(super) async fn until(&self, place: Position) {
-        let _as_far_as_it_is = self.seen.reached(place, SEEN_WITHIN).await;
+    /// Waits until `position` is seen, up to a limit; usually that takes milliseconds.
+    pub(super) async fn until(&self, position: Position) {
+        let _as_far_as_it_is = self.seen.reached(position, SEEN_WITHIN).await;
     }
 
     /// At most `max` events after a position, and the position that they reach; `None` if the log must be read.
-    pub(super) fn after(&self, place: Position, max: usize) -> Option<(Vec<StoredEvent>, Position)> {
-        self.inner().events.after(place, max)
+    pub(super) fn after(&self, position: Position, max: usize) -> Option<(Vec<StoredEvent>, Position)> {
+        self.inner().events.after(position, max)
     }
 
-    /// Notes that the index contains all events up to `place`, and whether this process leads.
-    pub(super) fn indexed(&self, place: Position, leads: bool) {
+    /// Notes that the index contains all events up to `position`, and whether this process leads.
+    pub(super) fn indexed(&self, position: Position, leads: bool) {
         let mut inner = self.inner();
-        (inner.indexed, inner.leads, inner.is_known) = (place, leads, true);
-        inner.events.forget(place);
+        (inner.indexed, inner.leads, inner.is_known) = (position, leads, true);
+        inner.events.forget(position);
     }
 
     /// Number of events still to be indexed; above 0 while the progress of the index is unknown.
@@ -138,13 +138,13 @@ mod tests {
         recent.push(events, &|stream| stream.category() == "context.package")
     }
 
-    fn after(recent: &Recent, place: u64, max: usize) -> Option<(Vec<u64>, u64)> {
-        let (events, until) = recent.after(Position(place), max)?;
+    fn after(recent: &Recent, position: u64, max: usize) -> Option<(Vec<u64>, u64)> {
+        let (events, until) = recent.after(Position(position), max)?;
         Some((events.iter().map(|event| event.position.0).collect(), until.0))
     }
 
     #[test]
-    fn what_was_seen_is_given_and_what_was_not_is_read() {
+    fn seen_events_are_returned_and_others_are_read() {
         let recent = Recent::default();
         assert_eq!((after(&recent, 0, 9), recent.lag()), (None, 1));
         assert!(!push(&recent, &[event(11, "sessions.session", 1)]));

@@ -48,17 +48,17 @@ async fn found(index: &Arc<dyn Index>, query: &str) -> usize {
 }
 
 #[tokio::test]
-async fn what_was_committed_is_found_when_somebody_waits_for_it() {
+async fn committed_events_are_found_after_a_wait() {
     let mut opened = plenary_log::open_memory();
     let index: Arc<dyn Index> = plenary_retrieval_sqlite::open_memory().unwrap();
     let log = opened.log.clone();
     append(&log, "toy.songs", "the first lark").await;
     let first = follower(&index);
     let running = follow(&first, &log);
-    let telling = first.clone();
-    let told = tokio::spawn(async move {
+    let feeder = first.clone();
+    let feeding = tokio::spawn(async move {
         while let Some(events) = opened.feed.next().await {
-            telling.committed(&events);
+            feeder.committed(&events);
         }
     });
     for nth in 0..20_usize {
@@ -70,11 +70,11 @@ async fn what_was_committed_is_found_when_somebody_waits_for_it() {
     }
     let head = log.head().await.unwrap();
     assert!(!first.until(Position(head.0 + 1), Duration::from_millis(300)).await, "nobody can say so");
-    told.abort();
+    feeding.abort();
     running.abort();
-    let _ended = (told.await, running.await);
+    let _ended = (feeding.await, running.await);
 
-    // Another one goes on where the index stands.
+    // Another one continues from the cursor of the index.
     append(&log, "toy.songs", "the last lark").await;
     let second = follower(&index);
     let running = follow(&second, &log);

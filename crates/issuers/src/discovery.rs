@@ -100,13 +100,13 @@ impl Discovery {
     /// # Errors
     /// `Unavailable` if no usable data is cached.
     pub(crate) async fn known(&self, key: Option<&str>, now: TimestampMs) -> Result<Arc<KnownIssuer>, Flaw> {
-        let kept = || self.known.read().clone();
+        let cached = || self.known.read().clone();
         let is_enough =
             |known: &Arc<KnownIssuer>| known.is_younger(KEYS_FRESH_MS, now) && known.keys.has(key);
-        if let Some(known) = kept().filter(is_enough) {
+        if let Some(known) = cached().filter(is_enough) {
             return Ok(known);
         }
-        let usable = || kept().filter(|known| known.is_younger(KEYS_KEPT_MS, now));
+        let usable = || cached().filter(|known| known.is_younger(KEYS_KEPT_MS, now));
         let serves = usable().filter(|known| known.keys.has(key));
         // One fetch at a time; callers that waited use its result.
         let mut fetches = match (self.fetches.try_lock(), &serves) {
@@ -114,7 +114,7 @@ impl Discovery {
             (Err(_), Some(known)) => return Ok(known.clone()),
             (Err(_), None) => self.fetches.lock().await,
         };
-        if let Some(known) = kept().filter(is_enough) {
+        if let Some(known) = cached().filter(is_enough) {
             return Ok(known);
         }
         if fetches.may(now, serves.is_some()) {
@@ -144,14 +144,14 @@ impl Discovery {
 
     async fn got(&self, url: &str, bytes_max: usize) -> Result<Bytes, String> {
         let mut request = Request::new(Full::new(Bytes::new()));
-        *request.uri_mut() = self.asked(url)?;
+        *request.uri_mut() = self.permitted_url(url)?;
         request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json"));
         let (status, body) = self.sent(request, bytes_max).await?;
         if status == StatusCode::OK { Ok(body) } else { Err(format!("{url} answers {}", status.as_u16())) }
     }
 
     /// Parses a URL of the issuer, if it may be called.
-    pub(crate) fn asked(&self, url: &str) -> Result<http::Uri, String> {
+    pub(crate) fn permitted_url(&self, url: &str) -> Result<http::Uri, String> {
         let parsed = Url::parse(url).map_err(|_| format!("{url:?} is not a URL"))?;
         if parsed.scheme() != "https" && !(self.plain_too && parsed.scheme() == "http") {
             return Err(format!("{url} is not https"));
@@ -165,13 +165,13 @@ impl Discovery {
         request: Request<Full<Bytes>>,
         bytes_max: usize,
     ) -> Result<(StatusCode, Bytes), String> {
-        let asked = async {
+        let exchange = async {
             let answer = self.pool.send(request).await?;
             let status = answer.status();
             Ok((status, within(answer.into_body(), bytes_max).await?))
         };
         let late = || format!("no answer within {ANSWER_WITHIN_S} seconds");
-        timeout(Duration::from_secs(ANSWER_WITHIN_S), asked).await.map_err(|_| late())?
+        timeout(Duration::from_secs(ANSWER_WITHIN_S), exchange).await.map_err(|_| late())?
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_comes_with_a_key_that_is_known_does_not_wait_for_a_fetch() {
+    async fn a_caller_with_a_known_key_does_not_wait_for_a_fetch() {
         let discovery = away(KEYS_FRESH_MS);
         let _fetching = discovery.fetches.lock().await;
         assert!(at_once(discovery.known(Some("a"), NOW)).await.is_some_and(|known| known.is_ok()));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_issuer_that_is_away_is_asked_for_known_keys_once_a_minute() {
+    async fn known_keys_of_an_unreachable_issuer_are_fetched_once_a_minute() {
         let discovery = away(KEYS_FRESH_MS);
         let count = async |at: u64| {
             assert!(discovery.known(Some("a"), TimestampMs(at)).await.is_ok());

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stands_for_any_characters_and_nothing_else_does() {
+    fn only_a_star_matches_any_characters() {
         let fits = |pattern: &str, text: &str| Pattern(pattern.into()).fits(text);
         for (pattern, text) in [
             ("acme/app", "acme/app"),

@@ -74,7 +74,7 @@ impl Issuer {
         let known = self.discovery().known(None, now).await?;
         let endpoint = known.document.authorization_endpoint.as_deref().ok_or(Flaw::Unavailable)?;
         // The browser follows this URL, so `javascript:` is refused.
-        self.discovery().asked(endpoint).map_err(|why| self.unavailable(&why))?;
+        self.discovery().permitted_url(endpoint).map_err(|why| self.unavailable(&why))?;
         let mut url = Url::parse(endpoint).map_err(|_| Flaw::Unavailable)?;
         url.query_pairs_mut()
             .append_pair("response_type", "code")
@@ -132,7 +132,7 @@ impl Issuer {
         document: &crate::discovery::Document,
     ) -> Result<Request<Full<Bytes>>, Flaw> {
         let endpoint = document.token_endpoint.as_deref().ok_or(Flaw::Unavailable)?;
-        let uri = self.discovery().asked(endpoint).map_err(|why| self.unavailable(&why))?;
+        let uri = self.discovery().permitted_url(endpoint).map_err(|why| self.unavailable(&why))?;
         let methods = document.token_endpoint_auth_methods_supported.as_deref();
         // The default is the header (OpenID Connect Discovery, 3).
         let in_header = methods.is_none_or(|methods| methods.iter().any(|one| one == "client_secret_basic"));
@@ -174,11 +174,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_goes_out_of_an_attempt_differs_and_tells_nothing_of_its_secret() {
+    fn public_values_of_an_attempt_differ_and_do_not_reveal_its_secret() {
         let attempt = SignInAttempt::of("acme", "secret");
-        let made = [attempt.state(), attempt.nonce(), attempt.verifier(), attempt.challenge()];
-        for (nth, one) in made.iter().enumerate() {
-            assert!(one.len() == 43 && !made[..nth].contains(one), "RFC 7636 wants 43 characters or more");
+        let values = [attempt.state(), attempt.nonce(), attempt.verifier(), attempt.challenge()];
+        for (nth, one) in values.iter().enumerate() {
+            assert!(one.len() == 43 && !values[..nth].contains(one), "RFC 7636 wants 43 characters or more");
         }
         for other in [SignInAttempt::of("acme", "other"), SignInAttempt::of("other", "secret")] {
             assert_ne!(attempt.state(), other.state());

@@ -39,7 +39,7 @@ impl Proven {
 impl Proven {
     /// A name for people: a verified address, the name from the issuer, or the subject.
     #[must_use]
-    pub fn shown(&self) -> &str {
+    pub fn display_name(&self) -> &str {
         let text = |name: &str| self.claims.get(name).and_then(Value::as_str);
         let is_verified = self.claims.get("email_verified") == Some(&Value::Bool(true));
         text("email").filter(|_| is_verified).or_else(|| text("preferred_username")).unwrap_or(&self.subject)
@@ -166,7 +166,7 @@ fn checked(
     let is_for = |value: &Value| {
         value.as_str().is_some_and(|named| expected.audiences.iter().any(|audience| audience == named))
     };
-    let (is_ours, others) = match claims.get("aud").ok_or(Flaw::Claims)? {
+    let (is_audience, others) = match claims.get("aud").ok_or(Flaw::Claims)? {
         Value::Array(named) => (named.iter().any(is_for), named.len() > 1),
         named @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
             (is_for(named), false)
@@ -174,7 +174,7 @@ fn checked(
     };
     // With several audiences, `azp` of an ID token must name the requesting client (OpenID Connect Core, 3.1.3.7).
     let is_party = || claims.get("azp").map_or(!others, is_for);
-    if !is_ours || expected.is_id_token && !is_party() {
+    if !is_audience || expected.is_id_token && !is_party() {
         return Err(Flaw::Audience);
     }
     let ends = at("exp")?.ok_or(Flaw::Claims)?;

@@ -155,10 +155,10 @@ impl Nats {
     /// # Errors
     /// See [`OpenError`].
     pub async fn journal(&self, name: &str, keeping: Retention) -> Result<JetStream, OpenError> {
-        let wanted = self.config(name, keeping);
+        let config = self.config(name, keeping);
         let until = Instant::now() + self.options.start_wait;
         let stream = loop {
-            match self.context.get_or_create_stream(wanted.clone()).await {
+            match self.context.get_or_create_stream(config.clone()).await {
                 Ok(stream) => break stream,
                 Err(error) if Instant::now() + AGAIN > until => {
                     return Err(OpenError::NotReady(error.to_string()));
@@ -167,7 +167,7 @@ impl Nats {
             }
         };
         fit::stream(&stream.cached_info().config, keeping, self.options.dev)?;
-        let subject = wanted.subjects.first().cloned().unwrap_or_default();
+        let subject = config.subjects.first().cloned().unwrap_or_default();
         let hints = format!("{subject}.hint");
         Ok(JetStream { client: self.client.clone(), context: self.context.clone(), stream, subject, hints })
     }
@@ -278,12 +278,12 @@ impl JetStream {
     /// Sends a hint to the other nodes. A lost hint only delays them until their next read.
     async fn hint(&self, sequence: u64, body: &Bytes) {
         let goes_along = body.len() <= HINT_BYTES_MAX;
-        let mut told = BytesMut::with_capacity(8 + if goes_along { body.len() } else { 0 });
-        told.put_u64(sequence);
+        let mut hint = BytesMut::with_capacity(8 + if goes_along { body.len() } else { 0 });
+        hint.put_u64(sequence);
         if goes_along {
-            told.put_slice(body);
+            hint.put_slice(body);
         }
-        let _ = timeout(ANSWER_MAX, self.client.publish(self.hints.clone(), told.freeze())).await;
+        let _ = timeout(ANSWER_MAX, self.client.publish(self.hints.clone(), hint.freeze())).await;
     }
 
     async fn extent_now(&self) -> Result<Extent, ReadError> {
@@ -306,8 +306,8 @@ impl JetStream {
     async fn read_now(&self, after: u64, max: usize) -> Result<Vec<Record>, ReadError> {
         let Extent { last, .. } = self.extent_now().await?;
         let max = max.min(READ_RECORDS_MAX) as u64;
-        let wanted = after + 1..=last.min(after.saturating_add(max));
-        let mut coming = stream::iter(wanted).map(|sequence| self.one(sequence)).buffered(READS_AT_ONCE);
+        let range = after + 1..=last.min(after.saturating_add(max));
+        let mut coming = stream::iter(range).map(|sequence| self.one(sequence)).buffered(READS_AT_ONCE);
         let (mut records, mut bytes) = (Vec::new(), 0);
         while bytes < READ_BYTES_MAX {
             match coming.try_next().await {
@@ -326,17 +326,17 @@ impl JetStream {
 
     async fn listen(&self) -> Result<Hints, ReadError> {
         let subscribed = async {
-            let told = self.client.subscribe(self.hints.clone()).await.map_err(unavailable)?;
+            let subscription = self.client.subscribe(self.hints.clone()).await.map_err(unavailable)?;
             // Every record that is published after this arrives as a hint.
             self.client.flush().await.map_err(unavailable)?;
-            Ok(told)
+            Ok(subscription)
         };
-        let mut told = timeout(ANSWER_MAX, subscribed).await.map_err(unavailable)??;
+        let mut subscription = timeout(ANSWER_MAX, subscribed).await.map_err(unavailable)??;
         let (to, hints) = hint_channel();
         tokio::spawn(async move {
             loop {
                 let message = tokio::select! {
-                    message = told.next() => message,
+                    message = subscription.next() => message,
                     () = to.closed() => return,
                 };
                 let Some(mut body) = message.map(|message| message.payload) else { return };
@@ -367,8 +367,11 @@ impl Journal for JetStream {
     fn request_new_leader(&self) -> Answer<'_, ()> {
         Box::pin(async move {
             let subject = format!("$JS.API.STREAM.LEADER.STEPDOWN.{}", self.stream.cached_info().config.name);
-            let asked = timeout(ANSWER_MAX, self.client.request(subject, Bytes::new())).await;
-            tracing::warn!(was_answered = matches!(asked, Ok(Ok(_))), "another NATS server is asked to lead");
+            let answer = timeout(ANSWER_MAX, self.client.request(subject, Bytes::new())).await;
+            tracing::warn!(
+                was_answered = matches!(answer, Ok(Ok(_))),
+                "another NATS server is asked to lead"
+            );
         })
     }
 }

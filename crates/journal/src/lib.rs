@@ -144,12 +144,12 @@ impl HintSender {
         if self.bytes.load(Ordering::Relaxed) + bytes > HINTS_BYTES_MAX {
             hint.body = None;
         }
-        let kept = hint.body.as_ref().map_or(0, Bytes::len);
-        self.bytes.fetch_add(kept, Ordering::Relaxed);
+        let body_bytes = hint.body.as_ref().map_or(0, Bytes::len);
+        self.bytes.fetch_add(body_bytes, Ordering::Relaxed);
         match self.to.try_send(hint) {
             Ok(()) => true,
             Err(mpsc::error::TrySendError::Full(_)) => {
-                self.bytes.fetch_sub(kept, Ordering::Relaxed);
+                self.bytes.fetch_sub(body_bytes, Ordering::Relaxed);
                 true
             }
             Err(mpsc::error::TrySendError::Closed(_)) => false,
@@ -166,14 +166,14 @@ impl Hints {
     /// The next hint; `None` after the journal has closed.
     pub async fn next(&mut self) -> Option<Hint> {
         let hint = self.waiting.recv().await?;
-        Some(self.taken(hint))
+        Some(self.uncounted(hint))
     }
     /// The next hint, if one waits.
     pub fn try_next(&mut self) -> Option<Hint> {
         let hint = self.waiting.try_recv().ok()?;
-        Some(self.taken(hint))
+        Some(self.uncounted(hint))
     }
-    fn taken(&self, hint: Hint) -> Hint {
+    fn uncounted(&self, hint: Hint) -> Hint {
         self.bytes.fetch_sub(hint.body.as_ref().map_or(0, Bytes::len), Ordering::Relaxed);
         hint
     }

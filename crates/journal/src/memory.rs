@@ -80,7 +80,7 @@ impl Memory {
 
     /// Changes a record, as a damaged disk would.
     pub fn tamper(&self, sequence: u64, body: Bytes) {
-        let Some(at) = place(sequence) else { return };
+        let Some(at) = index_of(sequence) else { return };
         if let Some(record) = self.0.state.lock().records.get_mut(at) {
             *record = body;
         }
@@ -131,7 +131,7 @@ fn counted_down(count: &mut usize) -> bool {
 }
 
 /// The index of a record; the first record has the number 1.
-fn place(sequence: u64) -> Option<usize> {
+fn index_of(sequence: u64) -> Option<usize> {
     usize::try_from(sequence.checked_sub(1)?).ok()
 }
 

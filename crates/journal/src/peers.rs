@@ -88,14 +88,14 @@ impl Messages {
     /// The next message; `None` after the channel has closed.
     pub async fn next(&mut self) -> Option<Bytes> {
         let body = self.waiting.recv().await?;
-        Some(self.taken(body))
+        Some(self.uncounted(body))
     }
     /// The next message, if one waits.
     pub fn try_next(&mut self) -> Option<Bytes> {
         let body = self.waiting.try_recv().ok()?;
-        Some(self.taken(body))
+        Some(self.uncounted(body))
     }
-    fn taken(&self, body: Bytes) -> Bytes {
+    fn uncounted(&self, body: Bytes) -> Bytes {
         self.bytes.fetch_sub(body.len(), Ordering::AcqRel);
         body
     }

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_comes_second_learns_it_even_if_the_first_was_not_answered() {
+    async fn the_second_request_gets_the_outcome_even_if_the_first_had_no_answer() {
         let journal = Memory::new();
         assert_eq!(settle(&journal, 0, &"a".into(), soon()).await, PublicationOutcome::Ours);
         journal.rig(Rig::LoseAnswers(1));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_conflict_with_nobody_is_tried_again() {
+    async fn a_conflict_without_another_writer_is_tried_again() {
         let journal = Memory::new();
         journal.rig(Rig::Conflict(4));
         assert_eq!(settle(&journal, 0, &"a".into(), soon()).await, PublicationOutcome::Ours);

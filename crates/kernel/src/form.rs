@@ -21,7 +21,7 @@ pub struct Field {
     /// The name of the member in the answer's arguments.
     pub name: String,
     /// The texts for a person: title, then description, each if present.
-    pub says: Vec<String>,
+    pub texts: Vec<String>,
     /// The permitted values.
     pub kind: FieldKind,
     /// Whether an answer must contain the field.
@@ -90,7 +90,7 @@ impl TextFormat {
         }
     }
 
-    fn words(self) -> &'static str {
+    fn describe(self) -> &'static str {
         match self {
             Self::Date => "a date, e.g. 2026-02-28",
             Self::DateTime => "a time, e.g. 2026-02-28T09:30:00Z",
@@ -111,7 +111,7 @@ impl Range {
     fn has(self, number: f64) -> bool {
         self.0.is_none_or(|least| least <= number) && self.1.is_none_or(|most| number <= most)
     }
-    fn words(self) -> String {
+    fn describe(self) -> String {
         match self {
             Self(None, None) => String::new(),
             Self(Some(least), None) => format!(", at least {least}"),
@@ -151,10 +151,10 @@ impl Form {
             if !fits || text::check_line(name).is_err() {
                 return Err("has a field without a plain name".to_owned());
             }
-            let says = ["title", "description"].into_iter().filter_map(|member| schema[member].as_str());
+            let texts = ["title", "description"].into_iter().filter_map(|member| schema[member].as_str());
             Ok(Field {
                 name: name.clone(),
-                says: says.map(str::to_owned).collect(),
+                texts: texts.map(str::to_owned).collect(),
                 kind: kind(schema).ok_or_else(|| format!("has a field `{name}` of no known type"))?,
                 is_required: required.iter().any(|required| required == name),
             })
@@ -173,7 +173,7 @@ impl Form {
         for field in &self.0 {
             match values.get(&field.name) {
                 Some(value) if !field.kind.takes(value) => {
-                    return Err(format!("`{}` must be {}", field.name, field.kind.words()));
+                    return Err(format!("`{}` must be {}", field.name, field.kind.describe()));
                 }
                 None if field.is_required => return Err(format!("`{}` is missing", field.name)),
                 Some(_) | None => {}
@@ -219,14 +219,14 @@ impl Form {
 
     /// A description of each field for a reader, by the field's name.
     #[must_use]
-    pub fn words(&self) -> Map<String, Value> {
-        let words = self.0.iter().map(|field| {
+    pub fn describe(&self) -> Map<String, Value> {
+        let descriptions = self.0.iter().map(|field| {
             let need = if field.is_required { "" } else { "; may be left out" };
-            let kind = format!("({}{need})", field.kind.words());
-            let all: Vec<&str> = field.says.iter().map(String::as_str).chain([kind.as_str()]).collect();
+            let kind = format!("({}{need})", field.kind.describe());
+            let all: Vec<&str> = field.texts.iter().map(String::as_str).chain([kind.as_str()]).collect();
             (field.name.clone(), Value::from(all.join(" ")))
         });
-        words.collect()
+        descriptions.collect()
     }
 }
 
@@ -250,18 +250,20 @@ impl FieldKind {
         }
     }
 
-    fn words(&self) -> String {
+    fn describe(&self) -> String {
         match self {
             Self::Text(Range(None, None), None) => "text".to_owned(),
-            Self::Text(Range(None, None), Some(format)) => format.words().to_owned(),
-            Self::Text(range, None) => format!("text{} characters", range.words()),
-            Self::Text(range, Some(format)) => format!("{}{} characters", format.words(), range.words()),
+            Self::Text(Range(None, None), Some(format)) => format.describe().to_owned(),
+            Self::Text(range, None) => format!("text{} characters", range.describe()),
+            Self::Text(range, Some(format)) => {
+                format!("{}{} characters", format.describe(), range.describe())
+            }
             Self::Choice(choices) => format!("one of: {}", choices.join(", ")),
             Self::Choices(choices, range) => {
-                format!("a list{} of: {}", range.words(), choices.join(", "))
+                format!("a list{} of: {}", range.describe(), choices.join(", "))
             }
             Self::Number { range, is_whole } => {
-                format!("{}{}", if *is_whole { "a whole number" } else { "a number" }, range.words())
+                format!("{}{}", if *is_whole { "a whole number" } else { "a number" }, range.describe())
             }
             Self::Truth => "true or false".to_owned(),
         }
@@ -400,19 +402,19 @@ mod tests {
 
     #[test]
     fn what_is_no_form_is_named() {
-        let of = |property: Value| json!({"properties": {"a": property}});
+        let property_form = |property: Value| json!({"properties": {"a": property}});
         for bad in [
             json!({"type": "array"}),
             json!({"properties": []}),
             json!({"required": ["a"]}),
             json!({"required": 5, "properties": {"a": {"type": "string"}}}),
             json!({"required": null, "properties": {"a": {"type": "string"}}}),
-            of(json!({"type": "object"})),
-            of(json!({})),
-            of(json!({"type": "array", "items": {"type": "string"}})),
-            of(json!({"type": "string", "enum": []})),
-            of(json!({"type": "string", "enum": [1]})),
-            of(json!({"type": "string", "oneOf": [{"title": "none"}]})),
+            property_form(json!({"type": "object"})),
+            property_form(json!({})),
+            property_form(json!({"type": "array", "items": {"type": "string"}})),
+            property_form(json!({"type": "string", "enum": []})),
+            property_form(json!({"type": "string", "enum": [1]})),
+            property_form(json!({"type": "string", "oneOf": [{"title": "none"}]})),
             json!({"properties": {"": {"type": "string"}}}),
             json!({"properties": {"a\u{202e}": {"type": "string"}}}),
         ] {
@@ -428,8 +430,8 @@ mod tests {
 
     #[test]
     fn texts_become_what_their_fields_have() {
-        let said = json!({"name": "7", "age": "18", "sure": "true", "days": "[\"mo\"]", "share": "much", "mail": "", "x": "1"});
-        let typed = whole().typed(said.as_object().unwrap());
+        let texts = json!({"name": "7", "age": "18", "sure": "true", "days": "[\"mo\"]", "share": "much", "mail": "", "x": "1"});
+        let typed = whole().typed(texts.as_object().unwrap());
         let expected =
             json!({"name": "7", "age": 18, "sure": true, "days": ["mo"], "share": "much", "x": "1"});
         assert_eq!(Value::from(typed), expected);
@@ -437,9 +439,9 @@ mod tests {
 
     #[test]
     fn a_field_is_described() {
-        let words = whole().words();
-        assert_eq!(words["name"], "Name As on the card. (text, 2 to 5 characters)");
-        assert_eq!(words["days"], "(a list, at least 1 of: mo, tu; may be left out)");
-        assert_eq!(words["age"], "(a whole number, at least 18; may be left out)");
+        let descriptions = whole().describe();
+        assert_eq!(descriptions["name"], "Name As on the card. (text, 2 to 5 characters)");
+        assert_eq!(descriptions["days"], "(a list, at least 1 of: mo, tu; may be left out)");
+        assert_eq!(descriptions["age"], "(a whole number, at least 18; may be left out)");
     }
 }

@@ -311,11 +311,11 @@ mod tests {
 
     #[test]
     fn an_owner_alone_is_written_to_as_its_person() {
-        let of = |text| AgentHandle::of_recipient(text).map(|handle| handle.to_string());
-        assert_eq!(of("@nick").as_deref(), Ok("@nick.nick"));
-        assert_eq!(of("@nick.bot").as_deref(), Ok("@nick.bot"));
+        let recipient = |text| AgentHandle::of_recipient(text).map(|handle| handle.to_string());
+        assert_eq!(recipient("@nick").as_deref(), Ok("@nick.nick"));
+        assert_eq!(recipient("@nick.bot").as_deref(), Ok("@nick.bot"));
         for bad in ["nick", "@", "@Nick", "@nick.", "~nick", "@a.b.c"] {
-            assert!(of(bad).is_err(), "{bad}");
+            assert!(recipient(bad).is_err(), "{bad}");
         }
     }
 

@@ -134,7 +134,7 @@ impl AskId {
     /// The id of a request that comes from a source, derived from this text. The same text gives the same id.
     #[must_use]
     pub fn of_source(text: &str) -> Self {
-        Self(format!("ask_S{}", told_apart(text)).into())
+        Self(format!("ask_S{}", short_digest(text)).into())
     }
 }
 
@@ -142,12 +142,12 @@ impl NoticeId {
     /// The id of a notification, derived from this text. The same text gives the same id.
     #[must_use]
     pub fn of_source(text: &str) -> Self {
-        Self(format!("ntf_{}", told_apart(text)).into())
+        Self(format!("ntf_{}", short_digest(text)).into())
     }
 }
 
 /// 128 bits of a text's digest, in hex.
-fn told_apart(text: &str) -> String {
+fn short_digest(text: &str) -> String {
     let digest = crate::json::digest(text.as_bytes());
     digest.iter().take(16).map(|byte| format!("{byte:02X}")).collect()
 }

@@ -87,9 +87,9 @@ fn within(handle: &AgentHandle, page: &Value, chars_max: usize) -> String {
         chars += length;
         shown += 1;
     }
-    let left = total.saturating_sub(shown);
-    if left > 0 {
-        let _ = writeln!(text, "… {left} more: read with inbox");
+    let remaining = total.saturating_sub(shown);
+    if remaining > 0 {
+        let _ = writeln!(text, "… {remaining} more: read with inbox");
     }
     text
 }
@@ -139,8 +139,8 @@ fn block(nth: u64, item: &Item) -> String {
     if !item.subject.is_empty() {
         let _ = write!(block, ", \"{}\"", line(&item.subject).replace('"', "'"));
     }
-    if let Some(place) = place(&item.r#ref) {
-        let _ = write!(block, ", {place}");
+    if let Some(location) = location(&item.r#ref) {
+        let _ = write!(block, ", {location}");
     }
     if item.newer > 0 {
         let _ = write!(block, ", {} newer in the same session or channel", item.newer);
@@ -159,10 +159,10 @@ fn block(nth: u64, item: &Item) -> String {
     }
     let _ = writeln!(block, "{CLOSING}");
     if item.truncated {
-        let of = item
+        let extent = item
             .characters
             .map(|whole| format!(" after {} of {whole} characters", item.text.chars().count()));
-        let _ = writeln!(block, "… cut off{}; whole: {}", of.unwrap_or_default(), whole(&item.r#ref));
+        let _ = writeln!(block, "… cut off{}; whole: {}", extent.unwrap_or_default(), whole(&item.r#ref));
     }
     block
 }
@@ -182,7 +182,7 @@ fn whole(reference: &Value) -> String {
 }
 
 /// Where an item is: `ses_…#7`.
-fn place(reference: &Value) -> Option<String> {
+fn location(reference: &Value) -> Option<String> {
     let member = |name: &str| match reference.get(name) {
         Some(Value::String(text)) => Some(line(text)),
         Some(Value::Number(number)) => Some(number.to_string()),
@@ -197,10 +197,10 @@ fn place(reference: &Value) -> Option<String> {
         ("request_id", ""),
     ];
     pairs.iter().find_map(|(first, second)| {
-        let place = member(first)?;
+        let location = member(first)?;
         Some(match member(second) {
-            Some(within) => format!("{place}#{within}"),
-            None => place,
+            Some(within) => format!("{location}#{within}"),
+            None => location,
         })
     })
 }
@@ -292,7 +292,7 @@ data>>>
     }
 
     #[test]
-    fn what_is_cut_off_says_how_to_read_on() {
+    fn a_cut_text_names_the_way_to_the_rest() {
         let mut cut = item("the beginning");
         cut["truncated"] = json!(true);
         let text = digest(&me(), &json!({"items": [cut], "unread": 1}));
@@ -308,17 +308,17 @@ data>>>
         ) {
             let mut item = item(&text);
             item["subject"] = json!(subject);
-            let told = digest(&me(), &json!({"items": [item], "unread": 1}));
-            let lines: Vec<&str> = told.split('\n').collect();
-            prop_assert!(!told.chars().any(|c| c != '\n' && text::is_hidden(c)));
+            let text = digest(&me(), &json!({"items": [item], "unread": 1}));
+            let lines: Vec<&str> = text.split('\n').collect();
+            prop_assert!(!text.chars().any(|c| c != '\n' && text::is_hidden(c)));
             for (nth, line) in lines.iter().enumerate() {
-                let is_ours = match nth {
+                let is_expected = match nth {
                     0 => line.starts_with("1 unread for @nick.cc"),
                     1 => line.starts_with("[1] session.message from @bob.cli (same owner), 4 min ago"),
                     2 => line.is_empty() || *line == OPENING,
                     _ => line.starts_with("| ") || (*line == CLOSING && nth == lines.len() - 2) || line.is_empty(),
                 };
-                prop_assert!(is_ours, "{:?}", lines);
+                prop_assert!(is_expected, "{:?}", lines);
             }
             let quotes = lines[1].matches('"').count();
             prop_assert!(quotes == if subject.is_empty() { 0 } else { 2 }, "{}", lines[1]);

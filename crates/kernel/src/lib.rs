@@ -1,7 +1,6 @@
 //! Shared basics of all rooms: names, ids, stamps, log positions, JSON rules and limits.
 //! Must not know: I/O, the machine's clock, randomness, async, any protocol.
 
-pub mod asking;
 mod clock;
 mod first_message;
 pub mod form;
@@ -10,9 +9,10 @@ mod id;
 pub mod inbox;
 pub mod json;
 pub mod limits;
-mod place;
+mod position;
 pub mod proof;
 mod refusal;
+pub mod request_texts;
 pub mod rfc3339;
 mod shares;
 mod stamp;
@@ -24,7 +24,7 @@ pub use handle::{AgentHandle, AllowEntry, MalformedText, OwnerName, SovereignHan
 pub use id::{
     AccordId, AskId, ContactId, EventId, FileId, MessageId, NoticeId, RuleId, SessionId, SubscriptionId,
 };
-pub use place::{Position, Version};
+pub use position::{Position, Version};
 pub use refusal::{Class, Refusal};
 pub use shares::{Share, Shares, SharesFull};
 pub use stamp::{Stamp, TimestampMs};

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_the_digest_answers_and_nobody_else() {
+    fn only_the_holder_of_the_digest_answers() {
         let challenge = Challenge::of(TOKEN, [7; 32], at("127.0.0.1:7420"));
         assert!(challenge.is_well_formed());
         let answer = challenge.answer(&digest(TOKEN.as_bytes()));

@@ -108,11 +108,11 @@ impl<K: Eq + Hash> Counts<K> {
     fn give_back(&self, key: &K, amount: usize) {
         let mut used = self.used();
         used.total -= amount;
-        let left = used.by_key.get_mut(key).map(|count| {
+        let remaining = used.by_key.get_mut(key).map(|count| {
             *count -= amount;
             *count
         });
-        if left == Some(0) {
+        if remaining == Some(0) {
             used.by_key.remove(key);
         }
     }
@@ -144,14 +144,14 @@ mod tests {
     #[test]
     fn what_a_share_gives_back_others_may_take() {
         let shares = Shares::new(10, 10);
-        let mut held = shares.take("a", 10).unwrap();
-        held.shrink(20);
+        let mut share = shares.take("a", 10).unwrap();
+        share.shrink(20);
         assert_eq!(shares.used(), 10);
-        held.shrink(4);
+        share.shrink(4);
         let other = shares.take("b", 6).unwrap();
         assert_eq!((shares.used_by(&"a"), shares.used()), (4, 10));
-        held.shrink(0);
-        drop(held);
+        share.shrink(0);
+        drop(share);
         drop(other);
         assert_eq!(shares.used(), 0);
         assert!(shares.0.used().by_key.is_empty());
@@ -160,11 +160,11 @@ mod tests {
     #[test]
     fn what_is_refused_takes_nothing_and_what_is_dropped_is_forgotten() {
         let shares = Shares::new(10, 10);
-        let held = shares.take("a", 6).unwrap();
+        let share = shares.take("a", 6).unwrap();
         assert_eq!(shares.take("b", 5).unwrap_err(), SharesFull::Total);
         assert_eq!(shares.take("a", usize::MAX).unwrap_err(), SharesFull::Key);
         assert_eq!((shares.used(), shares.used_by(&"b")), (6, 0));
-        drop(held);
+        drop(share);
         assert_eq!(shares.used(), 0);
         assert!(shares.0.used().by_key.is_empty());
     }

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_sees_is_refused_in_every_line() {
+    fn invisible_characters_are_refused_in_every_line() {
         for c in [
             '\0',
             '\t',

@@ -24,7 +24,7 @@ const CUT_OFF: Duration = Duration::from_secs(2);
 /// The reads of a node.
 pub(crate) struct Fresh {
     pub(crate) inner: Arc<dyn Reads>,
-    ask: mpsc::Sender<oneshot::Sender<()>>,
+    queue: mpsc::Sender<oneshot::Sender<()>>,
     mark: Mark,
 }
 
@@ -52,16 +52,16 @@ impl Mark {
 pub(crate) struct Gate {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) applied: watch::Receiver<u64>,
-    pub(crate) wanted: watch::Sender<u64>,
+    pub(crate) target: watch::Sender<u64>,
     pub(crate) wait: Duration,
 }
 
 impl Fresh {
     /// The reads of a replica behind a gate; starts the gate's task.
     pub(crate) fn new(inner: Arc<dyn Reads>, gate: Gate, mark: Mark) -> Self {
-        let (ask, asked) = mpsc::channel(READS_WAITING_MAX);
-        tokio::spawn(gate.keep(asked));
-        Self { inner, ask, mark }
+        let (queue, requests) = mpsc::channel(READS_WAITING_MAX);
+        tokio::spawn(gate.keep(requests));
+        Self { inner, queue, mark }
     }
 
     /// Reads after the file is as fresh as the journal. Marks the replica if the file turns out to be
@@ -79,18 +79,18 @@ impl Fresh {
 
     async fn ready(&self) {
         let (let_through, through) = oneshot::channel();
-        if self.ask.send(let_through).await.is_ok() {
+        if self.queue.send(let_through).await.is_ok() {
             let _ = through.await;
         }
     }
 }
 
 impl Gate {
-    async fn keep(mut self, mut asked: mpsc::Receiver<oneshot::Sender<()>>) {
+    async fn keep(mut self, mut requests: mpsc::Receiver<oneshot::Sender<()>>) {
         let mut cut_off_until = None;
-        while let Some(first) = asked.recv().await {
+        while let Some(first) = requests.recv().await {
             let mut waiting = vec![first];
-            while let Ok(more) = asked.try_recv() {
+            while let Ok(more) = requests.try_recv() {
                 waiting.push(more);
             }
             if cut_off_until.is_none_or(|until| Instant::now() >= until) {
@@ -109,9 +109,9 @@ impl Gate {
 
     async fn reached(&mut self) -> Result<(), ReadError> {
         let last = self.journal.extent().await?.last;
-        self.wanted.send_if_modified(|wanted| {
-            let is_more = last > *wanted;
-            *wanted = last.max(*wanted);
+        self.target.send_if_modified(|target| {
+            let is_more = last > *target;
+            *target = last.max(*target);
             is_more
         });
         // A node that has ended applies no more records.

@@ -51,30 +51,30 @@ impl AckTracker {
     }
 
     /// Records the last record that a node has on disk.
-    pub(crate) fn heard(&mut self, node: NodeId, applied: u64, now: Instant) {
+    pub(crate) fn note_applied(&mut self, node: NodeId, applied: u64, now: Instant) {
         if !self.nodes.contains_key(&node) && self.nodes.len() >= NODES_MAX {
-            self.nodes.retain(|_, (heard, _)| now.duration_since(*heard) < ALIVE);
+            self.nodes.retain(|_, (at, _)| now.duration_since(*at) < ALIVE);
             if self.nodes.len() >= NODES_MAX {
                 return;
             }
         }
-        let (heard, kept) = self.nodes.entry(node).or_insert((now, applied));
-        (*heard, *kept) = (now, applied.max(*kept));
+        let (at, stored) = self.nodes.entry(node).or_insert((now, applied));
+        (*at, *stored) = (now, applied.max(*stored));
     }
 
     /// Records that a node shuts down.
-    pub(crate) fn gone(&mut self, node: NodeId) {
+    pub(crate) fn remove(&mut self, node: NodeId) {
         self.nodes.remove(&node);
     }
 
     /// Whether no other node is alive.
     pub(crate) fn is_alone(&self, now: Instant) -> bool {
-        !self.nodes.values().any(|(heard, _)| now.duration_since(*heard) < ALIVE)
+        !self.nodes.values().any(|(at, _)| now.duration_since(*at) < ALIVE)
     }
 
     /// Whether another node has a record on disk.
-    pub(crate) fn is_kept(&self, sequence: u64) -> bool {
-        self.nodes.values().any(|(_, kept)| *kept >= sequence)
+    pub(crate) fn is_stored(&self, sequence: u64) -> bool {
+        self.nodes.values().any(|(_, stored)| *stored >= sequence)
     }
 
     /// Whether this node acknowledges records alone that two nodes should have.
@@ -87,7 +87,7 @@ impl AckTracker {
     pub(crate) fn may(&self, sequence: u64, since: Instant, longest: Duration, now: Instant) -> May {
         match self.keep {
             Keep::One => May::Now,
-            Keep::Two | Keep::TwoAlways if self.is_kept(sequence) => May::Now,
+            Keep::Two | Keep::TwoAlways if self.is_stored(sequence) => May::Now,
             Keep::Two if self.is_alone(now) || now.duration_since(since) >= KEPT_MAX => May::Alone,
             Keep::TwoAlways if now.duration_since(since) >= longest => May::Never,
             Keep::Two | Keep::TwoAlways => May::Wait,
@@ -106,16 +106,16 @@ mod tests {
         let now = Instant::now();
         let mut keepers = AckTracker::new(Keep::Two);
         assert_eq!(keepers.may(5, now, LONGEST, now), May::Alone);
-        keepers.heard(NodeId(2), 4, now);
+        keepers.note_applied(NodeId(2), 4, now);
         assert_eq!(keepers.may(5, now, LONGEST, now), May::Wait);
         assert_eq!(keepers.may(4, now, LONGEST, now), May::Now);
         assert_eq!(keepers.may(5, now, LONGEST, now + KEPT_MAX), May::Alone, "it does not keep up");
-        keepers.heard(NodeId(2), 5, now);
+        keepers.note_applied(NodeId(2), 5, now);
         assert_eq!(keepers.may(5, now, LONGEST, now), May::Now);
         assert_eq!(keepers.may(6, now + ALIVE, LONGEST, now + ALIVE), May::Alone, "it is silent");
-        keepers.heard(NodeId(3), 1, now);
-        keepers.gone(NodeId(3));
-        keepers.gone(NodeId(2));
+        keepers.note_applied(NodeId(3), 1, now);
+        keepers.remove(NodeId(3));
+        keepers.remove(NodeId(2));
         assert!(keepers.is_alone(now));
     }
 
@@ -133,10 +133,10 @@ mod tests {
         let now = Instant::now();
         let mut keepers = AckTracker::new(Keep::Two);
         for nth in 0..2 * NODES_MAX as u64 {
-            keepers.heard(NodeId(nth), nth, now);
+            keepers.note_applied(NodeId(nth), nth, now);
         }
         assert_eq!(keepers.nodes.len(), NODES_MAX);
-        keepers.heard(NodeId(9_999), 1, now + ALIVE);
+        keepers.note_applied(NodeId(9_999), 1, now + ALIVE);
         assert_eq!(keepers.nodes.len(), 1);
     }
 }

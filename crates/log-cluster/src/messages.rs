@@ -44,7 +44,7 @@ struct StoredBeat {
     #[prost(bool, tag = "5")]
     has_pen: bool,
     #[prost(bool, tag = "6")]
-    asks: bool,
+    is_query: bool,
     #[prost(bool, tag = "7")]
     leaves: bool,
     #[prost(bool, tag = "8")]
@@ -70,7 +70,7 @@ struct StoredAnswer {
     #[prost(uint64, tag = "1")]
     serial: u64,
     #[prost(uint64, tag = "2")]
-    behind: u64,
+    base: u64,
     #[prost(oneof = "StoredResult", tags = "3, 4, 5")]
     result: Option<StoredResult>,
 }
@@ -101,7 +101,7 @@ pub struct Beat {
     /// Whether it still has the pen.
     pub has_pen: bool,
     /// Whether it asks who has the pen.
-    pub asks: bool,
+    pub is_query: bool,
     /// Whether it shuts down.
     pub leaves: bool,
     /// Whether it acknowledges records that no other node has.
@@ -127,7 +127,7 @@ pub(crate) struct Answer {
     /// The number of the request.
     pub(crate) serial: u64,
     /// The last record on top of which it was decided.
-    pub(crate) behind: u64,
+    pub(crate) base: u64,
     /// The outcome of each batch, or the reason why there is none.
     pub(crate) result: Result<Vec<PlanResult>, Fault>,
 }
@@ -152,9 +152,9 @@ impl Beat {
     }
 
     pub(crate) fn written(self) -> Bytes {
-        let Self { node, name, applied, epoch, has_pen, asks, leaves, is_alone } = self;
+        let Self { node, name, applied, epoch, has_pen, is_query, leaves, is_alone } = self;
         let node = node.0;
-        bytes(Content::Beat(StoredBeat { node, name, applied, epoch, has_pen, asks, leaves, is_alone }))
+        bytes(Content::Beat(StoredBeat { node, name, applied, epoch, has_pen, is_query, leaves, is_alone }))
     }
 
     /// Parses a heartbeat; `None` for other messages.
@@ -180,34 +180,34 @@ pub(crate) fn request(from: NodeId, serial: u64, epoch: u64, batches: &[Batch]) 
 }
 
 /// The bytes of an answer.
-pub(crate) fn answer(serial: u64, behind: u64, result: Result<&[PlanResult], &Fault>) -> Bytes {
+pub(crate) fn answer(serial: u64, base: u64, result: Result<&[PlanResult], &Fault>) -> Bytes {
     let result = match result {
         Ok(outcomes) => StoredResult::Outcomes(StoredOutcomes::of(outcomes)),
         Err(Fault::Full(why)) => StoredResult::Full(why.clone()),
         Err(fault) => StoredResult::Unavailable(fault.to_string()),
     };
-    bytes(Content::Answer(StoredAnswer { serial, behind, result: Some(result) }))
+    bytes(Content::Answer(StoredAnswer { serial, base, result: Some(result) }))
 }
 
 /// Parses a message; `None` if it is unreadable, for example from a later release.
 pub(crate) fn read(body: Bytes) -> Option<PeerMessage> {
     Some(match Envelope::decode(body).ok()?.content? {
         Content::Beat(beat) => {
-            let StoredBeat { node, name, applied, epoch, has_pen, asks, leaves, is_alone } = beat;
+            let StoredBeat { node, name, applied, epoch, has_pen, is_query, leaves, is_alone } = beat;
             let node = NodeId(node);
-            PeerMessage::Beat(Beat { node, name, applied, epoch, has_pen, asks, leaves, is_alone })
+            PeerMessage::Beat(Beat { node, name, applied, epoch, has_pen, is_query, leaves, is_alone })
         }
         Content::Request(StoredRequest { from, serial, epoch, batches, chains }) => {
             let batches = batches::read(batches, chains)?;
             PeerMessage::Request(Request { from: NodeId(from), serial, epoch, batches })
         }
-        Content::Answer(StoredAnswer { serial, behind, result }) => {
+        Content::Answer(StoredAnswer { serial, base, result }) => {
             let result = match result? {
                 StoredResult::Outcomes(outcomes) => Ok(outcomes.read()?),
                 StoredResult::Full(why) => Err(Fault::Full(why)),
                 StoredResult::Unavailable(why) => Err(Fault::Unavailable(why)),
             };
-            PeerMessage::Answer(Answer { serial, behind, result })
+            PeerMessage::Answer(Answer { serial, base, result })
         }
         Content::Take(_) => PeerMessage::Take,
     })
@@ -225,7 +225,7 @@ mod tests {
             applied: 9,
             epoch: 4,
             has_pen: true,
-            asks: true,
+            is_query: true,
             leaves: false,
             is_alone: true,
         };
@@ -241,7 +241,7 @@ mod tests {
             let Some(PeerMessage::Answer(read)) = read(answer(1, 2, Err(&fault))) else {
                 panic!("an answer")
             };
-            assert_eq!((read.serial, read.behind), (1, 2));
+            assert_eq!((read.serial, read.base), (1, 2));
             assert!(matches!(
                 (read.result, fault),
                 (Err(Fault::Full(_)), Fault::Full(_)) | (Err(Fault::Unavailable(_)), Fault::Unavailable(_))

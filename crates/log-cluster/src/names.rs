@@ -20,7 +20,7 @@ pub(crate) fn interned(name: &str) -> Option<&'static str> {
     if names.len() >= NAMES_MAX {
         return None;
     }
-    let kept: &'static str = String::leak(name.to_owned());
-    names.insert(kept);
-    Some(kept)
+    let leaked: &'static str = String::leak(name.to_owned());
+    names.insert(leaked);
+    Some(leaked)
 }

@@ -3,8 +3,8 @@
 //! record; otherwise it sends its appends to the node that has the pen.
 //! Must not know: the rules of an append, which are `plenary_log::plan`.
 
-mod asking;
 mod following;
+mod requests;
 mod writing;
 
 use std::{
@@ -25,11 +25,11 @@ use tokio::{
     time::{Instant, MissedTickBehavior, interval, timeout},
 };
 
-use self::asking::PendingRequest;
+use self::requests::PendingRequest;
 use crate::{
     fresh::Mark,
     messages::PeerMessage,
-    others::{HeldAppends, Standing},
+    others::{PendingAcks, Standing},
     pens::{PenHolder, PenState},
 };
 
@@ -61,9 +61,9 @@ pub(crate) struct Node {
     pub(crate) feeder: Feeder,
     pub(crate) hints: Hints,
     /// The messages of other nodes.
-    pub(crate) said: mpsc::Receiver<PeerMessage>,
+    pub(crate) peer_messages: mpsc::Receiver<PeerMessage>,
     /// The queue of acknowledgements that wait for another node.
-    pub(crate) held: mpsc::Sender<HeldAppends>,
+    pub(crate) pending_acks: mpsc::Sender<PendingAcks>,
     /// The standing of this node, for the other nodes.
     pub(crate) standing: watch::Sender<Standing>,
     pub(crate) others: JoinHandle<()>,
@@ -72,7 +72,7 @@ pub(crate) struct Node {
     /// The number of the last applied record, for readers.
     pub(crate) applied: watch::Sender<u64>,
     /// The end of the journal as readers know it.
-    pub(crate) wanted: watch::Receiver<u64>,
+    pub(crate) target: watch::Receiver<u64>,
     pub(crate) poll: Duration,
     /// Whether the last publication had no answer.
     pub(crate) is_cut_off: bool,
@@ -88,11 +88,11 @@ pub(crate) struct Waiting {
     /// The undecided units, in order.
     units: VecDeque<Unit>,
     /// The pending request to the node with the pen.
-    asked: Option<PendingRequest>,
+    request: Option<PendingRequest>,
     /// The number of its last request.
     serial: u64,
     /// The number of the last request from each node, while this node has the pen.
-    taken: HashMap<NodeId, u64>,
+    last_requests: HashMap<NodeId, u64>,
 }
 
 /// Batches that are decided and answered together.
@@ -101,7 +101,7 @@ struct Unit {
     bytes: usize,
     /// When its outcome counts as unknown.
     until: Instant,
-    whose: Owner,
+    owner: Owner,
 }
 
 /// The recipient of a unit's outcome.
@@ -114,7 +114,7 @@ enum Owner {
 
 impl Unit {
     fn is_own(&self) -> bool {
-        matches!(self.whose, Owner::Own(_))
+        matches!(self.owner, Owner::Own(_))
     }
 }
 
@@ -136,17 +136,17 @@ impl Node {
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let (mut is_well, mut is_open) = (true, true);
         while is_open || self.has_own() {
-            let mut taken = Vec::new();
-            let heard = tokio::select! {
+            let mut arrived = Vec::new();
+            let handled = tokio::select! {
                 biased;
                 Some(hint) = self.hints.next() => self.hinted(hint).await,
-                Some(said) = self.said.recv() => self.heard(said).await,
-                Ok(()) = self.wanted.changed() => {
-                    let wanted = *self.wanted.borrow_and_update();
-                    if wanted > self.last.sequence { self.catch_up().await } else { Ok(()) }
+                Some(message) = self.peer_messages.recv() => self.handle_message(message).await,
+                Ok(()) = self.target.changed() => {
+                    let target = *self.target.borrow_and_update();
+                    if target > self.last.sequence { self.catch_up().await } else { Ok(()) }
                 }
-                () = jobs.take(&mut taken), if is_open && !self.has_own() => {
-                    is_open = !taken.is_empty();
+                () = jobs.take(&mut arrived), if is_open && !self.has_own() => {
+                    is_open = !arrived.is_empty();
                     Ok(())
                 }
                 () = std::future::ready(()), if self.can_write() => Ok(()),
@@ -157,11 +157,11 @@ impl Node {
                     caught_up
                 }
             };
-            let step = match heard {
-                Ok(()) => self.gather(&mut jobs, &mut taken, &mut is_open).await,
+            let step = match handled {
+                Ok(()) => self.gather(&mut jobs, &mut arrived, &mut is_open).await,
                 trouble => trouble,
             };
-            self.enqueue(taken);
+            self.enqueue(arrived);
             let step = match step {
                 Ok(()) => self.work().await,
                 trouble => trouble,
@@ -177,7 +177,7 @@ impl Node {
             }
         }
         self.give_up();
-        drop((self.held, self.standing));
+        drop((self.pending_acks, self.standing));
         let _ = timeout(END_MAX, self.others).await;
     }
 
@@ -185,16 +185,16 @@ impl Node {
     async fn gather(
         &mut self,
         jobs: &mut Jobs,
-        taken: &mut Vec<Job>,
+        arrived: &mut Vec<Job>,
         is_open: &mut bool,
     ) -> Result<(), Trouble> {
-        while let Ok(said) = self.said.try_recv() {
-            self.heard(said).await?;
+        while let Ok(message) = self.peer_messages.try_recv() {
+            self.handle_message(message).await?;
         }
-        if *is_open && taken.is_empty() && !self.has_own() {
+        if *is_open && arrived.is_empty() && !self.has_own() {
             tokio::select! {
                 biased;
-                () = jobs.take(taken) => *is_open = !taken.is_empty(),
+                () = jobs.take(arrived) => *is_open = !arrived.is_empty(),
                 () = std::future::ready(()) => {}
             }
         }
@@ -203,12 +203,12 @@ impl Node {
 
     /// Whether appends of this process wait for an outcome.
     fn has_own(&self) -> bool {
-        self.waiting.asked.is_some() || self.waiting.units.iter().any(Unit::is_own)
+        self.waiting.request.is_some() || self.waiting.units.iter().any(Unit::is_own)
     }
 
     /// Whether this node can decide a group now.
     fn can_write(&self) -> bool {
-        self.pens.ours().is_some() && !self.waiting.units.is_empty()
+        self.pens.own_epoch().is_some() && !self.waiting.units.is_empty()
     }
 
     /// Queues jobs, in units of a group's size.
@@ -224,7 +224,7 @@ impl Node {
                 batches.push(batch);
                 replies.push(reply);
             }
-            self.waiting.units.push_back(Unit { batches, bytes, until, whose: Owner::Own(replies) });
+            self.waiting.units.push_back(Unit { batches, bytes, until, owner: Owner::Own(replies) });
         }
     }
 
@@ -232,29 +232,29 @@ impl Node {
     async fn work(&mut self) -> Result<(), Trouble> {
         let now = Instant::now();
         self.expire(now);
-        if let PenHolder::Ours(epoch) = self.pens.whose(now) {
+        if let PenHolder::Ours(epoch) = self.pens.holder(now) {
             return if self.waiting.units.is_empty() { Ok(()) } else { self.group(epoch).await };
         }
         // Other nodes ask the new holder of the pen, as soon as they know it.
         self.waiting.units.retain(Unit::is_own);
-        self.waiting.taken.clear();
+        self.waiting.last_requests.clear();
         if !self.has_own() {
             return Ok(());
         }
-        match self.pens.whose(now) {
-            PenHolder::Theirs(pen) => self.ask(pen, now).await,
+        match self.pens.holder(now) {
+            PenHolder::Theirs(pen) => self.send_request(pen, now).await,
             PenHolder::Nobody => self.take_pen().await,
             PenHolder::Ours(_) | PenHolder::Unsure => Ok(()),
         }
     }
 
     /// Processes a message of another node.
-    async fn heard(&mut self, said: PeerMessage) -> Result<(), Trouble> {
-        match said {
+    async fn handle_message(&mut self, message: PeerMessage) -> Result<(), Trouble> {
+        match message {
             PeerMessage::Beat(beat) => {
                 match beat.pen() {
-                    Some(pen) if !beat.leaves => self.pens.heard(pen, Instant::now()),
-                    _ => self.pens.gone(beat.node, (!beat.leaves).then_some(beat.epoch)),
+                    Some(pen) if !beat.leaves => self.pens.note_holder(pen, Instant::now()),
+                    _ => self.pens.note_released(beat.node, (!beat.leaves).then_some(beat.epoch)),
                 }
                 Ok(())
             }
@@ -263,7 +263,7 @@ impl Node {
                 Ok(())
             }
             PeerMessage::Answer(answer) => self.answered(answer).await,
-            PeerMessage::Take if self.pens.ours().is_none() => self.take_pen().await,
+            PeerMessage::Take if self.pens.own_epoch().is_none() => self.take_pen().await,
             PeerMessage::Take => Ok(()),
         }
     }

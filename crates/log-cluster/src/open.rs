@@ -38,7 +38,7 @@ const PEN_KNOWN: Duration = Duration::from_millis(150);
 /// The marker file of a damaged replica, in a node's directory.
 const MARK: &str = "replica.damaged";
 /// The number of records between two log lines about the progress of a replica.
-const SAY_EVERY: u64 = 50_000;
+const REPORT_EVERY: u64 = 50_000;
 
 /// Why a node can't start.
 #[derive(Debug, thiserror::Error)]
@@ -102,13 +102,13 @@ pub async fn open(
         caught_up => caught_up?,
     };
     let (applied, applied_rx) = watch::channel(last.sequence);
-    let (wanted, wanted_rx) = watch::channel(last.sequence);
-    let gate = Gate { journal: journal.clone(), applied: applied_rx, wanted, wait: options.fresh_wait };
+    let (target, target_rx) = watch::channel(last.sequence);
+    let gate = Gate { journal: journal.clone(), applied: applied_rx, target, wait: options.fresh_wait };
     let reads = Arc::new(Fresh::new(replica.reads(), gate, mark.clone()));
     let signals = signals::join(journals.signals).await;
     let (channel, jobs, feeder) = channel();
     let standing = Standing { applied: last.sequence, ..Standing::default() };
-    let (others, Lines { said, held, standing }) =
+    let (others, Lines { peer_messages, pending_acks, standing }) =
         Others::new(me, options.name, journals.peers.clone(), messages, options.keep, standing);
     let node = Node {
         me,
@@ -118,13 +118,13 @@ pub async fn open(
         mark,
         feeder,
         hints,
-        said,
-        held,
+        peer_messages,
+        pending_acks,
         standing,
         others: tokio::spawn(others.run()),
         last,
         applied,
-        wanted: wanted_rx,
+        target: target_rx,
         poll: options.poll,
         is_cut_off: false,
         mistrusted: 0,
@@ -227,7 +227,7 @@ async fn fits(replica: &Replica, journal: &dyn Journal) -> Result<Option<&'stati
 /// Applies all records of the journal.
 async fn caught_up(replica: &Replica, journal: &dyn Journal) -> Result<Link, OpenError> {
     let mut last = replica.last();
-    let (mut said, mut until) = (last.sequence, Instant::now() + JOURNAL_MAX);
+    let (mut reported, mut until) = (last.sequence, Instant::now() + JOURNAL_MAX);
     let mut mistrusted = 0;
     loop {
         let records = match journal.read(last.sequence, READ_RECORDS_MAX).await {
@@ -260,9 +260,9 @@ async fn caught_up(replica: &Replica, journal: &dyn Journal) -> Result<Link, Ope
             }
             Err(error) => return Err(error),
         }
-        if last.sequence - said >= SAY_EVERY {
-            said = last.sequence;
-            tracing::info!(record = said, "this node's file follows the journal");
+        if last.sequence - reported >= REPORT_EVERY {
+            reported = last.sequence;
+            tracing::info!(record = reported, "this node's file follows the journal");
         }
     }
 }

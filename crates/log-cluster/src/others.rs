@@ -40,7 +40,7 @@ pub(crate) struct Standing {
 }
 
 /// Appends that are in the journal and in this node's file, but not acknowledged.
-pub(crate) struct HeldAppends {
+pub(crate) struct PendingAcks {
     /// Their record.
     pub(crate) sequence: u64,
     pub(crate) since: Instant,
@@ -56,19 +56,19 @@ pub(crate) struct Others {
     pub(crate) messages: Option<Messages>,
     pub(crate) keepers: AckTracker,
     pub(crate) to_node: mpsc::Sender<PeerMessage>,
-    pub(crate) held: mpsc::Receiver<HeldAppends>,
+    pub(crate) pending_acks: mpsc::Receiver<PendingAcks>,
     pub(crate) standing: watch::Receiver<Standing>,
-    pub(crate) waiting: VecDeque<HeldAppends>,
+    pub(crate) waiting: VecDeque<PendingAcks>,
     /// The last record that was acknowledged without another node.
     pub(crate) alone_at: Option<u64>,
     /// The epoch of this node's pen, and whether it has it, as last announced to the others.
-    pub(crate) told: (u64, bool),
+    pub(crate) announced: (u64, bool),
 }
 
 /// The node's ends of the task's channels.
 pub(crate) struct Lines {
-    pub(crate) said: mpsc::Receiver<PeerMessage>,
-    pub(crate) held: mpsc::Sender<HeldAppends>,
+    pub(crate) peer_messages: mpsc::Receiver<PeerMessage>,
+    pub(crate) pending_acks: mpsc::Sender<PendingAcks>,
     pub(crate) standing: watch::Sender<Standing>,
 }
 
@@ -82,8 +82,8 @@ impl Others {
         keep: Keep,
         standing: Standing,
     ) -> (Self, Lines) {
-        let (to_node, said) = mpsc::channel(PASSED_MAX);
-        let (to_keep, held) = mpsc::channel(1);
+        let (to_node, peer_messages) = mpsc::channel(PASSED_MAX);
+        let (to_keep, pending_acks) = mpsc::channel(1);
         let (standing, seen) = watch::channel(standing);
         let others = Self {
             me,
@@ -92,13 +92,13 @@ impl Others {
             messages: Some(messages),
             keepers: AckTracker::new(keep),
             to_node,
-            held,
+            pending_acks,
             standing: seen,
             waiting: VecDeque::new(),
             alone_at: None,
-            told: (0, false),
+            announced: (0, false),
         };
-        (others, Lines { said, held: to_keep, standing })
+        (others, Lines { peer_messages, pending_acks: to_keep, standing })
     }
 
     /// Runs until the node has ended and no acknowledgement waits.
@@ -107,34 +107,34 @@ impl Others {
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        self.say(Address::All, true, false).await;
+        self.announce(Address::All, true, false).await;
         let mut is_open = true;
         while is_open || !self.waiting.is_empty() {
             tokio::select! {
                 biased;
                 message = next(&mut self.messages) => match message {
-                    Some(body) => self.heard(body).await,
+                    Some(body) => self.handle_message(body).await,
                     None => self.messages = None,
                 },
-                held = self.held.recv(), if is_open && self.waiting.len() < WAITING_MAX => match held {
-                    Some(held) => self.waiting.push_back(held),
+                pending_acks = self.pending_acks.recv(), if is_open && self.waiting.len() < WAITING_MAX => match pending_acks {
+                    Some(pending_acks) => self.waiting.push_back(pending_acks),
                     None => is_open = false,
                 },
-                () = pen_changed(&mut self.standing, self.told), if is_open => {
-                    self.say(Address::All, false, false).await;
+                () = pen_changed(&mut self.standing, self.announced), if is_open => {
+                    self.announce(Address::All, false, false).await;
                 }
-                _ = beat.tick() => self.say(Address::All, false, false).await,
+                _ = beat.tick() => self.announce(Address::All, false, false).await,
                 _ = look.tick(), if !self.waiting.is_empty() => {}
             }
             self.release();
         }
-        self.say(Address::All, false, true).await;
+        self.announce(Address::All, false, true).await;
     }
 
-    async fn say(&mut self, to: Address, asks: bool, leaves: bool) {
+    async fn announce(&mut self, to: Address, is_query: bool, leaves: bool) {
         let Standing { applied, epoch, has_pen } = *self.standing.borrow();
         if to == Address::All {
-            self.told = (epoch, has_pen);
+            self.announced = (epoch, has_pen);
         }
         let beat = Beat {
             node: self.me,
@@ -142,7 +142,7 @@ impl Others {
             applied,
             epoch,
             has_pen: has_pen && !leaves,
-            asks,
+            is_query,
             leaves,
             is_alone: has_pen && self.is_alone(),
         };
@@ -152,26 +152,26 @@ impl Others {
     /// Whether it acknowledges records that no other node has, because no node is alive or none keeps
     /// up.
     fn is_alone(&self) -> bool {
-        let is_behind = |sequence| !self.keepers.is_kept(sequence);
-        self.alone_at.is_some_and(is_behind) || self.keepers.acknowledges_alone(Instant::now())
+        let is_pending = |sequence| !self.keepers.is_stored(sequence);
+        self.alone_at.is_some_and(is_pending) || self.keepers.acknowledges_alone(Instant::now())
     }
 
-    async fn heard(&mut self, body: Bytes) {
-        let Some(said) = messages::read(body) else {
+    async fn handle_message(&mut self, body: Bytes) {
+        let Some(message) = messages::read(body) else {
             tracing::warn!("a message of another node can't be read");
             return;
         };
-        if let PeerMessage::Beat(beat) = &said {
+        if let PeerMessage::Beat(beat) = &message {
             if beat.node == self.me {
                 return;
             }
             if beat.leaves {
-                self.keepers.gone(beat.node);
+                self.keepers.remove(beat.node);
             } else {
-                self.keepers.heard(beat.node, beat.applied, Instant::now());
+                self.keepers.note_applied(beat.node, beat.applied, Instant::now());
             }
-            if beat.asks && self.standing.borrow().has_pen {
-                self.say(Address::One(beat.node), false, false).await;
+            if beat.is_query && self.standing.borrow().has_pen {
+                self.announce(Address::One(beat.node), false, false).await;
             }
             // The node needs only heartbeats about the pen.
             if beat.epoch == 0 && !beat.leaves {
@@ -179,7 +179,7 @@ impl Others {
             }
         }
         // If the node is too busy, the message is lost, as it might be in transit.
-        let _ = self.to_node.try_send(said);
+        let _ = self.to_node.try_send(message);
     }
 
     /// Acknowledges the appends that another node has by now.
@@ -196,7 +196,7 @@ impl Others {
                 tracing::info!("another node keeps the log again");
             }
             self.alone_at = (may == May::Alone).then_some(first.sequence);
-            let Some(HeldAppends { replies, outcomes, .. }) = self.waiting.pop_front() else { return };
+            let Some(PendingAcks { replies, outcomes, .. }) = self.waiting.pop_front() else { return };
             for (reply, outcome) in replies.into_iter().zip(outcomes) {
                 let unknown = || Fault::OutcomeUnknown("no other node keeps it".into());
                 let _ = reply.send(if may == May::Never { Err(unknown()) } else { outcome });
@@ -214,8 +214,8 @@ async fn next(messages: &mut Option<Messages>) -> Option<Bytes> {
 }
 
 /// Waits until the announced state of the pen is outdated; for ever once the node has ended.
-async fn pen_changed(standing: &mut watch::Receiver<Standing>, told: (u64, bool)) {
-    if standing.wait_for(|now| (now.epoch, now.has_pen) != told).await.is_err() {
+async fn pen_changed(standing: &mut watch::Receiver<Standing>, announced: (u64, bool)) {
+    if standing.wait_for(|now| (now.epoch, now.has_pen) != announced).await.is_err() {
         std::future::pending::<()>().await;
     }
 }

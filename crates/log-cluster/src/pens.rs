@@ -49,7 +49,7 @@ impl PenState {
     }
 
     /// Notes that another node has the pen, by a record or a heartbeat.
-    pub(crate) fn heard(&mut self, pen: Pen, now: Instant) {
+    pub(crate) fn note_holder(&mut self, pen: Pen, now: Instant) {
         // A record of this node itself may come late, after this node gave up the pen.
         if pen.node != self.me && pen.epoch >= self.epoch {
             (self.epoch, self.holder) = (pen.epoch, Some((pen.node, now)));
@@ -57,13 +57,13 @@ impl PenState {
     }
 
     /// Notes that a node no longer has the pen of that epoch, or shuts down.
-    pub(crate) fn gone(&mut self, node: NodeId, epoch: Option<u64>) {
+    pub(crate) fn note_released(&mut self, node: NodeId, epoch: Option<u64>) {
         let is_it = epoch.is_none_or(|epoch| epoch == self.epoch);
         self.holder = self.holder.filter(|(holder, _)| *holder != node || !is_it);
     }
 
     /// Notes that this node has taken the pen.
-    pub(crate) fn taken(&mut self, epoch: u64, now: Instant) {
+    pub(crate) fn note_taken(&mut self, epoch: u64, now: Instant) {
         if epoch > self.epoch {
             (self.epoch, self.holder) = (epoch, Some((self.me, now)));
         }
@@ -72,20 +72,20 @@ impl PenState {
     /// Notes that this node no longer has the pen, or can't tell: it needs a new epoch before it writes
     /// again.
     pub(crate) fn given_up(&mut self) {
-        self.gone(self.me, None);
+        self.note_released(self.me, None);
     }
 
     /// The epoch in which this node has the pen.
-    pub(crate) fn ours(&self) -> Option<u64> {
+    pub(crate) fn own_epoch(&self) -> Option<u64> {
         let (holder, _) = self.holder?;
         (holder == self.me).then_some(self.epoch)
     }
 
     /// The current holder.
-    pub(crate) fn whose(&self, now: Instant) -> PenHolder {
+    pub(crate) fn holder(&self, now: Instant) -> PenHolder {
         match self.holder {
             Some((node, _)) if node == self.me => PenHolder::Ours(self.epoch),
-            Some((node, heard)) if now.duration_since(heard) < SILENT_MAX => {
+            Some((node, at)) if now.duration_since(at) < SILENT_MAX => {
                 PenHolder::Theirs(Pen { node, epoch: self.epoch })
             }
             None if now < self.unsure_until => PenHolder::Unsure,
@@ -109,33 +109,33 @@ mod tests {
     async fn a_node_that_is_silent_has_no_pen() {
         let now = Instant::now();
         let mut pens = PenState::new(ME, now + Duration::from_millis(5));
-        assert_eq!(pens.whose(now), PenHolder::Unsure);
-        assert_eq!(pens.whose(now + Duration::from_millis(5)), PenHolder::Nobody);
-        pens.heard(pen(YOU, 4), now);
-        assert_eq!(pens.whose(now), PenHolder::Theirs(pen(YOU, 4)));
-        assert_eq!(pens.whose(now + SILENT_MAX), PenHolder::Nobody);
-        pens.heard(pen(YOU, 4), now + SILENT_MAX);
-        assert_eq!(pens.whose(now + SILENT_MAX), PenHolder::Theirs(pen(YOU, 4)));
-        pens.gone(YOU, Some(3));
-        assert_eq!(pens.whose(now + SILENT_MAX), PenHolder::Theirs(pen(YOU, 4)), "it gave up an older one");
-        pens.gone(YOU, Some(4));
-        assert_eq!(pens.whose(now + SILENT_MAX), PenHolder::Nobody);
+        assert_eq!(pens.holder(now), PenHolder::Unsure);
+        assert_eq!(pens.holder(now + Duration::from_millis(5)), PenHolder::Nobody);
+        pens.note_holder(pen(YOU, 4), now);
+        assert_eq!(pens.holder(now), PenHolder::Theirs(pen(YOU, 4)));
+        assert_eq!(pens.holder(now + SILENT_MAX), PenHolder::Nobody);
+        pens.note_holder(pen(YOU, 4), now + SILENT_MAX);
+        assert_eq!(pens.holder(now + SILENT_MAX), PenHolder::Theirs(pen(YOU, 4)));
+        pens.note_released(YOU, Some(3));
+        assert_eq!(pens.holder(now + SILENT_MAX), PenHolder::Theirs(pen(YOU, 4)), "it gave up an older one");
+        pens.note_released(YOU, Some(4));
+        assert_eq!(pens.holder(now + SILENT_MAX), PenHolder::Nobody);
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_higher_epoch_wins_and_a_pen_that_was_given_up_does_not_come_back() {
         let now = Instant::now();
         let mut pens = PenState::new(ME, now);
-        pens.taken(5, now);
-        pens.heard(pen(YOU, 4), now);
-        assert_eq!((pens.whose(now), pens.ours()), (PenHolder::Ours(5), Some(5)));
+        pens.note_taken(5, now);
+        pens.note_holder(pen(YOU, 4), now);
+        assert_eq!((pens.holder(now), pens.own_epoch()), (PenHolder::Ours(5), Some(5)));
         pens.given_up();
-        pens.heard(pen(ME, 5), now);
-        assert_eq!((pens.whose(now), pens.ours()), (PenHolder::Nobody, None));
-        pens.heard(pen(YOU, 4), now);
-        assert_eq!(pens.whose(now), PenHolder::Nobody, "its time is over");
-        pens.taken(6, now);
-        pens.heard(pen(YOU, 7), now);
-        assert_eq!((pens.whose(now), pens.ours()), (PenHolder::Theirs(pen(YOU, 7)), None));
+        pens.note_holder(pen(ME, 5), now);
+        assert_eq!((pens.holder(now), pens.own_epoch()), (PenHolder::Nobody, None));
+        pens.note_holder(pen(YOU, 4), now);
+        assert_eq!(pens.holder(now), PenHolder::Nobody, "its time is over");
+        pens.note_taken(6, now);
+        pens.note_holder(pen(YOU, 7), now);
+        assert_eq!((pens.holder(now), pens.own_epoch()), (PenHolder::Theirs(pen(YOU, 7)), None));
     }
 }

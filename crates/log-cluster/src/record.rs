@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_says_who_wrote_it_and_what_was_answered() {
+    fn a_record_names_its_writer_and_the_outcomes() {
         let outcomes = StoredOutcomes::of(&[Ok(plenary_log::Outcome::KeyReused)]);
         let answers = vec![Recorded { node: NodeId(3), serial: 9, outcomes }];
         let pen = Some(Pen { node: NodeId(2), epoch: 5 });
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_follows_only_what_it_was_written_behind() {
+    fn a_record_follows_only_its_predecessor() {
         let body = written(&writes(), &LAST, [1; 16], &Notes::default());
         for other in [Link { hash: [8; 32], ..LAST }, Link { position: Position(6), ..LAST }] {
             assert_eq!(read(&body, &other).err(), Some(Damage::Unchained(7)));

@@ -28,7 +28,7 @@ const START_MAX: Duration = Duration::from_secs(3);
 /// A message that a process has to send.
 pub(crate) enum Item {
     /// A signal to all processes.
-    Tell { outgoing: OutgoingSignal, reply: oneshot::Sender<Result<PublicationReceipt, Fault>> },
+    Publish { outgoing: OutgoingSignal, reply: oneshot::Sender<Result<PublicationReceipt, Fault>> },
     /// An answer to one process.
     Answer { to: ProcessId, question: u64, answer: Option<Bytes> },
 }
@@ -57,7 +57,7 @@ impl Carrier for Post {
         Box::pin(async move {
             let (reply, carried) = oneshot::channel();
             let closed = || Fault::Unavailable("signals are closed".into());
-            self.queue.send(Item::Tell { outgoing, reply }).await.map_err(|_| closed())?;
+            self.queue.send(Item::Publish { outgoing, reply }).await.map_err(|_| closed())?;
             carried.await.unwrap_or_else(|_| Err(closed()))
         })
     }

@@ -44,7 +44,7 @@ fn text(nth: u64) -> Bytes {
 }
 
 impl Node {
-    async fn says(&self, nth: u64) -> Result<(), Fault> {
+    async fn append(&self, nth: u64) -> Result<(), Fault> {
         let event = NewEvent { kind: "Said", form: 1, envelope: text(nth), payload: Bytes::new() };
         let key = KeyClaim {
             scope: "test".into(),
@@ -61,9 +61,9 @@ impl Node {
     async fn has_all(&self, count: u64) -> Result<bool, Fault> {
         for nth in 0..count {
             let events = self.log.read_stream(&stream(nth), Version::ZERO, 10).await?;
-            let said: Vec<_> = events.iter().map(|event| event.envelope.clone()).collect();
-            assert!(said.is_empty() || said == [text(nth)], "event {nth}: {said:?}");
-            if said.is_empty() || self.log.read_key("test", &nth.to_string()).await?.is_none() {
+            let texts: Vec<_> = events.iter().map(|event| event.envelope.clone()).collect();
+            assert!(texts.is_empty() || texts == [text(nth)], "event {nth}: {texts:?}");
+            if texts.is_empty() || self.log.read_key("test", &nth.to_string()).await?.is_none() {
                 return Ok(false);
             }
         }
@@ -90,7 +90,7 @@ impl Scene {
         let (directory, journal) = (tempfile::tempdir().expect("a directory"), Memory::new());
         let node = try_node(directory.path(), &journal).await.expect("the node starts");
         for nth in 0..EVENTS {
-            node.says(nth).await.expect("said");
+            node.append(nth).await.expect("said");
         }
         node.close().await;
         let file = fs::read(directory.path().join(DATABASE_FILE)).expect("the file is there");
@@ -115,7 +115,7 @@ impl Scene {
                 }
             };
             let done = match node.has_all(self.count).await {
-                Ok(true) => node.says(self.count).await.map(|()| true),
+                Ok(true) => node.append(self.count).await.map(|()| true),
                 other => other,
             };
             node.close().await;
@@ -158,8 +158,8 @@ async fn a_replica_cut_anywhere_is_built_again() {
     let mut scene = Scene::set().await;
     let file = scene.file.clone();
     for part in 0..30 {
-        let left = file.len() * part / 30 + part % 7;
-        scene.comes_back(&file[..left], &format!("{left} bytes of {}", file.len())).await;
+        let length = file.len() * part / 30 + part % 7;
+        scene.comes_back(&file[..length], &format!("{length} bytes of {}", file.len())).await;
     }
 }
 

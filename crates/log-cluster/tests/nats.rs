@@ -33,7 +33,7 @@ struct Server {
     directory: tempfile::TempDir,
 }
 
-fn is_asked() -> bool {
+fn is_requested() -> bool {
     if env::var_os(BINARY).is_none() && env::var_os(QUICK).is_some() {
         println!("skipped: {QUICK} is set, and {BINARY} is not");
         return false;
@@ -87,7 +87,7 @@ impl OnNats {
 
 impl conformance::Store for OnNats {
     fn at_hand() -> bool {
-        is_asked()
+        is_requested()
     }
     async fn fresh() -> Self {
         Self { server: Server::start(), nodes: AtomicUsize::new(0), closing: Mutex::default() }
@@ -117,7 +117,7 @@ plenary_log::conformance!(OnNats, durable, shared);
 /// Records are fenced, read back and hinted as the trait says.
 #[test]
 fn a_journal_is_fenced_and_read_by_numbers() {
-    if !is_asked() {
+    if !is_requested() {
         return;
     }
     conformance::run(async {
@@ -157,7 +157,7 @@ fn a_journal_is_fenced_and_read_by_numbers() {
 /// What one server alone keeps is refused, unless it is a trial.
 #[test]
 fn few_replicas_are_refused() {
-    if !is_asked() {
+    if !is_requested() {
         return;
     }
     conformance::run(async {

@@ -51,7 +51,7 @@ fn batch(text: &str) -> Batch {
 }
 
 impl Node {
-    async fn says(&self, text: &str) -> Result<Outcome, Fault> {
+    async fn append(&self, text: &str) -> Result<Outcome, Fault> {
         self.log.append(batch(text)).await
     }
     #[track_caller]
@@ -59,7 +59,7 @@ impl Node {
         let outcome = outcome.expect("somebody has the pen");
         assert!(matches!(outcome, Outcome::Appended(_)), "{outcome:?}");
     }
-    async fn said(&self) -> Vec<String> {
+    async fn texts(&self) -> Vec<String> {
         let events = self.log.read_stream(&stream(), Version::ZERO, 1_000).await.expect("reads go on");
         events.iter().map(|event| String::from_utf8_lossy(&event.envelope).into_owned()).collect()
     }
@@ -81,22 +81,22 @@ async fn appends_of_two_nodes_take_one_record_each_and_the_pen_once() {
     let mut expected = Vec::new();
     for n in 0..20 {
         let text = n.to_string();
-        Node::assert_appended(if n % 2 == 0 { &one } else { &two }.says(&text).await);
+        Node::assert_appended(if n % 2 == 0 { &one } else { &two }.append(&text).await);
         expected.push(text);
     }
-    assert_eq!((one.said().await, two.said().await), (expected.clone(), expected));
+    assert_eq!((one.texts().await, two.texts().await), (expected.clone(), expected));
     assert_eq!(records(&journal).await, 21, "nobody competed");
     one.close().await;
     two.close().await;
 }
 
 #[tokio::test]
-async fn a_refusal_says_the_same_at_every_node() {
+async fn a_refusal_is_the_same_at_every_node() {
     let journal = Memory::new();
     let (one, two) = (node(&journal, Keep::Two).await, node(&journal, Keep::Two).await);
-    Node::assert_appended(one.says("a").await);
+    Node::assert_appended(one.append("a").await);
     for node in [&one, &two] {
-        let again = node.says("a").await.expect("answered");
+        let again = node.append("a").await.expect("answered");
         assert_eq!(again, Outcome::AlreadyDone { outcome: Bytes::new() });
         let stale = Batch { conditions: vec![Condition::at(stream(), Version(7))], ..batch("b") };
         let refused = node.log.append(stale).await.expect("answered");
@@ -108,16 +108,16 @@ async fn a_refusal_says_the_same_at_every_node() {
 }
 
 #[tokio::test]
-async fn a_node_that_goes_hands_the_pen_on_at_once() {
+async fn a_node_that_shuts_down_passes_on_the_pen_at_once() {
     let journal = Memory::new();
     let (one, two) = (node(&journal, Keep::Two).await, node(&journal, Keep::Two).await);
-    Node::assert_appended(one.says("a").await);
-    Node::assert_appended(two.says("b").await);
+    Node::assert_appended(one.append("a").await);
+    Node::assert_appended(two.append("b").await);
     one.close().await;
-    let begun = tokio::time::Instant::now();
-    Node::assert_appended(two.says("c").await);
-    assert!(begun.elapsed() < Duration::from_millis(1_500), "it was not missed first");
-    assert_eq!(two.said().await, ["a", "b", "c"]);
+    let started_at = tokio::time::Instant::now();
+    Node::assert_appended(two.append("c").await);
+    assert!(started_at.elapsed() < Duration::from_millis(1_500), "it was not missed first");
+    assert_eq!(two.texts().await, ["a", "b", "c"]);
     two.close().await;
 }
 
@@ -125,12 +125,12 @@ async fn a_node_that_goes_hands_the_pen_on_at_once() {
 async fn lost_messages_between_nodes_lose_no_append() {
     let journal = Memory::new();
     let (one, two) = (node(&journal, Keep::Two).await, node(&journal, Keep::Two).await);
-    Node::assert_appended(one.says("a").await);
+    Node::assert_appended(one.append("a").await);
     for n in 0..3 {
         journal.rig(Rig::LoseMessages(2));
-        Node::assert_appended(two.says(&n.to_string()).await);
+        Node::assert_appended(two.append(&n.to_string()).await);
     }
-    assert_eq!(two.said().await, ["a", "0", "1", "2"]);
+    assert_eq!(two.texts().await, ["a", "0", "1", "2"]);
     one.close().await;
     two.close().await;
 }
@@ -139,13 +139,13 @@ async fn lost_messages_between_nodes_lose_no_append() {
 async fn nodes_that_do_not_hear_each_other_take_the_pen_in_turn() {
     let journal = Memory::new();
     let (one, two) = (node(&journal, Keep::Two).await, node(&journal, Keep::Two).await);
-    Node::assert_appended(one.says("a").await);
+    Node::assert_appended(one.append("a").await);
     journal.rig(Rig::Deaf(true));
-    Node::assert_appended(two.says("b").await);
-    Node::assert_appended(one.says("c").await);
+    Node::assert_appended(two.append("b").await);
+    Node::assert_appended(one.append("c").await);
     journal.rig(Rig::Deaf(false));
-    Node::assert_appended(two.says("d").await);
-    assert_eq!(one.said().await, ["a", "b", "c", "d"]);
+    Node::assert_appended(two.append("d").await);
+    assert_eq!(one.texts().await, ["a", "b", "c", "d"]);
     one.close().await;
     two.close().await;
 }
@@ -154,19 +154,19 @@ async fn nodes_that_do_not_hear_each_other_take_the_pen_in_turn() {
 async fn a_pen_whose_answers_are_lost_writes_once() {
     let journal = Memory::new();
     let (one, two) = (node(&journal, Keep::Two).await, node(&journal, Keep::Two).await);
-    Node::assert_appended(one.says("a").await);
+    Node::assert_appended(one.append("a").await);
     for (n, rig) in [Rig::LoseAnswers(2), Rig::LosePublications(2), Rig::Conflict(2)].into_iter().enumerate()
     {
         journal.rig(rig);
         let (here, there) = (format!("here-{n}"), format!("there-{n}"));
-        let (here, there) = tokio::join!(one.says(&here), two.says(&there));
+        let (here, there) = tokio::join!(one.append(&here), two.append(&there));
         Node::assert_appended(here);
         Node::assert_appended(there);
     }
-    let mut said = two.said().await;
-    assert_eq!(said, one.said().await);
-    said.sort();
-    assert_eq!(said, ["a", "here-0", "here-1", "here-2", "there-0", "there-1", "there-2"]);
+    let mut texts = two.texts().await;
+    assert_eq!(texts, one.texts().await);
+    texts.sort();
+    assert_eq!(texts, ["a", "here-0", "here-1", "here-2", "there-0", "there-1", "there-2"]);
     one.close().await;
     two.close().await;
 }
@@ -175,13 +175,13 @@ async fn a_pen_whose_answers_are_lost_writes_once() {
 async fn a_node_alone_acknowledges_only_where_it_may() {
     let journal = Memory::new();
     let one = node(&journal, Keep::TwoAlways).await;
-    let begun = tokio::time::Instant::now();
-    let alone = one.says("a").await;
+    let started_at = tokio::time::Instant::now();
+    let alone = one.append("a").await;
     assert!(matches!(alone, Err(Fault::OutcomeUnknown(_))), "{alone:?}");
-    assert!(begun.elapsed() >= Duration::from_secs(10));
+    assert!(started_at.elapsed() >= Duration::from_secs(10));
     let two = node(&journal, Keep::TwoAlways).await;
-    Node::assert_appended(one.says("b").await);
-    assert_eq!(two.said().await, ["a", "b"]);
+    Node::assert_appended(one.append("b").await);
+    assert_eq!(two.texts().await, ["a", "b"]);
     one.close().await;
     two.close().await;
 }

@@ -49,7 +49,7 @@ impl Node {
         drop(self.log);
         self.closing.wait().await;
     }
-    async fn says(&self, text: &str) -> Result<Outcome, Fault> {
+    async fn append(&self, text: &str) -> Result<Outcome, Fault> {
         let event = NewEvent {
             kind: "Said",
             form: 1,
@@ -60,7 +60,7 @@ impl Node {
             .append(Batch { events: vec![(stream(), event)], at: TimestampMs(1), ..Batch::default() })
             .await
     }
-    async fn said(&self) -> Vec<String> {
+    async fn texts(&self) -> Vec<String> {
         let events = self.log.read_stream(&stream(), Version::ZERO, 100).await.expect("reads go on");
         events.iter().map(|event| String::from_utf8_lossy(&event.envelope).into_owned()).collect()
     }
@@ -87,9 +87,9 @@ async fn a_lost_acknowledgement_is_written_once() {
     for (rig, text) in [(Rig::LoseAnswers(1), "a"), (Rig::LosePublications(2), "b"), (Rig::Conflict(2), "c")]
     {
         journal.rig(rig);
-        assert_appended(node.says(text).await);
+        assert_appended(node.append(text).await);
     }
-    assert_eq!(node.said().await, ["a", "b", "c"]);
+    assert_eq!(node.texts().await, ["a", "b", "c"]);
     assert_eq!(bodies(&journal).await, 4, "one took the pen");
     node.close().await;
 }
@@ -98,34 +98,34 @@ async fn a_lost_acknowledgement_is_written_once() {
 async fn a_node_that_is_cut_off_reads_on_and_comes_back() {
     let (directory, journal) = (tempfile::tempdir().expect("a directory"), Memory::new());
     let node = node(directory.path(), &journal).await;
-    assert_appended(node.says("a").await);
+    assert_appended(node.append("a").await);
     journal.rig(Rig::Stall(true));
-    let unknown = node.says("b").await;
+    let unknown = node.append("b").await;
     assert!(matches!(unknown, Err(Fault::OutcomeUnknown(_))), "{unknown:?}");
-    let refused = node.says("c").await;
+    let refused = node.append("c").await;
     assert!(
         matches!(refused, Err(Fault::Unavailable(_))),
         "what is not sent is known not to be there: {refused:?}"
     );
-    assert_eq!(node.said().await, ["a"], "reads go on");
+    assert_eq!(node.texts().await, ["a"], "reads go on");
     journal.rig(Rig::Stall(false));
-    assert_appended(node.says("d").await);
-    let said = node.said().await;
-    assert!(said == ["a", "d"] || said == ["a", "b", "d"], "{said:?}");
+    assert_appended(node.append("d").await);
+    let texts = node.texts().await;
+    assert!(texts == ["a", "d"] || texts == ["a", "b", "d"], "{texts:?}");
     node.close().await;
 }
 
 #[tokio::test]
-async fn a_replica_that_is_short_or_gone_follows_the_journal() {
+async fn a_short_or_missing_replica_follows_the_journal() {
     let (directory, journal) = (tempfile::tempdir().expect("a directory"), Memory::new());
     let (one, two) = (directory.path().join("one"), directory.path().join("two"));
     let first = node(&one, &journal).await;
-    assert_appended(first.says("a").await);
+    assert_appended(first.append("a").await);
     first.close().await;
     let second = node(&two, &journal).await;
-    assert_appended(second.says("b").await);
+    assert_appended(second.append("b").await);
     let first = node(&one, &journal).await;
-    assert_eq!(first.said().await, ["a", "b"]);
+    assert_eq!(first.texts().await, ["a", "b"]);
     first.close().await;
     let verified = verify(&journal, &one).await.expect("both can be read");
     assert_eq!((verified.records, verified.replicated, verified.findings.len()), (4, 4, 0));
@@ -137,7 +137,7 @@ async fn a_journal_that_lost_its_end_is_refused() {
     let (directory, journal) = (tempfile::tempdir().expect("a directory"), Memory::new());
     let started = node(directory.path(), &journal).await;
     for text in ["a", "b", "c"] {
-        assert_appended(started.says(text).await);
+        assert_appended(started.append(text).await);
     }
     started.close().await;
     journal.cut(3);
@@ -155,7 +155,7 @@ async fn another_record_in_the_journal_is_found() {
     let (one, two) = (directory.path().join("one"), directory.path().join("two"));
     let first = node(&one, &journal).await;
     for text in ["a", "b", "c"] {
-        assert_appended(first.says(text).await);
+        assert_appended(first.append(text).await);
     }
     first.close().await;
     journal.tamper(2, Bytes::from_static(b"x"));
@@ -198,7 +198,7 @@ async fn a_new_node_that_reads_for_long_outlives_each_time_the_journal_is_away()
     let journal = Memory::new();
     let writer = node(old.path(), &journal).await;
     for text in ["a", "b", "c", "d", "e"] {
-        writer.says(text).await.expect("said");
+        writer.append(text).await.expect("said");
     }
     writer.close().await;
     tokio::time::pause();

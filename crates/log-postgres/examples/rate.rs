@@ -73,10 +73,10 @@ async fn appends(url: &str, handles: usize, submitters: usize, time: Duration) -
 
 async fn rate(done: &AtomicU64, ends: &AtomicBool, time: Duration) -> f64 {
     tokio::time::sleep(time / 4).await;
-    let (before, begun) = (done.load(Ordering::Relaxed), Instant::now());
+    let (before, started_at) = (done.load(Ordering::Relaxed), Instant::now());
     tokio::time::sleep(time).await;
     let count = done.load(Ordering::Relaxed) - before;
-    let seconds = begun.elapsed().as_secs_f64();
+    let seconds = started_at.elapsed().as_secs_f64();
     ends.store(true, Ordering::Relaxed);
     count as f64 / seconds
 }

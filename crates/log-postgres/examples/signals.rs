@@ -30,8 +30,8 @@ async fn main() -> Fallible<()> {
     let url = args.next().ok_or("usage: signals URL [SECONDS]")?;
     let seconds = args.next().map_or(Ok(3.0), |text| text.parse())?;
     let (one, two) = (opened(&url).await?, opened(&url).await?);
-    for (what, asks) in [("publish to both", false), ("question to both answers", true)] {
-        let took = latencies(&one, &two, asks).await?;
+    for (what, is_question) in [("publish to both", false), ("question to both answers", true)] {
+        let took = latencies(&one, &two, is_question).await?;
         let at = |part: usize| took[took.len() * part / 100].as_micros();
         println!("{what}: p50 {} us, p99 {} us", at(50), at(99));
     }
@@ -52,34 +52,34 @@ fn publication(counter: usize) -> Publication {
     Publication { topic: TOPIC, counters, at: TimestampMs(1), body: Bytes::from_static(&[b'x'; 300]) }
 }
 
-async fn latencies(one: &Log, two: &Log, asks: bool) -> Fallible<Vec<Duration>> {
-    let heard = |log: &Log| {
+async fn latencies(one: &Log, two: &Log, is_question: bool) -> Fallible<Vec<Duration>> {
+    let count_signals = |log: &Log| {
         let mut subscription: Subscription = log.signals().subscribe(TOPIC);
-        let (tell, told) = tokio::sync::mpsc::channel(LATENCIES);
+        let (sender, receiver) = tokio::sync::mpsc::channel(LATENCIES);
         tokio::spawn(async move {
             while let Some(signal) = subscription.next().await {
                 signal.responder.into_iter().for_each(|responder| responder.answer("yes".into()));
-                if tell.send(()).await.is_err() {
+                if sender.send(()).await.is_err() {
                     return;
                 }
             }
         });
-        told
+        receiver
     };
-    let (mut first, mut second) = (heard(one), heard(two));
+    let (mut first, mut second) = (count_signals(one), count_signals(two));
     let mut took = Vec::new();
     for _ in 0..LATENCIES {
-        let begun = Instant::now();
-        if asks {
+        let started_at = Instant::now();
+        if is_question {
             assert!(one.signals().ask(publication(0), WAIT).await?.complete);
-            took.push(begun.elapsed());
+            took.push(started_at.elapsed());
         } else {
             one.signals().publish(publication(0)).await?;
         }
         first.recv().await.ok_or("it ended")?;
         second.recv().await.ok_or("it ended")?;
-        if !asks {
-            took.push(begun.elapsed());
+        if !is_question {
+            took.push(started_at.elapsed());
         }
     }
     took.sort_unstable();
@@ -91,13 +91,13 @@ async fn rate(logs: &[Log], seconds: f64) -> Fallible<f64> {
         let mut subscription = log.signals().subscribe(TOPIC);
         tokio::spawn(async move { while subscription.next().await.is_some() {} });
     }
-    let (begun, time) = (Instant::now(), Duration::from_secs_f64(seconds));
+    let (started_at, time) = (Instant::now(), Duration::from_secs_f64(seconds));
     let tasks: Vec<_> = (0..PUBLISHERS)
         .map(|nth| {
             let log = logs[nth % logs.len()].clone();
             tokio::spawn(async move {
                 let mut count = 0_u32;
-                while begun.elapsed() < time {
+                while started_at.elapsed() < time {
                     log.signals().publish(publication(nth % 16)).await?;
                     count += 1;
                 }
@@ -109,5 +109,5 @@ async fn rate(logs: &[Log], seconds: f64) -> Fallible<f64> {
     for task in tasks {
         count += task.await??;
     }
-    Ok(f64::from(count) / begun.elapsed().as_secs_f64())
+    Ok(f64::from(count) / started_at.elapsed().as_secs_f64())
 }

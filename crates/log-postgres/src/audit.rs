@@ -8,8 +8,8 @@ use tokio_postgres::{Client, Row as Record, types::ToSql};
 use crate::{
     Options, migrate,
     reads::unchecked,
-    target::{ANSWER_MS_MAX, OpenError, Purpose, Target, place, stored, within},
-    text::{plain, stored as kept},
+    target::{ANSWER_MS_MAX, OpenError, Purpose, Target, stored, unsigned, within},
+    text::{plain, stored as stored_text},
     trouble::Trouble,
     write::known::{key_as_stored, row_as_stored},
 };
@@ -59,7 +59,7 @@ pub async fn audit_with(
     }
     within(ANSWER_MS_MAX, client.batch_execute("COMMIT")).await?;
     let mut looking = AuditRun { client, audit: Audit::default(), add, added: 0 };
-    let walked = looking.log(Position(place(head)?), looks).await;
+    let walked = looking.log(Position(unsigned(head)?), looks).await;
     looking.survived(walked)?;
     let walked = looking.indexes().await;
     looking.survived(walked)?;
@@ -78,7 +78,7 @@ pub async fn recount(url: &str, options: &Options, changes: &[(String, Change)])
     let client = Target::new(url, options)?.connect(Purpose::Looking).await?;
     within(ANSWER_MS_MAX, client.batch_execute("BEGIN")).await?;
     for (account, change) in changes {
-        let account = kept(account);
+        let account = stored_text(account);
         within(ANSWER_MS_MAX, client.execute(RECOUNT, &[&account, &change.bytes, &change.events])).await?;
     }
     within(ANSWER_MS_MAX, client.batch_execute("COMMIT")).await?;
@@ -87,7 +87,7 @@ pub async fn recount(url: &str, options: &Options, changes: &[(String, Change)])
 
 fn used(record: &Record) -> Result<(String, Usage), Trouble> {
     let account: &str = record.try_get(0)?;
-    let usage = Usage { bytes: place(record.try_get(1)?)?, events: place(record.try_get(2)?)? };
+    let usage = Usage { bytes: unsigned(record.try_get(1)?)?, events: unsigned(record.try_get(2)?)? };
     Ok((plain(account).into_owned(), usage))
 }
 
@@ -144,7 +144,7 @@ impl AuditRun {
                         self.complete(sum, EVENT, &[&position, &digest]).await?;
                     }
                     Err(text) => {
-                        let at = Position(place(position)?);
+                        let at = Position(unsigned(position)?);
                         self.audit.find("damaged", Some(at), format!("position {at}: {text}"));
                         walk.last = at;
                     }
@@ -186,7 +186,7 @@ impl AuditRun {
                 let digest = Digest::row(&plain(name), &row);
                 self.audit.rows += 1;
                 looks.row(&plain(name));
-                looks.beside(Usage { bytes: (name.len() + row.value.len()) as u64, events: 1 });
+                looks.unowned_usage(Usage { bytes: (name.len() + row.value.len()) as u64, events: 1 });
                 self.audit.check(digest, sum, None, || format!("the row {name}"));
                 let revision = stored(row.revision);
                 self.complete(sum, ROW, &[&name, &revision, &digest.stored()]).await?;
@@ -206,13 +206,13 @@ impl AuditRun {
                 let (scope, key): (&str, &str) = (record.try_get(0)?, record.try_get(1)?);
                 let sum: Option<i32> = record.try_get(4)?;
                 self.audit.keys += 1;
-                let Some(kept) = key_as_stored(record, 2)? else {
+                let Some(stored_key) = key_as_stored(record, 2)? else {
                     self.audit.find("damaged", None, format!("the key {key} of {scope} is damaged"));
                     continue;
                 };
-                let digest = Digest::key(&plain(scope), &plain(key), &kept);
-                let bytes = scope.len() + key.len() + kept.digest.len() + kept.outcome.len();
-                looks.beside(Usage { bytes: bytes as u64, events: 0 });
+                let digest = Digest::key(&plain(scope), &plain(key), &stored_key);
+                let bytes = scope.len() + key.len() + stored_key.digest.len() + stored_key.outcome.len();
+                looks.unowned_usage(Usage { bytes: bytes as u64, events: 0 });
                 self.audit.check(digest, sum, None, || format!("the key {key} of {scope}"));
                 self.complete(sum, KEY, &[&scope, &key, &digest.stored()]).await?;
             }

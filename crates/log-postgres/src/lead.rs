@@ -32,7 +32,7 @@ struct WriterConnection {
 
 impl WriterConnection {
     /// Discards the connection, and the lock with it.
-    fn lost(&mut self) {
+    fn discard(&mut self) {
         *self = Self::default();
     }
 
@@ -54,7 +54,7 @@ impl Lead {
         let mut writing = self.writing.lock().await;
         let is_there = writing.client.as_ref().is_some_and(|client| !client.is_closed());
         if !is_there {
-            writing.lost();
+            writing.discard();
             let (session, _) = self.target.session(self.purpose, &[]).await.map_err(OpenError::trouble)?;
             writing.client = Some(session.client);
         }
@@ -72,7 +72,7 @@ impl Lead {
         let mut writing = self.connected().await?;
         let done = within(WRITE_MS_MAX, work(writing.client()?)).await;
         if done.is_err() {
-            writing.lost();
+            writing.discard();
         }
         done
     }
@@ -89,7 +89,7 @@ impl Lead {
         let sql = "SELECT pg_try_advisory_lock(hashtextextended($1, 0))";
         let answer = within(WRITE_MS_MAX, writing.client()?.query_one(sql, &[&self.lock])).await;
         if matches!(answer, Err(Trouble::Lost(_))) {
-            writing.lost();
+            writing.discard();
         }
         writing.leads = answer?.try_get(0)?;
         Ok(if writing.leads { LeadHolder::Now } else { LeadHolder::ByOthers })
@@ -97,7 +97,7 @@ impl Lead {
 
     /// Waits for the current write, then discards the connection and the lock.
     pub async fn close(&self) {
-        self.writing.lock().await.lost();
+        self.writing.lock().await.discard();
     }
 }
 

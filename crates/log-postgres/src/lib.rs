@@ -110,7 +110,7 @@ pub async fn open(url: &str, options: Options) -> Result<OpenedLog, OpenError> {
 /// The first connection, as soon as the server accepts one.
 async fn ready(target: &Target, wait: Duration) -> Result<tokio_postgres::Client, OpenError> {
     let until = tokio::time::Instant::now() + wait;
-    let (mut backoff, mut said) = (backoff::Backoff::default(), false);
+    let (mut backoff, mut is_reported) = (backoff::Backoff::default(), false);
     loop {
         let starting = match target.connect(Purpose::Migrating).await {
             Err(starting @ OpenError::Starting(_)) => starting,
@@ -120,7 +120,7 @@ async fn ready(target: &Target, wait: Duration) -> Result<tokio_postgres::Client
         if next > until {
             return Err(starting);
         }
-        if !std::mem::replace(&mut said, true) {
+        if !std::mem::replace(&mut is_reported, true) {
             tracing::warn!(reason = %starting, seconds_max = wait.as_secs(), "waiting for PostgreSQL");
         }
         tokio::time::sleep_until(next).await;
@@ -152,7 +152,7 @@ impl StoreState {
     fn committed_until(&self, position: Position) {
         self.hint.raise(position);
     }
-    async fn tail_gone(&self) {
+    async fn tail_ended(&self) {
         self.hint.deserted().await;
     }
 }

@@ -9,7 +9,7 @@ use tokio_postgres::{AsyncMessage, Client};
 use crate::{
     StoreState,
     backoff::Backoff,
-    target::{Purpose, Wire, place, within},
+    target::{Purpose, Wire, unsigned, within},
     trouble::{Trouble, described},
 };
 
@@ -22,20 +22,20 @@ const CHECK_EVERY: Duration = Duration::from_secs(5);
 pub(crate) async fn listen(shared: Arc<StoreState>) {
     let mut backoff = Backoff::default();
     loop {
-        let lost = tokio::select! {
-            () = shared.tail_gone() => return,
-            lost = hear(&shared, &mut backoff) => lost,
+        let trouble = tokio::select! {
+            () = shared.tail_ended() => return,
+            trouble = listen_once(&shared, &mut backoff) => trouble,
         };
-        tracing::warn!(text = ?lost, "not listening for other processes' commits; polling goes on");
+        tracing::warn!(text = ?trouble, "not listening for other processes' commits; polling goes on");
         tokio::select! {
-            () = shared.tail_gone() => return,
+            () = shared.tail_ended() => return,
             () = tokio::time::sleep(backoff.pause()) => {}
         }
     }
 }
 
 /// Listens until the connection is lost.
-async fn hear(shared: &StoreState, backoff: &mut Backoff) -> Trouble {
+async fn listen_once(shared: &StoreState, backoff: &mut Backoff) -> Trouble {
     let (client, wire) = match shared.target().dial(Purpose::Listening).await {
         Ok(dialled) => dialled,
         Err(error) => return error.trouble(),
@@ -54,8 +54,8 @@ async fn hear(shared: &StoreState, backoff: &mut Backoff) -> Trouble {
         }
     };
     tokio::select! {
-        lost = follow(shared, wire) => lost,
-        lost = begin => lost,
+        trouble = follow(shared, wire) => trouble,
+        trouble = begin => trouble,
     }
 }
 
@@ -64,17 +64,17 @@ async fn begin(shared: &StoreState, client: &Client) -> Result<(), Trouble> {
     client.batch_execute(&format!("LISTEN \"{}\"", shared.channel())).await?;
     let head = format!("SELECT last FROM \"{}\".head", shared.target().schema());
     let head = client.query_one(&head, &[]).await?;
-    shared.committed_until(Position(place(head.try_get(0)?)?));
+    shared.committed_until(Position(unsigned(head.try_get(0)?)?));
     Ok(())
 }
 
 async fn follow(shared: &StoreState, mut wire: Wire) -> Trouble {
     loop {
         match poll_fn(|cx| wire.poll_message(cx)).await {
-            Some(Ok(AsyncMessage::Notification(told))) => {
+            Some(Ok(AsyncMessage::Notification(notification))) => {
                 // Own commits reach the feed directly.
-                if told.process_id() != shared.writer()
-                    && let Ok(position) = told.payload().parse()
+                if notification.process_id() != shared.writer()
+                    && let Ok(position) = notification.payload().parse()
                 {
                     shared.committed_until(Position(position));
                 }

@@ -13,7 +13,7 @@ use tokio_postgres::{Row as Record, types::ToSql};
 
 use crate::{
     pool::Pool,
-    target::{place, stored},
+    target::{stored, unsigned},
     text::{self, Range},
     trouble::Trouble,
     write::known::{bytes, checked, key_record, nth, row},
@@ -176,15 +176,15 @@ impl Reads for Postgres {
     fn read_key<'a>(&'a self, scope: &'a str, key: &'a str) -> Read<'a, Option<KeyRecord>> {
         Box::pin(async move {
             let records = self.0.query(Sql::Key, &[&text::stored(scope), &text::stored(key)]).await?;
-            let kept = |record: &Record| key_record(record, 0, (scope, key))?.map_err(Trouble::Broken);
-            Ok(decoded(&records, kept)?.pop())
+            let parse = |record: &Record| key_record(record, 0, (scope, key))?.map_err(Trouble::Broken);
+            Ok(decoded(&records, parse)?.pop())
         })
     }
     fn read_usage<'a>(&'a self, account: &'a str) -> Read<'a, Usage> {
         Box::pin(async move {
             let records = self.0.query(Sql::Usage, &[&text::stored(account)]).await?;
             let usage = |record: &Record| {
-                Ok(Usage { bytes: place(record.try_get(0)?)?, events: place(record.try_get(1)?)? })
+                Ok(Usage { bytes: unsigned(record.try_get(0)?)?, events: unsigned(record.try_get(1)?)? })
             };
             Ok(decoded(&records, usage)?.pop().unwrap_or_default())
         })
@@ -216,7 +216,7 @@ impl Reads for Postgres {
     }
     fn head(&self) -> Read<'_, Position> {
         Box::pin(async move {
-            let heads = decoded(&self.0.query(Sql::Head, &[]).await?, |record| place(record.try_get(0)?))?;
+            let heads = decoded(&self.0.query(Sql::Head, &[]).await?, |record| unsigned(record.try_get(0)?))?;
             let [head] = heads[..] else {
                 return Err(Fault::Corrupt(format!("{} heads", heads.len())));
             };
@@ -227,7 +227,7 @@ impl Reads for Postgres {
 
 /// A stream with new events, from the second and third column.
 fn news(stream: StreamName, record: &Record) -> Result<StreamNews, Trouble> {
-    let (first, at) = (place(record.try_get(1)?)?, place(record.try_get(2)?)?);
+    let (first, at) = (unsigned(record.try_get(1)?)?, unsigned(record.try_get(2)?)?);
     Ok(StreamNews { stream, first: Version(first), at: Position(at) })
 }
 
@@ -255,12 +255,12 @@ fn event(record: &Record, stream: StreamName) -> Result<StoredEvent, Trouble> {
 pub(crate) fn unchecked(record: &Record, stream: StreamName) -> Result<StoredEvent, Trouble> {
     let form: i32 = record.try_get(3)?;
     Ok(StoredEvent {
-        position: Position(place(record.try_get(0)?)?),
+        position: Position(unsigned(record.try_get(0)?)?),
         stream,
-        version: Version(place(record.try_get(1)?)?),
+        version: Version(unsigned(record.try_get(1)?)?),
         kind: Cow::Owned(record.try_get(2)?),
         form: u16::try_from(form).map_err(|_| Trouble::Broken(format!("a form of {form}")))?,
-        at: TimestampMs(place(record.try_get(4)?)?),
+        at: TimestampMs(unsigned(record.try_get(4)?)?),
         envelope: bytes(record, 5)?,
         payload: bytes(record, 6)?,
     })

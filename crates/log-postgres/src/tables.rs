@@ -5,7 +5,7 @@
 pub use crate::{
     lead::{Lead, LeadHolder},
     pool::Pool,
-    target::{Purpose, Target, place, stored},
+    target::{Purpose, Target, stored, unsigned},
     trouble::Trouble,
 };
 

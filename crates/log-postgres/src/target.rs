@@ -182,7 +182,7 @@ impl Target {
     /// # Errors
     /// [`OpenError::Options`] if the URL or the schema's name is invalid.
     pub fn new(url: &str, options: &Options) -> Result<Self, OpenError> {
-        let (url, tls) = tls::asked(url)?;
+        let (url, tls) = tls::parse(url)?;
         let mut config: Config = url
             .parse()
             .map_err(|error| OpenError::Options(format!("the database URL: {}", described(&error))))?;
@@ -231,9 +231,9 @@ impl Target {
     }
 
     /// The epoch is a UUID, so the name is unique to this store; it has at most 63 bytes.
-    fn channel_of(&self, who: &str) -> String {
+    fn channel_of(&self, suffix: &str) -> String {
         let epoch = self.epoch.get().map_or("", String::as_str);
-        format!("plenary_{}_{who}", epoch.replace('-', ""))
+        format!("plenary_{}_{suffix}", epoch.replace('-', ""))
     }
 
     /// Sets the epoch that every later session must find.
@@ -304,7 +304,7 @@ impl Target {
         if self.epoch.get().is_some_and(|known| *known != epoch) {
             return Err(Trouble::Broken("another store stands where ours was".into()));
         }
-        Ok(Position(place(meta.try_get(2)?)?))
+        Ok(Position(unsigned(meta.try_get(2)?)?))
     }
 
     /// Plans are made once, and use indexes: otherwise a plan that was made for an empty table would
@@ -391,14 +391,14 @@ where
 
 /// A number in the form of PostgreSQL. No number ever reaches the end of its range.
 #[must_use]
-pub fn stored(place: u64) -> i64 {
-    i64::try_from(place).unwrap_or(i64::MAX)
+pub fn stored(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// The number of a stored form.
 ///
 /// # Errors
 /// [`Trouble::Broken`] if the stored form is invalid.
-pub fn place(stored: i64) -> Result<u64, Trouble> {
-    u64::try_from(stored).map_err(|_| Trouble::Broken(format!("a place of {stored}")))
+pub fn unsigned(stored: i64) -> Result<u64, Trouble> {
+    u64::try_from(stored).map_err(|_| Trouble::Broken(format!("a number of {stored}")))
 }

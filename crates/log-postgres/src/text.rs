@@ -50,7 +50,7 @@ pub(crate) struct Range {
 impl Range {
     /// Every text that starts with `prefix`.
     pub(crate) fn of_prefix(prefix: &str) -> Self {
-        Self { from: stored(prefix).into_owned(), until: behind_prefix(&stored(prefix)) }
+        Self { from: stored(prefix).into_owned(), until: after_prefix(&stored(prefix)) }
     }
     /// Restricts the range to texts greater than `after`.
     pub(crate) fn above(mut self, after: &str) -> Self {
@@ -73,12 +73,12 @@ impl Range {
 
 /// The least text that is greater than every text with this prefix. UTF-8 sorts in the order of code
 /// points.
-fn behind_prefix(prefix: &str) -> Option<String> {
-    let mut behind = prefix.to_owned();
-    while let Some(last) = behind.pop() {
+fn after_prefix(prefix: &str) -> Option<String> {
+    let mut bound = prefix.to_owned();
+    while let Some(last) = bound.pop() {
         if let Some(next) = (last..=char::MAX).nth(1) {
-            behind.push(next);
-            return Some(behind);
+            bound.push(next);
+            return Some(bound);
         }
     }
     None

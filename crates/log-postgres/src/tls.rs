@@ -84,7 +84,7 @@ impl TlsRequest {
             // unknown ones.
             return Ok(Self { mode: Mode::Prefer, roots: None, url: url.to_owned() });
         }
-        let (place, options) = url.split_once('?').unwrap_or((url, ""));
+        let (base, options) = url.split_once('?').unwrap_or((url, ""));
         let (mut mode, mut roots, mut others) = (Mode::Prefer, None, Vec::new());
         for option in options.split('&').filter(|option| !option.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
@@ -101,18 +101,18 @@ impl TlsRequest {
             return Err(OpenError::Options(text.into()));
         }
         others.push(format!("sslmode={}", mode.of_driver()));
-        Ok(Self { mode, roots, url: format!("{place}?{}", others.join("&")) })
+        Ok(Self { mode, roots, url: format!("{base}?{}", others.join("&")) })
     }
 }
 
 /// The URL for the driver, and its TLS.
-pub(crate) fn asked(url: &str) -> Result<(String, Tls), OpenError> {
-    let asked = TlsRequest::of(url)?;
-    let tls = Tls(Arc::new(config(&asked)?));
-    Ok((asked.url, tls))
+pub(crate) fn parse(url: &str) -> Result<(String, Tls), OpenError> {
+    let request = TlsRequest::of(url)?;
+    let tls = Tls(Arc::new(config(&request)?));
+    Ok((request.url, tls))
 }
 
-fn config(asked: &TlsRequest) -> Result<ClientConfig, OpenError> {
+fn config(request: &TlsRequest) -> Result<ClientConfig, OpenError> {
     let bad = |error: String| OpenError::Options(format!("TLS to PostgreSQL: {error}"));
     let provider = Arc::new(ring::default_provider());
     let certified = |roots: RootCertStore| {
@@ -121,10 +121,10 @@ fn config(asked: &TlsRequest) -> Result<ClientConfig, OpenError> {
             .map_err(|error| bad(error.to_string()))
     };
     let roots = || {
-        plenary_outward::roots(asked.roots.as_deref(), "with sslrootcert=FILE")
+        plenary_outward::roots(request.roots.as_deref(), "with sslrootcert=FILE")
             .map_err(|fault| bad(fault.to_string()))
     };
-    let verifier: Arc<dyn ServerCertVerifier> = match (asked.mode, &asked.roots) {
+    let verifier: Arc<dyn ServerCertVerifier> = match (request.mode, &request.roots) {
         (Mode::VerifyFull, _) => certified(roots()?)?,
         (Mode::VerifyCa, _) | (Mode::Require, Some(_)) => {
             Arc::new(Nameless { authorities: Some(certified(roots()?)?), provider: provider.clone() })
@@ -264,10 +264,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_options_of_tls_are_taken_out_and_all_others_stay() {
-        let asked =
+    fn the_options_of_tls_are_removed_and_all_others_stay() {
+        let request =
             |options: &str| TlsRequest::of(&format!("postgres://a@h:1/x{options}")).expect("an option");
-        for (options, mode, roots, left) in [
+        for (options, mode, roots, rest) in [
             ("", Mode::Prefer, None, "?sslmode=prefer"),
             ("?sslmode=disable", Mode::Disable, None, "?sslmode=disable"),
             ("?sslmode=require&a=b", Mode::Require, None, "?a=b&sslmode=require"),
@@ -280,22 +280,22 @@ mod tests {
             ("?c&sslmode=verify-full", Mode::VerifyFull, None, "?c&sslmode=require"),
             ("?sslmode=verify-full&sslrootcert=system", Mode::VerifyFull, None, "?sslmode=require"),
         ] {
-            let found = asked(options);
+            let found = request(options);
             assert_eq!((found.mode, found.roots), (mode, roots.map(PathBuf::from)), "{options}");
-            assert_eq!(found.url, format!("postgres://a@h:1/x{left}"), "{options}");
+            assert_eq!(found.url, format!("postgres://a@h:1/x{rest}"), "{options}");
         }
     }
 
     #[test]
     fn what_is_not_known_or_proves_nothing_is_refused() {
-        for (url, says) in [
+        for (url, expected) in [
             ("postgres://h/x?sslmode=allow", "verify-full"),
             ("postgres://h/x?sslmode=", "verify-full"),
             ("postgres://h/x?sslmode=verify-ca", "sslrootcert=FILE"),
             ("postgres://h/x?sslmode=verify-full&sslrootcert=/nowhere.pem", "/nowhere.pem"),
         ] {
-            let refused = asked(url).map(drop).expect_err(url).to_string();
-            assert!(refused.contains(says), "{url}: {refused}");
+            let refused = parse(url).map(drop).expect_err(url).to_string();
+            assert!(refused.contains(expected), "{url}: {refused}");
         }
     }
 }

@@ -7,14 +7,14 @@ use plenary_log::{
     conformance::{self, damage::Damage},
 };
 
-struct Postgres(server::Place);
+struct Postgres(server::TestStore);
 
 impl conformance::Store for Postgres {
     fn at_hand() -> bool {
         server::at_hand()
     }
     async fn fresh() -> Self {
-        Self(server::Place::new())
+        Self(server::TestStore::new())
     }
     async fn open(&self) -> OpenedLog {
         self.0.open().await

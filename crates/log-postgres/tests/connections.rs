@@ -8,9 +8,9 @@ use plenary_kernel::{Position, Version};
 use plenary_log::{Fault, Log, OpenedLog, Outcome};
 use plenary_log_postgres::{Options, open};
 use server::{
-    Place, assert_gapless, fed,
+    TestStore, assert_gapless, fed, message, message_once,
     relay::{Relay, Way},
-    run, says, says_once, soon, stream, text, url,
+    run, soon, stream, text, url,
 };
 
 /// Appends with the same key until there is an answer.
@@ -31,16 +31,16 @@ fn a_writer_that_is_killed_in_a_loop_loses_nothing_and_repeats_nothing() {
     const WRITERS: usize = 8;
     const EACH: usize = 60;
     run(async {
-        let place = Place::new();
-        let OpenedLog { log, mut feed } = place.open().await;
-        let admin = place.admin().await;
+        let store = TestStore::new();
+        let OpenedLog { log, mut feed } = store.open().await;
+        let admin = store.admin().await;
         let writers: Vec<_> = (0..WRITERS)
             .map(|writer| {
                 let log = log.clone();
                 tokio::spawn(async move {
                     let at = stream(&writer.to_string());
                     for n in 0..EACH {
-                        let outcome = insist(&log, says_once(&at, &n.to_string())).await;
+                        let outcome = insist(&log, message_once(&at, &n.to_string())).await;
                         let done = matches!(outcome, Outcome::Appended(_) | Outcome::AlreadyDone { .. });
                         assert!(done, "{outcome:?}");
                     }
@@ -51,19 +51,19 @@ fn a_writer_that_is_killed_in_a_loop_loses_nothing_and_repeats_nothing() {
         let (mut events, mut killed) = (Vec::new(), 0);
         while events.len() < WRITERS * EACH {
             events.extend(soon(fed(&mut feed, 1)).await);
-            killed += place.terminate(&admin, "write").await;
+            killed += store.terminate(&admin, "write").await;
         }
         for writer in writers {
             writer.await.expect("the writer ends well");
         }
         assert!(killed > 10, "the writer's process was killed {killed} times");
         assert_gapless(&events, 1);
-        let mut said: HashMap<_, Vec<String>> = HashMap::new();
+        let mut texts: HashMap<_, Vec<String>> = HashMap::new();
         for event in &events {
-            said.entry(event.stream.clone()).or_default().push(text(event));
+            texts.entry(event.stream.clone()).or_default().push(text(event));
         }
         let expected: Vec<_> = (0..EACH).map(|n| n.to_string()).collect();
-        assert!(said.values().all(|said| *said == expected), "each writer's events, once, in order");
+        assert!(texts.values().all(|texts| *texts == expected), "each writer's events, once, in order");
         assert_eq!(log.head().await, Ok(Position((WRITERS * EACH) as u64)));
     });
 }
@@ -71,17 +71,17 @@ fn a_writer_that_is_killed_in_a_loop_loses_nothing_and_repeats_nothing() {
 #[test]
 fn a_commit_whose_answer_is_lost_is_unknown_and_is_there() {
     run(async {
-        let (place, relay) = (Place::new(), Relay::start().await);
-        let OpenedLog { log, mut feed } = place.try_open(relay.url()).await.expect("the store opens");
+        let (store, relay) = (TestStore::new(), Relay::start().await);
+        let OpenedLog { log, mut feed } = store.try_open(relay.url()).await.expect("the store opens");
         let at = stream("a");
         relay.set(Way::CutAfterCommit);
-        let answer = log.append(says_once(&at, "once")).await;
+        let answer = log.append(message_once(&at, "once")).await;
         assert!(matches!(answer, Err(Fault::OutcomeUnknown(_))), "{answer:?}");
         relay.cut().await;
-        let answer = log.append(says_once(&at, "once")).await;
+        let answer = log.append(message_once(&at, "once")).await;
         assert!(matches!(answer, Err(Fault::Unavailable(_))), "{answer:?}");
         relay.set(Way::Open);
-        let outcome = soon(insist(&log, says_once(&at, "once"))).await;
+        let outcome = soon(insist(&log, message_once(&at, "once"))).await;
         assert_eq!(outcome, Outcome::AlreadyDone { outcome: "once".into() });
         assert_eq!(soon(fed(&mut feed, 1)).await[0].version, Version(1));
     });
@@ -90,14 +90,14 @@ fn a_commit_whose_answer_is_lost_is_unknown_and_is_there() {
 #[test]
 fn a_commit_that_never_arrives_is_unknown_and_is_not_there() {
     run(async {
-        let (place, relay) = (Place::new(), Relay::start().await);
-        let OpenedLog { log, mut feed } = place.try_open(relay.url()).await.expect("the store opens");
+        let (store, relay) = (TestStore::new(), Relay::start().await);
+        let OpenedLog { log, mut feed } = store.try_open(relay.url()).await.expect("the store opens");
         let at = stream("a");
         relay.set(Way::CutBeforeCommit);
-        let answer = log.append(says_once(&at, "once")).await;
+        let answer = log.append(message_once(&at, "once")).await;
         assert!(matches!(answer, Err(Fault::OutcomeUnknown(_))), "{answer:?}");
         relay.set(Way::Open);
-        let outcome = soon(insist(&log, says_once(&at, "once"))).await;
+        let outcome = soon(insist(&log, message_once(&at, "once"))).await;
         assert!(matches!(outcome, Outcome::Appended(_)), "{outcome:?}");
         assert_gapless(&soon(fed(&mut feed, 1)).await, 1);
         assert_eq!(log.head().await, Ok(Position(1)));
@@ -107,19 +107,19 @@ fn a_commit_that_never_arrives_is_unknown_and_is_not_there() {
 #[test]
 fn a_server_that_goes_away_is_unavailable_until_it_is_back() {
     run(async {
-        let (place, relay) = (Place::new(), Relay::start().await);
-        let OpenedLog { log, mut feed } = place.try_open(relay.url()).await.expect("the store opens");
-        let other = place.open().await;
+        let (store, relay) = (TestStore::new(), Relay::start().await);
+        let OpenedLog { log, mut feed } = store.try_open(relay.url()).await.expect("the store opens");
+        let other = store.open().await;
         let at = stream("a");
-        log.append(says(&at, "before")).await.expect("appended");
+        log.append(message(&at, "before")).await.expect("appended");
         relay.set(Way::Cut);
-        let answer = log.append(says(&at, "never")).await;
+        let answer = log.append(message(&at, "never")).await;
         assert!(matches!(answer, Err(Fault::Unavailable(_))), "{answer:?}");
         let answer = log.read_stream(&at, Version::ZERO, 10).await;
         assert!(matches!(answer, Err(Fault::Unavailable(_))), "{answer:?}");
-        other.log.append(says(&at, "by another")).await.expect("appended");
+        other.log.append(message(&at, "by another")).await.expect("appended");
         relay.set(Way::Open);
-        soon(insist(&log, says_once(&at, "after"))).await;
+        soon(insist(&log, message_once(&at, "after"))).await;
         let texts: Vec<_> = soon(fed(&mut feed, 3)).await.iter().map(text).collect();
         assert_eq!(texts, ["before", "by another", "after"]);
         soon(async { while log.read_stream(&at, Version::ZERO, 10).await.is_err() {} }).await;
@@ -130,27 +130,27 @@ fn a_server_that_goes_away_is_unavailable_until_it_is_back() {
 fn a_lost_ear_costs_time_and_no_event() {
     const COUNT: usize = 50;
     run(async {
-        let place = Place::new();
-        let (mut reader, writer) = (place.open().await, place.open().await);
-        let admin = place.admin().await;
+        let store = TestStore::new();
+        let (mut reader, writer) = (store.open().await, store.open().await);
+        let admin = store.admin().await;
         for n in 0..COUNT {
-            place.terminate(&admin, "listen").await;
-            writer.log.append(says(&stream("a"), &n.to_string())).await.expect("appended");
+            store.terminate(&admin, "listen").await;
+            writer.log.append(message(&stream("a"), &n.to_string())).await.expect("appended");
             assert_gapless(&soon(fed(&mut reader.feed, 1)).await, n as u64 + 1);
         }
     });
 }
 
 #[test]
-fn a_commit_of_another_process_is_told() {
+fn a_commit_of_another_process_is_notified() {
     run(async {
-        let place = Place::new();
-        let writer = place.open().await;
+        let store = TestStore::new();
+        let writer = store.open().await;
         // This one practically never polls.
-        let options = Options { poll: Duration::from_secs(3_600), ..place.options() };
+        let options = Options { poll: Duration::from_secs(3_600), ..store.options() };
         let mut reader = open(&url(), options).await.expect("the store opens");
         for n in 1..=20 {
-            writer.log.append(says(&stream("a"), "said")).await.expect("appended");
+            writer.log.append(message(&stream("a"), "said")).await.expect("appended");
             assert_gapless(&soon(fed(&mut reader.feed, 1)).await, n);
         }
     });
@@ -161,17 +161,17 @@ fn a_hint_that_comes_while_others_are_read_is_not_lost() {
     const WRITERS: u64 = 4;
     const EACH: u64 = 40;
     run(async {
-        let place = Place::new();
+        let store = TestStore::new();
         // This one practically never polls: each commit needs a notification, and many arrive during a read.
-        let options = Options { poll: Duration::from_secs(3_600), ..place.options() };
+        let options = Options { poll: Duration::from_secs(3_600), ..store.options() };
         let mut reader = open(&url(), options).await.expect("the store opens");
-        let writer = place.open().await;
+        let writer = store.open().await;
         for round in 0..3 {
             for _ in 0..WRITERS {
                 let log = writer.log.clone();
                 tokio::spawn(async move {
                     for _ in 0..EACH {
-                        log.append(says(&stream("a"), "said")).await.expect("appended");
+                        log.append(message(&stream("a"), "said")).await.expect("appended");
                     }
                 });
             }
@@ -184,14 +184,14 @@ fn a_hint_that_comes_while_others_are_read_is_not_lost() {
 
 /// The connection is stalled but not lost: only the poll finds the appends of another process.
 #[test]
-fn an_ear_that_stands_still_costs_a_poll() {
+fn a_stalled_listener_costs_a_poll() {
     run(async {
-        let (place, relay) = (Place::new(), Relay::start().await);
-        let mut reader = place.try_open(relay.url()).await.expect("the store opens");
-        let writer = place.open().await;
+        let (store, relay) = (TestStore::new(), Relay::start().await);
+        let mut reader = store.try_open(relay.url()).await.expect("the store opens");
+        let writer = store.open().await;
         relay.set(Way::Still);
         for n in 1..=3 {
-            writer.log.append(says(&stream("a"), "said")).await.expect("appended");
+            writer.log.append(message(&stream("a"), "said")).await.expect("appended");
             let found = tokio::time::timeout(Duration::from_secs(4), fed(&mut reader.feed, 1)).await;
             assert_gapless(&found.expect("the poll finds it"), n);
         }
@@ -200,52 +200,52 @@ fn an_ear_that_stands_still_costs_a_poll() {
 
 /// The same without a poll: the check finds the stalled connection, and a new one reads the missed events.
 #[test]
-fn an_ear_that_stands_still_is_replaced() {
+fn a_stalled_listener_is_replaced() {
     run(async {
-        let (place, relay) = (Place::new(), Relay::start().await);
-        let options = Options { poll: Duration::from_secs(3_600), ..place.options() };
+        let (store, relay) = (TestStore::new(), Relay::start().await);
+        let options = Options { poll: Duration::from_secs(3_600), ..store.options() };
         let mut reader = open(relay.url(), options).await.expect("the store opens");
-        let writer = place.open().await;
+        let writer = store.open().await;
         relay.set(Way::Still);
         for n in 1..=3 {
-            writer.log.append(says(&stream("a"), "said")).await.expect("appended");
+            writer.log.append(message(&stream("a"), "said")).await.expect("appended");
             assert_gapless(&soon(fed(&mut reader.feed, 1)).await, n);
         }
     });
 }
 
 #[test]
-fn a_commit_that_nobody_tells_of_is_found_by_the_poll() {
+fn a_commit_without_a_notification_is_found_by_the_poll() {
     run(async {
-        let place = Place::new();
-        let mut opened = place.open().await;
-        opened.log.append(says(&stream("a"), "told")).await.expect("appended");
+        let store = TestStore::new();
+        let mut opened = store.open().await;
+        opened.log.append(message(&stream("a"), "told")).await.expect("appended");
         let silent = "BEGIN; SELECT last FROM head FOR UPDATE; \
             INSERT INTO events SELECT 2, stream, 2, kind, form, at, 'untold', payload FROM events; \
             UPDATE head SET last = 2; COMMIT";
-        place.admin().await.batch_execute(silent).await.expect("written");
+        store.admin().await.batch_execute(silent).await.expect("written");
         let events = soon(fed(&mut opened.feed, 2)).await;
         assert_gapless(&events, 1);
         assert_eq!(text(&events[1]), "untold");
         // The writer continues after it.
-        opened.log.append(says(&stream("a"), "told")).await.expect("appended");
+        opened.log.append(message(&stream("a"), "told")).await.expect("appended");
         assert_eq!(soon(fed(&mut opened.feed, 1)).await[0].version, Version(3));
     });
 }
 
 #[test]
-fn a_head_that_somebody_holds_is_a_fault_in_time_and_passes() {
+fn a_locked_head_is_a_fault_in_time_and_passes() {
     run(async {
-        let place = Place::new();
-        let opened = place.open().await;
-        let holder = place.admin().await;
+        let store = TestStore::new();
+        let opened = store.open().await;
+        let holder = store.admin().await;
         holder.batch_execute("BEGIN; SELECT last FROM head FOR UPDATE").await.expect("the head is held");
-        let begun = tokio::time::Instant::now();
-        let answer = opened.log.append(says(&stream("a"), "never")).await;
+        let started_at = tokio::time::Instant::now();
+        let answer = opened.log.append(message(&stream("a"), "never")).await;
         assert_eq!(answer, Err(Fault::Overloaded));
-        assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+        assert!(started_at.elapsed() < Duration::from_secs(4), "{:?}", started_at.elapsed());
         holder.batch_execute("COMMIT").await.expect("the head is free");
-        opened.log.append(says(&stream("a"), "appended")).await.expect("appended");
+        opened.log.append(message(&stream("a"), "appended")).await.expect("appended");
         assert_eq!(opened.log.head().await, Ok(Position(1)));
     });
 }

@@ -18,7 +18,7 @@ use plenary_log::{
 };
 use plenary_log_postgres::OpenError;
 use plenary_log_sqlite as sqlite;
-use server::{Place, run, says, says_once, soon, stream, url};
+use server::{TestStore, message, message_once, run, soon, stream, url};
 
 /// A directory that is removed when dropped.
 struct Directory(PathBuf);
@@ -50,7 +50,7 @@ impl Drop for Directory {
 /// An end of a copy.
 enum End {
     Sqlite(Directory),
-    Postgres(Place),
+    Postgres(TestStore),
 }
 
 impl End {
@@ -58,13 +58,13 @@ impl End {
         Self::Sqlite(Directory::new())
     }
     fn schema() -> Self {
-        Self::Postgres(Place::new())
+        Self::Postgres(TestStore::new())
     }
     async fn source(&self) -> Box<dyn CopySource> {
         match self {
             Self::Sqlite(directory) => Box::new(sqlite::Source::open(directory.path()).expect("it opens")),
-            Self::Postgres(place) => {
-                let source = plenary_log_postgres::Source::open(&url(), &place.options()).await;
+            Self::Postgres(store) => {
+                let source = plenary_log_postgres::Source::open(&url(), &store.options()).await;
                 Box::new(source.expect("it opens"))
             }
         }
@@ -72,26 +72,26 @@ impl End {
     async fn destination(&self) -> Result<Box<dyn CopyDestination>, BoxError> {
         Ok(match self {
             Self::Sqlite(directory) => Box::new(sqlite::Destination::new(directory.path())?),
-            Self::Postgres(place) => {
-                Box::new(plenary_log_postgres::Destination::new(&url(), &place.options()).await?)
+            Self::Postgres(store) => {
+                Box::new(plenary_log_postgres::Destination::new(&url(), &store.options()).await?)
             }
         })
     }
-    /// What a server is told that starts there; nothing if it would start.
+    /// The refusal of a server that starts there; nothing if it would start.
     async fn refusal(&self) -> Option<String> {
         match self {
             Self::Sqlite(directory) => {
                 let opened = sqlite::open(directory.path(), sqlite::Options::default());
                 opened.err().map(|error| error.to_string())
             }
-            Self::Postgres(place) => place.try_open(&url()).await.err().map(|error| error.to_string()),
+            Self::Postgres(store) => store.try_open(&url()).await.err().map(|error| error.to_string()),
         }
     }
     async fn is_sound(&self) -> bool {
         match self {
             Self::Sqlite(directory) => sqlite::audit(directory.path()).expect("it is checked").is_sound(),
-            Self::Postgres(place) => {
-                let audit = plenary_log_postgres::audit(&url(), &place.options(), false).await;
+            Self::Postgres(store) => {
+                let audit = plenary_log_postgres::audit(&url(), &store.options(), false).await;
                 audit.expect("it is checked").0.is_sound()
             }
         }
@@ -206,17 +206,17 @@ fn everything_comes_back_from_postgres_and_through_it() {
                 assert!(copy.is_sound().await);
             }
             // Both are stores: they go on counting where the first ended.
-            let (End::Postgres(place), End::Sqlite(directory)) = (&second, &third) else {
+            let (End::Postgres(store), End::Sqlite(directory)) = (&second, &third) else {
                 panic!("these are")
             };
-            for log in [&place.open().await.log] {
+            for log in [&store.open().await.log] {
                 fill(log, seed + 100, 20).await;
                 assert!(log.head().await.expect("read").0 >= head + 20);
             }
             directory.with(async |log| fill(log, seed + 100, 20).await).await;
             assert_eq!(second.content().await, third.content().await, "the same appends do the same");
             assert!(second.is_sound().await && third.is_sound().await);
-            // What a cluster is begun with.
+            // The start of a cluster.
             let export = sqlite::export(directory.path()).expect("no server has it open");
             let mut events = 0;
             let mut count = |part: plenary_log::Writes| {
@@ -232,12 +232,12 @@ fn everything_comes_back_from_postgres_and_through_it() {
 #[test]
 fn records_from_before_checksums_get_none() {
     run(async {
-        let place = Place::new();
-        fill(&place.open().await.log, 9, 40).await;
+        let store = TestStore::new();
+        fill(&store.open().await.log, 9, 40).await;
         let without = "ALTER TABLE events DISABLE TRIGGER append_only; UPDATE events SET sum = NULL WHERE position < 9; \
             UPDATE keys SET sum = NULL; UPDATE idx SET sum = NULL; UPDATE rows SET sum = NULL";
-        place.admin().await.batch_execute(without).await.expect("updated");
-        let (first, second, third) = (End::Postgres(place), End::directory(), End::schema());
+        store.admin().await.batch_execute(without).await.expect("updated");
+        let (first, second, third) = (End::Postgres(store), End::directory(), End::schema());
         let before = first.content().await;
         assert!(before.iter().any(|line| line.ends_with("sum: None }")));
         copied(&first, &second).await.expect("copied");
@@ -247,7 +247,7 @@ fn records_from_before_checksums_get_none() {
     });
 }
 
-/// A place that fails after so many pages.
+/// A source that fails after a number of pages.
 struct Failing(Box<dyn CopyDestination>, u32);
 
 impl CopyDestination for Failing {
@@ -270,7 +270,7 @@ impl CopyDestination for Failing {
 }
 
 #[test]
-fn an_interrupted_copy_is_no_store_and_goes_on() {
+fn an_interrupted_copy_is_no_store_and_can_be_continued() {
     run(async {
         let (first, other) = (Directory::new(), Directory::new());
         // Several pages.
@@ -316,27 +316,27 @@ fn an_unfinished_copy_in_a_directory_makes_room_for_one_of_another_store() {
 }
 
 #[test]
-fn a_place_with_a_store_or_a_server_is_refused() {
+fn a_destination_with_a_store_or_a_server_is_refused() {
     run(async {
-        let (first, taken) = (Directory::new(), Directory::new());
+        let (first, occupied) = (Directory::new(), Directory::new());
         first.with(async |log| fill(log, 3, 5).await).await;
-        taken.with(async |log| fill(log, 4, 5).await).await;
-        let (first, taken, place) = (End::Sqlite(first), End::Sqlite(taken), Place::new());
-        let opened = place.open().await;
-        let to = End::Postgres(place);
+        occupied.with(async |log| fill(log, 4, 5).await).await;
+        let (first, occupied, store) = (End::Sqlite(first), End::Sqlite(occupied), TestStore::new());
+        let opened = store.open().await;
+        let to = End::Postgres(store);
         let refused = copied(&first, &to).await.expect_err("a server uses it");
         assert!(format!("{refused:?}").contains("a server uses it"), "{refused:?}");
-        opened.log.append(says(&stream("a"), "said")).await.expect("appended");
-        for to in [&to, &taken] {
+        opened.log.append(message(&stream("a"), "said")).await.expect("appended");
+        for to in [&to, &occupied] {
             let before = to.content().await;
             let refused = copied(&first, to).await.expect_err("there is a store");
             assert!(format!("{refused:?}").contains("Occupied"), "{refused:?}");
             assert_eq!(to.content().await, before);
         }
-        let End::Postgres(place) = &to else { panic!("it is") };
-        let missing = plenary_log_postgres::Source::open(&url(), &Place::new().options()).await.err();
+        let End::Postgres(store) = &to else { panic!("it is") };
+        let missing = plenary_log_postgres::Source::open(&url(), &TestStore::new().options()).await.err();
         assert!(matches!(missing, Some(OpenError::Schema(_))), "{missing:?}");
-        assert!(place.try_open(&url()).await.is_ok(), "it is as it was");
+        assert!(store.try_open(&url()).await.is_ok(), "it is as it was");
     });
 }
 
@@ -355,7 +355,7 @@ fn two_copies_to_one_place_exclude_each_other() {
 fn a_name_that_postgres_cannot_index_is_refused() {
     run(async {
         let first = Directory::new();
-        first.with(async |log| drop(log.append(says(&stream(&"x".repeat(3_000)), "long")).await)).await;
+        first.with(async |log| drop(log.append(message(&stream(&"x".repeat(3_000)), "long")).await)).await;
         let to = End::schema();
         let refused = copied(&End::Sqlite(first), &to).await.expect_err("it does not fit");
         assert!(format!("{refused:?}").contains("longer than PostgreSQL can index"), "{refused:?}");
@@ -367,7 +367,7 @@ fn a_name_that_postgres_cannot_index_is_refused() {
 async fn write_on(log: Log, mut stop: tokio::sync::watch::Receiver<bool>) -> u64 {
     let mut acknowledged = 0;
     while !*stop.borrow_and_update() {
-        let batch = says_once(&stream("live"), &acknowledged.to_string());
+        let batch = message_once(&stream("live"), &acknowledged.to_string());
         log.append(batch).await.expect("appended");
         acknowledged += 1;
     }
@@ -392,7 +392,7 @@ fn a_copy_that_follows_has_everything_that_was_acknowledged() {
                         sqlite::open(directory.path(), sqlite::Options::default()).expect("it opens");
                     (opened, Some(closing))
                 }
-                End::Postgres(place) => (place.open().await, None),
+                End::Postgres(store) => (store.open().await, None),
             };
             let (stop, stopping) = tokio::sync::watch::channel(false);
             let writing = tokio::spawn(write_on(opened.log.clone(), stopping));

@@ -10,21 +10,21 @@ use plenary_log::{
     signals::{Publication, PublishError, Subscription},
 };
 use server::{
-    Place,
+    TestStore,
     relay::{Relay, Way},
     run, soon,
 };
 
 const AT: TimestampMs = TimestampMs(1_700_000_000_000);
 
-fn says(body: &str, at: TimestampMs) -> Publication {
+fn message(body: &str, at: TimestampMs) -> Publication {
     Publication { topic: "test", counters: vec![Arc::from("a")], at, body: body.to_owned().into() }
 }
 
 /// Publishes until it succeeds; returns the number.
 async fn insist(signals: &Signals, body: &str) -> u64 {
     loop {
-        match signals.publish(says(body, AT)).await {
+        match signals.publish(message(body, AT)).await {
             Ok(numbers) => return numbers[0],
             Err(PublishError::Fault(Fault::Unavailable(_) | Fault::OutcomeUnknown(_))) => {
                 tokio::task::yield_now().await;
@@ -35,11 +35,11 @@ async fn insist(signals: &Signals, body: &str) -> u64 {
 }
 
 /// Publishes until both have received a signal that was published now; failed publications do not count.
-async fn until_both_hear(signals: &Signals, hearing: &mut [&mut Subscription; 2], round: &str) {
+async fn until_both_receive(signals: &Signals, hearing: &mut [&mut Subscription; 2], round: &str) {
     let [one, two] = hearing;
     loop {
         let number = insist(signals, round).await;
-        let both = async { (heard(one, number).await, heard(two, number).await) };
+        let both = async { (receive(one, number).await, receive(two, number).await) };
         if tokio::time::timeout(Duration::from_millis(200), both).await.is_ok() {
             return;
         }
@@ -47,7 +47,7 @@ async fn until_both_hear(signals: &Signals, hearing: &mut [&mut Subscription; 2]
 }
 
 /// Waits for a signal of this number; numbers only rise.
-async fn heard(subscription: &mut Subscription, number: u64) {
+async fn receive(subscription: &mut Subscription, number: u64) {
     let mut last = 0;
     while last < number {
         let signal = subscription.next().await.expect("the subscription goes on");
@@ -59,15 +59,15 @@ async fn heard(subscription: &mut Subscription, number: u64) {
 #[test]
 fn a_lost_connection_costs_signals_and_comes_back() {
     run(async {
-        let place = Place::new();
-        let (one, two) = (place.open().await, place.open().await);
+        let store = TestStore::new();
+        let (one, two) = (store.open().await, store.open().await);
         let (mut first, mut second) =
             (one.log.signals().subscribe("test"), two.log.signals().subscribe("test"));
-        let admin = place.admin().await;
+        let admin = store.admin().await;
         for round in 0..5 {
-            assert!(place.terminate(&admin, "signal").await > 0);
+            assert!(store.terminate(&admin, "signal").await > 0);
             let both = &mut [&mut first, &mut second];
-            soon(until_both_hear(one.log.signals(), both, &round.to_string())).await;
+            soon(until_both_receive(one.log.signals(), both, &round.to_string())).await;
         }
         // Questions reach both again. One may still be lost: delivery is at most once.
         let answering = |mut subscription: Subscription| async move {
@@ -78,8 +78,8 @@ fn a_lost_connection_costs_signals_and_comes_back() {
         let answerers = [tokio::spawn(answering(first)), tokio::spawn(answering(second))];
         let both_answer = async {
             loop {
-                let asked = one.log.signals().ask(says("?", AT), Duration::from_secs(1)).await;
-                if asked.is_ok_and(|given| given.answers == ["here", "here"]) {
+                let answers = one.log.signals().ask(message("?", AT), Duration::from_secs(1)).await;
+                if answers.is_ok_and(|answers| answers.answers == ["here", "here"]) {
                     return;
                 }
             }
@@ -90,28 +90,28 @@ fn a_lost_connection_costs_signals_and_comes_back() {
 }
 
 #[test]
-fn a_connection_that_stands_still_is_replaced() {
+fn a_stalled_connection_is_replaced() {
     run(async {
-        let (place, relay) = (Place::new(), Relay::start().await);
-        let still = place.try_open(relay.url()).await.expect("the store opens");
-        let other = place.open().await;
+        let (store, relay) = (TestStore::new(), Relay::start().await);
+        let still = store.try_open(relay.url()).await.expect("the store opens");
+        let other = store.open().await;
         let (mut first, mut second) =
             (still.log.signals().subscribe("test"), other.log.signals().subscribe("test"));
         relay.set(Way::Still);
-        soon(until_both_hear(still.log.signals(), &mut [&mut first, &mut second], "again")).await;
+        soon(until_both_receive(still.log.signals(), &mut [&mut first, &mut second], "again")).await;
     });
 }
 
 #[test]
 fn a_server_that_can_not_be_reached_refuses_and_comes_back() {
     run(async {
-        let (place, relay) = (Place::new(), Relay::start().await);
-        let OpenedLog { log, feed: _feed } = place.try_open(relay.url()).await.expect("the store opens");
+        let (store, relay) = (TestStore::new(), Relay::start().await);
+        let OpenedLog { log, feed: _feed } = store.try_open(relay.url()).await.expect("the store opens");
         let mut subscription = log.signals().subscribe("test");
         relay.set(Way::Cut);
         let refused = soon(async {
             loop {
-                if let Err(error) = log.signals().publish(says("x", AT)).await {
+                if let Err(error) = log.signals().publish(message("x", AT)).await {
                     return error;
                 }
             }
@@ -121,7 +121,7 @@ fn a_server_that_can_not_be_reached_refuses_and_comes_back() {
         assert!(fault, "{refused:?}");
         relay.set(Way::Open);
         let number = soon(insist(log.signals(), "y")).await;
-        soon(heard(&mut subscription, number)).await;
+        soon(receive(&mut subscription, number)).await;
     });
 }
 
@@ -129,15 +129,15 @@ fn a_server_that_can_not_be_reached_refuses_and_comes_back() {
 #[test]
 fn counters_that_the_server_forgot_begin_above_the_clock() {
     run(async {
-        let place = Place::new();
-        let OpenedLog { log, feed: _feed } = place.open().await;
+        let store = TestStore::new();
+        let OpenedLog { log, feed: _feed } = store.open().await;
         let mut last = 0;
         for _ in 0..10 {
-            last = log.signals().publish(says("x", AT)).await.expect("published")[0];
+            last = log.signals().publish(message("x", AT)).await.expect("published")[0];
         }
-        place.admin().await.batch_execute("TRUNCATE signal_counters").await.expect("emptied");
+        store.admin().await.batch_execute("TRUNCATE signal_counters").await.expect("emptied");
         let later = TimestampMs(AT.0 + 1);
-        let next = log.signals().publish(says("x", later)).await.expect("published")[0];
+        let next = log.signals().publish(message("x", later)).await.expect("published")[0];
         assert_eq!(next, later.0 * 1_000);
         assert!(next > last);
     });

@@ -5,7 +5,7 @@ mod server;
 use std::time::Duration;
 
 use plenary_log_postgres::{OpenError, Options, open};
-use server::{Place, run, says, soon, stream, url};
+use server::{TestStore, message, run, soon, stream, url};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional},
     net::{TcpListener, TcpStream},
@@ -58,9 +58,9 @@ fn through(port: u16) -> String {
 #[test]
 fn a_server_that_starts_is_waited_for() {
     run(async {
-        let place = Place::new();
-        let opened = place.try_open(&through(front(3).await)).await.expect("the store opens");
-        soon(opened.log.append(says(&stream("a"), "said"))).await.expect("appended");
+        let store = TestStore::new();
+        let opened = store.try_open(&through(front(3).await)).await.expect("the store opens");
+        soon(opened.log.append(message(&stream("a"), "said"))).await.expect("appended");
     });
 }
 

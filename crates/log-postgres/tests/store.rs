@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use plenary_kernel::{Position, Version};
 use plenary_log::{Batch, Condition, Fault, OpenedLog, Outcome};
 use plenary_log_postgres::{OpenError, Options, open};
-use server::{Place, admin, assert_gapless, fed, run, says, says_once, soon, stream, url};
+use server::{TestStore, admin, assert_gapless, fed, message, message_once, run, soon, stream, url};
 use tokio::time::sleep;
 
 /// The version of the tables that a store is opened with.
@@ -17,13 +17,13 @@ const SCHEMA: i32 = 7;
 #[test]
 fn many_opens_at_once_make_the_tables_once() {
     run(async {
-        let place = Place::new();
-        let opened = join_all((0..6).map(|_| place.open())).await;
+        let store = TestStore::new();
+        let opened = join_all((0..6).map(|_| store.open())).await;
         let sql = "SELECT version, (SELECT count(*) FROM meta), (SELECT count(*) FROM head) FROM meta";
-        let row = place.admin().await.query_one(sql, &[]).await.expect("the tables are there");
+        let row = store.admin().await.query_one(sql, &[]).await.expect("the tables are there");
         assert_eq!((row.get::<_, i32>(0), row.get::<_, i64>(1), row.get::<_, i64>(2)), (SCHEMA, 1, 1));
         for (n, opened) in opened.iter().enumerate() {
-            opened.log.append(says(&stream("a"), "said")).await.expect("appended");
+            opened.log.append(message(&stream("a"), "said")).await.expect("appended");
             assert_eq!(opened.log.head().await, Ok(Position(n as u64 + 1)));
         }
     });
@@ -32,23 +32,23 @@ fn many_opens_at_once_make_the_tables_once() {
 #[test]
 fn a_newer_schema_is_refused() {
     run(async {
-        let place = Place::new();
-        drop(place.open().await);
-        place.admin().await.batch_execute("UPDATE meta SET version = 99").await.expect("updated");
-        let refused = place.try_open(&url()).await.err();
+        let store = TestStore::new();
+        drop(store.open().await);
+        store.admin().await.batch_execute("UPDATE meta SET version = 99").await.expect("updated");
+        let refused = store.try_open(&url()).await.err();
         assert!(matches!(refused, Some(OpenError::Newer { found: 99, known: SCHEMA })), "{refused:?}");
     });
 }
 
 #[test]
-fn another_store_in_the_place_of_ours_ends_the_process() {
+fn another_store_under_the_same_name_ends_the_process() {
     run(async {
-        let place = Place::new();
-        let opened = place.open().await;
-        let admin = place.admin().await;
+        let store = TestStore::new();
+        let opened = store.open().await;
+        let admin = store.admin().await;
         admin.batch_execute("UPDATE meta SET epoch = 'another'").await.expect("updated");
-        place.terminate(&admin, "write").await;
-        let answer = soon(opened.log.append(says(&stream("a"), "never"))).await;
+        store.terminate(&admin, "write").await;
+        let answer = soon(opened.log.append(message(&stream("a"), "never"))).await;
         assert!(matches!(answer, Err(Fault::Corrupt(_))), "{answer:?}");
         assert!(matches!(soon(opened.log.failed()).await, Fault::Corrupt(_)));
     });
@@ -57,12 +57,12 @@ fn another_store_in_the_place_of_ours_ends_the_process() {
 #[test]
 fn a_log_that_went_back_ends_the_process() {
     run(async {
-        let place = Place::new();
-        let opened = place.open().await;
-        opened.log.append(says(&stream("a"), "lost")).await.expect("appended");
+        let store = TestStore::new();
+        let opened = store.open().await;
+        opened.log.append(message(&stream("a"), "lost")).await.expect("appended");
         let back =
             "ALTER TABLE events DISABLE TRIGGER append_only; DELETE FROM events; UPDATE head SET last = 0";
-        place.admin().await.batch_execute(back).await.expect("the log is set back");
+        store.admin().await.batch_execute(back).await.expect("the log is set back");
         assert!(matches!(soon(opened.log.failed()).await, Fault::Corrupt(_)));
     });
 }
@@ -70,10 +70,10 @@ fn a_log_that_went_back_ends_the_process() {
 #[test]
 fn events_are_never_changed() {
     run(async {
-        let place = Place::new();
-        let opened = place.open().await;
-        opened.log.append(says(&stream("a"), "said")).await.expect("appended");
-        let admin = place.admin().await;
+        let store = TestStore::new();
+        let opened = store.open().await;
+        opened.log.append(message(&stream("a"), "said")).await.expect("appended");
+        let admin = store.admin().await;
         for change in
             ["UPDATE events SET payload = ''", "DELETE FROM events", "TRUNCATE events", "DELETE FROM head"]
         {
@@ -87,12 +87,12 @@ fn events_are_never_changed() {
 #[test]
 fn a_name_that_is_too_long_fails_alone() {
     run(async {
-        let place = Place::new();
-        let OpenedLog { log, feed: _feed } = place.open().await;
+        let store = TestStore::new();
+        let OpenedLog { log, feed: _feed } = store.open().await;
         let long = stream(&"x".repeat(3_000));
         let good = stream(&"\0\u{1}é".repeat(200));
         let slots = join_all((0..3).map(|_| log.reserve())).await;
-        let batches = [says_once(&good, "a"), says_once(&long, "b"), says_once(&good, "c")];
+        let batches = [message_once(&good, "a"), message_once(&long, "b"), message_once(&good, "c")];
         let pending = slots.into_iter().zip(batches).map(|(slot, batch)| slot.expect("a slot").submit(batch));
         let answers = join_all(pending.collect::<Vec<_>>()).await;
         assert!(matches!(answers[0], Ok(Outcome::Appended(_))), "{answers:?}");
@@ -108,8 +108,8 @@ fn two_handles_feed_each_other_under_load() {
     const TASKS: usize = 6;
     const EACH: usize = 150;
     run(async {
-        let place = Place::new();
-        let mut handles = [place.open().await, place.open().await];
+        let store = TestStore::new();
+        let mut handles = [store.open().await, store.open().await];
         let mut writers = Vec::new();
         for task in 0..TASKS {
             let log = handles[task % 2].log.clone();
@@ -117,7 +117,7 @@ fn two_handles_feed_each_other_under_load() {
                 for n in 0..EACH {
                     let at = stream(&(n % 7).to_string());
                     let text = format!("{task}.{n}");
-                    let outcome = log.append(says_once(&at, &text)).await;
+                    let outcome = log.append(message_once(&at, &text)).await;
                     assert!(matches!(outcome, Ok(Outcome::Appended(_))), "{outcome:?}");
                 }
             }));
@@ -136,22 +136,22 @@ fn two_handles_feed_each_other_under_load() {
 
 /// One process writes without a pause; the other one writes only after the last event that it has read, and succeeds.
 #[test]
-fn who_reads_before_it_writes_is_not_kept_out() {
+fn a_writer_that_reads_first_is_not_starved() {
     const WRITERS: usize = 8;
     const WRITES: usize = 40;
     /// The pause between its read and its write.
     const DECIDING: Duration = Duration::from_millis(3);
     const ATTEMPTS_MAX: usize = 32;
     run(async {
-        let place = Place::new();
-        let (busy, careful) = (place.open().await, place.open().await);
+        let store = TestStore::new();
+        let (busy, careful) = (store.open().await, store.open().await);
         let at = stream("a");
         let writers: Vec<_> = (0..WRITERS)
             .map(|_| {
                 let (log, at) = (busy.log.clone(), at.clone());
                 tokio::spawn(async move {
                     loop {
-                        log.append(says(&at, "on and on")).await.expect("appended");
+                        log.append(message(&at, "on and on")).await.expect("appended");
                     }
                 })
             })
@@ -161,7 +161,7 @@ fn who_reads_before_it_writes_is_not_kept_out() {
             let mut attempts = 0;
             loop {
                 let condition = Condition::at(at.clone(), version);
-                let batch = Batch { conditions: vec![condition], ..says(&at, "after a look") };
+                let batch = Batch { conditions: vec![condition], ..message(&at, "after a look") };
                 attempts += 1;
                 let outcome = careful.log.append(batch).await.expect("it is decided");
                 if matches!(outcome, Outcome::Appended(_)) {
@@ -201,7 +201,7 @@ fn in_database(name: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_refused_before_the_server_is_asked() {
+async fn invalid_options_are_refused_before_the_server_is_contacted() {
     for (url, schema, why) in [
         ("postgres://127.0.0.1:1/x?sslmode=allow", "plenary", "sslmode"),
         ("postgres://127.0.0.1:1/x?sslmode=verify-ca", "plenary", "sslrootcert"),

@@ -12,7 +12,7 @@ use rustls::{
     crypto::ring,
     pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
 };
-use server::{Place, fed, run, says, soon, stream, url};
+use server::{TestStore, fed, message, run, soon, stream, url};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional},
     net::{TcpListener, TcpStream},
@@ -113,9 +113,9 @@ fn to(host: &str, port: u16, options: &str) -> String {
 }
 
 /// Appends over it, and receives the event from the feed, which listens on a separate connection.
-async fn works(place: &Place, url: &str) {
-    let mut opened = place.try_open(url).await.unwrap_or_else(|refused| panic!("{url}: {refused}"));
-    soon(opened.log.append(says(&stream("a"), "said"))).await.expect("appended");
+async fn works(store: &TestStore, url: &str) {
+    let mut opened = store.try_open(url).await.unwrap_or_else(|refused| panic!("{url}: {refused}"));
+    soon(opened.log.append(message(&stream("a"), "said"))).await.expect("appended");
     soon(fed(&mut opened.feed, 1)).await;
 }
 
@@ -126,24 +126,24 @@ async fn refused(url: &str) -> String {
 }
 
 #[test]
-fn a_server_is_taken_for_as_much_as_it_proves() {
+fn a_server_is_trusted_as_far_as_it_proves_itself() {
     run(async {
-        let place = Place::new();
-        let (ours, other) = (Authority::make("ours"), Authority::make("other"));
-        let port = front(Some(ours.acceptor())).await;
-        let (ours, other) = (ours.file(), other.file());
+        let store = TestStore::new();
+        let (own, other) = (Authority::make("ours"), Authority::make("other"));
+        let port = front(Some(own.acceptor())).await;
+        let (own, other) = (own.file(), other.file());
         for (host, options) in [
             ("127.0.0.1", String::new()),
             ("127.0.0.1", "sslmode=prefer".to_owned()),
             ("127.0.0.1", "sslmode=require".to_owned()),
-            ("127.0.0.1", format!("sslmode=require&sslrootcert={ours}")),
-            ("127.0.0.1", format!("sslmode=verify-ca&sslrootcert={ours}")),
-            ("localhost", format!("sslmode=verify-full&sslrootcert={ours}")),
+            ("127.0.0.1", format!("sslmode=require&sslrootcert={own}")),
+            ("127.0.0.1", format!("sslmode=verify-ca&sslrootcert={own}")),
+            ("localhost", format!("sslmode=verify-full&sslrootcert={own}")),
         ] {
-            works(&place, &to(host, port, &options)).await;
+            works(&store, &to(host, port, &options)).await;
         }
         for (host, options, why) in [
-            ("127.0.0.1", format!("sslmode=verify-full&sslrootcert={ours}"), "not valid for name"),
+            ("127.0.0.1", format!("sslmode=verify-full&sslrootcert={own}"), "not valid for name"),
             ("localhost", format!("sslmode=verify-full&sslrootcert={other}"), "certificate"),
             ("localhost", format!("sslmode=verify-ca&sslrootcert={other}"), "certificate"),
             ("localhost", format!("sslmode=require&sslrootcert={other}"), "certificate"),
@@ -155,15 +155,15 @@ fn a_server_is_taken_for_as_much_as_it_proves() {
 }
 
 #[test]
-fn a_server_without_tls_is_refused_where_tls_is_asked_for() {
+fn a_server_without_tls_is_refused_if_tls_is_required() {
     run(async {
-        let place = Place::new();
+        let store = TestStore::new();
         let port = front(None).await;
-        works(&place, &to("127.0.0.1", port, "sslmode=prefer")).await;
-        works(&place, &to("127.0.0.1", port, "sslmode=disable")).await;
-        let ours = Authority::make("unused");
+        works(&store, &to("127.0.0.1", port, "sslmode=prefer")).await;
+        works(&store, &to("127.0.0.1", port, "sslmode=disable")).await;
+        let own = Authority::make("unused");
         for options in
-            ["sslmode=require".to_owned(), format!("sslmode=verify-full&sslrootcert={}", ours.file())]
+            ["sslmode=require".to_owned(), format!("sslmode=verify-full&sslrootcert={}", own.file())]
         {
             let text = refused(&to("localhost", port, &options)).await;
             assert!(text.contains("does not support TLS"), "{options}: {text}");
@@ -180,17 +180,17 @@ fn a_server_with_tls_of_its_own_is_verified() {
         let Some(ca) = std::env::var(CA).ok().filter(|file| !file.is_empty()) else { return };
         let config: Config = url().parse().expect("the URL is well-formed");
         let port = config.get_ports().first().copied().unwrap_or(5432);
-        let place = Place::new();
-        works(&place, &to("localhost", port, &format!("sslmode=verify-full&sslrootcert={ca}"))).await;
-        let admin = place.admin().await;
+        let store = TestStore::new();
+        works(&store, &to("localhost", port, &format!("sslmode=verify-full&sslrootcert={ca}"))).await;
+        let admin = store.admin().await;
         let sql = "SELECT count(*) FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid) \
             WHERE s.ssl AND a.application_name = $1";
-        let opened = place
+        let opened = store
             .try_open(&to("localhost", port, &format!("sslmode=verify-full&sslrootcert={ca}")))
             .await
             .expect("the store opens");
         for purpose in ["write", "listen", "signal"] {
-            let name = format!("plenary {purpose} {}", place.schema);
+            let name = format!("plenary {purpose} {}", store.schema);
             let encrypted = async {
                 while admin.query_one(sql, &[&name]).await.expect("an answer").get::<_, i64>(0) == 0 {
                     tokio::task::yield_now().await;

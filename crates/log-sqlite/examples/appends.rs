@@ -38,14 +38,14 @@ fn bare(directory: &Path) -> mpsc::Sender<Message> {
         .expect("a table");
     let write = move || {
         let mut insert = database.prepare("INSERT INTO message(session, body) VALUES(?1, ?2)").expect("SQL");
-        let mut taken = Vec::new();
-        while receiver.blocking_recv_many(&mut taken, 512) > 0 {
+        let mut messages = Vec::new();
+        while receiver.blocking_recv_many(&mut messages, 512) > 0 {
             database.execute_batch("BEGIN IMMEDIATE").expect("begins");
-            for (session, body, _) in &taken {
+            for (session, body, _) in &messages {
                 insert.execute(rusqlite::params![session, &body[..]]).expect("inserts");
             }
             database.execute_batch("COMMIT").expect("commits");
-            for (_, _, reply) in taken.drain(..) {
+            for (_, _, reply) in messages.drain(..) {
                 let _ = reply.send(());
             }
         }
@@ -77,20 +77,20 @@ struct Figure {
 }
 
 /// Runs `clients` loops for one turn and returns the figures of the acknowledged messages.
-async fn turn<F, Fut>(clients: usize, writer: &str, send: F) -> Figure
+async fn measure<F, Fut>(clients: usize, writer: &str, send: F) -> Figure
 where
     F: Fn(usize, u64) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = ()> + Send,
 {
     let send = Arc::new(send);
     let busy_before = busy(writer);
-    let begun = Instant::now();
+    let started_at = Instant::now();
     let loops: Vec<_> = (0..clients)
         .map(|client| {
             let send = send.clone();
             tokio::spawn(async move {
                 let mut sent = 0;
-                while begun.elapsed() < TURN {
+                while started_at.elapsed() < TURN {
                     send(client, sent).await;
                     sent += 1;
                 }
@@ -103,7 +103,7 @@ where
         sent += task.await.expect("a client ends well");
     }
     let sent = sent as f64;
-    let took = begun.elapsed();
+    let took = started_at.elapsed();
     Figure {
         rate: sent / took.as_secs_f64(),
         micros: (busy(writer) - busy_before).as_secs_f64() * 1e6 / sent,
@@ -134,10 +134,10 @@ fn batch(name: StreamName, version: u64, keyed: bool) -> Batch {
     }
 }
 
-async fn store_turn(log: &Log, round: &str, clients: usize, keyed: bool) -> Figure {
+async fn measure_store(log: &Log, round: &str, clients: usize, keyed: bool) -> Figure {
     let log = log.clone();
     let round = round.to_owned();
-    turn(clients, "log-writer", move |client, sent| {
+    measure(clients, "log-writer", move |client, sent| {
         let log = log.clone();
         let name = StreamName::new("sessions.session", &format!("sess_01J9ZQ3W3V5K8X2N{round}{client:04}"));
         async move {
@@ -148,8 +148,8 @@ async fn store_turn(log: &Log, round: &str, clients: usize, keyed: bool) -> Figu
     .await
 }
 
-fn median(figures: &[Figure], of: impl Fn(&Figure) -> f64) -> f64 {
-    let mut values: Vec<_> = figures.iter().map(of).collect();
+fn median(figures: &[Figure], value: impl Fn(&Figure) -> f64) -> f64 {
+    let mut values: Vec<_> = figures.iter().map(value).collect();
     values.sort_by(f64::total_cmp);
     values[values.len() / 2]
 }
@@ -160,7 +160,7 @@ async fn appends(log: &Log, directory: &Path) {
         let (mut limit, mut plain, mut keyed) = (Vec::new(), Vec::new(), Vec::new());
         for nth in 0..TURNS {
             let sender = bare(&directory.join(format!("bare-{clients}-{nth}")));
-            let rate = turn(clients, "bare-writer", move |client, _| {
+            let rate = measure(clients, "bare-writer", move |client, _| {
                 let sender = sender.clone();
                 async move {
                     let (reply, answer) = oneshot::channel();
@@ -170,8 +170,8 @@ async fn appends(log: &Log, directory: &Path) {
                 }
             });
             limit.push(rate.await);
-            plain.push(store_turn(log, &format!("P{clients}T{nth}"), clients, false).await);
-            keyed.push(store_turn(log, &format!("K{clients}T{nth}"), clients, true).await);
+            plain.push(measure_store(log, &format!("P{clients}T{nth}"), clients, false).await);
+            keyed.push(measure_store(log, &format!("K{clients}T{nth}"), clients, true).await);
         }
         for (what, figures) in [("bare", &limit), ("store", &plain), ("store, with keys", &keyed)] {
             let rate = median(figures, |figure| figure.rate);
@@ -185,7 +185,7 @@ async fn appends(log: &Log, directory: &Path) {
 }
 
 async fn reads(log: &Log) {
-    let begun = Instant::now();
+    let started_at = Instant::now();
     let (mut after, mut rows) = (Position::ZERO, 0_usize);
     loop {
         let page = log.read_log(after, PAGE).await.expect("the store works");
@@ -195,7 +195,7 @@ async fn reads(log: &Log) {
             _ => break,
         }
     }
-    report("read_log, whole log", rows, begun);
+    report("read_log, whole log", rows, started_at);
 
     let one = StreamName::new("replay.session", "one");
     for _ in 0..400 {
@@ -211,7 +211,7 @@ async fn reads(log: &Log) {
 }
 
 async fn whole_stream(log: &Log, what: &str, name: &StreamName) {
-    let begun = Instant::now();
+    let started_at = Instant::now();
     let mut rows = 0_usize;
     loop {
         let page = log.read_stream(name, Version(rows as u64), PAGE).await.expect("the store works");
@@ -220,11 +220,11 @@ async fn whole_stream(log: &Log, what: &str, name: &StreamName) {
             break;
         }
     }
-    report(what, rows, begun);
+    report(what, rows, started_at);
 }
 
-fn report(what: &str, rows: usize, begun: Instant) {
-    let rate = rows as f64 / begun.elapsed().as_secs_f64();
+fn report(what: &str, rows: usize, started_at: Instant) {
+    let rate = rows as f64 / started_at.elapsed().as_secs_f64();
     println!("{what}: {rows} rows, {rate:.0}/s");
 }
 
@@ -244,12 +244,12 @@ async fn main() {
     appends(&log, &directory).await;
     reads(&log).await;
     drop(log);
-    let begun = Instant::now();
+    let started_at = Instant::now();
     closing.wait().await;
-    println!("closed in {:?}", begun.elapsed());
-    let begun = Instant::now();
+    println!("closed in {:?}", started_at.elapsed());
+    let started_at = Instant::now();
     let (opened, _closing) = open(&directory, options).expect("the store opens again");
-    println!("opened again in {:?}", begun.elapsed());
+    println!("opened again in {:?}", started_at.elapsed());
     drop(opened);
     let _ = std::fs::remove_dir_all(&directory);
 }

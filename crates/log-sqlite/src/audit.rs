@@ -136,7 +136,10 @@ fn rows(connection: &Connection, audit: &mut Audit, looks: &mut dyn AuditVisitor
         audit.rows += 1;
         let name = row.get_ref(0)?.as_str()?;
         looks.row(name);
-        looks.beside(Usage { bytes: (name.len() + row.get_ref(2)?.as_blob()?.len()) as u64, events: 1 });
+        looks.unowned_usage(Usage {
+            bytes: (name.len() + row.get_ref(2)?.as_blob()?.len()) as u64,
+            events: 1,
+        });
         audit.check(digest_of_row(row)?, row.get(3)?, None, || format!("the row {name}"));
         Ok(())
     })
@@ -153,8 +156,8 @@ fn keys(connection: &Connection, audit: &mut Audit, looks: &mut dyn AuditVisitor
         audit.keys += 1;
         let claim = row.get_ref(0)?.as_i64()?;
         let (scope, key) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
-        let kept = row.get_ref(3)?.as_blob()?.len() + row.get_ref(4)?.as_blob()?.len();
-        looks.beside(Usage { bytes: (scope.len() + key.len() + kept) as u64, events: 0 });
+        let value_bytes = row.get_ref(3)?.as_blob()?.len() + row.get_ref(4)?.as_blob()?.len();
+        looks.unowned_usage(Usage { bytes: (scope.len() + key.len() + value_bytes) as u64, events: 0 });
         audit.check(digest_of_key(row)?, row.get(5)?, None, || format!("claim {claim} of a key"));
         if claim <= indexed && !is_there.exists(params![salt.hash(scope, key), claim])? {
             audit.find("misplaced", None, format!("the index of keys does not lead to claim {claim}"));

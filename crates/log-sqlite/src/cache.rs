@@ -44,8 +44,8 @@ impl Cache {
 
     /// Stores the state of a stream.
     pub(crate) fn put(&mut self, stream: StreamName, known: CachedStream) {
-        if let Some(place) = self.young.get_mut(&stream) {
-            *place = known;
+        if let Some(cached) = self.young.get_mut(&stream) {
+            *cached = known;
             return;
         }
         if self.young.len() >= self.generation_max {

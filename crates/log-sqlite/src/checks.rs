@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn network_file_systems_are_told_from_local_ones() {
+    fn network_file_systems_are_distinguished_from_local_ones() {
         for (magic, kind) in
             [(0x6969, Some("NFS")), (0xff53_4d42, Some("SMB")), (0x0102_1997, Some("9p")), (0xef53, None)]
         {

@@ -12,7 +12,7 @@ use rusqlite::{Connection, Error, ErrorCode, Statement, params};
 
 use crate::{
     cache::{Cache, CachedStream},
-    error::{fault, is_full, told},
+    error::{fault, is_full, write_fault_text},
     records,
     streams::{STREAM_MAX, VERSION_MAX, slot, stream_id, version_indexed},
     unindexed::{SharedTail, written_charges},
@@ -23,7 +23,7 @@ const GATHERED_BYTES_MAX: usize = 8 << 20;
 
 /// The last assigned numbers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct Counters {
     /// The last position.
     pub(crate) head: i64,
     /// The last stream.
@@ -53,7 +53,7 @@ impl Failure {
 }
 
 fn fatal(error: &Error) -> Failure {
-    Failure::Fatal(Fault::OutcomeUnknown(told(error)))
+    Failure::Fatal(Fault::OutcomeUnknown(write_fault_text(error)))
 }
 
 /// The outcomes and events of a commit.
@@ -64,7 +64,7 @@ struct WriteSet {
     /// The stream of each event.
     streams: Vec<i64>,
     /// The last assigned numbers.
-    place: Place,
+    counters: Counters,
     /// The new use of the charged accounts.
     usage: Vec<(String, Usage)>,
 }
@@ -86,7 +86,7 @@ pub(crate) struct Committer<'c> {
     shared: &'c SharedTail,
     statements: Statements<'c>,
     cache: Cache,
-    place: Place,
+    counters: Counters,
 }
 
 struct Statements<'c> {
@@ -136,17 +136,17 @@ impl<'c> Committer<'c> {
     pub(crate) fn new(
         connection: &'c Connection,
         shared: &'c SharedTail,
-        place: Place,
+        counters: Counters,
     ) -> Result<Self, Error> {
         let statements = Statements::of(connection)?;
-        Ok(Self { connection, shared, statements, cache: Cache::default(), place })
+        Ok(Self { connection, shared, statements, cache: Cache::default(), counters })
     }
 
     /// Decides the batches in order and writes the accepted ones, in one transaction that is on disk
     /// when this returns.
     pub(crate) fn commit(&mut self, batches: impl Iterator<Item = Batch>) -> Result<CommitResult, Failure> {
         self.begin()?;
-        let head = Position(self.place.head.cast_unsigned());
+        let head = Position(self.counters.head.cast_unsigned());
         let (mut writes, outcomes) = match plan(batches, head, self) {
             Ok(planned) => planned,
             Err(fault) => {
@@ -166,8 +166,8 @@ impl<'c> Committer<'c> {
     }
 
     /// The last assigned numbers.
-    pub(crate) fn place(&self) -> Place {
-        self.place
+    pub(crate) fn counters(&self) -> Counters {
+        self.counters
     }
 
     /// Decides batches without writing them.
@@ -175,7 +175,7 @@ impl<'c> Committer<'c> {
         &mut self,
         batches: impl Iterator<Item = Batch>,
     ) -> Result<(Writes, Vec<PlanResult>), Fault> {
-        plan(batches, Position(self.place.head.cast_unsigned()), self)
+        plan(batches, Position(self.counters.head.cast_unsigned()), self)
     }
 
     /// Writes what another node decided, in one transaction that is on disk when this returns.
@@ -199,8 +199,9 @@ impl<'c> Committer<'c> {
     }
 
     fn begin(&self) -> Result<(), Failure> {
-        let begun = self.connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut begin| begin.execute([]));
-        begun.map(|_| ()).map_err(|error| Failure::of(&error))
+        let result =
+            self.connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut begin| begin.execute([]));
+        result.map(|_| ()).map_err(|error| Failure::of(&error))
     }
 
     fn rollback(&self) -> Result<(), Failure> {
@@ -246,7 +247,7 @@ impl<'c> Committer<'c> {
 
     /// Writes everything.
     fn write(&mut self, writes: &Writes) -> Result<WriteSet, Error> {
-        let mut place = self.place;
+        let mut counters = self.counters;
         let usage = self.charged(writes)?;
         let mut charges = written_charges(&writes.charges);
         let mut new: HashMap<&StreamName, i64> = HashMap::new();
@@ -256,20 +257,20 @@ impl<'c> Committer<'c> {
                 (Some(known), _) => known.id,
                 (None, Some(id)) => *id,
                 (None, None) => {
-                    let id = self.stream_id(&event.stream, &mut place)?;
+                    let id = self.stream_id(&event.stream, &mut counters)?;
                     new.insert(&event.stream, id);
                     id
                 }
             };
             self.write_event(event, id, charges.take())?;
             streams.push(id);
-            place.head = event.position.0.cast_signed();
+            counters.head = event.position.0.cast_signed();
         }
         for claim in &writes.keys {
-            place.claim += 1;
+            counters.claim += 1;
             let KeyClaim { scope, key, digest, outcome } = claim;
             let sum = Digest::parts_of_key(scope, key, digest, outcome).stored();
-            self.statements.key.execute(params![place.claim, scope, key, digest, &outcome[..], sum])?;
+            self.statements.key.execute(params![counters.claim, scope, key, digest, &outcome[..], sum])?;
         }
         for op in &writes.index {
             let (name, key, value) = match op {
@@ -293,7 +294,7 @@ impl<'c> Committer<'c> {
         for (account, change) in writes.charges.iter().filter(|_| writes.events.is_empty()) {
             self.statements.charge.execute(params![account, change.bytes, change.events])?;
         }
-        Ok(WriteSet { streams, place, usage })
+        Ok(WriteSet { streams, counters, usage })
     }
 
     /// The resulting use of each charged account.
@@ -331,28 +332,28 @@ impl<'c> Committer<'c> {
     }
 
     /// The number of a stream that is not in the cache; a new number if the stream does not exist.
-    fn stream_id(&mut self, stream: &StreamName, place: &mut Place) -> Result<i64, Error> {
+    fn stream_id(&mut self, stream: &StreamName, counters: &mut Counters) -> Result<i64, Error> {
         if let Some(id) = stream_id(self.connection, self.shared, stream)? {
             return Ok(id);
         }
-        place.stream += 1;
-        self.statements.stream.execute(params![place.stream, stream.as_str()])?;
-        Ok(place.stream)
+        counters.stream += 1;
+        self.statements.stream.execute(params![counters.stream, stream.as_str()])?;
+        Ok(counters.stream)
     }
 
     /// Takes over the effects of a commit. After this every read sees them.
     fn learn(&mut self, writes: &Writes, events: &Arc<[StoredEvent]>, written: WriteSet) {
-        let WriteSet { streams, place, usage } = written;
+        let WriteSet { streams, counters, usage } = written;
         let mut unindexed = self.shared.unindexed.write();
         for (event, id) in events.iter().zip(&streams) {
             let version = event.version.0.cast_signed();
-            if *id > self.place.stream && version == 1 {
+            if *id > self.counters.stream && version == 1 {
                 unindexed.name(event.stream.clone(), *id);
             }
             unindexed.event(*id, version, event.position.0.cast_signed());
             self.cache.put(event.stream.clone(), CachedStream { id: *id, version });
         }
-        for (claim, nth) in writes.keys.iter().zip(self.place.claim + 1..) {
+        for (claim, nth) in writes.keys.iter().zip(self.counters.claim + 1..) {
             unindexed.key(self.shared.salt.hash(&claim.scope, &claim.key), nth);
         }
         for op in &writes.index {
@@ -361,11 +362,11 @@ impl<'c> Committer<'c> {
         for (account, used) in usage {
             unindexed.record_usage(account, used);
         }
-        let gone = unindexed.recent.push(events);
+        let dropped = unindexed.recent.push(events);
         drop(unindexed);
-        drop(gone);
-        self.place = place;
-        self.shared.set_head(place.head);
+        drop(dropped);
+        self.counters = counters;
+        self.shared.set_head(counters.head);
     }
 
     /// Whether enough rows or bytes wait to be moved to the file's indexes.
@@ -414,9 +415,9 @@ impl<'c> Committer<'c> {
         drop(unindexed);
         self.connection.prepare_cached("DELETE FROM index_log")?.execute([])?;
         let mut indexed = self.connection.prepare_cached("UPDATE meta SET value = ?2 WHERE name = ?1")?;
-        indexed.execute(params!["events_indexed", self.place.head])?;
-        indexed.execute(params!["keys_indexed", self.place.claim])?;
-        indexed.execute(params!["streams_indexed", self.place.stream])?;
+        indexed.execute(params!["events_indexed", self.counters.head])?;
+        indexed.execute(params!["keys_indexed", self.counters.claim])?;
+        indexed.execute(params!["streams_indexed", self.counters.stream])?;
         Ok(())
     }
 }

@@ -19,7 +19,7 @@ use rusqlite::{Connection, OptionalExtension, config::DbConfig, params};
 
 use crate::{
     DATABASE_FILE, OpenError, Options, checks,
-    commit::{Committer, Failure, Place},
+    commit::{Committer, Counters, Failure},
     events, schema, streams,
     unindexed::SharedTail,
 };
@@ -40,7 +40,7 @@ pub struct Destination {
 struct Writing {
     connection: Connection,
     shared: SharedTail,
-    place: Place,
+    counters: Counters,
     /// The names of indexes; there are only as many as the program has.
     names: HashMap<String, &'static str>,
 }
@@ -64,7 +64,8 @@ impl Destination {
     /// Goes on with an unfinished copy of the same store, and begins again over every other.
     fn start(&mut self, epoch: &str) -> Result<Option<StoredEvent>, BoxError> {
         let file = self.directory.join(UNFINISHED_FILE);
-        let is_same = file.exists() && of(&file).is_ok_and(|of| of.as_deref() == Some(epoch));
+        let is_same =
+            file.exists() && unfinished_epoch(&file).is_ok_and(|found| found.as_deref() == Some(epoch));
         if !is_same {
             remove_unfinished(&self.directory)?;
         }
@@ -78,16 +79,16 @@ impl Destination {
         self.writing()?.end(head)?;
         // The last connection takes the write-ahead log with it.
         self.writing = None;
-        put_in_place(&self.directory)?;
+        install_copy(&self.directory)?;
         Ok(())
     }
 }
 
 /// The epoch of the store that an unfinished copy is of; `None` if it does not say.
-fn of(file: &Path) -> Result<Option<String>, OpenError> {
+fn unfinished_epoch(file: &Path) -> Result<Option<String>, OpenError> {
     let connection = schema::looking(file)?;
-    let of = "SELECT value FROM meta WHERE name = 'copy_of'";
-    Ok(connection.query_row(of, [], |row| row.get(0)).optional()?)
+    let sql = "SELECT value FROM meta WHERE name = 'copy_of'";
+    Ok(connection.query_row(sql, [], |row| row.get(0)).optional()?)
 }
 
 /// Refuses a directory with a store.
@@ -121,7 +122,7 @@ pub(crate) fn flush(connection: &Connection) -> Result<(), OpenError> {
 }
 
 /// Makes a finished copy, which no connection has open, the store of its directory.
-pub(crate) fn put_in_place(directory: &Path) -> Result<(), OpenError> {
+pub(crate) fn install_copy(directory: &Path) -> Result<(), OpenError> {
     let file = directory.join(UNFINISHED_FILE);
     File::open(&file).and_then(|file| file.sync_all()).map_err(OpenError::Io)?;
     fs::rename(&file, directory.join(DATABASE_FILE)).map_err(OpenError::Io)?;
@@ -138,13 +139,13 @@ impl Writing {
         // There is nobody who reads meanwhile.
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         connection.execute("INSERT OR REPLACE INTO meta VALUES('copy_of', ?1)", [epoch])?;
-        let (shared, place) = schema::load(&mut connection)?;
-        Ok(Self { connection, shared, place, names: HashMap::new() })
+        let (shared, counters) = schema::load(&mut connection)?;
+        Ok(Self { connection, shared, counters, names: HashMap::new() })
     }
 
     fn last(&self) -> Result<Option<StoredEvent>, OpenError> {
         let mut statement = self.connection.prepare(events::AFTER)?;
-        let mut rows = statement.query([self.place.head - 1])?;
+        let mut rows = statement.query([self.counters.head - 1])?;
         let Some(row) = rows.next()? else { return Ok(None) };
         let name = streams::name(&self.connection, &mut HashMap::new(), row.get(1)?)?;
         Ok(Some(events::unchecked(row, name, &mut Vec::new())?))
@@ -153,12 +154,12 @@ impl Writing {
     /// Writes a page as one commit, and moves it to the indexes when enough has gathered.
     fn write(&mut self, records: Records) -> Result<(), BoxError> {
         let (writes, unsummed) = self.writes(records)?;
-        let mut committer = Committer::new(&self.connection, &self.shared, self.place)?;
+        let mut committer = Committer::new(&self.connection, &self.shared, self.counters)?;
         committer.apply(writes, &[]).map_err(failed)?;
         if !unsummed.is_empty() || committer.is_due(Options::default().index_every) {
             committer.index().map_err(failed)?;
         }
-        self.place = committer.place();
+        self.counters = committer.counters();
         drop(committer);
         Ok(unsummed.forget(&self.connection)?)
     }
@@ -204,7 +205,7 @@ impl Writing {
         writes: &mut Writes,
         unsummed: &mut Unsummed,
     ) -> Result<(), BoxError> {
-        let mut committer = Committer::new(&self.connection, &self.shared, self.place)?;
+        let mut committer = Committer::new(&self.connection, &self.shared, self.counters)?;
         for Summed { record, sum } in keys {
             match committer.key(&record.scope, &record.key)? {
                 Some(known) if known.digest == record.digest && known.outcome == record.outcome => continue,
@@ -229,17 +230,17 @@ impl Writing {
         let tables =
             "BEGIN; DELETE FROM idx; DELETE FROM index_log; DELETE FROM rows; DELETE FROM usage; COMMIT";
         self.connection.execute_batch(tables)?;
-        (self.shared, self.place) = schema::load(&mut self.connection)?;
+        (self.shared, self.counters) = schema::load(&mut self.connection)?;
         Ok(())
     }
 
     fn end(&mut self, head: Position) -> Result<(), BoxError> {
-        let mut committer = Committer::new(&self.connection, &self.shared, self.place)?;
+        let mut committer = Committer::new(&self.connection, &self.shared, self.counters)?;
         committer.index().map_err(failed)?;
-        self.place = committer.place();
+        self.counters = committer.counters();
         drop(committer);
-        if events::position(head) != self.place.head {
-            return Err(format!("the copy ends at {} instead of {head}", self.place.head).into());
+        if events::position(head) != self.counters.head {
+            return Err(format!("the copy ends at {} instead of {head}", self.counters.head).into());
         }
         self.connection.execute("DELETE FROM meta WHERE name = 'copy_of'", [])?;
         Ok(flush(&self.connection)?)

@@ -99,8 +99,11 @@ impl Source {
         let records = match &mut self.reading {
             Reading::Nothing => return Ok(None),
             Reading::Events(after) => {
-                let from =
-                    Place { connection: &self.connection, names: &mut self.names, kinds: &mut self.kinds };
+                let from = EventReader {
+                    connection: &self.connection,
+                    names: &mut self.names,
+                    kinds: &mut self.kinds,
+                };
                 let found = from.events(*after)?;
                 *after = found.last().map_or(*after, |event| event.record.position);
                 Records::Events(found)
@@ -129,7 +132,8 @@ impl Source {
 
     fn one(&mut self, at: Position) -> Result<Option<(StoredEvent, Option<i32>)>, ReadError> {
         let before = Position(at.0.saturating_sub(1));
-        let from = Place { connection: &self.connection, names: &mut self.names, kinds: &mut self.kinds };
+        let from =
+            EventReader { connection: &self.connection, names: &mut self.names, kinds: &mut self.kinds };
         let found = from.events(before)?.into_iter().next().filter(|event| event.record.position == at);
         Ok(found.map(|event| (event.record, event.sum)))
     }
@@ -145,7 +149,7 @@ impl Source {
         }
     }
 
-    fn stand(&self) -> Result<Position, rusqlite::Error> {
+    fn begin_snapshot(&self) -> Result<Position, rusqlite::Error> {
         self.connection.execute_batch("BEGIN")?;
         let head: i64 =
             self.connection.query_row("SELECT ifnull(max(position), 0) FROM events", [], |row| row.get(0))?;
@@ -179,7 +183,7 @@ impl CopySource for Source {
         step(self.exclude())
     }
     fn freeze(&mut self) -> Step<'_, Position> {
-        step(self.stand())
+        step(self.begin_snapshot())
     }
     /// The lock lasts as long as its file is open.
     fn still_locked_out(&mut self) -> Step<'_, ()> {
@@ -204,13 +208,13 @@ impl Filled {
 }
 
 /// The place of events, with what is remembered of their streams and kinds.
-struct Place<'a> {
+struct EventReader<'a> {
     connection: &'a Connection,
     names: &'a mut HashMap<i64, StreamName>,
     kinds: &'a mut Vec<&'static str>,
 }
 
-impl Place<'_> {
+impl EventReader<'_> {
     fn events(self, after: Position) -> Result<Vec<Summed<StoredEvent>>, ReadError> {
         let (mut found, mut filled) = (Vec::new(), Filled::default());
         let mut statement = self.connection.prepare_cached(events::AFTER)?;
@@ -306,9 +310,9 @@ fn rows(connection: &Connection, after: &str) -> Result<Vec<Summed<(String, Row)
     let mut rows = statement.query([after])?;
     while let Some(row) = rows.next()? {
         let name: String = row.get(0)?;
-        let kept = Row { revision: row.get_ref(1)?.as_i64()?.cast_unsigned(), value: bytes(row, 2)? };
-        let size = name.len() + kept.value.len();
-        found.push(Summed::new((name, kept), row.get(3)?));
+        let stored = Row { revision: row.get_ref(1)?.as_i64()?.cast_unsigned(), value: bytes(row, 2)? };
+        let size = name.len() + stored.value.len();
+        found.push(Summed::new((name, stored), row.get(3)?));
         if filled.with(size) {
             break;
         }

@@ -116,15 +116,15 @@ pub enum OpenError {
     #[error("the store is corrupt: {0}")]
     Corrupt(String),
     /// The database could not be opened or read.
-    #[error("the database could not be opened: {}", in_words(.0))]
+    #[error("the database could not be opened: {}", message(.0))]
     Database(#[from] Error),
     /// The data directory could not be made or read.
     #[error("the data directory could not be opened: {0}")]
     Io(#[source] std::io::Error),
 }
 
-/// What SQLite says, once.
-fn in_words(error: &Error) -> String {
+/// The message of SQLite, without repetitions.
+fn message(error: &Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::CannotOpen) => {
             "its files must exist, and this user must be allowed to read and write them".to_owned()
@@ -176,7 +176,7 @@ fn is_damage(error: &Error) -> bool {
 }
 
 /// The text of a failed write.
-pub(crate) fn told(error: &Error) -> String {
+pub(crate) fn write_fault_text(error: &Error) -> String {
     if is_damage(error) { format!("{error}: {PAGE}") } else { error.to_string() }
 }
 
@@ -189,7 +189,7 @@ pub(crate) fn fault(error: Error) -> Fault {
     match error.sqlite_error_code() {
         // SQLite reports this also for a page that the disk does not return now but may return later. A
         // checksum or an audit finds permanent damage.
-        Some(ErrorCode::DatabaseCorrupt) => Fault::Unavailable(told(&error)),
+        Some(ErrorCode::DatabaseCorrupt) => Fault::Unavailable(write_fault_text(&error)),
         Some(ErrorCode::NotADatabase) => Fault::Corrupt(error.to_string()),
         Some(_) => Fault::Unavailable(error.to_string()),
         // Not an error of the database itself: a value has the wrong type.

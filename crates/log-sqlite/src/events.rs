@@ -56,8 +56,8 @@ fn limit(max: usize) -> i64 {
     i64::try_from(max).unwrap_or(i64::MAX)
 }
 
-pub(crate) fn position(place: Position) -> i64 {
-    i64::try_from(place.0).unwrap_or(i64::MAX)
+pub(crate) fn position(position: Position) -> i64 {
+    i64::try_from(position.0).unwrap_or(i64::MAX)
 }
 
 /// The row of an event; the stream's name is given.
@@ -115,7 +115,7 @@ pub(crate) fn stream(
     let after = i64::try_from(after.0).map_or(VERSION_MAX, |after| after.min(VERSION_MAX));
     let (first, positions) = shared.unindexed.read().run(id, after, max);
     let mut events = Vec::new();
-    let mut place = |row: &Row<'_>, nth: usize| {
+    let mut checked = |row: &Row<'_>, nth: usize| {
         let event = event(row, name.clone(), kinds)?;
         let expected = after + 1 + limit(nth);
         if event.version.0 != expected.cast_unsigned() || row.get_ref(1)?.as_i64()? != id {
@@ -127,7 +127,7 @@ pub(crate) fn stream(
         let mut statement = connection.prepare_cached(BY_SLOT)?;
         let mut rows = statement.query([slot(id, after), slot(id, first), limit(max)])?;
         while let Some(row) = rows.next()? {
-            events.push(place(row, events.len())?);
+            events.push(checked(row, events.len())?);
         }
     }
     for (from, to) in spans(&positions) {
@@ -136,7 +136,7 @@ pub(crate) fn stream(
         while events.len() < max
             && let Some(row) = rows.next()?
         {
-            events.push(place(row, events.len())?);
+            events.push(checked(row, events.len())?);
         }
     }
     let known = usize::try_from(first.saturating_sub(after + 1)).unwrap_or(0).saturating_add(positions.len());

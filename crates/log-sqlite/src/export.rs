@@ -17,7 +17,7 @@ use rusqlite::Connection;
 use crate::{
     DATABASE_FILE, OpenError, Options, checks,
     commit::{Committer, Link},
-    copy_destination::{UNFINISHED_FILE, flush, put_in_place, remove_unfinished, vacant},
+    copy_destination::{UNFINISHED_FILE, flush, install_copy, remove_unfinished, vacant},
     error::ReadError,
     events, schema,
 };
@@ -43,13 +43,13 @@ pub fn export(directory: &Path) -> Result<Export, OpenError> {
     std::fs::metadata(&database).map_err(OpenError::Io)?;
     let lock = checks::directory(directory)?;
     let mut connection = schema::writer(&database, Options::default())?;
-    let (shared, place) = schema::load(&mut connection)?;
+    let (shared, counters) = schema::load(&mut connection)?;
     let link = schema::last_link(&connection)?;
     let failed = |why: String| OpenError::Corrupt(why);
-    let mut committer = Committer::new(&connection, &shared, place)?;
+    let mut committer = Committer::new(&connection, &shared, counters)?;
     committer.index().map_err(|failure| failed(format!("{failure:?}")))?;
     drop(committer);
-    Ok(Export { connection, head: Position(place.head.cast_unsigned()), link, _lock: lock })
+    Ok(Export { connection, head: Position(counters.head.cast_unsigned()), link, _lock: lock })
 }
 
 /// The receiver of the parts; false ends the walk.
@@ -130,10 +130,10 @@ impl Export {
         let mut found = statement.query([])?;
         while let Some(row) = found.next()? {
             let name: String = row.get(0)?;
-            let kept = Row { revision: row.get_ref(1)?.as_i64()?.cast_unsigned(), value: bytes(row, 2)? };
-            sound(Digest::row(&name, &kept), row.get(3)?, || format!("the row {name}"))?;
-            let size = name.len() + kept.value.len();
-            part.writes.rows.insert(name, Some(kept));
+            let stored = Row { revision: row.get_ref(1)?.as_i64()?.cast_unsigned(), value: bytes(row, 2)? };
+            sound(Digest::row(&name, &stored), row.get(3)?, || format!("the row {name}"))?;
+            let size = name.len() + stored.value.len();
+            part.writes.rows.insert(name, Some(stored));
             if !part.grown(size, ITEMS_MAX) {
                 break;
             }
@@ -259,12 +259,12 @@ pub fn copy(from: &Path, to: &Path) -> Result<Position, OpenError> {
     source.pragma_update(None, "query_only", false)?;
     source.execute("VACUUM INTO ?1", [&name])?;
     let mut copied = schema::writer(&target, Options::default())?;
-    let (_, place) = schema::load(&mut copied)?;
+    let (_, counters) = schema::load(&mut copied)?;
     copied.execute_batch(
         "DELETE FROM journal; UPDATE meta SET value = lower(hex(randomblob(16))) WHERE name = 'epoch'",
     )?;
     flush(&copied)?;
     drop(copied);
-    put_in_place(to)?;
-    Ok(Position(place.head.cast_unsigned()))
+    install_copy(to)?;
+    Ok(Position(counters.head.cast_unsigned()))
 }

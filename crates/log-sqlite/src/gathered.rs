@@ -37,8 +37,8 @@ impl Memtable {
 
     /// Every row, in the order of the table.
     pub(crate) fn rows(&self) -> impl Iterator<Item = (&'static str, &str, Option<&Bytes>)> {
-        let of = |(name, keys): (&&'static str, _)| (*name, keys);
-        self.indexes.iter().map(of).flat_map(|(name, keys): (_, &Keys)| {
+        let entry = |(name, keys): (&&'static str, _)| (*name, keys);
+        self.indexes.iter().map(entry).flat_map(|(name, keys): (_, &Keys)| {
             keys.iter().map(move |(key, value)| (name, key.as_str(), value.as_ref()))
         })
     }
@@ -66,13 +66,13 @@ impl Memtable {
 }
 
 fn copied<'a>(range: impl Iterator<Item = (&'a String, &'a Option<Bytes>)>, max: usize) -> Overlay {
-    let mut left = max;
+    let mut remaining = max;
     let mut overlay = Overlay::new();
     for (key, value) in range {
-        if left == 0 {
+        if remaining == 0 {
             break;
         }
-        left -= usize::from(value.is_some());
+        remaining -= usize::from(value.is_some());
         overlay.push((key.clone(), value.clone()));
     }
     overlay
@@ -134,19 +134,19 @@ mod tests {
             let row = |key: &&str| IndexRow { key: (*key).to_owned(), value: "old".into() };
             keys.iter().map(row).collect::<Vec<_>>()
         };
-        let shown = |rows: Vec<IndexRow>| {
+        let texts = |rows: Vec<IndexRow>| {
             let text = |row: IndexRow| format!("{}={}", row.key, String::from_utf8_lossy(&row.value));
             rows.into_iter().map(text).collect::<Vec<_>>()
         };
         let gathered = gathered();
         let up = gathered.overlay("i", "", None, 3, Order::Ascending);
         assert_eq!(
-            shown(over(up, rows(&["a", "c", "d", "f"]), 3, Order::Ascending)),
+            texts(over(up, rows(&["a", "c", "d", "f"]), 3, Order::Ascending)),
             ["a=old", "b=2", "d=44"]
         );
         let down = gathered.overlay("i", "", None, 3, Order::Descending);
         assert_eq!(
-            shown(over(down, rows(&["f", "d", "c", "a"]), 3, Order::Descending)),
+            texts(over(down, rows(&["f", "d", "c", "a"]), 3, Order::Descending)),
             ["f=old", "e=5", "d=44"]
         );
     }

@@ -81,7 +81,7 @@ pub fn open(directory: &Path, options: Options) -> Result<(OpenedLog, StoreClose
     if schema::last_link(&connection)?.sequence > 0 {
         return Err(OpenError::Replica { directory: directory.to_owned() });
     }
-    let (shared, place) = schema::load(&mut connection)?;
+    let (shared, counters) = schema::load(&mut connection)?;
     let readers = (0..options.readers.max(1)).map(|_| schema::reader(&database)).collect::<Result<_, _>>()?;
     let shared = Arc::new(shared);
     let pool = Arc::new(pool::Pool::new(readers, shared.clone()));
@@ -92,7 +92,7 @@ pub fn open(directory: &Path, options: Options) -> Result<(OpenedLog, StoreClose
     let writer = writer::Writer {
         connection,
         shared,
-        place,
+        counters,
         jobs,
         feeder,
         wal_pages,

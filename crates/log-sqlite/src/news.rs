@@ -28,14 +28,14 @@ pub(crate) fn between(
     )?;
     let mut rows = statement.query([position(after), position(until)])?;
     while let Some(row) = rows.next()? {
-        let place = (row.get_ref(1)?.as_i64()?, row.get_ref(2)?.as_i64()?);
-        firsts.entry(row.get_ref(0)?.as_i64()?).or_insert(place);
+        let first = (row.get_ref(1)?.as_i64()?, row.get_ref(2)?.as_i64()?);
+        firsts.entry(row.get_ref(0)?.as_i64()?).or_insert(first);
     }
     let mut news = Vec::new();
-    for (id, place) in firsts {
+    for (id, first) in firsts {
         let stream = name(connection, names, id)?;
         if stream.category() == category {
-            news.push(found(stream, place));
+            news.push(found(stream, first));
         }
     }
     Ok(news)
@@ -74,8 +74,8 @@ pub(crate) fn after(
     let transaction = reader.connection.transaction()?;
     let mut news = Vec::new();
     for ((stream, id), end) in known.into_iter().zip(ends) {
-        if let Some(place) = first_past(&transaction, id, end, after)? {
-            news.push(found(stream.clone(), place));
+        if let Some(first) = first_past(&transaction, id, end, after)? {
+            news.push(found(stream.clone(), first));
         }
     }
     transaction.finish()?;

@@ -21,9 +21,9 @@ pub(crate) struct Recent {
 impl Recent {
     /// Adds a commit; returns the dropped ones.
     pub(crate) fn push(&mut self, events: &Arc<[StoredEvent]>) -> Vec<Arc<[StoredEvent]>> {
-        let mut gone = Vec::new();
+        let mut dropped = Vec::new();
         if events.is_empty() {
-            return gone;
+            return dropped;
         }
         let bytes = events.iter().map(|event| EVENT_BYTES + event.envelope.len() + event.payload.len()).sum();
         self.commits.push_back((events.clone(), bytes));
@@ -33,17 +33,17 @@ impl Recent {
             && let Some((events, bytes)) = self.commits.pop_front()
         {
             self.bytes -= bytes;
-            gone.push(events);
+            dropped.push(events);
         }
-        gone
+        dropped
     }
 
     /// The event at a position.
     pub(crate) fn at(&self, position: i64) -> Option<&StoredEvent> {
         let position = position.cast_unsigned();
         let first = |events: &Arc<[StoredEvent]>| events.first().map_or(0, |event| event.position.0);
-        let behind = self.commits.partition_point(|(events, _)| first(events) <= position);
-        let (events, _) = self.commits.get(behind.checked_sub(1)?)?;
+        let end = self.commits.partition_point(|(events, _)| first(events) <= position);
+        let (events, _) = self.commits.get(end.checked_sub(1)?)?;
         events.get(usize::try_from(position - first(events)).ok()?)
     }
 }
@@ -70,7 +70,7 @@ mod tests {
         positions.map(event).collect()
     }
 
-    fn kept(recent: &Recent) -> Vec<u64> {
+    fn positions_of(recent: &Recent) -> Vec<u64> {
         (0..200).filter_map(|at| Some(recent.at(at)?.position.0)).collect()
     }
 
@@ -80,7 +80,7 @@ mod tests {
         for positions in [7..8, 8..8, 8..11, 11..12] {
             assert!(recent.push(&commit(positions, 1)).is_empty());
         }
-        assert_eq!(kept(&recent), [7, 8, 9, 10, 11]);
+        assert_eq!(positions_of(&recent), [7, 8, 9, 10, 11]);
         for at in 7..12 {
             assert_eq!(recent.at(at).unwrap().position.0, at.cast_unsigned());
         }
@@ -93,8 +93,12 @@ mod tests {
         for at in 1..=9 {
             recent.push(&commit(at..at + 1, quarter));
         }
-        assert_eq!(kept(&recent), [7, 8, 9]);
-        let gone = recent.push(&commit(10..12, BYTES_MAX));
-        assert_eq!((gone.len(), kept(&recent)), (3, vec![10, 11]), "one commit is kept however large");
+        assert_eq!(positions_of(&recent), [7, 8, 9]);
+        let dropped = recent.push(&commit(10..12, BYTES_MAX));
+        assert_eq!(
+            (dropped.len(), positions_of(&recent)),
+            (3, vec![10, 11]),
+            "one commit is kept however large"
+        );
     }
 }

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     DATABASE_FILE, Link, OpenError, Options, StoreClose, checks,
-    commit::{Committer, Failure, Place},
+    commit::{Committer, Counters, Failure},
     pool, schema,
     unindexed::SharedTail,
     writer::{CHECKPOINT_PAGES, WriteAheadLog, survived},
@@ -60,12 +60,12 @@ pub fn open_replica(directory: &Path, options: Options) -> Result<(Replica, Stor
     let mut connection = schema::writer(&database, options)?;
     let last = schema::last_link(&connection)?;
     let links: i64 = connection.query_row("SELECT count(*) FROM journal", [], |row| row.get(0))?;
-    let (shared, place) = schema::load(&mut connection)?;
-    let is_empty = place.head == 0 && place.claim == 0;
+    let (shared, counters) = schema::load(&mut connection)?;
+    let is_empty = counters.head == 0 && counters.claim == 0;
     if last.sequence == 0 && !is_empty {
         return Err(OpenError::NoReplica { directory: directory.to_owned() });
     }
-    let is_whole = links.cast_unsigned() == last.sequence && place.head.cast_unsigned() == last.position.0;
+    let is_whole = links.cast_unsigned() == last.sequence && counters.head.cast_unsigned() == last.position.0;
     let readers = (0..options.readers.max(1)).map(|_| schema::reader(&database)).collect::<Result<_, _>>()?;
     let shared = Arc::new(shared);
     let reads = Arc::new(pool::Pool::new(readers, shared.clone()));
@@ -74,7 +74,7 @@ pub fn open_replica(directory: &Path, options: Options) -> Result<(Replica, Stor
     let (closed, closing) = oneshot::channel();
     let run = move || {
         let log = |connection| WriteAheadLog { connection, pages, due: CHECKPOINT_PAGES, seen: 0 };
-        if let Err(fault) = serve(&connection, &shared, place, queue, log, options.index_every) {
+        if let Err(fault) = serve(&connection, &shared, counters, queue, log, options.index_every) {
             tracing::error!(%fault, "the replica has ended");
         }
         drop(connection);
@@ -99,12 +99,12 @@ fn head(database: &Path) -> Result<(), OpenError> {
 fn serve<'c>(
     connection: &'c Connection,
     shared: &'c SharedTail,
-    place: Place,
+    counters: Counters,
     mut queue: mpsc::Receiver<Command>,
     log: impl FnOnce(&'c Connection) -> WriteAheadLog<'c>,
     index_every: usize,
 ) -> Result<(), Fault> {
-    let committer = Committer::new(connection, shared, place);
+    let committer = Committer::new(connection, shared, counters);
     let mut committer = committer.map_err(|error| Fault::Unavailable(error.to_string()))?;
     let mut log = log(connection);
     while let Some(command) = queue.blocking_recv() {

@@ -18,7 +18,7 @@ use rusqlite::{
 
 use crate::{
     OpenError, Options, checks,
-    commit::{Link, Place},
+    commit::{Counters, Link},
     copy_destination::UNFINISHED_FILE,
     records,
     unindexed::{Salt, SharedTail, read_charges},
@@ -253,9 +253,9 @@ fn migrate(connection: &mut Connection, found: i64) -> Result<(), OpenError> {
 /// Counts the pages in the write-ahead log, after each commit.
 pub(crate) fn wal_pages(connection: &mut Connection) -> Result<Arc<AtomicU32>, OpenError> {
     let pages = Arc::new(AtomicU32::new(0));
-    let told = pages.clone();
+    let hook_pages = pages.clone();
     connection.wal_hook(Some(move |_: &mut Wal, count: i32| {
-        told.store(count.unsigned_abs(), Ordering::Relaxed);
+        hook_pages.store(count.unsigned_abs(), Ordering::Relaxed);
         Ok(())
     }))?;
     Ok(pages)
@@ -263,23 +263,23 @@ pub(crate) fn wal_pages(connection: &mut Connection) -> Result<Arc<AtomicU32>, O
 
 /// Reads the last numbers, and the rows that the indexes lack: at most one bulk and one commit. Index
 /// rows and stream names are moved to their tables at once.
-pub(crate) fn load(connection: &mut Connection) -> Result<(SharedTail, Place), OpenError> {
-    put_in_place(connection)?;
+pub(crate) fn load(connection: &mut Connection) -> Result<(SharedTail, Counters), OpenError> {
+    flush_buffers(connection)?;
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
-    let place = Place {
+    let counters = Counters {
         head: number("SELECT ifnull(max(position), 0) FROM events")?,
         stream: number("SELECT ifnull(max(id), 0) FROM streams")?,
         claim: number("SELECT ifnull(max(claim), 0) FROM keys")?,
     };
     let events = number("SELECT value FROM meta WHERE name = 'events_indexed'")?;
     let keys = number("SELECT value FROM meta WHERE name = 'keys_indexed'")?;
-    if events > place.head || keys > place.claim {
+    if events > counters.head || keys > counters.claim {
         return Err(OpenError::Corrupt("the indexes are ahead of what they index".to_owned()));
     }
     let salt: Vec<u8> =
         connection.query_row("SELECT value FROM meta WHERE name = 'salt'", [], |row| row.get(0))?;
     let salt = Salt::of(&salt).ok_or_else(|| OpenError::Corrupt("the salt has another length".to_owned()))?;
-    let shared = SharedTail::new(place.head, salt);
+    let shared = SharedTail::new(counters.head, salt);
     let mut unindexed = shared.unindexed.write();
     let mut rows = connection.prepare(
         "SELECT stream, version, position, charges FROM events WHERE position > ?1 ORDER BY position",
@@ -302,11 +302,11 @@ pub(crate) fn load(connection: &mut Connection) -> Result<(SharedTail, Place), O
         unindexed.key(salt.hash(&scope, &key), row.get(2)?);
     }
     drop(unindexed);
-    Ok((shared, place))
+    Ok((shared, counters))
 }
 
 /// Moves the rows that an earlier process left in the buffer tables.
-fn put_in_place(connection: &mut Connection) -> Result<(), OpenError> {
+fn flush_buffers(connection: &mut Connection) -> Result<(), OpenError> {
     let transaction = connection.transaction()?;
     // With `max`, the other columns come from the row with the maximum: the last value of each key.
     transaction.execute_batch(

@@ -183,8 +183,8 @@ impl Tail {
     pub(crate) fn young(&self, stream: &StreamName, after: Version, max: usize) -> Option<Vec<StoredEvent>> {
         let run = self.streams.get(&self.named(stream)?).filter(|run| run.first == 1)?;
         let skip = usize::try_from(after.0).unwrap_or(usize::MAX).min(run.positions.len());
-        let wanted = run.positions[skip..].iter().take(max);
-        wanted.map(|position| self.recent.at(*position).cloned()).collect()
+        let positions = run.positions[skip..].iter().take(max);
+        positions.map(|position| self.recent.at(*position).cloned()).collect()
     }
 
     /// The claims here whose key may have this hash.

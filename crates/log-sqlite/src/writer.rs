@@ -10,7 +10,7 @@ use plenary_log::{Fault, Feeder, Job, Jobs};
 use rusqlite::Connection;
 
 use crate::{
-    commit::{Committer, Failure, Place},
+    commit::{Committer, Counters, Failure},
     unindexed::SharedTail,
 };
 
@@ -27,7 +27,7 @@ const WAL_PAGES_MAX: u32 = 6_144;
 pub(crate) struct Writer {
     pub(crate) connection: Connection,
     pub(crate) shared: Arc<SharedTail>,
-    pub(crate) place: Place,
+    pub(crate) counters: Counters,
     pub(crate) jobs: Jobs,
     pub(crate) feeder: Feeder,
     pub(crate) wal_pages: Arc<AtomicU32>,
@@ -37,8 +37,8 @@ pub(crate) struct Writer {
 impl Writer {
     /// Runs until no job will ever come again, or a write fails.
     pub(crate) fn run(self) {
-        let Self { connection, shared, place, jobs, feeder, wal_pages, index_every } = self;
-        let ended = Committer::new(&connection, &shared, place)
+        let Self { connection, shared, counters, jobs, feeder, wal_pages, index_every } = self;
+        let ended = Committer::new(&connection, &shared, counters)
             .map_err(|error| Fault::Unavailable(error.to_string()));
         let ended = ended.and_then(|committer| {
             let log =
@@ -58,13 +58,13 @@ fn serve(
     feeder: &Feeder,
     index_every: usize,
 ) -> Result<(), Fault> {
-    let mut taken = Vec::new();
+    let mut queued = Vec::new();
     loop {
-        jobs.take_blocking(&mut taken);
-        if taken.is_empty() {
+        jobs.take_blocking(&mut queued);
+        if queued.is_empty() {
             break;
         }
-        let mut waiting = taken.drain(..).peekable();
+        let mut waiting = queued.drain(..).peekable();
         while waiting.peek().is_some() {
             let group = group(&mut waiting);
             commit(&mut committer, group, feeder)?;
@@ -80,10 +80,10 @@ fn serve(
 
 /// The next jobs, as many as fit one group.
 fn group(waiting: &mut std::iter::Peekable<impl Iterator<Item = Job>>) -> Vec<Job> {
-    let mut left = GROUP_BYTES_MAX;
+    let mut remaining = GROUP_BYTES_MAX;
     let mut group = Vec::new();
-    while let Some(job) = waiting.next_if(|job| group.is_empty() || job.batch.bytes() <= left) {
-        left = left.saturating_sub(job.batch.bytes());
+    while let Some(job) = waiting.next_if(|job| group.is_empty() || job.batch.bytes() <= remaining) {
+        remaining = remaining.saturating_sub(job.batch.bytes());
         group.push(job);
     }
     group

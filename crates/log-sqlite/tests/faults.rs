@@ -3,7 +3,7 @@
 mod directory;
 
 use bytes::Bytes;
-use directory::{Directory, Store, says, stream};
+use directory::{Directory, Store, message, stream};
 use futures_util::future::join_all;
 use plenary_kernel::{Position, Version};
 use plenary_log::{Batch, Fault, KeyClaim, Outcome, RowOp};
@@ -32,7 +32,7 @@ async fn a_full_store_refuses_and_heals() {
     log.append(row(Some(vec![0; MIB].into()))).await.expect("it fits");
     let mut accepted = 0_u64;
     let fault = loop {
-        let mut batch = says(&a, vec![7; 50_000]);
+        let mut batch = message(&a, vec![7; 50_000]);
         let (scope, key) = ("scope".to_owned(), accepted.to_string());
         batch.key = Some(KeyClaim { scope, key, digest: [0; 32], outcome: Bytes::new() });
         match log.append(batch).await {
@@ -51,7 +51,7 @@ async fn a_full_store_refuses_and_heals() {
     assert_eq!(key, None, "a batch that did not fit leaves its key free");
 
     log.append(row(None)).await.expect("what frees room is always written");
-    let outcome = log.append(says(&a, vec![8; 50_000])).await.expect("there is room again");
+    let outcome = log.append(message(&a, vec![8; 50_000])).await.expect("there is room again");
     let Outcome::Appended(appended) = outcome else { panic!("{outcome:?}") };
     assert_eq!(appended.first, Position(accepted + 1), "positions have no gap");
     drop(log);
@@ -65,16 +65,16 @@ async fn a_failed_write_ends_the_writer() {
     let directory = Directory::new();
     let Store { log, mut feed, closing } = directory.open(Options::default()).expect("the store opens");
     let a = stream("a");
-    log.append(says(&a, "one")).await.expect("the store works");
+    log.append(message(&a, "one")).await.expect("the store works");
     directory.tamper("ALTER TABLE keys RENAME TO elsewhere");
-    let mut batch = says(&a, "two");
+    let mut batch = message(&a, "two");
     let (scope, key) = ("scope".to_owned(), "key".to_owned());
     batch.key = Some(KeyClaim { scope, key, digest: [0; 32], outcome: Bytes::new() });
     let fault = log.append(batch).await.expect_err("the write fails");
     assert!(matches!(fault, Fault::OutcomeUnknown(_)), "{fault:?}");
     assert_eq!(log.failed().await, fault);
     closing.wait().await;
-    let fault = log.append(says(&a, "three")).await.expect_err("the writer has ended");
+    let fault = log.append(message(&a, "three")).await.expect_err("the writer has ended");
     assert!(matches!(fault, Fault::Unavailable(_) | Fault::OutcomeUnknown(_)), "{fault:?}");
     assert_eq!(log.read_log(Position::ZERO, 10).await.expect("reads go on").len(), 1);
     assert_eq!(feed.next().await.map(|events| events.len()), Some(1));
@@ -111,7 +111,7 @@ async fn the_write_ahead_log_stays_short() {
         .into_iter()
         .zip(0..)
         .map(|(slot, n)| {
-            slot.expect("the store works").submit(says(&stream(&(n % 3).to_string()), payload.clone()))
+            slot.expect("the store works").submit(message(&stream(&(n % 3).to_string()), payload.clone()))
         })
         .collect();
     for outcome in join_all(pending).await {

@@ -15,7 +15,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use directory::{Directory, Store, says, stream};
+use directory::{Directory, Store, message, stream};
 use plenary_kernel::{Position, Version};
 use plenary_log::{Condition, IndexOp, KeyClaim, Log, Order, Outcome, RowOp, StoredEvent};
 use plenary_log_sqlite::{Options, open};
@@ -53,8 +53,8 @@ async fn write(log: Log, writer: usize) {
     let row = log.read_row(&name).await.expect("the store works");
     for n in row.map_or(0, |row| row.revision) + 1.. {
         let text = format!("{writer} {n}");
-        let mut batch = says(&own, text.clone());
-        batch.events.extend(says(&stream("all"), text.repeat(40)).events);
+        let mut batch = message(&own, text.clone());
+        batch.events.extend(message(&stream("all"), text.repeat(40)).events);
         batch.conditions.push(Condition::at(own.clone(), Version(n - 1)));
         let value = Bytes::from(text.clone());
         batch.index.push(IndexOp::Put { name: "test.last", key: writer.to_string(), value: value.clone() });
@@ -80,7 +80,7 @@ fn life(directory: &Directory) -> HashMap<usize, u64> {
     let reader = std::thread::spawn(move || {
         for line in lines.map_while(Result::ok) {
             let mut words = line.split(' ');
-            // The test harness may have begun the first line.
+            // The test harness may have started the first line.
             if words.any(|word| word.ends_with("ack"))
                 && let (Some(writer), Some(n)) = (words.next(), words.next())
             {
@@ -94,8 +94,8 @@ fn life(directory: &Directory) -> HashMap<usize, u64> {
     let until = Instant::now() + Duration::from_micros(micros);
     let mut note = |(writer, n): (usize, u64)| last.insert(writer, n);
     note(first);
-    while let Some(left) = until.checked_duration_since(Instant::now()) {
-        if let Ok(ack) = acked.recv_timeout(left) {
+    while let Some(remaining) = until.checked_duration_since(Instant::now()) {
+        if let Ok(ack) = acked.recv_timeout(remaining) {
             note(ack);
         }
     }
@@ -173,7 +173,7 @@ fn what_was_acknowledged_outlives_a_kill() {
             checked(&log, &acked).await;
             // A retry of the last acknowledged request is answered and not written again.
             for (writer, n) in &acked {
-                let mut again = says(&stream(&writer.to_string()), "again");
+                let mut again = message(&stream(&writer.to_string()), "again");
                 let (scope, key) = (writer.to_string(), n.to_string());
                 again.key = Some(KeyClaim { scope, key, digest: [1; 32], outcome: Bytes::new() });
                 let done = Outcome::AlreadyDone { outcome: format!("{writer} {n}").into() };

@@ -4,16 +4,16 @@ mod directory;
 
 use std::os::unix::fs::PermissionsExt;
 
-use directory::{Directory, says, stream};
+use directory::{Directory, message, stream};
 use plenary_kernel::{Position, Version};
 use plenary_log::{Batch, Charge, Fault, Log, Order, Outcome, StreamName, Usage};
 use plenary_log_sqlite::{DATABASE_FILE, LOCK_FILE, OpenError, Options};
 
-async fn made(directory: &Directory) {
+async fn fill(directory: &Directory) {
     let store = directory.open(Options::default()).expect("the store opens");
     let a = stream("a");
     for text in ["one", "two", "three"] {
-        let outcome = store.log.append(says(&a, text)).await.expect("the store works");
+        let outcome = store.log.append(message(&a, text)).await.expect("the store works");
         assert!(matches!(outcome, Outcome::Appended(_)));
     }
     store.close().await;
@@ -42,7 +42,7 @@ async fn a_second_start_is_refused_until_the_first_has_closed() {
 #[tokio::test]
 async fn a_newer_format_is_refused_and_left_as_it_is() {
     let directory = Directory::new();
-    made(&directory).await;
+    fill(&directory).await;
     directory.tamper("PRAGMA user_version = 99");
     for _ in 0..2 {
         let refusal = refusal(&directory);
@@ -79,7 +79,7 @@ PRAGMA user_version = 1;
 ";
 
 #[tokio::test]
-async fn a_file_of_the_first_format_is_taken_over() {
+async fn a_file_of_the_first_format_is_migrated() {
     let directory = Directory::new();
     std::fs::create_dir_all(directory.path()).expect("a directory");
     directory.tamper(FIRST);
@@ -106,7 +106,7 @@ async fn index(log: &Log) -> Vec<(String, String)> {
 #[tokio::test]
 async fn what_was_gathered_before_a_crash_is_put_in_place_in_order() {
     let directory = Directory::new();
-    made(&directory).await;
+    fill(&directory).await;
     directory.tamper(
         "INSERT INTO idx(name, key, value) VALUES ('test.i', 'a', x'6f6c64'), ('test.i', 'b', x'6f6c64'), ('test.i', 'c', x'6f6c64');
          INSERT INTO index_log(name, key, value) VALUES
@@ -115,14 +115,14 @@ async fn what_was_gathered_before_a_crash_is_put_in_place_in_order() {
          DELETE FROM stream_names; UPDATE meta SET value = 0 WHERE name = 'streams_indexed';",
     );
     let store = directory.open(Options::default()).expect("the store opens");
-    let kept = [("a", "2"), ("c", "3")].map(|(key, value)| (key.to_owned(), value.to_owned()));
-    assert_eq!(index(&store.log).await, kept);
+    let expected = [("a", "2"), ("c", "3")].map(|(key, value)| (key.to_owned(), value.to_owned()));
+    assert_eq!(index(&store.log).await, expected);
     let events = store.log.read_stream(&stream("a"), Version::ZERO, 9).await.expect("the store works");
     assert_eq!(events.len(), 3, "the stream is found by its name");
     store.close().await;
     directory.tamper("DELETE FROM index_log");
     let store = directory.open(Options::default()).expect("the store opens");
-    assert_eq!(index(&store.log).await, kept);
+    assert_eq!(index(&store.log).await, expected);
     store.close().await;
 }
 
@@ -152,7 +152,7 @@ async fn what_accounts_use_is_counted_once_over_every_start() {
         let options =
             if round == 3 { Options { index_every: 1, ..Options::default() } } else { Options::default() };
         let store = directory.open(options).expect("the store opens");
-        for batch in [says(&stream("a"), "x"), says(&stream("b"), "x"), Batch::default()] {
+        for batch in [message(&stream("a"), "x"), message(&stream("b"), "x"), Batch::default()] {
             let batch = Batch { charges: vec![charge("nick"), charge("a n")], ..batch };
             let outcome = store.log.append(batch).await.expect("the store works");
             assert!(matches!(outcome, Outcome::Appended(_)));
@@ -169,7 +169,7 @@ async fn what_accounts_use_is_counted_once_over_every_start() {
 #[tokio::test]
 async fn the_file_of_another_program_is_refused_and_left_as_it_is() {
     let directory = Directory::new();
-    made(&directory).await;
+    fill(&directory).await;
     directory.tamper("PRAGMA application_id = 7");
     assert!(matches!(refusal(&directory), OpenError::Foreign { .. }));
 
@@ -191,7 +191,7 @@ async fn the_file_of_another_program_is_refused_and_left_as_it_is() {
 #[tokio::test]
 async fn indexes_ahead_of_the_log_are_refused() {
     let directory = Directory::new();
-    made(&directory).await;
+    fill(&directory).await;
     directory.tamper("UPDATE meta SET value = 4 WHERE name = 'events_indexed'");
     assert!(matches!(refusal(&directory), OpenError::Corrupt(_)));
 }
@@ -208,19 +208,19 @@ async fn a_data_directory_that_is_a_file_is_refused() {
 #[tokio::test]
 async fn the_data_directory_is_for_its_owner_only() {
     let directory = Directory::new();
-    made(&directory).await;
+    fill(&directory).await;
     let mode =
         |path: &std::path::Path| std::fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
     assert_eq!(mode(directory.path()), 0o700);
     for file in [DATABASE_FILE, LOCK_FILE, "plenary.db-wal", "plenary.db-shm"] {
         assert_eq!(mode(&directory.file(file)), 0o600, "{file}");
     }
-    let left = std::fs::metadata(directory.file("plenary.db-wal")).expect("it is there").len();
-    assert_eq!(left, 0, "a clean end leaves nothing to recover");
+    let length = std::fs::metadata(directory.file("plenary.db-wal")).expect("it is there").len();
+    assert_eq!(length, 0, "a clean end leaves nothing to recover");
 }
 
 #[tokio::test]
-async fn events_that_are_not_what_was_written_are_said_to_be_corrupt() {
+async fn altered_events_are_reported_as_corrupt() {
     let a = stream("a");
     for change in [
         "UPDATE events SET version = 7 WHERE position = 2",
@@ -231,7 +231,7 @@ async fn events_that_are_not_what_was_written_are_said_to_be_corrupt() {
         "DELETE FROM events WHERE position = 2",
     ] {
         let directory = Directory::new();
-        made(&directory).await;
+        fill(&directory).await;
         directory.tamper(change);
         let store = directory.open(Options::default()).expect("the store opens");
         let read = store.log.read_stream(&a, Version::ZERO, 10).await;
@@ -247,9 +247,9 @@ async fn events_that_are_not_what_was_written_are_said_to_be_corrupt() {
 #[tokio::test]
 async fn an_audit_names_what_is_wrong_and_may_run_beside_a_server() {
     let directory = Directory::new();
-    made(&directory).await;
+    fill(&directory).await;
     let store = directory.open(Options::default()).expect("the store opens");
-    store.log.append(says(&stream("a"), "four")).await.expect("the store works");
+    store.log.append(message(&stream("a"), "four")).await.expect("the store works");
     let audit = plenary_log_sqlite::audit(directory.path()).expect("it is looked at");
     assert!(audit.is_sound() && audit.events == 4 && audit.unchecked == 0, "{audit:?}");
     store.close().await;

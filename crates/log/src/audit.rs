@@ -77,7 +77,7 @@ pub trait AuditVisitor {
     fn row(&mut self, name: &str);
     /// A row, or a claimed key: it counts towards an owner's use, but the record does not name the
     /// owner.
-    fn beside(&mut self, usage: Usage);
+    fn unowned_usage(&mut self, usage: Usage);
     /// The counted use of an account.
     fn usage(&mut self, account: &str, usage: Usage);
 }
@@ -86,7 +86,7 @@ pub trait AuditVisitor {
 impl AuditVisitor for () {
     fn event(&mut self, _: &StoredEvent) {}
     fn row(&mut self, _: &str) {}
-    fn beside(&mut self, _: Usage) {}
+    fn unowned_usage(&mut self, _: Usage) {}
     fn usage(&mut self, _: &str, _: Usage) {}
 }
 
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_and_what_stands_in_the_wrong_place_are_named() {
+    fn gaps_and_misplaced_events_are_named() {
         assert_eq!(
             kinds(&audited(&[event(1, "a", 1), event(3, "a", 3)], 3)),
             [("missing", 2), ("misplaced", 3)]

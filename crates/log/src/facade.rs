@@ -92,26 +92,26 @@ type Item = Option<Job>;
 #[derive(Debug)]
 pub struct Jobs {
     queue: mpsc::Receiver<Item>,
-    taken: Vec<Item>,
+    items: Vec<Item>,
 }
 
 impl Jobs {
     /// Blocks until there are jobs; takes all waiting ones, up to one commit's worth. Leaves `into`
     /// empty if no job will ever come again.
     pub fn take_blocking(&mut self, into: &mut Vec<Job>) {
-        while into.is_empty() && self.queue.blocking_recv_many(&mut self.taken, JOBS_PER_COMMIT_MAX) > 0 {
+        while into.is_empty() && self.queue.blocking_recv_many(&mut self.items, JOBS_PER_COMMIT_MAX) > 0 {
             self.unpack(into);
         }
     }
     /// Waits until there are jobs; takes them as [`Jobs::take_blocking`] does.
     pub async fn take(&mut self, into: &mut Vec<Job>) {
-        while into.is_empty() && self.queue.recv_many(&mut self.taken, JOBS_PER_COMMIT_MAX).await > 0 {
+        while into.is_empty() && self.queue.recv_many(&mut self.items, JOBS_PER_COMMIT_MAX).await > 0 {
             self.unpack(into);
         }
     }
 
     fn unpack(&mut self, into: &mut Vec<Job>) {
-        for item in self.taken.drain(..) {
+        for item in self.items.drain(..) {
             match item {
                 Some(job) => into.push(job),
                 None => self.queue.close(),
@@ -200,7 +200,7 @@ pub fn channel() -> (Channel, Jobs, Feeder) {
     let (fatal, fatal_rx) = watch::channel(None);
     (
         Channel { jobs, feed: Feed(feed), fatal: fatal_rx },
-        Jobs { queue: jobs_rx, taken: Vec::new() },
+        Jobs { queue: jobs_rx, items: Vec::new() },
         Feeder { committed, fatal },
     )
 }

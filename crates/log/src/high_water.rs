@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_waits_is_woken_at_the_position_and_not_before() {
+    async fn a_waiter_is_woken_at_its_position_and_not_before() {
         let mark = HighWater::default();
         let (reached, ()) = tokio::join!(mark.reached(Position(2), LONG), async {
             mark.raise(Position(1));

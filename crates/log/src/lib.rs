@@ -7,13 +7,13 @@ mod chain;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod copy;
+mod created_once;
 mod digest;
 mod event;
 mod facade;
 mod fault;
 mod high_water;
 mod index_rows;
-mod made_once;
 mod measured;
 mod memory;
 mod page;

@@ -25,14 +25,14 @@ pub fn open_memory() -> OpenedLog {
 }
 
 async fn write(memory: Arc<Memory>, mut jobs: Jobs, feeder: Feeder) {
-    let mut taken = Vec::new();
+    let mut queued = Vec::new();
     loop {
-        jobs.take(&mut taken).await;
-        if taken.is_empty() {
+        jobs.take(&mut queued).await;
+        if queued.is_empty() {
             return;
         }
         let (batches, replies): (Vec<_>, Vec<_>) =
-            taken.drain(..).map(|Job { batch, reply }| (batch, reply)).unzip();
+            queued.drain(..).map(|Job { batch, reply }| (batch, reply)).unzip();
         let planned = {
             let mut state = memory.lock();
             let head = state.head();
@@ -135,8 +135,8 @@ impl Lookup for State {
     }
 }
 
-fn offset(place: u64) -> usize {
-    usize::try_from(place).unwrap_or(usize::MAX)
+fn offset(index: u64) -> usize {
+    usize::try_from(index).unwrap_or(usize::MAX)
 }
 
 /// The entries of a sorted map whose key starts with `prefix`, strictly after `after` in that order.

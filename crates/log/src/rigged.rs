@@ -47,7 +47,7 @@ pub struct FaultControl(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    held: watch::Sender<bool>,
+    paused: watch::Sender<bool>,
     writes: Mutex<Vec<InjectedFault>>,
     reads: Mutex<Option<Fault>>,
     counted: Mutex<ReadCounts>,
@@ -107,10 +107,10 @@ impl Store {
     pub fn new() -> Self {
         let OpenedLog { log, mut feed } = open_memory();
         let feeders = Arc::new(Mutex::new(Vec::<Feeder>::new()));
-        let told = feeders.clone();
+        let targets = feeders.clone();
         tokio::spawn(async move {
             while let Some(events) = feed.next().await {
-                let feeders = lock(&told).clone();
+                let feeders = lock(&targets).clone();
                 for feeder in feeders {
                     feeder.publish(events.clone()).await;
                 }
@@ -135,11 +135,11 @@ impl Store {
 impl FaultControl {
     /// Pauses the writer: it takes nothing from its queue.
     pub fn hold(&self) {
-        self.0.held.send_replace(true);
+        self.0.paused.send_replace(true);
     }
     /// Resumes the writer.
     pub fn release(&self) {
-        self.0.held.send_replace(false);
+        self.0.paused.send_replace(false);
     }
     /// Sets the faults of the next batches, one for each.
     pub fn fail_writes(&self, failing: impl IntoIterator<Item = InjectedFault>) {
@@ -159,14 +159,14 @@ impl FaultControl {
 }
 
 async fn write(store: Log, mut jobs: Jobs, FaultControl(rigging): FaultControl) {
-    let (mut taken, mut waiting) = (Vec::new(), Vec::new());
-    let mut held = rigging.held.subscribe();
+    let (mut queued, mut waiting) = (Vec::new(), Vec::new());
+    let mut paused = rigging.paused.subscribe();
     loop {
-        jobs.take(&mut taken).await;
-        if taken.is_empty() || held.wait_for(|held| !held).await.is_err() {
+        jobs.take(&mut queued).await;
+        if queued.is_empty() || paused.wait_for(|paused| !paused).await.is_err() {
             return;
         }
-        for Job { batch, reply } in taken.drain(..) {
+        for Job { batch, reply } in queued.drain(..) {
             let failing = lock(&rigging.writes).pop();
             match failing {
                 None | Some(InjectedFault::Not) => match store.reserve().await {

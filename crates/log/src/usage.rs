@@ -168,7 +168,7 @@ struct CachedUsage {
     /// Whether something may be counted twice, until the next read.
     is_doubtful: bool,
     /// When the store was last read, whether or not it has answered.
-    asked_at: Option<Instant>,
+    read_at: Option<Instant>,
     /// Rises with every answer of the store.
     reading: u64,
 }
@@ -287,14 +287,14 @@ impl CachedUsage {
     /// Whether the store must be read.
     fn is_old(&self, is_shared: bool) -> bool {
         let is_past = |at: Instant| at.elapsed() >= USAGE_AGE_MAX;
-        self.written.is_none() || (is_shared || self.is_doubtful) && self.asked_at.is_none_or(is_past)
+        self.written.is_none() || (is_shared || self.is_doubtful) && self.read_at.is_none_or(is_past)
     }
 
     /// If the store must be read, notes that a read begins, and returns the total added so far.
     fn begin_look(&mut self, is_shared: bool) -> Option<Usage> {
         let is_old = self.is_old(is_shared);
         is_old.then(|| {
-            self.asked_at = Some(Instant::now());
+            self.read_at = Some(Instant::now());
             self.added
         })
     }
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn of_many_that_find_a_use_old_one_asks_the_store() {
+    async fn of_many_readers_of_an_old_usage_one_reads_the_store() {
         let mut known = CachedUsage::default();
         assert!(known.begin_look(true).is_some());
         assert!(known.begin_look(true).is_some(), "before the first answer nobody knows anything");
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_bounds_the_store_is_not_asked() {
+    async fn without_quotas_the_store_is_not_read() {
         let OpenedLog { log, feed: _feed } = open_memory();
         assert!(!log.must_look_up("nick"));
         written(&log, 60).await;
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_while_the_store_is_asked_is_counted_at_least_once() {
+    fn a_write_during_a_read_of_the_store_is_counted_at_least_once() {
         let account = Arc::new(Account::default());
         let (usage, appended) = (charge(10).usage, AppendedRange { first: Position(1), last: Position(1) });
         let pledge = |reading| Pledge {
@@ -470,10 +470,10 @@ mod tests {
             reading,
             is_written: None,
         };
-        let asked = account.0.lock().begin_look(false).unwrap();
+        let look = account.0.lock().begin_look(false).unwrap();
         pledge(0).settle(&Ok(Outcome::Appended(appended)));
         let late = pledge(0);
-        account.0.lock().learn(Usage { bytes: 5, events: 1 }, asked);
+        account.0.lock().learn(Usage { bytes: 5, events: 1 }, look);
         assert_eq!(account.0.lock().written, Some(Usage { bytes: 15, events: 2 }));
         assert!(account.0.lock().is_doubtful);
         account.0.lock().is_doubtful = false;

@@ -21,6 +21,6 @@ impl Notify {
     async fn kept_key(&self) -> Result<Vapid, Fault> {
         let make =
             || Vapid::generate().map(Into::into).map_err(|_| Fault::Corrupt("no key can be made".into()));
-        Vapid::read(&self.log().row_made_once(ROW, make).await?).ok_or_else(broken)
+        Vapid::read(&self.log().row_created_once(ROW, make).await?).ok_or_else(broken)
     }
 }

@@ -67,7 +67,7 @@ impl Client {
     /// Registers a client.
     pub(crate) fn register(metadata: Metadata) -> Result<Self, BadRedirect> {
         let redirects = checked(metadata.redirect_uris)?;
-        let name = shown(metadata.client_name.as_deref().unwrap_or_default());
+        let name = display_name(metadata.client_name.as_deref().unwrap_or_default());
         let in_id = InId { n: name.clone(), r: redirects.clone() };
         let written = serde_json::to_vec(&in_id).unwrap_or_default();
         let id = format!("{REGISTERED}{}", URL_SAFE_NO_PAD.encode(written));
@@ -92,7 +92,7 @@ impl Client {
         if metadata.client_id.as_deref() != Some(id.as_str()) {
             return None;
         }
-        let name = shown(metadata.client_name.as_deref().unwrap_or_default());
+        let name = display_name(metadata.client_name.as_deref().unwrap_or_default());
         let redirects = checked(metadata.redirect_uris).ok()?;
         Some(Self { id: id.to_string(), name, redirects, host: Some(id.host_str()?.to_owned()) })
     }
@@ -117,10 +117,10 @@ impl Client {
 /// fragment.
 pub(crate) fn document_url(id: &str, plain_too: bool) -> Option<Url> {
     let url = Url::parse(id).ok().filter(|_| id.len() <= CLIENT_ID_BYTES_MAX)?;
-    let is_spoken = url.scheme() == "https" || plain_too && url.scheme() == "http";
+    let has_scheme = url.scheme() == "https" || plain_too && url.scheme() == "http";
     let is_plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
     // Only the normal form is accepted, so that a client has one id.
-    (is_spoken && is_plain && url.path() != "/" && url.as_str() == id).then_some(url)
+    (has_scheme && is_plain && url.path() != "/" && url.as_str() == id).then_some(url)
 }
 
 fn checked(redirects: Vec<String>) -> Result<Vec<String>, BadRedirect> {
@@ -158,7 +158,7 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 /// A name for display: one line, without invisible characters.
-fn shown(name: &str) -> String {
+fn display_name(name: &str) -> String {
     let visible = name.chars().filter(|character| !character.is_control() && !text::is_hidden(*character));
     visible.take(CLIENT_NAME_CHARS_MAX).collect::<String>().trim().to_owned()
 }
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_called_back_where_nobody_else_listens() {
+    fn only_safe_redirect_addresses_are_registered() {
         for good in [
             "https://chatgpt.com/connector_platform_oauth_redirect",
             "http://127.0.0.1:3118/callback",

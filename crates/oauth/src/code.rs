@@ -75,10 +75,10 @@ pub(crate) async fn sweep(log: &Log, now: TimestampMs) -> Result<(), Fault> {
                 .is_ok_and(|code| code.until.0.saturating_add(KEPT_MS) < now.0)
         };
         let over = rows.iter().filter(|(_, row)| is_over(&row.value));
-        let gone: Vec<_> =
+        let expired: Vec<_> =
             over.map(|(name, _)| RowOp { name: name.clone(), expected: None, value: None }).collect();
-        if !gone.is_empty() {
-            log.append(Batch { rows: gone, ..Batch::default() }).await?;
+        if !expired.is_empty() {
+            log.append(Batch { rows: expired, ..Batch::default() }).await?;
         }
         match rows.last() {
             Some((last, _)) if rows.len() == READ_ROWS_MAX => after = Some(last.clone()),
@@ -92,9 +92,9 @@ pub(crate) fn verifies(challenge: &str, verifier: &str) -> bool {
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
     let is_verifier = (43..=128).contains(&verifier.len())
         && verifier.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte));
-    let made = URL_SAFE_NO_PAD.encode(digest(verifier.as_bytes()));
+    let computed = URL_SAFE_NO_PAD.encode(digest(verifier.as_bytes()));
     // No constant-time comparison: the challenge is public in the authorization request.
-    is_verifier && made == challenge
+    is_verifier && computed == challenge
 }
 
 #[cfg(test)]

@@ -70,7 +70,7 @@ impl Back {
     }
 
     /// The destination as text for the person.
-    pub(crate) fn place(&self) -> String {
+    pub(crate) fn destination(&self) -> String {
         match self.redirect.host_str() {
             Some(host) if matches!(self.redirect.scheme(), "http" | "https") => host.to_owned(),
             _ => format!("an app on this device ({}:)", self.redirect.scheme()),
@@ -115,7 +115,7 @@ impl AuthorizationRequest {
         let challenge =
             challenge.ok_or(Denial("invalid_request", "code_challenge is missing or malformed"))?;
         let scope = match sent.get("scope") {
-            Some(scope) => asked_scope(scope)?,
+            Some(scope) => requested_scope(scope)?,
             None => None,
         };
         let scope = scope.unwrap_or_else(|| Scope::everywhere(Access::Write));
@@ -126,7 +126,7 @@ impl AuthorizationRequest {
 
 /// The scope that a client requests of a person. Unknown words such as `openid` are ignored (RFC 6749, 3.3); if no word is
 /// left, the person chooses.
-pub(crate) fn asked_scope(text: &str) -> Result<Option<Scope>, Denial> {
+pub(crate) fn requested_scope(text: &str) -> Result<Option<Scope>, Denial> {
     // A word that narrows a scope is never ignored.
     let known = text.split(' ').filter(|word| Scope::has_word(word));
     let known: Vec<&str> = known.collect();
@@ -185,25 +185,25 @@ mod tests {
 
     #[test]
     fn a_resource_is_the_narrowest_that_is_named() {
-        let of = |query: &str| resource_of(&sent(query), BASE);
-        assert_eq!(of("").as_deref(), Ok(BASE));
-        assert_eq!(of("resource=https://p.example/").as_deref(), Ok(BASE));
+        let resource = |query: &str| resource_of(&sent(query), BASE);
+        assert_eq!(resource("").as_deref(), Ok(BASE));
+        assert_eq!(resource("resource=https://p.example/").as_deref(), Ok(BASE));
         let both = "resource=https://p.example&resource=https://p.example/mcp";
-        assert_eq!(of(both).as_deref(), Ok("https://p.example/mcp"));
+        assert_eq!(resource(both).as_deref(), Ok("https://p.example/mcp"));
         assert!(is_within(BASE, BASE) && is_within("https://p.example/mcp", BASE));
         assert!(!is_within(BASE, "https://p.example/mcp") && !is_within("https://p.example/mcpx", BASE));
     }
 
     #[test]
     fn an_answer_goes_where_the_client_is_registered_with_its_state_and_our_name() {
-        let asked = sent("redirect_uri=https://c.example/cb?a%3Db&state=x%26y");
-        let back = Back::of(&client(), &asked, BASE).unwrap();
+        let request = sent("redirect_uri=https://c.example/cb?a%3Db&state=x%26y");
+        let back = Back::of(&client(), &request, BASE).unwrap();
         assert_eq!(
             back.with_code("c"),
             "https://c.example/cb?a=b&code=c&state=x%26y&iss=https%3A%2F%2Fp.example"
         );
         assert!(back.with_error(&Denial("access_denied", "no")).contains("error=access_denied&"));
-        assert_eq!((back.source().as_str(), back.place().as_str()), ("https://c.example", "c.example"));
+        assert_eq!((back.source().as_str(), back.destination().as_str()), ("https://c.example", "c.example"));
         let app = Back::of(&client(), &sent("redirect_uri=app.x:/cb"), BASE).unwrap();
         assert_eq!(app.source(), "app.x:");
         for bad in ["redirect_uri=https://evil.example/cb", ""] {
@@ -215,8 +215,8 @@ mod tests {
     fn a_request_has_a_challenge_and_names_this_server() {
         let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
         let good = format!("response_type=code&code_challenge_method=S256&code_challenge={challenge}");
-        let asked = AuthorizationRequest::of(&sent(&good), BASE).unwrap();
-        assert_eq!((asked.scope.to_string().as_str(), asked.resource.as_str()), ("write", BASE));
+        let request = AuthorizationRequest::of(&sent(&good), BASE).unwrap();
+        assert_eq!((request.scope.to_string().as_str(), request.resource.as_str()), ("write", BASE));
         let more = format!("{good}&scope=read+offline_access&resource=https://p.example/mcp/");
         assert_eq!(AuthorizationRequest::of(&sent(&more), BASE).unwrap().scope.to_string(), "read");
         for (words, granted) in [
@@ -225,8 +225,8 @@ mod tests {
             ("mcp:read", "write"),
             ("admin+sessions:read+session:a", "sessions:read session:a"),
         ] {
-            let asked = AuthorizationRequest::of(&sent(&format!("{good}&scope={words}")), BASE).unwrap();
-            assert_eq!(asked.scope.to_string(), granted, "{words}");
+            let request = AuthorizationRequest::of(&sent(&format!("{good}&scope={words}")), BASE).unwrap();
+            assert_eq!(request.scope.to_string(), granted, "{words}");
         }
         let entered = format!("{good}&resource=https://p.example/mcp?toolsets%3Dcore,assistant");
         assert_eq!(

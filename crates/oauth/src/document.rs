@@ -25,7 +25,7 @@ pub(crate) struct Documents {
     pool: Option<GuardedPool>,
     /// Whether plain `http` is allowed, which goes with private addresses.
     plain_too: bool,
-    kept: Cache<String, (TimestampMs, Client)>,
+    cache: Cache<String, (TimestampMs, Client)>,
     at_once: Semaphore,
 }
 
@@ -34,7 +34,7 @@ impl Documents {
     /// fetched.
     pub(crate) fn new(pool: Option<GuardedPool>, plain_too: bool) -> Self {
         let at_once = Semaphore::new(DOCUMENTS_AT_ONCE_MAX);
-        Self { pool, plain_too, kept: Cache::new(DOCUMENTS_KEPT_MAX), at_once }
+        Self { pool, plain_too, cache: Cache::new(DOCUMENTS_KEPT_MAX), at_once }
     }
 
     /// The client whose document is at the URL `id`.
@@ -43,22 +43,22 @@ impl Documents {
     /// The reason, for the person.
     pub(crate) async fn client(&self, id: &str, now: TimestampMs) -> Result<Client, String> {
         let url = document_url(id, self.plain_too).ok_or("This client is not known here.")?;
-        if let Some((until, client)) = self.kept.get(id)
+        if let Some((until, client)) = self.cache.get(id)
             && now < until
         {
             return Ok(client);
         }
         let _turn = self.at_once.try_acquire().map_err(|_| "Too many clients at once; try again.")?;
         let pool = self.pool.as_ref().ok_or("This server asks no other servers about clients.")?;
-        let asked = fetched(pool, &url);
-        let metadata = match timeout(Duration::from_secs(DOCUMENT_WITHIN_S), asked).await {
+        let fetching = fetched(pool, &url);
+        let metadata = match timeout(Duration::from_secs(DOCUMENT_WITHIN_S), fetching).await {
             Ok(metadata) => metadata.map_err(|why| format!("The client's document: {why}."))?,
             Err(_) => return Err("The client's document did not come in time.".into()),
         };
         let client =
             Client::documented(&url, metadata).ok_or("The client's document describes another client.")?;
         let until = TimestampMs(now.0.saturating_add(DOCUMENT_KEPT_MS));
-        self.kept.insert(id.to_owned(), (until, client.clone()));
+        self.cache.insert(id.to_owned(), (until, client.clone()));
         Ok(client)
     }
 }

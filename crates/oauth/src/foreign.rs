@@ -45,11 +45,11 @@ fn in_common(rule: &Scope, claims: &Claims) -> Option<Scope> {
         Some(_) | None => Vec::new(),
     };
     let words = texts.into_iter().flat_map(str::split_ascii_whitespace);
-    let ours: Vec<&str> = words.filter(|word| Scope::has_word(word)).collect();
-    if ours.is_empty() {
+    let known: Vec<&str> = words.filter(|word| Scope::has_word(word)).collect();
+    if known.is_empty() {
         return Some(rule.clone());
     }
-    rule.meet(&ours.join(" ").parse().ok()?)
+    rule.meet(&known.join(" ").parse().ok()?)
 }
 
 impl OAuth {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_does_no_more_than_its_rule_and_than_it_says() {
+    fn a_token_permits_no_more_than_its_rule_and_its_scope() {
         for (rule, claims, scope) in [
             ("write", json!({}), Some("write")),
             ("write", json!({"scope": "openid profile"}), Some("write")),

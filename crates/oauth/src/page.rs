@@ -29,7 +29,7 @@ pub(crate) enum Page<'a> {
         at_once: bool,
         failed: bool,
         /// The issuers with which a person can sign in: name and title.
-        by: Vec<(&'a str, &'a str)>,
+        issuers: Vec<(&'a str, &'a str)>,
     },
     /// The question for consent.
     Consent(&'a Question<'a>),
@@ -55,7 +55,7 @@ pub(crate) fn answer(status: StatusCode, page: &Page<'_>) -> Response {
     let mut response = Response::new(Body::from(html(page)));
     *response.status_mut() = status;
     let leads_to = match page {
-        Page::Consent(asking) => asking.back.source(),
+        Page::Consent(question) => question.back.source(),
         Page::SignIn { .. } | Page::Stop(_) => String::new(),
     };
     let policy = format!(
@@ -93,8 +93,8 @@ fn html(page: &Page<'_>) -> String {
     }
     let _ = write!(html, "<style>{STYLE}</style><main>");
     match page {
-        Page::SignIn { query, failed, by, .. } => sign_in(&mut html, query, *failed, by),
-        Page::Consent(asking) => consent(&mut html, asking),
+        Page::SignIn { query, failed, issuers, .. } => sign_in(&mut html, query, *failed, issuers),
+        Page::Consent(question) => consent(&mut html, question),
         Page::Stop(why) => {
             let _ = write!(html, "<h1>This cannot be done</h1><p>{}</p>", escaped(why));
         }
@@ -103,12 +103,12 @@ fn html(page: &Page<'_>) -> String {
     html
 }
 
-fn sign_in(html: &mut String, query: &str, failed: bool, by: &[(&str, &str)]) {
+fn sign_in(html: &mut String, query: &str, failed: bool, issuers: &[(&str, &str)]) {
     if failed {
         html.push_str("<p><b>That link was used, is too old, or is none. Make another one.</b></p>");
     }
     html.push_str("<h1>Sign in</h1><p>An application wants to speak as one of your agents.</p>");
-    for (name, title) in by {
+    for (name, title) in issuers {
         let request = byte_serialize(query.as_bytes()).collect::<String>();
         let _ = write!(
             html,
@@ -125,9 +125,9 @@ fn sign_in(html: &mut String, query: &str, failed: bool, by: &[(&str, &str)]) {
     );
 }
 
-fn consent(html: &mut String, asking: &Question<'_>) {
-    let name = if asking.client.name.is_empty() { "An application" } else { &asking.client.name };
-    let vouched = match &asking.client.host {
+fn consent(html: &mut String, question: &Question<'_>) {
+    let name = if question.client.name.is_empty() { "An application" } else { &question.client.name };
+    let vouched = match &question.client.host {
         Some(host) => format!("It is vouched for by {}.", escaped(host)),
         None => "The name is the client's own claim; nobody has checked it.".to_owned(),
     };
@@ -137,17 +137,17 @@ fn consent(html: &mut String, asking: &Question<'_>) {
          only if you have just begun this there.</p><form method=post action=\"/oauth/authorize\">\
          <input type=hidden name=request value=\"{}\"><input type=hidden name=csrf value=\"{}\">",
         escaped(name),
-        escaped(&asking.back.place()),
-        escaped(asking.query),
-        escaped(asking.csrf)
+        escaped(&question.back.destination()),
+        escaped(question.query),
+        escaped(question.csrf)
     );
     html.push_str("<label>Agent <select name=agent>");
-    for agent in asking.agents {
+    for agent in question.agents {
         let agent = escaped(agent.as_str());
         let _ = write!(html, "<option value=\"{agent}\">{agent}</option>");
     }
     html.push_str("</select></label>");
-    if let Some(owner) = asking.owner {
+    if let Some(owner) = question.owner {
         let _ = write!(
             html,
             "<label>or a new agent of @{}: its name <input name=new_agent autocomplete=off maxlength=64></label>",
@@ -155,9 +155,9 @@ fn consent(html: &mut String, asking: &Question<'_>) {
         );
     }
     html.push_str("<label>It may <select name=scope>");
-    for scope in asking.scopes {
-        let said = told(scope);
-        let _ = write!(html, "<option value=\"{}\">{}</option>", escaped(scope), escaped(&said));
+    for scope in question.scopes {
+        let text = describe_scope(scope);
+        let _ = write!(html, "<option value=\"{}\">{}</option>", escaped(scope), escaped(&text));
     }
     html.push_str(
         "</select></label><label>For <select name=days><option value=1>a day</option><option value=7>a week</option>\
@@ -168,7 +168,7 @@ fn consent(html: &mut String, asking: &Question<'_>) {
 }
 
 /// A description of a scope; a scope of several words is shown unchanged.
-fn told(scope: &str) -> Cow<'_, str> {
+fn describe_scope(scope: &str) -> Cow<'_, str> {
     match (scope, scope.rsplit_once(':')) {
         ("write", _) => "read and write everything of the agent".into(),
         ("read", _) => "read everything of the agent, and change nothing".into(),
@@ -198,9 +198,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_client_says_is_text() {
-        let by = vec![("acme", "<script>")];
-        let page = html(&Page::SignIn { query: "a=\"><script>", at_once: true, failed: false, by });
+    fn what_a_client_sends_is_escaped() {
+        let issuers = vec![("acme", "<script>")];
+        let page = html(&Page::SignIn { query: "a=\"><script>", at_once: true, failed: false, issuers });
         assert!(!page.contains("<script") && page.contains("a=&quot;&gt;&lt;script&gt;"));
         assert!(!html(&Page::Stop("<b>")).contains("<p><b>"));
     }

@@ -30,8 +30,8 @@ impl Parameters {
 
     /// All values of a parameter.
     pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        let of = self.0.iter().filter(move |(known, value)| known == name && !value.is_empty());
-        of.map(|(_, value)| value.as_str())
+        let values = self.0.iter().filter(move |(known, value)| known == name && !value.is_empty());
+        values.map(|(_, value)| value.as_str())
     }
 }
 
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_parameter_stands_there_once() {
+    fn a_parameter_occurs_once() {
         let read = Parameters::read(b"a=1&b=%20x+y&c=&resource=r&resource=s").unwrap();
         assert_eq!((read.get("a"), read.get("b"), read.get("c")), (Some("1"), Some(" x y"), None));
         assert_eq!(read.all("resource").collect::<Vec<_>>(), ["r", "s"]);

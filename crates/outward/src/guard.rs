@@ -277,17 +277,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_a_name_does_not_tell_whether_it_is_there() {
+    fn the_error_of_a_name_does_not_reveal_whether_it_exists() {
         let guard = Guard::new(false);
-        let of = |addresses: &[&str]| {
+        let reached = |addresses: &[&str]| {
             let found: Vec<SocketAddr> = addresses.iter().map(|text| text.parse().unwrap()).collect();
             guard.reached(Ok(found.into_iter())).map_err(|error| error.to_string())
         };
         let absent: io::Result<std::vec::IntoIter<SocketAddr>> = Err(io::Error::other("no such name"));
-        let said = guard.reached(absent).unwrap_err().to_string();
-        assert_eq!(of(&["10.0.0.7:0"]).unwrap_err(), said);
-        assert_eq!(of(&["127.0.0.1:0", "[fd12::1]:0"]).unwrap_err(), said);
-        assert_eq!(of(&["10.0.0.7:0", "1.1.1.1:0"]).unwrap().len(), 1, "what is public is reached");
+        let text = guard.reached(absent).unwrap_err().to_string();
+        assert_eq!(reached(&["10.0.0.7:0"]).unwrap_err(), text);
+        assert_eq!(reached(&["127.0.0.1:0", "[fd12::1]:0"]).unwrap_err(), text);
+        assert_eq!(reached(&["10.0.0.7:0", "1.1.1.1:0"]).unwrap().len(), 1, "what is public is reached");
         let absent: io::Result<std::vec::IntoIter<SocketAddr>> = Err(io::Error::other("no such name"));
         assert_eq!(Guard::new(true).reached(absent).unwrap_err().to_string(), "no such name");
     }

@@ -59,14 +59,14 @@ where
     B: Body,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let said = |error: Box<dyn Error + Send + Sync>| {
+    let describe = |error: Box<dyn Error + Send + Sync>| {
         if error.is::<LengthLimitError>() {
             format!("the answer is longer than {} KiB", bytes_max >> 10)
         } else {
             deepest(&*error)
         }
     };
-    Ok(Limited::new(body, bytes_max).collect().await.map_err(said)?.to_bytes())
+    Ok(Limited::new(body, bytes_max).collect().await.map_err(describe)?.to_bytes())
 }
 
 /// The pause that the server asks for, in whole seconds. A date is ignored.
@@ -85,8 +85,8 @@ pub fn deepest(error: &(dyn Error + 'static)) -> String {
     }
     let inner = deepest.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
     let tls = inner.and_then(|inner| inner.downcast_ref()).or_else(|| deepest.downcast_ref());
-    if let Some(said) = tls.and_then(of_certificate) {
-        return said;
+    if let Some(text) = tls.and_then(of_certificate) {
+        return text;
     }
     let text = deepest.to_string();
     // The number of the error says the same as its words.
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_said_in_words() {
+    fn a_cause_is_described() {
         let refused = std::io::Error::from_raw_os_error(111);
         assert_eq!(deepest(&refused), "Connection refused");
         let tls = |wrong| {

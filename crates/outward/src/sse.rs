@@ -37,7 +37,7 @@ pub struct Parser {
     line: Vec<u8>,
     /// The previous byte ended a line as a carriage return; a line feed now belongs to it.
     after_return: bool,
-    begun: bool,
+    has_started: bool,
     data: Option<String>,
     name: String,
     id: Option<String>,
@@ -59,7 +59,7 @@ impl Parser {
             bytes_max,
             line: Vec::new(),
             after_return: false,
-            begun: false,
+            has_started: false,
             data: None,
             name: String::new(),
             id: None,
@@ -99,8 +99,8 @@ impl Parser {
     }
 
     fn take_line(&mut self, line: &[u8]) -> Option<Item> {
-        let line = if self.begun { line } else { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) };
-        self.begun = true;
+        let line = if self.has_started { line } else { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) };
+        self.has_started = true;
         let line = String::from_utf8_lossy(line);
         if line.is_empty() {
             return self.dispatch();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn events_comments_and_foreign_fields_are_told_apart() {
+    fn events_comments_and_foreign_fields_are_distinguished() {
         let stream = "\u{feff}: keepalive\n\nid: 1\ndata: {\"a\":1}\n\nid:2\r\nevent: x\r\ndata:one\r\ndata:  two\r\n\
                       retry: 5\r\rdata\n\nid: no\0pe\ndata: three\n\nevent: lost\n\ndata: not ended";
         assert_eq!(
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_resumes_loses_nothing_that_was_not_finished() {
+    fn a_resumed_reader_loses_no_unfinished_message() {
         let (mut parser, mut items) = (Parser::default(), Vec::new());
         let mut after = |text: &str| {
             parser.feed(text.as_bytes(), &mut items).unwrap();

@@ -6,7 +6,7 @@ use std::{path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use clap::Args;
-use plenary_blobs::{BlobCheck, Blobs, Place};
+use plenary_blobs::{BlobCheck, Blobs, Location};
 use plenary_log::{Audit, Change, Finding, Usage};
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ pub(crate) struct FsckArgs {
     /// Where the contents of deliverables and the files of messages are stored: file:///DIR, or s3://BUCKET/PREFIX [default: `blobs` in --data; with
     /// --database they are not checked]
     #[arg(long, env = "PLENARY_BLOBS", value_name = "URL")]
-    blobs: Option<Place>,
+    blobs: Option<Location>,
     /// Add checksums to records that were stored without one, if nothing is damaged; stop a server that runs on --data
     /// first
     #[arg(long)]
@@ -111,7 +111,7 @@ async fn look(args: &FsckArgs) -> anyhow::Result<Report> {
         ),
     };
     check_database(database.as_deref())?;
-    if let Some(Place::Directory(path)) = &args.blobs
+    if let Some(Location::Directory(path)) = &args.blobs
         && !path.is_dir()
     {
         anyhow::bail!("{} does not exist; --blobs names the place of the contents", path.display());
@@ -119,7 +119,7 @@ async fn look(args: &FsckArgs) -> anyhow::Result<Report> {
     let blobs = match (&args.blobs, &database, &directory) {
         (Some(place), _, _) => Blobs::look_at(place, secrets::variable)?,
         (None, None, Some(directory)) => {
-            Blobs::look_at(&Place::Own(directory.join("blobs")), secrets::variable)?
+            Blobs::look_at(&Location::Own(directory.join("blobs")), secrets::variable)?
         }
         (None, _, _) => None,
     };

@@ -2,7 +2,7 @@
 //! Must not know: the caller.
 
 use bytes::Bytes;
-use plenary_kernel::{AgentHandle, AskId, Class, Refusal, asking::effects, form::Form, text};
+use plenary_kernel::{AgentHandle, AskId, Class, Refusal, form::Form, request_texts::effects, text};
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -354,7 +354,7 @@ impl Command<RequestRoom> for CommandContext<'_, AnswerRequest> {
         decide::answer(state, standing, stamp, &self.command)
     }
 
-    fn beside(&self, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
+    fn side_events(&self, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
         rules_of(&self.id, decided, stamp)
     }
 
@@ -365,7 +365,7 @@ impl Command<RequestRoom> for CommandContext<'_, AnswerRequest> {
 
 /// The rules from final answers, as side events on the stream of their owner's rules.
 fn rules_of(id: &AskId, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
-    let mut beside = SideEvents::default();
+    let mut side_events = SideEvents::default();
     for event in &decided.events {
         let of = match event {
             RequestEvent::RequestAnswered(event) if event.undo_until.is_none() => match &event.by {
@@ -395,9 +395,9 @@ fn rules_of(id: &AskId, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> 
             until: TimestampMs(stamp.now.0.saturating_add(days)),
         };
         let stream = RuleRoom::stream(rule.agent.owner());
-        beside.events.push((stream, RuleEvent::RuleMade(made).encode()));
+        side_events.events.push((stream, RuleEvent::RuleMade(made).encode()));
     }
-    beside
+    side_events
 }
 
 impl Command<RequestRoom> for CommandContext<'_, HandleRequest> {
@@ -485,7 +485,7 @@ impl Command<RequestRoom> for CommandContext<'_, PassTime> {
         Ok(decide::pass_time(state, stamp, self.command))
     }
 
-    fn beside(&self, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
+    fn side_events(&self, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
         rules_of(&self.id, decided, stamp)
     }
 

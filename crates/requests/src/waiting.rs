@@ -64,7 +64,7 @@ impl Requests {
                 return Ok(WaitOutcome::Seen(Box::new(seen)));
             }
             let until = deadline.min(Instant::now() + LOOK_AGAIN_AFTER);
-            let _woken = timeout_at(until, watch.mailbox().woken()).await;
+            let _woken = timeout_at(until, watch.mailbox().wait()).await;
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 use plenary_kernel::Position;
-use plenary_log_postgres::tables::{Trouble, place, stored, text};
+use plenary_log_postgres::tables::{Trouble, stored, text, unsigned};
 use plenary_retrieval::{Change, Document, Lexemes, PutOutcome, WEIGHTS, Weight, Word};
 use tokio_postgres::{Client, Transaction};
 
@@ -55,10 +55,10 @@ pub(crate) async fn put(
 ) -> Result<PutOutcome, Trouble> {
     let transaction = client.transaction().await?;
     let state = transaction.query_one(&format!("SELECT cursor FROM {tables}_state FOR UPDATE"), &[]).await?;
-    let stands = Position(place(state.try_get(0)?)?);
-    if stands != from {
+    let cursor = Position(unsigned(state.try_get(0)?)?);
+    if cursor != from {
         transaction.rollback().await?;
-        return Ok(PutOutcome::Moved(stands));
+        return Ok(PutOutcome::Moved(cursor));
     }
     // Of several changes of one document the last wins.
     let last: HashMap<String, Option<Document>> =
@@ -94,10 +94,10 @@ async fn take_out(
 ) -> Result<(), Trouble> {
     let ids: Vec<_> = ids.iter().map(|id| text::stored(id)).collect();
     let sql = format!("DELETE FROM {tables}_documents WHERE id = ANY($1) RETURNING project, length");
-    for gone in transaction.query(&sql, &[&ids]).await? {
-        let counts = counts.entry(gone.try_get(0)?).or_default();
+    for deleted in transaction.query(&sql, &[&ids]).await? {
+        let counts = counts.entry(deleted.try_get(0)?).or_default();
         counts.documents -= 1;
-        counts.length -= gone.try_get::<_, i64>(1)?;
+        counts.length -= deleted.try_get::<_, i64>(1)?;
     }
     Ok(())
 }

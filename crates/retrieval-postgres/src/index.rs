@@ -10,7 +10,7 @@ use std::{fmt, sync::Arc};
 use plenary_kernel::Position;
 use plenary_log_postgres::{
     OpenError, Options,
-    tables::{Lead, LeadHolder, Pool, Purpose, Target, Trouble, place},
+    tables::{Lead, LeadHolder, Pool, Purpose, Target, Trouble, unsigned},
 };
 use plenary_retrieval::{Answer, Change, Extent, Fault, HITS_MAX, Hit, Index, PutOutcome, Query, Scope};
 use tokio_postgres::Client;
@@ -73,8 +73,8 @@ pub async fn open_index(url: &str, options: &Options, tables: Tables) -> Result<
 impl Index for PostgresIndex {
     fn leads(&self) -> Answer<'_, bool> {
         Box::pin(async {
-            let taken = self.lead.take().await.map_err(unavailable)?;
-            Ok(taken != LeadHolder::ByOthers)
+            let holder = self.lead.take().await.map_err(unavailable)?;
+            Ok(holder != LeadHolder::ByOthers)
         })
     }
 
@@ -84,7 +84,10 @@ impl Index for PostgresIndex {
             let rows = rows.map_err(|fault| Fault::Unavailable(fault.to_string()))?;
             let read = || {
                 let row = rows.first().ok_or_else(|| Trouble::Broken("no state of the index".into()))?;
-                Ok(Extent { cursor: Position(place(row.try_get(0)?)?), documents: place(row.try_get(1)?)? })
+                Ok(Extent {
+                    cursor: Position(unsigned(row.try_get(0)?)?),
+                    documents: unsigned(row.try_get(1)?)?,
+                })
             };
             read().map_err(unavailable)
         })

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use plenary_kernel::Position;
 use plenary_log_postgres::{
     OpenError, Options,
-    tables::{Lead, LeadHolder, Pool, Purpose, Target, Trouble, place, stored, text},
+    tables::{Lead, LeadHolder, Pool, Purpose, Target, Trouble, stored, text, unsigned},
 };
 use plenary_retrieval::{Additions, Answer, Archive, ArchivedDocument, Fault, Mark};
 use tokio_postgres::{Client, Row, Transaction};
@@ -54,11 +54,11 @@ fn lock(schema: &str, model: &str) -> String {
 
 impl PostgresArchive {
     async fn leads(&self) -> Result<bool, Trouble> {
-        let taken = self.lead.take().await?;
-        if taken == LeadHolder::Now {
+        let holder = self.lead.take().await?;
+        if holder == LeadHolder::Now {
             self.lead.write(async |client: &mut Client| self.forget_others(client).await).await?;
         }
-        Ok(taken != LeadHolder::ByOthers)
+        Ok(holder != LeadHolder::ByOthers)
     }
 
     /// Deletes the vectors of models that no process uses any more.
@@ -79,8 +79,8 @@ impl PostgresArchive {
     }
 
     async fn additions(&self, after: Mark) -> Result<Additions, Fault> {
-        let (generation, place) = (stored(after.generation), stored(after.place));
-        let rows = self.reading.ask(0, &[&self.model, &generation, &place, &READ_AT_ONCE]).await;
+        let (generation, sequence) = (stored(after.generation), stored(after.sequence));
+        let rows = self.reading.ask(0, &[&self.model, &generation, &sequence, &READ_AT_ONCE]).await;
         let rows = rows.map_err(|fault| Fault::Unavailable(fault.to_string()))?;
         read(&rows, after).map_err(unavailable)
     }
@@ -93,14 +93,14 @@ fn read(rows: &[Row], after: Mark) -> Result<Additions, Trouble> {
         let (mark, cursor) = (Mark::default(), Position::ZERO);
         return Ok(Additions { found: Vec::new(), mark, cursor, anew, more: false });
     };
-    let generation = place(first.try_get(0)?)?;
-    let end = Mark { generation, place: place(first.try_get(1)?)? };
-    let cursor = Position(place(first.try_get(2)?)?);
+    let generation = unsigned(first.try_get(0)?)?;
+    let end = Mark { generation, sequence: unsigned(first.try_get(1)?)? };
+    let cursor = Position(unsigned(first.try_get(2)?)?);
     let anew = after.generation != generation;
     let (mut found, mut mark) = (Vec::with_capacity(rows.len()), end);
     for row in rows {
         let Some(at) = row.try_get::<_, Option<i64>>(3)? else { continue };
-        mark.place = place(at)?;
+        mark.sequence = unsigned(at)?;
         let id = text::plain(row.try_get(4)?).into_owned();
         found.push(ArchivedDocument { id, bytes: row.try_get(5)? });
     }
@@ -114,8 +114,8 @@ async fn state(transaction: &Transaction<'_>, model: &str) -> Result<(i32, Mark,
     transaction.execute(known, &[&model]).await?;
     let sql = "SELECT id, generation, place, cursor FROM vector_models WHERE name = $1 FOR UPDATE";
     let state = transaction.query_one(sql, &[&model]).await?;
-    let mark = Mark { generation: place(state.try_get(1)?)?, place: place(state.try_get(2)?)? };
-    Ok((state.try_get(0)?, mark, Position(place(state.try_get(3)?)?)))
+    let mark = Mark { generation: unsigned(state.try_get(1)?)?, sequence: unsigned(state.try_get(2)?)? };
+    Ok((state.try_get(0)?, mark, Position(unsigned(state.try_get(3)?)?)))
 }
 
 async fn put(
@@ -135,11 +135,13 @@ async fn put(
         ON CONFLICT (model, id) DO UPDATE SET place = excluded.place, octets = excluded.octets";
     let statement = transaction.prepare(sql).await?;
     for ArchivedDocument { id, bytes } in documents {
-        mark.place += 1;
-        transaction.execute(&statement, &[&number, &text::stored(&id), &stored(mark.place), &bytes]).await?;
+        mark.sequence += 1;
+        transaction
+            .execute(&statement, &[&number, &text::stored(&id), &stored(mark.sequence), &bytes])
+            .await?;
     }
     let sql = "UPDATE vector_models SET place = $2, cursor = $3 WHERE id = $1";
-    transaction.execute(sql, &[&number, &stored(mark.place), &stored(to.0)]).await?;
+    transaction.execute(sql, &[&number, &stored(mark.sequence), &stored(to.0)]).await?;
     transaction.commit().await?;
     Ok(Some(mark))
 }
@@ -150,9 +152,9 @@ async fn clear(client: &mut Client, model: &str) -> Result<Mark, Trouble> {
     transaction.execute("DELETE FROM vectors WHERE model = $1", &[&number]).await?;
     let sql = "UPDATE vector_models SET generation = nextval('vector_generations'), place = 0, cursor = 0 \
         WHERE id = $1 RETURNING generation";
-    let generation = place(transaction.query_one(sql, &[&number]).await?.try_get(0)?)?;
+    let generation = unsigned(transaction.query_one(sql, &[&number]).await?.try_get(0)?)?;
     transaction.commit().await?;
-    Ok(Mark { generation, place: 0 })
+    Ok(Mark { generation, sequence: 0 })
 }
 
 impl Archive for PostgresArchive {

@@ -10,14 +10,14 @@ use plenary_kernel::Position;
 use plenary_retrieval::{Change, Document, Extent, Index, Kind, Query, Scope, Section, conformance};
 use plenary_retrieval_postgres::{Tables, open_index};
 
-struct Postgres(server::Place);
+struct Postgres(server::TestStore);
 
-impl conformance::Place for Postgres {
+impl conformance::Storage for Postgres {
     fn at_hand() -> bool {
         server::at_hand()
     }
     async fn fresh() -> Self {
-        Self(server::Place::new())
+        Self(server::TestStore::new())
     }
     async fn open(&self) -> Arc<dyn Index> {
         drop(self.0.open().await);
@@ -40,15 +40,15 @@ fn document() -> Document {
 #[test]
 fn an_index_of_another_form_is_emptied() {
     server::run(async {
-        let place = Postgres(server::Place::new());
-        let index = conformance::Place::open(&place).await;
+        let store = Postgres(server::TestStore::new());
+        let index = conformance::Storage::open(&store).await;
         index.put(vec![Change::Put(document())], Position(0), Position(7)).await.unwrap();
         index.close().await.unwrap();
-        let index = conformance::Place::open(&place).await;
+        let index = conformance::Storage::open(&store).await;
         assert_eq!(index.extent().await.unwrap(), Extent { cursor: Position(7), documents: 1 });
         index.close().await.unwrap();
-        place.0.admin().await.batch_execute("UPDATE search_state SET form = 99").await.unwrap();
-        let index = conformance::Place::open(&place).await;
+        store.0.admin().await.batch_execute("UPDATE search_state SET form = 99").await.unwrap();
+        let index = conformance::Storage::open(&store).await;
         assert_eq!(index.extent().await.unwrap(), Extent::default());
     });
 }
@@ -56,9 +56,9 @@ fn an_index_of_another_form_is_emptied() {
 #[test]
 fn the_index_of_everything_has_tables_of_its_own() {
     server::run(async {
-        let place = Postgres(server::Place::new());
-        let packages = conformance::Place::open(&place).await;
-        let everything = open_index(&server::url(), &place.0.options(), Tables::Everything).await.unwrap();
+        let store = Postgres(server::TestStore::new());
+        let packages = conformance::Storage::open(&store).await;
+        let everything = open_index(&server::url(), &store.0.options(), Tables::Everything).await.unwrap();
         assert!(packages.leads().await.unwrap() && everything.leads().await.unwrap());
         everything.put(vec![Change::Put(document())], Position(0), Position(7)).await.unwrap();
         let (query, scope) = (Query::read("login").unwrap(), Scope::project("p"));
@@ -73,11 +73,11 @@ fn the_index_of_everything_has_tables_of_its_own() {
 #[test]
 fn a_writer_whose_connection_is_cut_leads_again() {
     server::run(async {
-        let place = Postgres(server::Place::new());
-        let index = conformance::Place::open(&place).await;
+        let store = Postgres(server::TestStore::new());
+        let index = conformance::Storage::open(&store).await;
         assert!(index.leads().await.unwrap());
-        let admin = place.0.admin().await;
-        assert_eq!(place.0.terminate(&admin, "index").await, 1);
+        let admin = store.0.admin().await;
+        assert_eq!(store.0.terminate(&admin, "index").await, 1);
         let change = || vec![Change::Put(document())];
         // The first one may meet the cut; nothing of it was written then.
         let first = index.put(change(), Position(0), Position(7)).await;

@@ -10,31 +10,31 @@ use plenary_kernel::Position;
 use plenary_retrieval::{Additions, Archive, ArchivedDocument, Mark};
 use plenary_retrieval_postgres::open_archive;
 
-async fn fresh() -> server::Place {
-    let place = server::Place::new();
-    drop(place.open().await);
-    place
+async fn fresh() -> server::TestStore {
+    let store = server::TestStore::new();
+    drop(store.open().await);
+    store
 }
 
-fn open(place: &server::Place, model: &str) -> Arc<dyn Archive> {
-    open_archive(&server::url(), &place.options(), model).unwrap()
+fn open(store: &server::TestStore, model: &str) -> Arc<dyn Archive> {
+    open_archive(&server::url(), &store.options(), model).unwrap()
 }
 
 fn archived(id: &str, byte: u8) -> ArchivedDocument {
     ArchivedDocument { id: id.to_owned(), bytes: vec![byte; 3] }
 }
 
-/// Everything behind a mark, and how many pages that took.
+/// Everything after a mark, and the number of pages.
 async fn read(archive: &dyn Archive, after: Mark) -> (Vec<ArchivedDocument>, Mark, Position, usize) {
     let (mut found, mut mark, mut pages) = (Vec::new(), after, 0);
     loop {
-        let Additions { found: some, mark: behind, cursor, anew, more } =
+        let Additions { found: some, mark: next, cursor, anew, more } =
             archive.additions(mark).await.unwrap();
         if anew {
             found.clear();
         }
         found.extend(some);
-        (mark, pages) = (behind, pages + 1);
+        (mark, pages) = (next, pages + 1);
         if !more {
             return (found, mark, cursor, pages);
         }
@@ -44,8 +44,8 @@ async fn read(archive: &dyn Archive, after: Mark) -> (Vec<ArchivedDocument>, Mar
 #[test]
 fn what_is_put_is_read_by_every_process_and_the_cursor_is_compared() {
     server::run(async {
-        let place = fresh().await;
-        let (one, other) = (open(&place, "m"), open(&place, "m"));
+        let store = fresh().await;
+        let (one, other) = (open(&store, "m"), open(&store, "m"));
         assert_eq!(read(&*one, Mark::default()).await, (vec![], Mark::default(), Position(0), 1));
         let documents = vec![archived("a", 1), archived("b\0", 2)];
         let mark = one.put(documents.clone(), Position(0), Position(7)).await.unwrap().unwrap();
@@ -64,8 +64,8 @@ fn what_is_put_is_read_by_every_process_and_the_cursor_is_compared() {
 #[test]
 fn many_documents_are_read_in_pages_and_each_once() {
     server::run(async {
-        let place = fresh().await;
-        let archive = open(&place, "m");
+        let store = fresh().await;
+        let archive = open(&store, "m");
         let documents: Vec<_> = (0..300).map(|nth| archived(&format!("d{nth}"), 1)).collect();
         let mark = archive.put(documents.clone(), Position(0), Position(1)).await.unwrap().unwrap();
         assert_eq!(read(&*archive, Mark::default()).await, (documents, mark, Position(1), 3));
@@ -77,14 +77,14 @@ fn many_documents_are_read_in_pages_and_each_once() {
 #[test]
 fn one_process_leads_and_the_next_takes_over() {
     server::run(async {
-        let place = fresh().await;
-        let (one, other) = (open(&place, "m"), open(&place, "m"));
+        let store = fresh().await;
+        let (one, other) = (open(&store, "m"), open(&store, "m"));
         assert_eq!(
             (one.leads().await, one.leads().await, other.leads().await),
             (Ok(true), Ok(true), Ok(false))
         );
-        let admin = place.admin().await;
-        assert_eq!(place.terminate(&admin, "vectors").await, 2);
+        let admin = store.admin().await;
+        assert_eq!(store.terminate(&admin, "vectors").await, 2);
         server::soon(async { while !matches!(other.leads().await, Ok(true)) {} }).await;
         let put = other.put(vec![archived("a", 1)], Position(0), Position(1)).await;
         assert!(put.unwrap().is_some());
@@ -92,24 +92,24 @@ fn one_process_leads_and_the_next_takes_over() {
 }
 
 #[test]
-fn models_have_their_own_vectors_and_those_that_nobody_has_are_thrown_away() {
+fn models_have_their_own_vectors_and_unused_ones_are_deleted() {
     server::run(async {
-        let place = fresh().await;
-        let (first, second) = (open(&place, "first"), open(&place, "second"));
+        let store = fresh().await;
+        let (first, second) = (open(&store, "first"), open(&store, "second"));
         assert_eq!((first.leads().await, second.leads().await), (Ok(true), Ok(true)));
         first.put(vec![archived("a", 1)], Position(0), Position(5)).await.unwrap().unwrap();
         second.put(vec![archived("a", 2)], Position(0), Position(6)).await.unwrap().unwrap();
         let (found, mark, cursor, _) = read(&*first, Mark::default()).await;
         assert_eq!((found, cursor), (vec![archived("a", 1)], Position(5)));
-        let third = open(&place, "third");
+        let third = open(&store, "third");
         assert_eq!(third.leads().await, Ok(true));
         assert_eq!(read(&*first, Mark::default()).await.0.len(), 1, "somebody has it");
         drop(first);
-        let first = open(&place, "first");
+        let first = open(&store, "first");
         server::soon(async {
             while !read(&*first, Mark::default()).await.0.is_empty() {
-                // The lock of who is gone goes with its connection, a little later.
-                let _leads = open(&place, "fourth").leads().await.unwrap();
+                // The lock of a dropped archive ends with its connection, a little later.
+                let _leads = open(&store, "fourth").leads().await.unwrap();
             }
         })
         .await;

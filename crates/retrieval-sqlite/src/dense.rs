@@ -42,8 +42,8 @@ impl Dense {
         }
         let mut often = vec![0; usize::try_from(span).ok()? + 1];
         list.each(|nr, count| {
-            let place = nr.checked_sub(first).and_then(|nr| usize::try_from(nr).ok());
-            if let Some(often) = place.and_then(|place| often.get_mut(place)) {
+            let index = nr.checked_sub(first).and_then(|nr| usize::try_from(nr).ok());
+            if let Some(often) = index.and_then(|index| often.get_mut(index)) {
                 *often = u8::try_from(count).unwrap_or(u8::MAX);
             }
         });
@@ -72,7 +72,7 @@ type Key = (i64, i64, String);
 /// The recently used lists.
 #[derive(Debug, Default)]
 pub(crate) struct DenseLists {
-    kept: HashMap<Key, (Arc<Dense>, u64)>,
+    lists: HashMap<Key, (Arc<Dense>, u64)>,
     bytes: usize,
     clock: u64,
     /// How often lists were dropped because their runs were deleted.
@@ -86,7 +86,7 @@ impl DenseLists {
 
     pub(crate) fn get(&mut self, key: &Key) -> Option<Arc<Dense>> {
         self.clock += 1;
-        let (list, used) = self.kept.get_mut(key)?;
+        let (list, used) = self.lists.get_mut(key)?;
         *used = self.clock;
         Some(list.clone())
     }
@@ -99,20 +99,20 @@ impl DenseLists {
         }
         self.clock += 1;
         self.bytes += list.often.len();
-        if let Some((old, _)) = self.kept.insert(key, (list, self.clock)) {
+        if let Some((old, _)) = self.lists.insert(key, (list, self.clock)) {
             self.bytes -= old.often.len();
         }
         while self.bytes > LISTS_BYTES_MAX {
-            let oldest = self.kept.iter().min_by_key(|(_, (_, used))| *used).map(|(key, _)| key.clone());
-            let Some((gone, _)) = oldest.and_then(|key| self.kept.remove(&key)) else { return };
-            self.bytes -= gone.often.len();
+            let oldest = self.lists.iter().min_by_key(|(_, (_, used))| *used).map(|(key, _)| key.clone());
+            let Some((dropped, _)) = oldest.and_then(|key| self.lists.remove(&key)) else { return };
+            self.bytes -= dropped.often.len();
         }
     }
 
     /// Drops the lists of deleted runs.
     pub(crate) fn forget(&mut self, runs: &[i64]) {
         self.era += 1;
-        self.kept.retain(|(run, _, _), (list, _)| {
+        self.lists.retain(|(run, _, _), (list, _)| {
             let stays = !runs.contains(run);
             self.bytes -= if stays { 0 } else { list.often.len() };
             stays
@@ -142,12 +142,12 @@ mod tests {
         let bm25 = Bm25::new(u64::from(COUNT_MIN), u64::from(3 * COUNT_MIN), 50.0);
         let mut found = vec![0.0; lengths.len()];
         dense.add(bm25, &lengths, &mut found);
-        let mut wanted = vec![0.0_f32; lengths.len()];
+        let mut expected = vec![0.0_f32; lengths.len()];
         list.each(|nr, often| {
             let nr = usize::try_from(nr).unwrap();
-            wanted[nr] += bm25.score(often.min(255), lengths[nr]);
+            expected[nr] += bm25.score(often.min(255), lengths[nr]);
         });
-        let differs = found.iter().zip(&wanted).any(|(found, wanted)| (found - wanted).abs() > 1e-6);
+        let differs = found.iter().zip(&expected).any(|(found, expected)| (found - expected).abs() > 1e-6);
         assert!(!differs);
         dense.add(bm25, &[], &mut []);
     }
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_was_read_before_its_run_was_gone_is_not_kept() {
+    fn a_list_of_a_removed_run_is_not_cached() {
         let mut lists = DenseLists::default();
         let (key, list) = ((1, 1, "word".to_owned()), Arc::new(Dense { count: 1, first: 0, often: vec![1] }));
         for end in [|lists: &mut DenseLists| lists.clear(), |lists: &mut DenseLists| lists.forget(&[1])] {

@@ -53,7 +53,7 @@ impl Head {
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
     pub(crate) head: Head,
-    held: HashMap<String, CachedProject>,
+    cached: HashMap<String, CachedProject>,
     bytes: usize,
     /// Rises with every use.
     clock: u64,
@@ -151,23 +151,23 @@ impl Documents {
     }
 
     /// A project, if it is cached.
-    pub(crate) fn held(&mut self, name: &str) -> Option<Arc<RwLock<Project>>> {
+    pub(crate) fn cached(&mut self, name: &str) -> Option<Arc<RwLock<Project>>> {
         self.clock += 1;
-        let held = self.held.get_mut(name)?;
-        held.used = self.clock;
-        Some(held.project.clone())
+        let cached = self.cached.get_mut(name)?;
+        cached.used = self.clock;
+        Some(cached.project.clone())
     }
 
     /// Caches a project as it was in the file after `writes` writes, unless a later write is missing in it.
     pub(crate) fn keep(&mut self, name: &str, project: Project, writes: i64) -> Arc<RwLock<Project>> {
-        if let Some(held) = self.held(name) {
-            return held;
+        if let Some(cached) = self.cached(name) {
+            return cached;
         }
         let bytes = project.bytes();
         let project = Arc::new(RwLock::new(project));
         if writes == self.head.writes {
-            let held = CachedProject { project: project.clone(), used: self.clock, bytes };
-            self.held.insert(name.to_owned(), held);
+            let cached = CachedProject { project: project.clone(), used: self.clock, bytes };
+            self.cached.insert(name.to_owned(), cached);
             self.bytes += bytes;
             self.make_room(name);
         }
@@ -176,11 +176,11 @@ impl Documents {
 
     /// Changes a project, if it is cached.
     pub(crate) fn change(&mut self, name: &str, change: impl FnOnce(&mut Project)) {
-        let Some(held) = self.held.get_mut(name) else { return };
-        let mut project = held.project.write();
+        let Some(cached) = self.cached.get_mut(name) else { return };
+        let mut project = cached.project.write();
         change(&mut project);
-        self.bytes = self.bytes - held.bytes + project.bytes();
-        held.bytes = project.bytes();
+        self.bytes = self.bytes - cached.bytes + project.bytes();
+        cached.bytes = project.bytes();
     }
 
     /// Drops the least recently used projects until half of the cache is free.
@@ -189,17 +189,17 @@ impl Documents {
             return;
         }
         let mut others: Vec<(u64, String)> = self
-            .held
+            .cached
             .iter()
             .filter(|(name, _)| *name != but)
-            .map(|(name, held)| (held.used, name.clone()))
+            .map(|(name, cached)| (cached.used, name.clone()))
             .collect();
         others.sort_unstable();
         for (_, name) in others {
             if self.bytes <= PROJECTS_BYTES_MAX / 2 {
                 break;
             }
-            self.bytes -= self.held.remove(&name).map_or(0, |held| held.bytes);
+            self.bytes -= self.cached.remove(&name).map_or(0, |cached| cached.bytes);
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_does_not_count() {
+    fn deleted_documents_do_not_count() {
         let mut project = project(2);
         project.set(1, Entry::new(6, 30, true));
         assert_eq!((project.live(), project.entry(1)), (2, Entry::new(6, 30, true)));
@@ -237,17 +237,17 @@ mod tests {
     }
 
     #[test]
-    fn a_project_of_an_older_state_is_used_but_not_kept() {
+    fn a_project_of_an_older_state_is_used_but_not_cached() {
         let mut documents = Documents::default();
         documents.head.writes = 3;
         assert_eq!(documents.keep("p", project(1), 2).read().live(), 1);
-        assert!(documents.held("p").is_none());
+        assert!(documents.cached("p").is_none());
         documents.keep("p", project(2), 3);
         documents.change("p", |project| project.set(7, Entry::new(0, 1, false)));
-        assert_eq!(documents.held("p").unwrap().read().live(), 3);
+        assert_eq!(documents.cached("p").unwrap().read().live(), 3);
         assert_eq!(documents.keep("p", project(1), 3).read().live(), 3, "what is there stays");
         documents.clear(4);
-        assert!(documents.held("p").is_none() && documents.bytes == 0);
+        assert!(documents.cached("p").is_none() && documents.bytes == 0);
     }
 
     #[test]
@@ -259,12 +259,12 @@ mod tests {
             project.set(count - 1, Entry::new(0, 1, false));
             documents.keep(name, project, 0);
         }
-        documents.held("a");
+        documents.cached("a");
         let mut project = Project::new(1);
         project.set(2 * count, Entry::new(0, 1, false));
         documents.keep("d", project, 0);
         assert!(documents.bytes <= PROJECTS_BYTES_MAX);
-        assert!(documents.held("b").is_none() && documents.held("d").is_some());
+        assert!(documents.cached("b").is_none() && documents.cached("d").is_some());
     }
 
     #[test]

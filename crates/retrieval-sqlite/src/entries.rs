@@ -20,7 +20,7 @@ const ENTRY_BYTES: usize = 13;
 pub(crate) struct Block(Vec<u8>);
 
 /// The row number of a document's block, and the index of the document in it.
-pub(crate) fn place(key: i64, nr: u32) -> (i64, usize) {
+pub(crate) fn locate(key: i64, nr: u32) -> (i64, usize) {
     let within = usize::try_from(nr % BLOCK_ENTRIES).unwrap_or_default();
     ((key << BLOCK_BITS) + i64::from(nr / BLOCK_ENTRIES), within)
 }
@@ -87,7 +87,7 @@ pub(crate) fn id(connection: &Connection, project: i64, nr: u32) -> Result<Optio
 pub(crate) fn project(connection: &Connection, key: i64) -> Result<Project> {
     let mut read =
         connection.prepare_cached("SELECT at, bytes FROM entries WHERE at BETWEEN ? AND ? ORDER BY at")?;
-    let (first, _) = place(key, 0);
+    let (first, _) = locate(key, 0);
     let mut rows = read.query((first, first + (1 << BLOCK_BITS) - 1))?;
     let mut project = Project::new(key);
     while let Some(row) = rows.next()? {
@@ -132,6 +132,6 @@ mod tests {
         assert_eq!(block.0, golden);
         assert_eq!(block.get(1), Entry { created_at_ms: 258, length: 772, is_draft: true });
         assert_eq!((block.get(0), block.get(2)), (Entry::default(), Entry::default()));
-        assert_eq!(place(3, 1_025), ((3 << 24) + 2, 1));
+        assert_eq!(locate(3, 1_025), ((3 << 24) + 2, 1));
     }
 }

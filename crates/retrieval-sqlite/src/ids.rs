@@ -46,13 +46,13 @@ impl IdRun {
         for _ in 0..=nth {
             let shared = usize::try_from(read_number(&mut bytes)?).ok()?;
             let length = usize::try_from(read_number(&mut bytes)?).ok()?;
-            let (rest, behind) = bytes.split_at_checked(length)?;
+            let (rest, remainder) = bytes.split_at_checked(length)?;
             if shared > id.len() {
                 return None;
             }
             id.truncate(shared);
             id.extend_from_slice(rest);
-            bytes = behind;
+            bytes = remainder;
         }
         String::from_utf8(id).ok()
     }

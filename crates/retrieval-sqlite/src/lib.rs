@@ -78,7 +78,7 @@ impl SqliteIndex {
         work: impl FnOnce(&Shelf) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Fault> {
         let shelf = self.shelf.clone();
-        let done = beside(move || work(&shelf).map_err(unavailable)).await;
+        let done = blocking(move || work(&shelf).map_err(unavailable)).await;
         if done.is_err() && self.shelf.is_damaged() {
             // If the queue is full, its next job renews a damaged index first.
             let _is_told = self.jobs.try_send(Job::Renew);
@@ -88,7 +88,7 @@ impl SqliteIndex {
 }
 
 /// Runs blocking work on a thread for it.
-async fn beside<T: Send + 'static>(
+async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
 ) -> Result<T, Fault> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(unavailable(error)))
@@ -132,7 +132,7 @@ impl Index for SqliteIndex {
             let thread = self.thread.lock().take();
             match thread {
                 Some(thread) => {
-                    beside(move || thread.join().map_err(|_| unavailable("a bug ended it"))).await
+                    blocking(move || thread.join().map_err(|_| unavailable("a bug ended it"))).await
                 }
                 None => Ok(()),
             }

@@ -52,8 +52,8 @@ pub(crate) fn write_number(bytes: &mut Vec<u8>, mut number: u32) {
 pub(crate) fn read_number(rest: &mut &[u8]) -> Option<u32> {
     let (mut number, mut shift) = (0, 0);
     loop {
-        let (first, behind) = rest.split_first()?;
-        *rest = behind;
+        let (first, remainder) = rest.split_first()?;
+        *rest = remainder;
         number |= u32::from(first & 0x7f) << shift;
         if first & 0x80 == 0 {
             return Some(number);
@@ -106,13 +106,13 @@ mod tests {
 
     #[test]
     fn a_list_is_read_as_it_was_written() {
-        let wanted = [(0, 1), (1, 127), (128, 128), (20_000, 5), (u32::MAX, 70_000)];
+        let expected = [(0, 1), (1, 127), (128, 128), (20_000, 5), (u32::MAX, 70_000)];
         let mut list = List::default();
-        for (nr, often) in wanted {
+        for (nr, often) in expected {
             list.push(nr, often);
         }
-        assert_eq!(read(&list), wanted);
-        assert_eq!(read(&List::read(5, list.bytes.clone())), wanted);
+        assert_eq!(read(&list), expected);
+        assert_eq!(read(&List::read(5, list.bytes.clone())), expected);
         assert_eq!(list.count, 5);
     }
 

@@ -71,7 +71,7 @@ impl Living {
     }
 
     /// Appends the entries of existing documents of `list` to `all`.
-    fn left(
+    fn append_living(
         &mut self,
         transaction: &Transaction<'_>,
         project: i64,
@@ -80,7 +80,7 @@ impl Living {
     ) -> Result<()> {
         let mut failed = None;
         list.each(|nr, often| {
-            let (at, within) = entries::place(project, nr);
+            let (at, within) = entries::locate(project, nr);
             if failed.is_none() && !self.blocks.contains_key(&at) {
                 match Block::read(transaction, at) {
                     Ok(block) => drop(self.blocks.insert(at, block)),
@@ -161,18 +161,18 @@ fn merged(transaction: &Transaction<'_>, shelf: &Shelf, level: i64, runs: &[i64]
         }
         if living.project != Some(project) {
             living.of(project);
-            let mut gone = transaction.prepare_cached("DELETE FROM held WHERE project = ? AND run = ?")?;
+            let mut delete = transaction.prepare_cached("DELETE FROM held WHERE project = ? AND run = ?")?;
             for run in runs {
-                gone.execute((project, run))?;
+                delete.execute((project, run))?;
             }
             hold(transaction, project, into)?;
         }
         let mut all = List::default();
         for head in &mut heads {
-            if head.next.as_ref().is_some_and(|(of, at, _)| *of == project && *at == word)
+            if head.next.as_ref().is_some_and(|(of_head, at, _)| *of_head == project && *at == word)
                 && let Some((_, _, list)) = head.step()?
             {
-                living.left(transaction, project, &list, &mut all)?;
+                living.append_living(transaction, project, &list, &mut all)?;
             }
         }
         if all.count > 0 {
@@ -181,9 +181,9 @@ fn merged(transaction: &Transaction<'_>, shelf: &Shelf, level: i64, runs: &[i64]
         }
     }
     drop(heads);
-    let mut gone = transaction.prepare_cached("DELETE FROM list WHERE run = ?")?;
+    let mut delete = transaction.prepare_cached("DELETE FROM list WHERE run = ?")?;
     for run in runs {
-        gone.execute([run])?;
+        delete.execute([run])?;
         transaction.prepare_cached("DELETE FROM run WHERE nr = ?")?.execute([run])?;
     }
     Ok(true)

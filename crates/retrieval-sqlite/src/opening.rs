@@ -82,7 +82,7 @@ pub(crate) fn anew(file: &Path) -> Result<Connection, Fault> {
     make(directory).map_err(unavailable)?;
     // Mode 0600; SQLite gives the files beside it the same mode.
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(file).map_err(unavailable)?;
-    Connection::open(file).and_then(begun).map_err(unavailable)
+    Connection::open(file).and_then(set_up).map_err(unavailable)
 }
 
 /// Mode 0700: the index contains the words of private documents.
@@ -91,10 +91,10 @@ fn make(directory: &Path) -> io::Result<()> {
 }
 
 pub(crate) fn in_memory() -> Result<Shelf> {
-    Ok(Shelf::new(begun(Connection::open_in_memory()?)?, Head::default(), None))
+    Ok(Shelf::new(set_up(Connection::open_in_memory()?)?, Head::default(), None))
 }
 
-fn begun(mut connection: Connection) -> Result<Connection> {
+fn set_up(mut connection: Connection) -> Result<Connection> {
     connection.pragma_update(None, "page_size", PAGE_BYTES)?;
     settle(&connection, WRITER_CACHE_KIB)?;
     let transaction = connection.transaction()?;

@@ -137,9 +137,9 @@ fn lists(
         let mut found = Vec::new();
         for run in &runs {
             let key = (*run, project, word.clone());
-            let kept = shelf.lists.lock().get(&key);
-            if let Some(kept) = kept {
-                found.push(Postings::Dense(kept));
+            let cached = shelf.lists.lock().get(&key);
+            if let Some(cached) = cached {
+                found.push(Postings::Dense(cached));
                 continue;
             }
             let read = |row: &rusqlite::Row<'_>| Ok(List::read(row.get(0)?, row.get(1)?));

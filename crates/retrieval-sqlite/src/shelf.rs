@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Most open connections for searches; a further one is closed after its use.
-const READERS_KEPT: usize = 8;
+const READERS_IDLE_MAX: usize = 8;
 
 /// An open index.
 pub(crate) struct Shelf {
@@ -42,7 +42,7 @@ pub(crate) struct Shelf {
 #[derive(Default)]
 struct Readers {
     generation: u64,
-    kept: Vec<Connection>,
+    idle: Vec<Connection>,
 }
 
 impl Shelf {
@@ -63,17 +63,17 @@ impl Shelf {
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.noting(|| {
             let Some(file) = &self.file else { return work(&self.writer.lock()) };
-            let (generation, kept) = {
+            let (generation, idle) = {
                 let mut readers = self.readers.lock();
-                (readers.generation, readers.kept.pop())
+                (readers.generation, readers.idle.pop())
             };
-            let mut connection = kept.map_or_else(|| opening::reader(file), Ok)?;
+            let mut connection = idle.map_or_else(|| opening::reader(file), Ok)?;
             let transaction = connection.transaction()?;
             let done = work(&transaction)?;
             transaction.finish()?;
             let mut readers = self.readers.lock();
-            if readers.generation == generation && readers.kept.len() < READERS_KEPT {
-                readers.kept.push(connection);
+            if readers.generation == generation && readers.idle.len() < READERS_IDLE_MAX {
+                readers.idle.push(connection);
             }
             Ok(done)
         })
@@ -103,7 +103,7 @@ impl Shelf {
         *writer = opening::anew(file)?;
         {
             let mut readers = self.readers.lock();
-            *readers = Readers { generation: readers.generation + 1, kept: Vec::new() };
+            *readers = Readers { generation: readers.generation + 1, idle: Vec::new() };
         }
         self.documents.lock().clear(writes + 1);
         self.lists.lock().clear();
@@ -125,9 +125,9 @@ impl Shelf {
         name: &str,
         writes: i64,
     ) -> Result<Option<Arc<RwLock<Project>>>> {
-        let held = self.documents.lock().held(name);
-        if held.is_some() {
-            return Ok(held);
+        let cached = self.documents.lock().cached(name);
+        if cached.is_some() {
+            return Ok(cached);
         }
         let Some((key, _)) = entries::named(connection, name)? else { return Ok(None) };
         let project = entries::project(connection, key)?;

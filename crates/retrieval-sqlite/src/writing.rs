@@ -210,8 +210,8 @@ impl Batch<'_> {
         let Some((name, nr)) = old else { return Ok(()) };
         let project = project(self.transaction, &mut self.projects, &name)?;
         project.entries.push((nr, Entry::default()));
-        let gone = set(self.transaction, &mut self.blocks, (project.key, nr), Entry::default())?;
-        self.head.take(gone);
+        let replaced = set(self.transaction, &mut self.blocks, (project.key, nr), Entry::default())?;
+        self.head.take(replaced);
         Ok(())
     }
 
@@ -255,9 +255,9 @@ fn project<'a>(
     projects: &'a mut HashMap<String, ProjectBatch>,
     name: &str,
 ) -> Result<&'a mut ProjectBatch> {
-    let place = match projects.entry(name.to_owned()) {
+    let vacant = match projects.entry(name.to_owned()) {
         hash_map::Entry::Occupied(known) => return Ok(known.into_mut()),
-        hash_map::Entry::Vacant(place) => place,
+        hash_map::Entry::Vacant(vacant) => vacant,
     };
     let (key, next) = match entries::named(transaction, name)? {
         Some(known) => known,
@@ -266,7 +266,7 @@ fn project<'a>(
             (new.insert([name])?, 0)
         }
     };
-    Ok(place.insert(ProjectBatch { key, next, lists: HashMap::new(), ids: Vec::new(), entries: Vec::new() }))
+    Ok(vacant.insert(ProjectBatch { key, next, lists: HashMap::new(), ids: Vec::new(), entries: Vec::new() }))
 }
 
 /// Sets the entry of a document and returns the previous one.
@@ -276,10 +276,10 @@ fn set(
     (project, nr): (i64, u32),
     entry: Entry,
 ) -> Result<Entry> {
-    let (at, within) = entries::place(project, nr);
+    let (at, within) = entries::locate(project, nr);
     let block = match blocks.entry(at) {
         btree_map::Entry::Occupied(known) => known.into_mut(),
-        btree_map::Entry::Vacant(place) => place.insert(Block::read(transaction, at)?),
+        btree_map::Entry::Vacant(vacant) => vacant.insert(Block::read(transaction, at)?),
     };
     let before = block.get(within);
     block.set(within, entry);

@@ -5,12 +5,12 @@ use std::{fs, path::PathBuf, sync::Arc};
 
 use plenary_kernel::Position;
 use plenary_retrieval::{
-    Change, Document, Extent, Index, Kind, PutOutcome, Query, Scope, Section, conformance::Place,
+    Change, Document, Extent, Index, Kind, PutOutcome, Query, Scope, Section, conformance::Storage,
 };
 
 struct Memory;
 
-impl Place for Memory {
+impl Storage for Memory {
     async fn fresh() -> Self {
         Self
     }
@@ -21,7 +21,7 @@ impl Place for Memory {
 
 struct Directory(tempfile::TempDir);
 
-impl Place for Directory {
+impl Storage for Directory {
     async fn fresh() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -41,8 +41,8 @@ mod directory {
 }
 
 /// An index with one document, closed again; where it is.
-async fn written(place: &Directory) -> PathBuf {
-    let index = place.open().await;
+async fn written(directory: &Directory) -> PathBuf {
+    let index = directory.open().await;
     let document = Document {
         id: "a".to_owned(),
         project: "p".to_owned(),
@@ -55,12 +55,12 @@ async fn written(place: &Directory) -> PathBuf {
         PutOutcome::Done
     );
     index.close().await.unwrap();
-    place.0.path().join("search")
+    directory.0.path().join("search")
 }
 
 /// Opened again, it is as new, or as it was.
-async fn extent(place: &Directory) -> Extent {
-    let index = place.open().await;
+async fn extent(directory: &Directory) -> Extent {
+    let index = directory.open().await;
     let extent = index.extent().await.unwrap();
     index.close().await.unwrap();
     extent
@@ -71,19 +71,19 @@ const FILE: &str = "words.sqlite";
 #[test]
 fn an_index_that_cannot_be_used_is_thrown_away() {
     plenary_retrieval::conformance::run(async {
-        let place = Directory::fresh().await;
-        let file = written(&place).await.join(FILE);
-        assert_eq!(extent(&place).await, Extent { cursor: Position(7), documents: 1 });
+        let directory = Directory::fresh().await;
+        let file = written(&directory).await.join(FILE);
+        assert_eq!(extent(&directory).await, Extent { cursor: Position(7), documents: 1 });
 
         let change = |sql: &str| rusqlite::Connection::open(&file).unwrap().execute_batch(sql).unwrap();
         change("PRAGMA user_version = 1");
-        assert_eq!(extent(&place).await, Extent::default(), "an older form");
+        assert_eq!(extent(&directory).await, Extent::default(), "an older form");
 
-        written(&place).await;
+        written(&directory).await;
         change("PRAGMA application_id = 7");
-        assert_eq!(extent(&place).await, Extent::default(), "of another program");
+        assert_eq!(extent(&directory).await, Extent::default(), "of another program");
 
-        written(&place).await;
+        written(&directory).await;
         let bytes = fs::read(&file).unwrap();
         let damaged = |at: usize| {
             let mut bytes = bytes.clone();
@@ -91,31 +91,31 @@ fn an_index_that_cannot_be_used_is_thrown_away() {
             fs::write(&file, bytes).unwrap();
         };
         damaged(0);
-        assert_eq!(extent(&place).await, Extent::default(), "no database");
+        assert_eq!(extent(&directory).await, Extent::default(), "no database");
         damaged(8_192);
-        assert_eq!(extent(&place).await, Extent::default(), "a damaged page");
+        assert_eq!(extent(&directory).await, Extent::default(), "a damaged page");
 
-        written(&place).await;
+        written(&directory).await;
         fs::remove_file(&file).unwrap();
-        assert_eq!(extent(&place).await, Extent::default(), "a missing file");
+        assert_eq!(extent(&directory).await, Extent::default(), "a missing file");
 
-        written(&place).await;
+        written(&directory).await;
         fs::remove_dir_all(file.parent().unwrap()).unwrap();
-        assert_eq!(extent(&place).await, Extent::default(), "no directory");
+        assert_eq!(extent(&directory).await, Extent::default(), "no directory");
     });
 }
 
 #[test]
 fn damage_that_a_search_meets_makes_the_index_begin_anew() {
     plenary_retrieval::conformance::run(async {
-        let place = Directory::fresh().await;
-        let file = written(&place).await.join(FILE);
-        let index = place.open().await;
+        let directory = Directory::fresh().await;
+        let file = written(&directory).await.join(FILE);
+        let index = directory.open().await;
         let open = fs::OpenOptions::new().write(true).open(&file).unwrap();
         std::os::unix::fs::FileExt::write_all_at(&open, &[0xff; 90], 8_192).unwrap();
         let query = Query::read("login").unwrap();
         assert!(index.search(&query, &Scope::project("p"), 9).await.is_err());
-        // Who follows the log is told once that it is to look again.
+        // The follower of the log learns once that it must look again.
         while index.leads().await.unwrap() {
             tokio::task::yield_now().await;
         }
@@ -126,16 +126,16 @@ fn damage_that_a_search_meets_makes_the_index_begin_anew() {
         assert_eq!(put(0).await.unwrap(), PutOutcome::Done);
         assert_eq!(found(&*index, "login").await, ["b"]);
         index.close().await.unwrap();
-        assert_eq!(extent(&place).await, Extent { cursor: Position(8), documents: 1 });
+        assert_eq!(extent(&directory).await, Extent { cursor: Position(8), documents: 1 });
     });
 }
 
-/// A word in so many documents that its list is kept in memory, and one that few of them have.
+/// A word in so many documents that its list is cached in memory, and one that few of them have.
 #[test]
 fn a_word_that_very_many_documents_have_is_found_in_them_all_the_same() {
     plenary_retrieval::conformance::run(async {
-        let place = Directory::fresh().await;
-        let index = place.open().await;
+        let directory = Directory::fresh().await;
+        let index = directory.open().await;
         let text = |nr: u32| if nr % 5_000 == 7 { "login fails rarely" } else { "login works" };
         let all: Vec<_> = (0..17_000).map(|nr| body(&format!("{nr:05}"), text(nr))).collect();
         assert_eq!(index.put(all, Position(0), Position(1)).await.unwrap(), PutOutcome::Done);
@@ -147,8 +147,8 @@ fn a_word_that_very_many_documents_have_is_found_in_them_all_the_same() {
             assert!(hits[3].score > hits[4].score && hits[4].score > 0.0);
             assert_eq!(index.common(&both, &scope).await.unwrap(), ["login"]);
         }
-        let gone = vec![Change::Delete("00007".to_owned())];
-        assert_eq!(index.put(gone, Position(1), Position(2)).await.unwrap(), PutOutcome::Done);
+        let deletion = vec![Change::Delete("00007".to_owned())];
+        assert_eq!(index.put(deletion, Position(1), Position(2)).await.unwrap(), PutOutcome::Done);
         assert_eq!(found(&*index, "rarely").await, ["05007", "10007", "15007"]);
         assert_eq!(index.search(&both, &scope, 1).await.unwrap()[0].id, "05007");
         index.close().await.unwrap();
@@ -158,18 +158,17 @@ fn a_word_that_very_many_documents_have_is_found_in_them_all_the_same() {
 #[test]
 fn the_files_of_the_first_form_are_removed() {
     plenary_retrieval::conformance::run(async {
-        let place = Directory::fresh().await;
-        let directory = place.0.path().join("search");
-        fs::create_dir(&directory).unwrap();
+        let directory = Directory::fresh().await;
+        let search = directory.0.path().join("search");
+        fs::create_dir(&search).unwrap();
         for name in ["meta.json", ".managed.json", "0f.idx", "0f.term", ".tantivy-writer.lock"] {
-            fs::write(directory.join(name), "{}").unwrap();
+            fs::write(search.join(name), "{}").unwrap();
         }
-        assert_eq!(extent(&place).await, Extent::default());
-        let names: Vec<_> =
-            fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(extent(&directory).await, Extent::default());
+        let names: Vec<_> = fs::read_dir(&search).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, [FILE]);
-        written(&place).await;
-        assert_eq!(extent(&place).await, Extent { cursor: Position(7), documents: 1 });
+        written(&directory).await;
+        assert_eq!(extent(&directory).await, Extent { cursor: Position(7), documents: 1 });
     });
 }
 
@@ -194,17 +193,17 @@ async fn found(index: &dyn Index, word: &str) -> Vec<String> {
 #[test]
 fn many_small_writes_become_few_runs_and_find_the_same() {
     plenary_retrieval::conformance::run(async {
-        let place = Directory::fresh().await;
-        let (mut wanted, mut at) = (std::collections::BTreeSet::new(), 0);
+        let directory = Directory::fresh().await;
+        let (mut expected, mut at) = (std::collections::BTreeSet::new(), 0);
         for half in 0..2 {
-            let index = place.open().await;
+            let index = directory.open().await;
             for nth in 0..150 {
                 let id = format!("{:03}", nth * 7 % 20 + half * 10);
                 let change = if nth % 5 == 4 {
-                    wanted.remove(&id);
+                    expected.remove(&id);
                     Change::Delete(id)
                 } else {
-                    wanted.insert(id.clone());
+                    expected.insert(id.clone());
                     body(&id, &format!("login w{id} half{half}"))
                 };
                 assert_eq!(
@@ -213,21 +212,21 @@ fn many_small_writes_become_few_runs_and_find_the_same() {
                 );
                 at += 1;
             }
-            let wanted: Vec<String> = wanted.iter().cloned().collect();
-            assert_eq!(found(&*index, "login").await, wanted);
-            for id in &wanted {
+            let expected: Vec<String> = expected.iter().cloned().collect();
+            assert_eq!(found(&*index, "login").await, expected);
+            for id in &expected {
                 assert_eq!(found(&*index, &format!("w{id}")).await, std::slice::from_ref(id));
             }
-            assert_eq!(index.extent().await.unwrap().documents, wanted.len() as u64);
+            assert_eq!(index.extent().await.unwrap().documents, expected.len() as u64);
             index.close().await.unwrap();
         }
-        let file = place.0.path().join("search").join(FILE);
+        let file = directory.0.path().join("search").join(FILE);
         let connection = rusqlite::Connection::open(file).unwrap();
         let count = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
         let runs = count("SELECT count(*) FROM run");
         assert!(runs < 3 * 8, "{runs} runs");
         assert_eq!(count("SELECT count(DISTINCT run) FROM list"), runs);
-        assert_eq!(count("SELECT count(*) FROM document"), wanted.len() as i64);
+        assert_eq!(count("SELECT count(*) FROM document"), expected.len() as i64);
         let listed = count("SELECT sum(count) FROM list WHERE word = 'login'");
         assert!(listed < 120, "of 240 that were written {listed} are listed still");
     });

@@ -51,7 +51,7 @@ pub(crate) struct Owner {
 
 /// The position of a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Place {
+pub(crate) struct CodeLocation {
     cell: u32,
     slot: u32,
 }
@@ -80,8 +80,8 @@ pub(crate) struct Cells {
     count: usize,
 }
 
-/// Called when a code is at a new place.
-pub(crate) type Moved<'a> = &'a mut dyn FnMut(Owner, Place);
+/// Called when a code is at a new location.
+pub(crate) type Moved<'a> = &'a mut dyn FnMut(Owner, CodeLocation);
 
 impl Cell {
     fn push(&mut self, code: &[i8], scale: f32, owner: Owner) {
@@ -100,12 +100,12 @@ impl Cell {
     }
 }
 
-fn number(of: usize) -> u32 {
-    u32::try_from(of).unwrap_or(u32::MAX)
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-fn index(of: u32) -> usize {
-    usize::try_from(of).unwrap_or(usize::MAX)
+fn index(number: u32) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }
 
 impl Cells {
@@ -122,9 +122,9 @@ impl Cells {
         self.dimension
     }
 
-    /// Whether a search in which `wanted` codes may match compares all of them.
-    pub(crate) fn is_exact(&self, wanted: usize) -> bool {
-        wanted <= self.sizes.exact
+    /// Whether a search in which `candidates` codes may match compares all of them.
+    pub(crate) fn is_exact(&self, candidates: usize) -> bool {
+        candidates <= self.sizes.exact
     }
 
     /// Adds a code to the nearest cell. Other codes may move.
@@ -135,7 +135,7 @@ impl Cells {
         while let Some(Homeless { parts, scale, owner }) = homeless.pop() {
             let (at, _) = self.tree.nearest(&Probe::of_code(&parts, scale));
             let Some(cell) = self.cells.get_mut(index(at)) else { return };
-            moved(owner, Place { cell: at, slot: number(cell.scales.len()) });
+            moved(owner, CodeLocation { cell: at, slot: number(cell.scales.len()) });
             cell.push(&parts, scale, owner);
             if cell.scales.len() > self.sizes.cell {
                 homeless.extend(self.divide(at, moved));
@@ -143,10 +143,10 @@ impl Cells {
         }
     }
 
-    /// Removes a code. The last code of its cell moves to its place.
-    pub(crate) fn remove(&mut self, place: Place, moved: Moved<'_>) {
-        let (dimension, slot) = (self.dimension, index(place.slot));
-        let Some(cell) = self.cells.get_mut(index(place.cell)) else { return };
+    /// Removes a code. The last code of its cell moves to its location.
+    pub(crate) fn remove(&mut self, location: CodeLocation, moved: Moved<'_>) {
+        let (dimension, slot) = (self.dimension, index(location.slot));
+        let Some(cell) = self.cells.get_mut(index(location.cell)) else { return };
         let Some(last) = cell.scales.len().checked_sub(1).filter(|last| slot <= *last) else { return };
         cell.codes.copy_within(last * dimension.., slot * dimension);
         cell.codes.truncate(last * dimension);
@@ -154,28 +154,28 @@ impl Cells {
         cell.owners.swap_remove(slot);
         self.count -= 1;
         if let Some(owner) = cell.owners.get(slot) {
-            moved(*owner, place);
+            moved(*owner, location);
         }
     }
 
-    /// The code at a place.
-    pub(crate) fn code(&self, place: Place) -> Option<Code> {
-        let cell = self.cells.get(index(place.cell))?;
-        let scale = *cell.scales.get(index(place.slot))?;
-        Some(Code { parts: cell.code(index(place.slot), self.dimension).to_vec(), scale })
+    /// The code at a location.
+    pub(crate) fn code(&self, location: CodeLocation) -> Option<Code> {
+        let cell = self.cells.get(index(location.cell))?;
+        let scale = *cell.scales.get(index(location.slot))?;
+        Some(Code { parts: cell.code(index(location.slot), self.dimension).to_vec(), scale })
     }
 
     /// Compares the codes at these places.
     pub(crate) fn compare(
         &self,
         probe: &Probe,
-        places: impl Iterator<Item = Place>,
+        locations: impl Iterator<Item = CodeLocation>,
         compared: &mut Vec<Compared>,
     ) {
         let mut score = Vec::with_capacity(1);
-        for place in places {
-            let Some(cell) = self.cells.get(index(place.cell)) else { continue };
-            let slot = index(place.slot);
+        for location in locations {
+            let Some(cell) = self.cells.get(index(location.cell)) else { continue };
+            let slot = index(location.slot);
             let (Some(scale), Some(owner)) = (cell.scales.get(slot), cell.owners.get(slot)) else { continue };
             score.clear();
             probe.score(cell.code(slot, self.dimension), &[*scale], &mut score);
@@ -183,15 +183,15 @@ impl Cells {
         }
     }
 
-    /// The cells to search, nearest first, and their number of codes. At most `wanted` of all codes can be
+    /// The cells to search, nearest first, and their number of codes. At most `candidates` of all codes can be
     /// hits.
-    pub(crate) fn near(&self, probe: &Probe, wanted: usize) -> (Vec<usize>, usize) {
+    pub(crate) fn near(&self, probe: &Probe, candidates: usize) -> (Vec<usize>, usize) {
         let Sizes { exact, share, .. } = self.sizes;
-        if self.count <= exact || wanted == 0 {
+        if self.count <= exact || candidates == 0 {
             return ((0..self.cells.len()).collect(), self.count);
         }
         // If few codes can be hits, they may be farther away.
-        self.nearest(probe, exact.max(self.count / share.max(1)).saturating_mul(self.count / wanted))
+        self.nearest(probe, exact.max(self.count / share.max(1)).saturating_mul(self.count / candidates))
     }
 
     /// The nearest cells that together have at least `room` codes, and their number of codes.
@@ -240,7 +240,7 @@ impl Cells {
                 continue;
             }
             let into = &mut self.cells[index(to)];
-            moved(owner, Place { cell: to, slot: number(into.scales.len()) });
+            moved(owner, CodeLocation { cell: to, slot: number(into.scales.len()) });
             into.push(code, scale, owner);
         }
         homeless
@@ -295,7 +295,7 @@ fn sides(cell: &Cell, [one, other]: [&Probe; 2]) -> Vec<bool> {
 }
 
 fn centres(cell: &Cell, dimension: usize, sides: &[bool]) -> [Vec<f32>; 2] {
-    [false, true].map(|wanted| centre(cell, dimension, |slot| sides[slot] == wanted))
+    [false, true].map(|side| centre(cell, dimension, |slot| sides[slot] == side))
 }
 
 /// The direction of the sum of the chosen codes.
@@ -323,11 +323,11 @@ pub(crate) fn nearer(left: &Compared, right: &Compared) -> Ordering {
 #[cfg(test)]
 impl Cells {
     /// What the codes take, and the tree of their cells.
-    pub(crate) fn taken(&self) -> usize {
-        let of = |cell: &Cell| {
+    pub(crate) fn allocated_bytes(&self) -> usize {
+        let cell_bytes = |cell: &Cell| {
             cell.codes.capacity() + 4 * cell.scales.capacity() + size_of::<Owner>() * cell.owners.capacity()
         };
-        self.cells.iter().map(of).sum::<usize>() + 2 * self.cells.len() * (self.dimension + 32)
+        self.cells.iter().map(cell_bytes).sum::<usize>() + 2 * self.cells.len() * (self.dimension + 32)
     }
 }
 

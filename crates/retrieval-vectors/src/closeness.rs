@@ -35,7 +35,7 @@ const TEXT_BYTES: usize = 96;
 
 /// The token vectors of a text, without stop words.
 #[derive(Debug, Default)]
-struct Words {
+struct TokenVectors {
     codes: Vec<i8>,
     scales: Vec<f32>,
 }
@@ -60,7 +60,7 @@ pub(crate) struct TokenCache {
 
 #[derive(Debug, Default)]
 struct Texts {
-    words: HashMap<u64, (Arc<Words>, u64)>,
+    words: HashMap<u64, (Arc<TokenVectors>, u64)>,
     /// Texts by the time of their last use.
     order: BTreeMap<u64, u64>,
     bytes: usize,
@@ -73,14 +73,14 @@ struct Missed {
     is_embedding: bool,
 }
 
-impl Words {
+impl TokenVectors {
     fn bytes(&self) -> usize {
         self.codes.len() + self.scales.len() * size_of::<f32>() + TEXT_BYTES
     }
 }
 
 impl Texts {
-    fn put(&mut self, key: u64, words: Words, bytes_max: usize) {
+    fn put(&mut self, key: u64, words: TokenVectors, bytes_max: usize) {
         self.remove(key);
         self.bytes += words.bytes();
         self.now += 1;
@@ -99,7 +99,7 @@ impl Texts {
         }
     }
 
-    fn get(&mut self, key: u64) -> Option<Arc<Words>> {
+    fn get(&mut self, key: u64) -> Option<Arc<TokenVectors>> {
         let (words, used) = self.words.get_mut(&key)?;
         self.order.remove(used);
         self.now += 1;
@@ -157,7 +157,7 @@ impl Remembering {
         let weights: Vec<f32> = weights.iter().map(|weight| (weight / whole) as f32).collect();
         let comparing = move || {
             let tokens: Vec<&[f32]> = query.iter().map(|(_, vector)| vector.as_slice()).collect();
-            let near = |parts: Vec<Arc<Words>>| {
+            let near = |parts: Vec<Arc<TokenVectors>>| {
                 let near = parts.iter().map(|words| nearness(&tokens, &weights, words));
                 f64::from(near.fold(0.0, f32::max).min(1.0))
             };
@@ -200,7 +200,7 @@ impl TokenCache {
         self.texts.lock().words.contains_key(&self.key(text))
     }
 
-    fn words(&self, text: &str) -> Option<Arc<Words>> {
+    fn words(&self, text: &str) -> Option<Arc<TokenVectors>> {
         self.texts.lock().get(self.key(text))
     }
 
@@ -210,7 +210,7 @@ impl TokenCache {
     }
 
     fn remember(&self, text: &str, embedded: &Embedded) {
-        let mut words = Words::default();
+        let mut words = TokenVectors::default();
         for (_, token) in telling(text, &embedded.tokens) {
             let code = Code::of(&token.vector);
             words.codes.extend(code.parts);
@@ -276,13 +276,13 @@ impl Embedder for Remembering {
 fn telling<'a>(text: &'a str, tokens: &'a [Token]) -> impl Iterator<Item = (String, &'a Token)> {
     let mut last: Option<(Range<usize>, Option<String>)> = None;
     tokens.iter().filter_map(move |token| {
-        let place = around(text, token.place.clone());
-        if last.as_ref().is_none_or(|(known, _)| *known != place) {
+        let range = around(text, token.range.clone());
+        if last.as_ref().is_none_or(|(known, _)| *known != range) {
             let mut word = None;
-            analysis::words(text.get(place.clone())?, analysis::Purpose::Document, &mut |found| {
+            analysis::words(text.get(range.clone())?, analysis::Purpose::Document, &mut |found| {
                 word.get_or_insert_with(|| found.to_owned());
             });
-            last = Some((place, word));
+            last = Some((range, word));
         }
         let (_, word) = last.as_ref()?;
         Some((word.clone()?, token))
@@ -290,19 +290,19 @@ fn telling<'a>(text: &'a str, tokens: &'a [Token]) -> impl Iterator<Item = (Stri
 }
 
 /// The range of the whole word that contains a token.
-fn around(text: &str, place: Range<usize>) -> Range<usize> {
-    let (Some(before), Some(behind)) = (text.get(..place.start), text.get(place.end..)) else { return place };
-    let is_word = text.get(place.clone()).is_some_and(|token| token.chars().all(char::is_alphanumeric));
+fn around(text: &str, range: Range<usize>) -> Range<usize> {
+    let (Some(before), Some(after)) = (text.get(..range.start), text.get(range.end..)) else { return range };
+    let is_word = text.get(range.clone()).is_some_and(|token| token.chars().all(char::is_alphanumeric));
     if !is_word {
-        return place;
+        return range;
     }
     let start = before.trim_end_matches(char::is_alphanumeric).len();
-    let end = text.len() - behind.trim_start_matches(char::is_alphanumeric).len();
+    let end = text.len() - after.trim_start_matches(char::is_alphanumeric).len();
     start..end
 }
 
 /// The weighted sum of the highest similarity of each query token to the tokens of a text.
-fn nearness(query: &[&[f32]], weights: &[f32], words: &Words) -> f32 {
+fn nearness(query: &[&[f32]], weights: &[f32], words: &TokenVectors) -> f32 {
     let width = query.first().map_or(0, |vector| vector.len());
     if width == 0 || words.codes.len() != words.scales.len() * width {
         return 0.0;

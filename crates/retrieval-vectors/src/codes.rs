@@ -103,9 +103,9 @@ mod tests {
     #[test]
     fn the_longest_vectors_do_not_overflow() {
         let vector = vec![1.0; DIMENSION_MAX];
-        let wanted = 8_192.0;
-        assert!((score(&vector, &vector) - wanted).abs() < 1.0);
-        assert!((score(&vector, &vec![-1.0; DIMENSION_MAX]) + wanted).abs() < 1.0);
+        let expected = 8_192.0;
+        assert!((score(&vector, &vector) - expected).abs() < 1.0);
+        assert!((score(&vector, &vec![-1.0; DIMENSION_MAX]) + expected).abs() < 1.0);
         assert_eq!(score(&vector, &vec![0.0; DIMENSION_MAX]), 0.0);
     }
 }

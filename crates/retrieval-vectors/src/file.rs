@@ -66,7 +66,7 @@ impl FileShelf {
         if found != head {
             begin(&mut file, &head)?;
         }
-        let end = Mark { generation: 1, place: head.len() as u64 };
+        let end = Mark { generation: 1, sequence: head.len() as u64 };
         let open = Open { path: path.to_owned(), file, head, end, cursor: Position::ZERO, is_read: false };
         Ok(Self(Arc::new(Mutex::new(open))))
     }
@@ -112,17 +112,17 @@ fn read(batch: &[u8]) -> Option<(Position, Vec<JournalEntry>)> {
 
 impl Open {
     /// The batch at an offset, and its end; `None` if there is no complete one.
-    fn batch(&mut self, place: u64) -> io::Result<Option<(Position, Vec<JournalEntry>, u64)>> {
+    fn batch(&mut self, offset: u64) -> io::Result<Option<(Position, Vec<JournalEntry>, u64)>> {
         let length = self.file.metadata()?.len();
-        if length < place + FRAME {
+        if length < offset + FRAME {
             return Ok(None);
         }
-        self.file.seek(SeekFrom::Start(place))?;
+        self.file.seek(SeekFrom::Start(offset))?;
         let mut frame = [0; 4 + DIGEST];
         self.file.read_exact(&mut frame)?;
         let (mut size, digest) = (&frame[..4], &frame[4..]);
         let size = read_number(&mut size).unwrap_or(usize::MAX);
-        let end = place + FRAME + size as u64;
+        let end = offset + FRAME + size as u64;
         if size > BATCH_BYTES_MAX || length < end {
             return Ok(None);
         }
@@ -136,32 +136,32 @@ impl Open {
 
     fn news(&mut self, after: Mark) -> io::Result<News> {
         let anew = after.generation != self.end.generation;
-        let from = if anew { self.head.len() as u64 } else { after.place };
+        let from = if anew { self.head.len() as u64 } else { after.sequence };
         let mut news = News {
             changes: Vec::new(),
-            mark: Mark { place: from, ..self.end },
+            mark: Mark { sequence: from, ..self.end },
             cursor: self.cursor,
             anew,
             more: false,
         };
         while !news.more {
-            if self.is_read && news.mark.place >= self.end.place {
+            if self.is_read && news.mark.sequence >= self.end.sequence {
                 break;
             }
-            let Some((to, changes, end)) = self.batch(news.mark.place)? else {
+            let Some((to, changes, end)) = self.batch(news.mark.sequence)? else {
                 // The rest is incomplete or damaged; its documents are indexed again.
-                self.file.set_len(news.mark.place)?;
-                self.end.place = news.mark.place;
+                self.file.set_len(news.mark.sequence)?;
+                self.end.sequence = news.mark.sequence;
                 self.is_read = true;
                 break;
             };
             news.changes.extend(changes);
-            news.mark.place = end;
+            news.mark.sequence = end;
             news.cursor = to;
             news.more = end - from >= PAGE_BYTES;
         }
         if !self.is_read {
-            self.end.place = news.mark.place;
+            self.end.sequence = news.mark.sequence;
         }
         self.cursor = news.cursor;
         Ok(news)
@@ -171,21 +171,21 @@ impl Open {
         if from != self.cursor || !self.is_read {
             return Ok(None);
         }
-        self.file.seek(SeekFrom::Start(self.end.place))?;
+        self.file.seek(SeekFrom::Start(self.end.sequence))?;
         let framed = framed(changes, to);
         if let Err(error) = self.file.write_all(&framed) {
             // Remove a partly written batch, so that the next one does not follow it.
-            let _later = self.file.set_len(self.end.place);
+            let _later = self.file.set_len(self.end.sequence);
             return Err(error);
         }
-        self.end.place += framed.len() as u64;
+        self.end.sequence += framed.len() as u64;
         self.cursor = to;
         Ok(Some(self.end))
     }
 
     fn clear(&mut self) -> io::Result<Mark> {
         begin(&mut self.file, &self.head)?;
-        self.end = Mark { generation: self.end.generation + 1, place: self.head.len() as u64 };
+        self.end = Mark { generation: self.end.generation + 1, sequence: self.head.len() as u64 };
         (self.cursor, self.is_read) = (Position::ZERO, true);
         Ok(self.end)
     }
@@ -194,14 +194,14 @@ impl Open {
         let path = self.path.with_extension("new");
         let mut file = private().truncate(true).open(&path)?;
         file.write_all(&self.head)?;
-        let mut place = self.head.len() as u64;
+        let mut length = self.head.len() as u64;
         // Only the last batch has the cursor of the whole content.
         loop {
             let changes: Vec<_> = all.by_ref().take(REWRITE_CHANGES).collect();
             let is_last = changes.is_empty();
             let framed = framed(&changes, if is_last { cursor } else { Position::ZERO });
             file.write_all(&framed)?;
-            place += framed.len() as u64;
+            length += framed.len() as u64;
             if is_last {
                 break;
             }
@@ -209,7 +209,7 @@ impl Open {
         file.sync_all()?;
         std::fs::rename(&path, &self.path)?;
         self.file = file;
-        self.end = Mark { generation: self.end.generation + 1, place };
+        self.end = Mark { generation: self.end.generation + 1, sequence: length };
         (self.cursor, self.is_read) = (cursor, true);
         Ok(self.end)
     }
@@ -234,7 +234,7 @@ impl Shelf for FileShelf {
 
     fn is_crowded(&self, bytes: usize) -> bool {
         let open = self.0.lock();
-        open.end.place > 2 * bytes as u64 + SLACK_BYTES
+        open.end.sequence > 2 * bytes as u64 + SLACK_BYTES
     }
 
     fn rewrite(&self, all: Changes, cursor: Position) -> Answer<'_, Mark> {

@@ -57,7 +57,7 @@ impl JournalEntry {
         }
     }
 
-    /// Reads one change and advances behind it; `None` if there is no valid one.
+    /// Reads one change and advances past it; `None` if there is no valid one.
     pub(crate) fn read(from: &mut &[u8]) -> Option<Self> {
         match take::<1>(from)? {
             [DELETE] => Some(Self::Delete(read_text(from)?)),

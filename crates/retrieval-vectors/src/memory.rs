@@ -41,7 +41,7 @@ impl Shelf for MemoryShelf {
             if *cursor != from {
                 return None;
             }
-            mark.place += 1;
+            mark.sequence += 1;
             *cursor = to;
             Some(*mark)
         })

@@ -11,7 +11,7 @@ use std::{
 use plenary_retrieval::{PartHit, Scope};
 
 use crate::{
-    cells::{Cells, Compared, Owner, Place, Sizes, nearer},
+    cells::{Cells, CodeLocation, Compared, Owner, Sizes, nearer},
     codes::Probe,
     journal_entry::{Entry, JournalEntry},
 };
@@ -40,9 +40,9 @@ pub(crate) struct Projects {
     numbers: HashMap<Arc<str>, u32>,
     projects: HashMap<u32, Project>,
     /// The project of each document, and its number in the project.
-    places: HashMap<Arc<str>, (u32, u32)>,
+    locations: HashMap<Arc<str>, (u32, u32)>,
     /// The number of projects so far, dropped ones included.
-    begun: u32,
+    project_count: u32,
     bytes: usize,
 }
 
@@ -57,71 +57,72 @@ struct Project {
 /// Documents by number; the number of a removed document is used again.
 #[derive(Debug, Default)]
 struct Documents {
-    held: Vec<Option<HeldDocument>>,
+    slots: Vec<Option<StoredDocument>>,
     free: Vec<u32>,
 }
 
 #[derive(Debug)]
-struct HeldDocument {
+struct StoredDocument {
     id: Arc<str>,
     created_at_ms: i64,
     is_draft: bool,
     digest: u64,
     /// The place of each part's code.
-    places: Box<[Place]>,
+    locations: Box<[CodeLocation]>,
 }
 
-impl HeldDocument {
+impl StoredDocument {
     fn is_in(&self, scope: &Scope) -> bool {
         scope.has_time(self.created_at_ms) && !(scope.without_drafts && self.is_draft)
     }
 }
 
 impl Documents {
-    fn get(&self, nr: u32) -> Option<&HeldDocument> {
-        usize::try_from(nr).ok().and_then(|nr| self.held.get(nr))?.as_ref()
+    fn get(&self, nr: u32) -> Option<&StoredDocument> {
+        usize::try_from(nr).ok().and_then(|nr| self.slots.get(nr))?.as_ref()
     }
 
-    fn add(&mut self, held: HeldDocument) -> u32 {
+    fn add(&mut self, document: StoredDocument) -> u32 {
         if let Some(nr) = self.free.pop() {
-            if let Some(place) = usize::try_from(nr).ok().and_then(|nr| self.held.get_mut(nr)) {
-                *place = Some(held);
+            if let Some(slot) = usize::try_from(nr).ok().and_then(|nr| self.slots.get_mut(nr)) {
+                *slot = Some(document);
             }
             return nr;
         }
-        self.held.push(Some(held));
-        u32::try_from(self.held.len() - 1).unwrap_or(u32::MAX)
+        self.slots.push(Some(document));
+        u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
     }
 
     fn remove(&mut self, nr: u32) {
-        let held = usize::try_from(nr).ok().and_then(|nr| self.held.get_mut(nr));
-        if held.and_then(Option::take).is_some() {
+        let slot = usize::try_from(nr).ok().and_then(|nr| self.slots.get_mut(nr));
+        if slot.and_then(Option::take).is_some() {
             self.free.push(nr);
         }
     }
 
     /// Records the new place of a part's code.
-    fn moved(&mut self, owner: Owner, to: Place) {
-        let held = usize::try_from(owner.document).ok().and_then(|nr| self.held.get_mut(nr));
-        let place =
-            held.and_then(Option::as_mut).and_then(|held| held.places.get_mut(usize::from(owner.part)));
-        if let Some(place) = place {
-            *place = to;
+    fn moved(&mut self, owner: Owner, to: CodeLocation) {
+        let slot = usize::try_from(owner.document).ok().and_then(|nr| self.slots.get_mut(nr));
+        let location = slot
+            .and_then(Option::as_mut)
+            .and_then(|document| document.locations.get_mut(usize::from(owner.part)));
+        if let Some(location) = location {
+            *location = to;
         }
     }
 
     fn is_empty(&self) -> bool {
-        self.held.len() == self.free.len()
+        self.slots.len() == self.free.len()
     }
 
-    fn living(&self) -> impl Iterator<Item = &HeldDocument> {
-        self.held.iter().flatten()
+    fn living(&self) -> impl Iterator<Item = &StoredDocument> {
+        self.slots.iter().flatten()
     }
 }
 
 impl Projects {
     pub(crate) fn documents(&self) -> usize {
-        self.places.len()
+        self.locations.len()
     }
 
     /// The number of vectors.
@@ -150,22 +151,22 @@ impl Projects {
             Some(number) => *number,
             None => {
                 let name: Arc<str> = entry.project.as_str().into();
-                self.begun += 1;
-                self.numbers.insert(name.clone(), self.begun);
+                self.project_count += 1;
+                self.numbers.insert(name.clone(), self.project_count);
                 let project = Project { name, cells: None, documents: Documents::default() };
-                self.projects.insert(self.begun, project);
-                self.begun
+                self.projects.insert(self.project_count, project);
+                self.project_count
             }
         };
         let Some(project) = self.projects.get_mut(&number) else { return };
         let id: Arc<str> = entry.id.as_str().into();
         let nr = project.add(entry, id.clone(), self.sizes);
         self.bytes += project.bytes_of(nr);
-        self.places.insert(id, (number, nr));
+        self.locations.insert(id, (number, nr));
     }
 
     fn remove(&mut self, id: &str) {
-        let Some((number, nr)) = self.places.remove(id) else { return };
+        let Some((number, nr)) = self.locations.remove(id) else { return };
         let Some(project) = self.projects.get_mut(&number) else { return };
         self.bytes -= project.bytes_of(nr);
         project.remove(nr);
@@ -176,34 +177,34 @@ impl Projects {
         }
     }
 
-    fn held(&self, id: &str) -> Option<(&Project, u32, &HeldDocument)> {
-        let (number, nr) = self.places.get(id)?;
+    fn stored(&self, id: &str) -> Option<(&Project, u32, &StoredDocument)> {
+        let (number, nr) = self.locations.get(id)?;
         let project = self.projects.get(number)?;
         Some((project, *nr, project.documents.get(*nr)?))
     }
 
     /// A document with its codes.
     pub(crate) fn entry(&self, id: &str) -> Option<Entry> {
-        let (project, _, held) = self.held(id)?;
-        let code = |place: &Place| project.cells.as_ref()?.code(*place);
+        let (project, _, document) = self.stored(id)?;
+        let code = |location: &CodeLocation| project.cells.as_ref()?.code(*location);
         Some(Entry {
             id: id.to_owned(),
             project: project.name.to_string(),
-            created_at_ms: held.created_at_ms,
-            is_draft: held.is_draft,
-            digest: held.digest,
-            codes: held.places.iter().filter_map(code).collect(),
+            created_at_ms: document.created_at_ms,
+            is_draft: document.is_draft,
+            digest: document.digest,
+            codes: document.locations.iter().filter_map(code).collect(),
         })
     }
 
     /// The digest of a document's parts.
     pub(crate) fn digest(&self, id: &str) -> Option<u64> {
-        self.held(id).map(|(_, _, held)| held.digest)
+        self.stored(id).map(|(_, _, document)| document.digest)
     }
 
     /// The ids of all documents.
     pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
-        self.places.keys().map(|id| &**id)
+        self.locations.keys().map(|id| &**id)
     }
 
     /// The documents of a scope with the best codes, best first; of equal ones the newer first.
@@ -215,8 +216,8 @@ impl Projects {
             keep_best(&mut found, limit);
         }
         found.sort_unstable_by(newer);
-        let hit = |(compared, held): (Compared, &HeldDocument)| PartHit {
-            id: held.id.to_string(),
+        let hit = |(compared, document): (Compared, &StoredDocument)| PartHit {
+            id: document.id.to_string(),
             part: usize::from(compared.owner.part),
             score: f64::from(compared.score.min(1.0)),
         };
@@ -233,27 +234,29 @@ impl Project {
         let fits =
             entry.codes.iter().all(|code| Some(code.parts.len()) == dimension && !code.parts.is_empty());
         let codes = if fits { entry.codes.as_slice() } else { &[] };
-        let places = vec![Place::default(); codes.len()].into_boxed_slice();
+        let locations = vec![CodeLocation::default(); codes.len()].into_boxed_slice();
         let Entry { created_at_ms, is_draft, digest, .. } = *entry;
-        let nr = self.documents.add(HeldDocument { id, created_at_ms, is_draft, digest, places });
+        let nr = self.documents.add(StoredDocument { id, created_at_ms, is_draft, digest, locations });
         let documents = &mut self.documents;
         for (part, code) in (0..).zip(codes) {
             let cells = self.cells.get_or_insert_with(|| Cells::new(code.parts.len(), sizes));
             let owner = Owner { document: nr, part };
-            cells.add(code, owner, &mut |owner, place| documents.moved(owner, place));
+            cells.add(code, owner, &mut |owner, location| documents.moved(owner, location));
         }
         nr
     }
 
     fn remove(&mut self, nr: u32) {
-        for part in 0..self.documents.get(nr).map_or(0, |held| held.places.len()) {
+        for part in 0..self.documents.get(nr).map_or(0, |document| document.locations.len()) {
             // The removal of an earlier code may have moved this one.
-            let Some(place) = self.documents.get(nr).and_then(|held| held.places.get(part).copied()) else {
+            let Some(location) =
+                self.documents.get(nr).and_then(|document| document.locations.get(part).copied())
+            else {
                 continue;
             };
             let documents = &mut self.documents;
             if let Some(cells) = &mut self.cells {
-                cells.remove(place, &mut |owner, place| documents.moved(owner, place));
+                cells.remove(location, &mut |owner, location| documents.moved(owner, location));
             }
         }
         self.documents.remove(nr);
@@ -261,27 +264,35 @@ impl Project {
 
     /// Memory of a document, in bytes.
     fn bytes_of(&self, nr: u32) -> usize {
-        let Some(held) = self.documents.get(nr) else { return 0 };
+        let Some(document) = self.documents.get(nr) else { return 0 };
         let dimension = self.cells.as_ref().map_or(0, Cells::dimension);
-        vectors_bytes(held.places.len(), dimension) + held.id.len() + DOCUMENT_BYTES
+        vectors_bytes(document.locations.len(), dimension) + document.id.len() + DOCUMENT_BYTES
     }
 
     /// The documents of a scope with the best codes, unordered.
-    fn search(&self, probe: &Probe, scope: &Scope, limit: usize) -> Vec<(Compared, &HeldDocument)> {
+    fn search(&self, probe: &Probe, scope: &Scope, limit: usize) -> Vec<(Compared, &StoredDocument)> {
         let Some(cells) = &self.cells else { return Vec::new() };
         let is_narrow = scope.since_ms.is_some() || scope.until_ms.is_some() || scope.without_drafts;
-        let mut wanted = cells.count();
-        if is_narrow && !cells.is_exact(wanted) {
-            wanted =
-                self.documents.living().filter(|held| held.is_in(scope)).map(|held| held.places.len()).sum();
+        let mut candidates = cells.count();
+        if is_narrow && !cells.is_exact(candidates) {
+            candidates = self
+                .documents
+                .living()
+                .filter(|document| document.is_in(scope))
+                .map(|document| document.locations.len())
+                .sum();
         }
-        if cells.is_exact(wanted) && !cells.is_exact(cells.count()) {
-            let places = self.documents.living().filter(|held| held.is_in(scope));
-            let mut compared = Vec::with_capacity(wanted);
-            cells.compare(probe, places.flat_map(|held| held.places.iter().copied()), &mut compared);
+        if cells.is_exact(candidates) && !cells.is_exact(cells.count()) {
+            let locations = self.documents.living().filter(|document| document.is_in(scope));
+            let mut compared = Vec::with_capacity(candidates);
+            cells.compare(
+                probe,
+                locations.flat_map(|document| document.locations.iter().copied()),
+                &mut compared,
+            );
             return self.best(compared, scope, limit);
         }
-        let (near, count) = cells.near(probe, wanted);
+        let (near, count) = cells.near(probe, candidates);
         self.best(compare(cells, probe, &near, threads(count * cells.dimension())), scope, limit)
     }
 
@@ -291,7 +302,7 @@ impl Project {
         mut compared: Vec<Compared>,
         scope: &Scope,
         limit: usize,
-    ) -> Vec<(Compared, &HeldDocument)> {
+    ) -> Vec<(Compared, &StoredDocument)> {
         let mut looked_at = limit.saturating_mul(CODES_PER_HIT).max(1);
         loop {
             let is_all = looked_at >= compared.len();
@@ -299,7 +310,7 @@ impl Project {
                 compared.select_nth_unstable_by(looked_at, nearer);
             }
             let some = compared.get(..looked_at).unwrap_or(&compared);
-            let mut best = HashMap::<u32, (Compared, &HeldDocument)>::with_capacity(limit);
+            let mut best = HashMap::<u32, (Compared, &StoredDocument)>::with_capacity(limit);
             for compared in some.iter().filter(|compared| compared.score > 0.0) {
                 if let Some((known, _)) = best.get_mut(&compared.owner.document) {
                     if nearer(compared, known) == Ordering::Less {
@@ -307,9 +318,9 @@ impl Project {
                     }
                     continue;
                 }
-                let held = self.documents.get(compared.owner.document);
-                if let Some(held) = held.filter(|held| held.is_in(scope)) {
-                    best.insert(compared.owner.document, (*compared, held));
+                let document = self.documents.get(compared.owner.document);
+                if let Some(document) = document.filter(|document| document.is_in(scope)) {
+                    best.insert(compared.owner.document, (*compared, document));
                 }
             }
             // No other document has a better code than those read.
@@ -322,14 +333,14 @@ impl Project {
 }
 
 fn newer(
-    (left, left_held): &(Compared, &HeldDocument),
-    (right, right_held): &(Compared, &HeldDocument),
+    (left, left_document): &(Compared, &StoredDocument),
+    (right, right_document): &(Compared, &StoredDocument),
 ) -> Ordering {
-    let newer = || right_held.created_at_ms.cmp(&left_held.created_at_ms);
-    right.score.total_cmp(&left.score).then_with(newer).then_with(|| left_held.id.cmp(&right_held.id))
+    let newer = || right_document.created_at_ms.cmp(&left_document.created_at_ms);
+    right.score.total_cmp(&left.score).then_with(newer).then_with(|| left_document.id.cmp(&right_document.id))
 }
 
-fn keep_best(found: &mut Vec<(Compared, &HeldDocument)>, limit: usize) {
+fn keep_best(found: &mut Vec<(Compared, &StoredDocument)>, limit: usize) {
     if found.len() > limit {
         if limit > 0 {
             found.select_nth_unstable_by(limit - 1, newer);

@@ -23,8 +23,8 @@ impl Reranking {
     }
 
     async fn ask(&self, query: &str, texts: Vec<String>) -> Result<Vec<f64>, Fault> {
-        let asked = timeout(RERANK_TIME_MAX, self.model.relevance(query.to_owned(), texts)).await;
-        let done = match asked {
+        let answered = timeout(RERANK_TIME_MAX, self.model.relevance(query.to_owned(), texts)).await;
+        let done = match answered {
             Ok(done) => done.map_err(|fault| fault.to_string()),
             Err(_) => Err("it did not answer in time".to_owned()),
         };

@@ -22,17 +22,17 @@ impl SharedShelf {
     }
 }
 
-fn archived(kept: &JournalEntry) -> ArchivedDocument {
-    let (JournalEntry::Put(crate::journal_entry::Entry { id, .. }) | JournalEntry::Delete(id)) = kept;
+fn archived(entry: &JournalEntry) -> ArchivedDocument {
+    let (JournalEntry::Put(crate::journal_entry::Entry { id, .. }) | JournalEntry::Delete(id)) = entry;
     let mut bytes = Vec::new();
-    kept.write(&mut bytes);
+    entry.write(&mut bytes);
     ArchivedDocument { id: id.clone(), bytes }
 }
 
 fn read(ArchivedDocument { id, bytes }: ArchivedDocument) -> JournalEntry {
     let mut from = bytes.as_slice();
-    let kept = JournalEntry::read(&mut from).filter(|_| from.is_empty());
-    kept.unwrap_or_else(|| {
+    let entry = JournalEntry::read(&mut from).filter(|_| from.is_empty());
+    entry.unwrap_or_else(|| {
         tracing::error!(id, "stored vectors cannot be read; their document is found only by words");
         JournalEntry::Delete(id)
     })

@@ -42,7 +42,7 @@ const NEIGHBOUR_SHARE: f32 = 0.25;
 pub struct Vectors {
     embedder: Remembering,
     shelf: Box<dyn Shelf>,
-    held: Arc<RwLock<ProjectVectors>>,
+    state: Arc<RwLock<ProjectVectors>>,
     health: Health,
     /// Locked while the shelf is read or written, so that changes reach memory in order.
     order: tokio::sync::Mutex<()>,
@@ -84,7 +84,7 @@ impl Vectors {
         Self {
             embedder: Remembering::new(embedder, WORDS_BYTES_MAX),
             shelf,
-            held: Arc::default(),
+            state: Arc::default(),
             health: Health::default(),
             order: tokio::sync::Mutex::default(),
             bytes_max,
@@ -93,11 +93,11 @@ impl Vectors {
     }
 
     fn read<T>(&self, what: impl FnOnce(&ProjectVectors) -> T) -> T {
-        what(&self.held.read())
+        what(&self.state.read())
     }
 
     fn write<T>(&self, what: impl FnOnce(&mut ProjectVectors) -> T) -> T {
-        what(&mut self.held.write())
+        what(&mut self.state.write())
     }
 
     async fn embed(&self, purpose: Purpose, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault> {
@@ -123,13 +123,13 @@ impl Vectors {
     /// Loads the changes of the shelf that are not in memory yet.
     async fn catch_up(&self) -> Result<(), Fault> {
         loop {
-            let mark = self.read(|held| held.mark);
+            let mark = self.read(|state| state.mark);
             let News { changes, mark, cursor, anew, more } = self.shelf.news(mark).await?;
             if anew {
-                self.write(|held| *held = ProjectVectors::default());
+                self.write(|state| *state = ProjectVectors::default());
             }
             self.take_in(changes).await?;
-            self.write(|held| (held.mark, held.cursor) = (mark, cursor));
+            self.write(|state| (state.mark, state.cursor) = (mark, cursor));
             if !more {
                 return Ok(());
             }
@@ -138,12 +138,12 @@ impl Vectors {
 
     /// Applies changes in memory. Vectors beyond the limit stay on the shelf only.
     async fn take_in(&self, changes: Vec<JournalEntry>) -> Result<(), Fault> {
-        let (held, bytes_max) = (self.held.clone(), self.bytes_max);
+        let (state, bytes_max) = (self.state.clone(), self.bytes_max);
         let work = tokio::task::spawn_blocking(move || {
             let mut changes = changes.into_iter().peekable();
             while changes.peek().is_some() {
-                let mut held = held.write();
-                let is_full = held.projects.bytes() >= bytes_max;
+                let mut state = state.write();
+                let is_full = state.projects.bytes() >= bytes_max;
                 let some = changes.by_ref().take(APPLIED_AT_ONCE).map(|change| match change {
                     JournalEntry::Put(entry) if is_full && !entry.codes.is_empty() => {
                         JournalEntry::Put(Entry { codes: Vec::new(), digest: NO_DIGEST, ..entry })
@@ -151,8 +151,8 @@ impl Vectors {
                     change @ (JournalEntry::Put(_) | JournalEntry::Delete(_)) => change,
                 });
                 let some: Vec<_> = some.collect();
-                held.is_partial |= some.iter().any(is_left_out);
-                held.apply(some);
+                state.is_partial |= some.iter().any(is_left_out);
+                state.apply(some);
             }
         });
         work.await.map_err(|_| Fault::Unavailable("taking in vectors broke off".into()))
@@ -164,24 +164,24 @@ impl Vectors {
         for change in changes {
             last.insert(change.id().to_owned(), change);
         }
-        let (mut kept, mut texts, mut wanting) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut entries, mut texts, mut wanting) = (Vec::new(), Vec::new(), Vec::new());
         for (id, change) in last {
             let Some(document) = change.document() else {
-                kept.push(JournalEntry::Delete(id));
+                entries.push(JournalEntry::Delete(id));
                 continue;
             };
             let (parts, passages) = if self.has_room() { texts_of(&document) } else { Default::default() };
             let digest = digest(&parts);
-            let known = self.read(|held| {
-                let same = held.projects.digest(&id) == Some(digest);
-                same.then(|| held.projects.entry(&id)).flatten()
+            let known = self.read(|state| {
+                let same = state.projects.digest(&id) == Some(digest);
+                same.then(|| state.projects.entry(&id)).flatten()
             });
             let known = known.map(|entry| entry.codes);
             if known.is_none() {
-                wanting.push((kept.len(), parts.len(), passages));
+                wanting.push((entries.len(), parts.len(), passages));
                 texts.extend(parts);
             }
-            kept.push(JournalEntry::Put(entry(document, digest, known.unwrap_or_default())));
+            entries.push(JournalEntry::Put(entry(document, digest, known.unwrap_or_default())));
         }
         let mut vectors = Vec::with_capacity(texts.len());
         for texts in texts.chunks(BATCH) {
@@ -190,18 +190,18 @@ impl Vectors {
         let mut vectors = vectors.into_iter();
         for (at, count, passages) in wanting {
             let vectors: Vec<_> = vectors.by_ref().take(count).collect();
-            if let JournalEntry::Put(entry) = &mut kept[at] {
-                let (alone, beside) = vectors.split_at(count - passages);
-                let beside = (0..beside.len()).map(|nth| with_neighbours(beside, nth));
-                let vectors = alone.iter().cloned().chain(beside);
+            if let JournalEntry::Put(entry) = &mut entries[at] {
+                let (sections, mixed) = vectors.split_at(count - passages);
+                let mixed = (0..mixed.len()).map(|nth| with_neighbours(mixed, nth));
+                let vectors = sections.iter().cloned().chain(mixed);
                 entry.codes = vectors.map(|vector| Code::of(&vector)).collect();
             }
         }
-        Ok(kept)
+        Ok(entries)
     }
 
     fn has_room(&self) -> bool {
-        let has_room = self.read(|held| held.projects.bytes()) < self.bytes_max;
+        let has_room = self.read(|state| state.projects.bytes()) < self.bytes_max;
         let mut full = self.full.lock();
         if !has_room && !*full {
             tracing::warn!(
@@ -221,13 +221,13 @@ impl Vectors {
     ) -> Result<PutOutcome, Fault> {
         let _turn = self.order.lock().await;
         self.catch_up().await?;
-        let cursor = self.read(|held| held.cursor);
+        let cursor = self.read(|state| state.cursor);
         if cursor != from {
             return Ok(PutOutcome::Moved(cursor));
         }
-        let kept = self.vectors_for(changes).await?;
-        let found = dimensions(&kept);
-        let known = self.read(|held| held.dimension);
+        let entries = self.vectors_for(changes).await?;
+        let found = dimensions(&entries);
+        let known = self.read(|state| state.dimension);
         if found.windows(2).any(|pair| pair[0] != pair[1])
             || found.iter().any(|found| known.is_some_and(|known| known != *found))
         {
@@ -235,34 +235,34 @@ impl Vectors {
             self.empty().await?;
             return Ok(PutOutcome::Moved(Position::ZERO));
         }
-        let Some(mark) = self.shelf.put(kept.clone(), from, to).await? else {
+        let Some(mark) = self.shelf.put(entries.clone(), from, to).await? else {
             self.catch_up().await?;
-            return Ok(PutOutcome::Moved(self.read(|held| held.cursor)));
+            return Ok(PutOutcome::Moved(self.read(|state| state.cursor)));
         };
-        self.take_in(kept).await?;
-        self.write(|held| (held.mark, held.cursor) = (mark, to));
+        self.take_in(entries).await?;
+        self.write(|state| (state.mark, state.cursor) = (mark, to));
         self.tidy(to).await?;
         Ok(PutOutcome::Done)
     }
 
     /// Rewrites the shelf if most of it is obsolete.
     async fn tidy(&self, cursor: Position) -> Result<(), Fault> {
-        let (bytes, is_partial) = self.read(|held| (held.projects.bytes(), held.is_partial));
+        let (bytes, is_partial) = self.read(|state| (state.projects.bytes(), state.is_partial));
         if is_partial || !self.shelf.is_crowded(bytes) {
             return Ok(());
         }
-        let ids: Vec<String> = self.read(|held| held.projects.ids().map(str::to_owned).collect());
-        let held = self.held.clone();
+        let ids: Vec<String> = self.read(|state| state.projects.ids().map(str::to_owned).collect());
+        let state = self.state.clone();
         let all =
-            ids.into_iter().filter_map(move |id| held.read().projects.entry(&id)).map(JournalEntry::Put);
+            ids.into_iter().filter_map(move |id| state.read().projects.entry(&id)).map(JournalEntry::Put);
         let mark = self.shelf.rewrite(Box::new(all), cursor).await?;
-        self.write(|held| held.mark = mark);
+        self.write(|state| state.mark = mark);
         Ok(())
     }
 
     async fn empty(&self) -> Result<(), Fault> {
         let mark = self.shelf.clear().await?;
-        self.write(|held| *held = ProjectVectors { mark, ..ProjectVectors::default() });
+        self.write(|state| *state = ProjectVectors { mark, ..ProjectVectors::default() });
         Ok(())
     }
 
@@ -270,15 +270,15 @@ impl Vectors {
         if !self.health.works() {
             return Err(Fault::Unavailable("the model does not work".into()));
         }
-        let asked = timeout(QUERY_TIME_MAX, async {
-            let wanted = self.embed(Purpose::Query, vec![query.text().to_owned()]).await?;
-            Ok((wanted, self.embed(Purpose::Document, texts).await?))
+        let embedding = timeout(QUERY_TIME_MAX, async {
+            let query_vectors = self.embed(Purpose::Query, vec![query.text().to_owned()]).await?;
+            Ok((query_vectors, self.embed(Purpose::Document, texts).await?))
         });
-        let (wanted, vectors) =
-            asked.await.map_err(|_| Fault::Unavailable("the model did not answer in time".into()))??;
-        let wanted = wanted.first().map(Vec::as_slice).unwrap_or_default();
+        let (query_vectors, vectors) =
+            embedding.await.map_err(|_| Fault::Unavailable("the model did not answer in time".into()))??;
+        let query_vector = query_vectors.first().map(Vec::as_slice).unwrap_or_default();
         let alike = |vector: &Vec<f32>| {
-            let product: f32 = vector.iter().zip(wanted).map(|(one, other)| one * other).sum();
+            let product: f32 = vector.iter().zip(query_vector).map(|(one, other)| one * other).sum();
             f64::from(product).clamp(0.0, 1.0)
         };
         Ok(vectors.iter().map(alike).collect())
@@ -288,17 +288,17 @@ impl Vectors {
         if !self.health.works() && !self.health.may_try() {
             return Err(Fault::Unavailable("the model does not work".into()));
         }
-        let asked = timeout(QUERY_TIME_MAX, self.embed(Purpose::Query, vec![query.text().to_owned()]));
-        let vectors = asked.await.map_err(|_| {
+        let embedding = timeout(QUERY_TIME_MAX, self.embed(Purpose::Query, vec![query.text().to_owned()]));
+        let vectors = embedding.await.map_err(|_| {
             self.health.note(false);
             Fault::Unavailable("the model did not answer in time".into())
         })??;
-        let (held, scope) = (self.held.clone(), scope.clone());
+        let (state, scope) = (self.state.clone(), scope.clone());
         let work = tokio::task::spawn_blocking(move || {
-            let held = held.read();
-            let wanted = vectors.first().filter(|vector| held.dimension == Some(vector.len()));
-            wanted.map_or_else(Vec::new, |vector| {
-                held.projects.search(&Probe::of(vector), &scope, limit.min(HITS_MAX))
+            let state = state.read();
+            let usable = vectors.first().filter(|vector| state.dimension == Some(vector.len()));
+            usable.map_or_else(Vec::new, |vector| {
+                state.projects.search(&Probe::of(vector), &scope, limit.min(HITS_MAX))
             })
         });
         work.await.map_err(|_| Fault::Unavailable("the search broke off".into()))
@@ -324,8 +324,8 @@ fn with_neighbours(vectors: &[Vec<f32>], nth: usize) -> Vec<f32> {
     let length = |vector: &[f32]| vector.iter().map(|part| part * part).sum::<f32>().sqrt();
     let own = &vectors[nth];
     let mut mixed = own.clone();
-    let beside = [nth.checked_sub(1), Some(nth + 1)];
-    for other in beside.into_iter().flatten().filter_map(|at| vectors.get(at)) {
+    let neighbours = [nth.checked_sub(1), Some(nth + 1)];
+    for other in neighbours.into_iter().flatten().filter_map(|at| vectors.get(at)) {
         for (part, other) in mixed.iter_mut().zip(other) {
             *part += NEIGHBOUR_SHARE * other;
         }
@@ -352,8 +352,8 @@ fn entry(document: Document, digest: u64, codes: Vec<Code>) -> Entry {
     Entry { id, project, created_at_ms, is_draft, digest, codes }
 }
 
-fn dimensions(kept: &[JournalEntry]) -> Vec<usize> {
-    let codes = kept.iter().filter_map(|kept| match kept {
+fn dimensions(entries: &[JournalEntry]) -> Vec<usize> {
+    let codes = entries.iter().filter_map(|entry| match entry {
         JournalEntry::Put(entry) => Some(&entry.codes),
         JournalEntry::Delete(_) => None,
     });
@@ -369,7 +369,8 @@ impl Index for Vectors {
         Box::pin(async {
             let _turn = self.order.lock().await;
             self.catch_up().await?;
-            Ok(self.read(|held| Extent { cursor: held.cursor, documents: held.projects.documents() as u64 }))
+            Ok(self
+                .read(|state| Extent { cursor: state.cursor, documents: state.projects.documents() as u64 }))
         })
     }
 

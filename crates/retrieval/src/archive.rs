@@ -12,7 +12,7 @@ pub struct Mark {
     /// Changes when the archive is cleared or rewritten; marks of different generations cannot be compared.
     pub generation: u64,
     /// Rises with each addition.
-    pub place: u64,
+    pub sequence: u64,
 }
 
 /// The archived bytes of a document. A later entry with the same id replaces it.

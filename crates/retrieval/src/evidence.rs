@@ -121,28 +121,28 @@ fn has(words: Words, nth: usize) -> bool {
     words >> nth & 1 == 1
 }
 
-/// The query words that a text has. Calls `tell` for each word of the text, with its index in the query if it
+/// The query words that a text has. Calls `visit` for each word of the text, with its index in the query if it
 /// is in there.
-fn found(query: &Query, text: &str, tell: &mut dyn FnMut(Option<usize>)) -> Words {
+fn found(query: &Query, text: &str, visit: &mut dyn FnMut(Option<usize>)) -> Words {
     let mut found = 0;
     words(text, Purpose::Document, &mut |word| {
-        let nth = query.words().iter().position(|wanted| wanted == word);
+        let nth = query.words().iter().position(|own| own == word);
         if let Some(nth) = nth {
             found |= 1 << nth;
         }
-        tell(nth);
+        visit(nth);
     });
     found
 }
 
 /// The inverse document frequency of BM25: above 0, and higher for rarer words.
-fn rarity(has: usize, of: usize) -> f64 {
-    (1.0 + (ratio(of - has, 1) + 0.5) / (ratio(has, 1) + 0.5)).ln()
+fn rarity(has: usize, total: usize) -> f64 {
+    (1.0 + (ratio(total - has, 1) + 0.5) / (ratio(has, 1) + 0.5)).ln()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "words of some documents are few")]
-fn ratio(part: usize, of: usize) -> f64 {
-    part as f64 / of.max(1) as f64
+fn ratio(part: usize, whole: usize) -> f64 {
+    part as f64 / whole.max(1) as f64
 }
 
 #[cfg(test)]

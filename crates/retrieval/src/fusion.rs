@@ -16,14 +16,14 @@ pub const RANK_CONSTANT: f64 = 60.0;
 pub fn fuse(rankings: &[Vec<Hit>], limit: usize) -> Vec<Hit> {
     let (mut fused, mut nth) = (Vec::<Hit>::new(), HashMap::<&str, usize>::new());
     for ranking in rankings {
-        let mut place = RANK_CONSTANT;
+        let mut rank = RANK_CONSTANT;
         for hit in ranking {
-            place += 1.0;
+            rank += 1.0;
             let at = *nth.entry(&hit.id).or_insert_with(|| {
                 fused.push(Hit { id: hit.id.clone(), score: 0.0 });
                 fused.len() - 1
             });
-            fused[at].score += 1.0 / place;
+            fused[at].score += 1.0 / rank;
         }
     }
     fused.sort_by(|a, b| b.score.total_cmp(&a.score));

@@ -57,9 +57,9 @@ pub struct Scope {
 impl Scope {
     /// Whether the time window contains a creation time.
     #[must_use]
-    pub fn has_time(&self, made_ms: i64) -> bool {
-        self.since_ms.is_none_or(|since| made_ms >= since)
-            && self.until_ms.is_none_or(|until| made_ms < until)
+    pub fn has_time(&self, created_ms: i64) -> bool {
+        self.since_ms.is_none_or(|since| created_ms >= since)
+            && self.until_ms.is_none_or(|until| created_ms < until)
     }
 
     /// One project, drafts included.

@@ -61,10 +61,10 @@ pub(crate) fn all_parts(sections: &[Section]) -> impl Iterator<Item = &str> {
 
 fn pieces(sections: &[Section], is_body: bool, cut: Splitter) -> Vec<Part<'_>> {
     let sections = sections.iter().filter(|section| (section.kind == Kind::Body) == is_body);
-    let of = sections.flat_map(|section| {
+    let pieces = sections.flat_map(|section| {
         cut(&section.text).into_iter().map(move |text| Part { kind: section.kind, text })
     });
-    of.collect()
+    pieces.collect()
 }
 
 /// The turns of a conversation, or the paragraphs of another text, cut into passages.
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn each_paragraph_of_a_text_is_a_part_and_a_heading_stands_with_what_follows() {
+    fn each_paragraph_of_a_text_is_a_part_and_a_heading_belongs_to_the_next() {
         let paragraph = "word ".repeat(30);
         let found = texts(&format!("# Head\n\n{paragraph}\n\n\n{paragraph}\n\nlast"));
         assert_eq!(found.len(), 3);
@@ -138,13 +138,13 @@ mod tests {
 
     #[test]
     fn what_would_have_too_many_parts_has_larger_ones() {
-        let of = |count: usize, characters: usize| {
+        let split = |count: usize, characters: usize| {
             texts(&format!("user: {}\n", "w".repeat(characters - 7)).repeat(count))
         };
-        assert_eq!(of(PARTS_MAX, 100).len(), PARTS_MAX);
-        let some = of(PARTS_MAX + 1, 100);
+        assert_eq!(split(PARTS_MAX, 100).len(), PARTS_MAX);
+        let some = split(PARTS_MAX + 1, 100);
         assert!(some.len() < PARTS_MAX && some.concat().len() > 6_000);
-        let many = of(600, 100);
+        let many = split(600, 100);
         assert!(many.len() <= PARTS_MAX && many[0].len() > PART_CHARACTERS_MAX);
     }
 }

@@ -9,18 +9,18 @@ pub fn passages(text: &str, characters_max: usize) -> Vec<&str> {
     while !rest.is_empty() {
         let end = rest.char_indices().nth(characters_max).map_or(rest.len(), |(at, _)| at);
         let end = if end == rest.len() { end } else { cut(&rest[..end]) };
-        let (part, behind) = rest.split_at(end);
+        let (part, remainder) = rest.split_at(end);
         parts.push(part.trim_end());
-        rest = behind.trim_start();
+        rest = remainder.trim_start();
     }
     parts
 }
 
 fn cut(part: &str) -> usize {
     let half = part.len() / 2;
-    let behind = |mark: &str| part.rfind(mark).filter(|at| *at >= half);
-    let place = behind("\n\n").or_else(|| behind("\n")).or_else(|| behind(" "));
-    place.filter(|at| *at > 0).unwrap_or(part.len())
+    let last_of = |mark: &str| part.rfind(mark).filter(|at| *at >= half);
+    let position = last_of("\n\n").or_else(|| last_of("\n")).or_else(|| last_of(" "));
+    position.filter(|at| *at > 0).unwrap_or(part.len())
 }
 
 #[cfg(test)]

@@ -38,13 +38,13 @@ impl Query {
         if text.len() > QUERY_BYTES_MAX {
             return Err(QueryFault::TooLong);
         }
-        let mut wanted = Vec::<String>::new();
+        let mut distinct = Vec::<String>::new();
         words(text, Purpose::Query, &mut |word| {
-            if wanted.len() < QUERY_WORDS_MAX && !wanted.iter().any(|known| known == word) {
-                wanted.push(word.to_owned());
+            if distinct.len() < QUERY_WORDS_MAX && !distinct.iter().any(|known| known == word) {
+                distinct.push(word.to_owned());
             }
         });
-        Ok(Self { text: text.to_owned(), words: wanted })
+        Ok(Self { text: text.to_owned(), words: distinct })
     }
 
     /// The original text.
@@ -63,11 +63,11 @@ impl Query {
     #[must_use]
     pub fn without(&self, common: &[String]) -> Self {
         let is_common = |word: &str| common.iter().any(|other| other == word);
-        let left: Vec<String> = self.words.iter().filter(|word| !is_common(word)).cloned().collect();
-        if left.is_empty() || left.len() == self.words.len() {
+        let rest: Vec<String> = self.words.iter().filter(|word| !is_common(word)).cloned().collect();
+        if rest.is_empty() || rest.len() == self.words.len() {
             return self.clone();
         }
-        let says_more = |token: &&str| {
+        let is_distinctive = |token: &&str| {
             let (mut has_words, mut is_common_alone) = (false, true);
             words(token, Purpose::Query, &mut |word| {
                 has_words = true;
@@ -75,8 +75,8 @@ impl Query {
             });
             !(has_words && is_common_alone)
         };
-        let text: Vec<&str> = self.text.split_whitespace().filter(says_more).collect();
-        Self { text: text.join(" "), words: left }
+        let text: Vec<&str> = self.text.split_whitespace().filter(is_distinctive).collect();
+        Self { text: text.join(" "), words: rest }
     }
 
     /// The byte ranges of a text that match a word of the query in any form, in text order.
@@ -102,7 +102,7 @@ impl Query {
 
     fn has(&self, text: &str) -> bool {
         let mut has = false;
-        words(text, Purpose::Document, &mut |word| has |= self.words.iter().any(|wanted| wanted == word));
+        words(text, Purpose::Document, &mut |word| has |= self.words.iter().any(|own| own == word));
         has
     }
 
@@ -114,7 +114,7 @@ impl Query {
         }
         let mut seen = vec![false; self.words.len()];
         words(text, Purpose::Document, &mut |word| {
-            if let Some(nth) = self.words.iter().position(|wanted| wanted == word) {
+            if let Some(nth) = self.words.iter().position(|own| own == word) {
                 seen[nth] = true;
             }
         });
@@ -124,8 +124,8 @@ impl Query {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "words of a query are few")]
-fn ratio(has: usize, of: usize) -> f64 {
-    has as f64 / of as f64
+fn ratio(part: usize, whole: usize) -> f64 {
+    part as f64 / whole as f64
 }
 
 #[cfg(test)]
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_query_has_its_words_once_and_says_why_it_is_none() {
+    fn a_query_has_each_word_once_and_invalid_ones_have_a_reason() {
         let query = Query::read("The logins, the LOGIN and a failing token").unwrap();
         assert_eq!(query.words(), ["login", "fail", "token"]);
         assert_eq!(Query::read(" \t\n"), Err(QueryFault::Empty));
@@ -144,12 +144,12 @@ mod tests {
     }
 
     #[test]
-    fn common_words_are_taken_out_of_the_text_unless_nothing_else_is_left() {
+    fn common_words_are_removed_unless_nothing_else_remains() {
         let query = Query::read("What did Caroline's sister (Melanie) say about pottery?").unwrap();
         let common = ["carolin", "melani", "absent"].map(str::to_owned);
-        let left = query.without(&common);
-        assert_eq!(left.text(), "What did sister say about pottery?");
-        assert_eq!(left.words(), ["sister", "say", "potteri"]);
+        let rest = query.without(&common);
+        assert_eq!(rest.text(), "What did sister say about pottery?");
+        assert_eq!(rest.words(), ["sister", "say", "potteri"]);
         let names = Query::read("Caroline and Melanie").unwrap();
         assert_eq!(names.without(&common), names);
         assert_eq!(query.without(&[]), query);

@@ -43,20 +43,20 @@ pub struct Score {
 pub struct Competition<'a> {
     query: &'a Query,
     evidence: Evidence<'a>,
-    made_ms: Vec<i64>,
+    created_ms: Vec<i64>,
 }
 
 impl<'a> Competition<'a> {
     /// Without documents at first.
     #[must_use]
     pub fn new(query: &'a Query) -> Self {
-        Self { query, evidence: Evidence::new(query), made_ms: Vec::new() }
+        Self { query, evidence: Evidence::new(query), created_ms: Vec::new() }
     }
 
     /// Adds a document: its sections, and its creation time in milliseconds since 1970.
-    pub fn add(&mut self, sections: &[Section], made_ms: i64) {
-        self.evidence.add(sections, &day(made_ms));
-        self.made_ms.push(made_ms);
+    pub fn add(&mut self, sections: &[Section], created_ms: i64) {
+        self.evidence.add(sections, &day(created_ms));
+        self.created_ms.push(created_ms);
     }
 
     /// The rarity of each query word among the documents, above 0.
@@ -72,18 +72,19 @@ impl<'a> Competition<'a> {
     #[must_use]
     pub fn scores(&self, meaning: &[f64], closeness: &[Option<f64>]) -> Vec<Score> {
         let when = When::read(self.query.text());
-        let newest = self.made_ms.iter().copied().max().unwrap_or_default();
+        let newest = self.created_ms.iter().copied().max().unwrap_or_default();
         let (share, meaning) = understood(meaning, closeness);
-        let scored =
-            self.made_ms.iter().zip(self.evidence.shares()).enumerate().map(|(nth, (made, share_of))| {
+        let scored = self.created_ms.iter().zip(self.evidence.shares()).enumerate().map(
+            |(nth, (created, share_of))| {
                 let words = (PASSAGE_SHARE * share_of.passage + WHOLE_SHARE * share_of.whole)
                     / (PASSAGE_SHARE + WHOLE_SHARE);
-                let date = when.map(|when| when.fit(*made, newest));
+                let date = when.map(|when| when.fit(*created, newest));
                 let meaning = meaning.get(nth).copied();
                 let by_meaning = |meaning: f64| share * meaning + (1.0 - share) * words;
                 let total = meaning.map_or(words, by_meaning) + TIME_SHARE * date.unwrap_or_default();
                 Score { total, words, meaning, date }
-            });
+            },
+        );
         scored.collect()
     }
 }
@@ -114,8 +115,8 @@ mod tests {
     fn scores(query: &str, documents: &[(&str, i64)], meaning: &[f64]) -> Vec<Score> {
         let query = Query::read(query).unwrap();
         let mut competition = Competition::new(&query);
-        for (text, made_ms) in documents {
-            competition.add(&[Section { kind: Kind::Body, text: (*text).to_owned() }], *made_ms);
+        for (text, created_ms) in documents {
+            competition.add(&[Section { kind: Kind::Body, text: (*text).to_owned() }], *created_ms);
         }
         competition.scores(meaning, &[])
     }
@@ -143,8 +144,8 @@ mod tests {
         let (share, meaning) = understood(&[0.2, 0.4, 0.3], &[Some(0.6), None, Some(0.9)]);
         assert!(share > MEANING_SHARE && share < 1.0, "{share}");
         // The others are closer by 0.5 than they are alike, so this one counts as 0.9.
-        let wanted = (MEANING_SHARE * 0.4 + CLOSENESS_SHARE * 0.9) / (MEANING_SHARE + CLOSENESS_SHARE);
-        assert!((meaning[1] - wanted).abs() < 1e-9 && meaning[2] > meaning[0], "{meaning:?}");
+        let expected = (MEANING_SHARE * 0.4 + CLOSENESS_SHARE * 0.9) / (MEANING_SHARE + CLOSENESS_SHARE);
+        assert!((meaning[1] - expected).abs() < 1e-9 && meaning[2] > meaning[0], "{meaning:?}");
         assert_eq!(understood(&[0.2], &[None]), (MEANING_SHARE, vec![0.2]));
         let query = Query::read("red door").unwrap();
         let mut competition = Competition::new(&query);

@@ -65,10 +65,10 @@ mod tests {
     fn what_is_read_is_the_title_and_the_part_with_its_neighbours() {
         let turns = "user: one\nassistant: two\nuser: three\nassistant: four";
         let query = Query::read("three").unwrap();
-        let of = |part| telling_passage(&sections("Title", turns), &query, part);
-        assert_eq!(of(None), "Title\nassistant: two\nuser: three\nassistant: four");
-        assert_eq!(of(Some(1)), "Title\nuser: one\nassistant: two");
-        assert_eq!(of(Some(99)), of(None));
+        let passage = |part| telling_passage(&sections("Title", turns), &query, part);
+        assert_eq!(passage(None), "Title\nassistant: two\nuser: three\nassistant: four");
+        assert_eq!(passage(Some(1)), "Title\nuser: one\nassistant: two");
+        assert_eq!(passage(Some(99)), passage(None));
         assert_eq!(telling_passage(&[], &query, Some(0)), "");
     }
 

@@ -66,8 +66,8 @@ fn speaker(line: &str) -> Option<(&str, bool)> {
     let end = named.find(|c: char| !c.is_alphanumeric()).unwrap_or(named.len());
     let word = &named[..end];
     if ROLES.iter().any(|role| word.eq_ignore_ascii_case(role)) {
-        let behind = without_note(named[end..].trim_start_matches(CLOSING)).trim_start_matches(CLOSING);
-        let speaks = behind.starts_with(':') || (is_marked && behind.trim().is_empty());
+        let after = without_note(named[end..].trim_start_matches(CLOSING)).trim_start_matches(CLOSING);
+        let speaks = after.starts_with(':') || (is_marked && after.trim().is_empty());
         return speaks.then_some((word, true));
     }
     let (name, _) = named.split_once(':')?;
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_begin_where_somebody_speaks_in_many_notations() {
+    fn turns_begin_at_a_speaker_in_many_notations() {
         for text in [
             "user: one\nmore\nassistant: two\nuser: three\n",
             "**User:** one\n\nmore\n\n**Assistant**: two\n\n**User:** three",
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_speaks_is_one_part() {
+    fn a_text_without_speakers_is_one_part() {
         for text in [
             "Note: one\nNote: two\nNote: three",
             "Users: many\nThe user said so: yes",

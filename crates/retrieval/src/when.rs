@@ -57,12 +57,12 @@ impl When {
         }
         for (nth, word) in words.iter().enumerate() {
             let Some(found) = month(word) else { continue };
-            let before = |by: usize| at(nth.checked_sub(by));
+            let before = |distance: usize| at(nth.checked_sub(distance));
             // "the 7th of May" and "7 May", "May 7" and "May 7 2023", "May 2023".
-            let ahead = if before(1) == "of" { before(2) } else { before(1) };
-            let (behind, last) = (at(Some(nth + 1)), at(Some(nth + 2)));
-            let day = day_of_month(ahead).or_else(|| day_of_month(behind));
-            let year = year(behind).or_else(|| year(last));
+            let previous = if before(1) == "of" { before(2) } else { before(1) };
+            let (next, last) = (at(Some(nth + 1)), at(Some(nth + 2)));
+            let day = day_of_month(previous).or_else(|| day_of_month(next));
+            let year = year(next).or_else(|| year(last));
             // "may" and "march" are verbs too, but not after "in".
             let is_verb = ["may", "march"].contains(&word.as_str()) && !IN.contains(&before(1));
             if day.is_some() || year.is_some() || !is_verb {
@@ -79,21 +79,21 @@ impl When {
     /// How well a document matches this time, from 0 to 1. `newest_ms` is the creation time of the newest
     /// competing document;
     /// both are in milliseconds since 1970.
-    pub(crate) fn fit(self, made_ms: i64, newest_ms: i64) -> f64 {
-        let Some((from, to)) = self.period(made_ms) else {
-            return (-days(newest_ms - made_ms) / DAYS_RECENT).exp();
+    pub(crate) fn fit(self, created_ms: i64, newest_ms: i64) -> f64 {
+        let Some((from, to)) = self.period(created_ms) else {
+            return (-days(newest_ms - created_ms) / DAYS_RECENT).exp();
         };
-        if made_ms < from {
-            (-days(from - made_ms) / DAYS_BEFORE).exp()
+        if created_ms < from {
+            (-days(from - created_ms) / DAYS_BEFORE).exp()
         } else {
-            (-days((made_ms - to).max(0)) / DAYS_AFTER).exp()
+            (-days((created_ms - to).max(0)) / DAYS_AFTER).exp()
         }
     }
 
     /// The first and the last millisecond; without a year, in the year of the document.
-    fn period(self, made_ms: i64) -> Option<(i64, i64)> {
+    fn period(self, created_ms: i64) -> Option<(i64, i64)> {
         let Self::Date { year, month, day } = self else { return None };
-        let year = year.or_else(|| date(made_ms).get(..4)?.parse().ok())?;
+        let year = year.or_else(|| date(created_ms).get(..4)?.parse().ok())?;
         let start = |year: u16, month: u8, day: u8| {
             rfc3339::parse(&format!("{year:04}-{month:02}-{day:02}T00:00:00Z"))
         };

@@ -112,7 +112,7 @@ impl<F: LiveSource, B: Eq + Hash + Clone + Send + 'static, W: Send + 'static> Pi
             }
             let due = self.last_write + Duration::from_millis(KEEPALIVE_MS);
             // Limits the cost of a lost wake-up: the log is read again whenever a keepalive is due.
-            if timeout_at(due, self.watch.mailbox().woken()).await.is_err() {
+            if timeout_at(due, self.watch.mailbox().wait()).await.is_err() {
                 let looked = self.followed.look().await?;
                 let is_silent = looked.last_id.is_none();
                 return Ok(Some(if is_silent { self.keepalive() } else { self.spoken(looked) }));

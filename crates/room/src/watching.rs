@@ -180,7 +180,7 @@ mod tests {
         let third = watch(1).unwrap();
         watchers.wake(&stream("b"), Version(1));
         watchers.wake(&stream("a"), Version(7));
-        third.mailbox().woken().await;
+        third.mailbox().wait().await;
         assert_eq!(third.mailbox().take().streams.get(&stream("a")), Some(&Version(7)));
         watchers.close();
         assert!(third.mailbox().take().closing.is_some());

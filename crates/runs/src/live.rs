@@ -130,10 +130,10 @@ impl LiveState {
         let due = self.spoke + Duration::from_millis(KEEPALIVE_MS);
         let (mailbox, taken) = (self.live.watch.mailbox(), &mut self.taken);
         let Some(looking) = &mut self.live.looking else {
-            return tokio::time::timeout_at(due, mailbox.woken()).await.is_ok();
+            return tokio::time::timeout_at(due, mailbox.wait()).await.is_ok();
         };
         let is_on = tokio::select! {
-            () = mailbox.woken() => return true,
+            () = mailbox.wait() => return true,
             () = sleep_until(due) => return false,
             told = looking.next(taken) => told.is_ok(),
         };

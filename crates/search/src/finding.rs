@@ -19,11 +19,11 @@ use crate::{
     within,
 };
 
-/// A thing that competes in the ranking.
+/// An item that competes in the ranking.
 struct Candidate {
     id: String,
     room: &'static str,
-    thing: FoundThing,
+    item: FoundThing,
     score: Score,
 }
 
@@ -36,17 +36,17 @@ pub(crate) struct SearchHits {
 
 impl SearchHits {
     /// The hits of a page, and whether more follow.
-    pub(crate) fn page(&self, wanted: &SearchFilter, shown: usize) -> (Vec<FoundHit>, bool) {
-        let rest = self.candidates.get(shown..).unwrap_or_default();
-        let page = rest.iter().take(wanted.limit).map(|candidate| candidate.hit(wanted));
-        (page.collect(), rest.len() > wanted.limit)
+    pub(crate) fn page(&self, filter: &SearchFilter, offset: usize) -> (Vec<FoundHit>, bool) {
+        let rest = self.candidates.get(offset..).unwrap_or_default();
+        let page = rest.iter().take(filter.limit).map(|candidate| candidate.hit(filter));
+        (page.collect(), rest.len() > filter.limit)
     }
 }
 
 impl Candidate {
-    fn hit(&self, wanted: &SearchFilter) -> FoundHit {
+    fn hit(&self, filter: &SearchFilter) -> FoundHit {
         let Score { total, words, meaning, date } = self.score;
-        let FoundThing { kind, path, reference, about, by, at_ms, sections } = &self.thing;
+        let FoundThing { kind, path, reference, about, by, at_ms, sections } = &self.item;
         FoundHit {
             room: self.room,
             kind,
@@ -56,7 +56,7 @@ impl Candidate {
             about: about.clone(),
             by: by.clone(),
             at: Utc(TimestampMs(u64::try_from(*at_ms).unwrap_or_default())).to_string(),
-            snippet: snippet(&wanted.query, sections),
+            snippet: snippet(&filter.query, sections),
             score: total,
             why: Why { words, meaning, date },
         }
@@ -67,7 +67,7 @@ impl Candidate {
 #[derive(Default)]
 struct Rankings {
     lists: Vec<Vec<Hit>>,
-    /// The similarity of things in meaning; `None` without a working model.
+    /// The similarity of items in meaning; `None` without a working model.
     meaning: Option<HashMap<String, f64>>,
 }
 
@@ -77,27 +77,27 @@ impl Search {
         &self,
         searcher: &Searcher,
         scope: Option<&TokenScope>,
-        wanted: &SearchFilter,
+        filter: &SearchFilter,
     ) -> Result<SearchHits, Fault> {
         // A filter by author may reject many hits, so look at more.
-        let max = if wanted.who.is_some() { HITS_MAX } else { LOOKED_AT_MAX };
+        let max = if filter.author.is_some() { HITS_MAX } else { LOOKED_AT_MAX };
         let is_complete = self.0.words.is_fresh().await?;
-        let rankings = self.rankings(searcher, scope, wanted, max).await?;
+        let rankings = self.rankings(searcher, scope, filter, max).await?;
         let hits = fuse(&rankings.lists, max);
-        let mut candidates = self.read(searcher, wanted, &hits).await?;
-        let mut competition = Competition::new(&wanted.query);
+        let mut candidates = self.read(searcher, filter, &hits).await?;
+        let mut competition = Competition::new(&filter.query);
         for candidate in &candidates {
-            competition.add(&candidate.thing.sections, candidate.thing.at_ms);
+            competition.add(&candidate.item.sections, candidate.item.at_ms);
         }
         let by_words = competition.scores(&[], &[]);
         let has_vectors: HashSet<String> = rankings.meaning.iter().flat_map(HashMap::keys).cloned().collect();
-        let meaning = self.meaning(wanted, rankings.meaning, &candidates, &by_words).await;
-        let closeness = self.closeness(wanted, &competition, &candidates, &has_vectors).await;
+        let meaning = self.meaning(filter, rankings.meaning, &candidates, &by_words).await;
+        let closeness = self.closeness(filter, &competition, &candidates, &has_vectors).await;
         for (candidate, score) in candidates.iter_mut().zip(competition.scores(&meaning, &closeness)) {
             candidate.score = score;
         }
         candidates.sort_by(|a, b| {
-            let newer = b.thing.at_ms.cmp(&a.thing.at_ms);
+            let newer = b.item.at_ms.cmp(&a.item.at_ms);
             b.score.total.total_cmp(&a.score.total).then(newer).then_with(|| a.id.cmp(&b.id))
         });
         Ok(SearchHits { candidates, is_complete })
@@ -108,7 +108,7 @@ impl Search {
     /// by words are compared now; the rest get the median.
     async fn meaning(
         &self,
-        wanted: &SearchFilter,
+        filter: &SearchFilter,
         known: Option<HashMap<String, f64>>,
         candidates: &[Candidate],
         by_words: &[Score],
@@ -122,9 +122,9 @@ impl Search {
         others.sort_by(|a, b| by_words[*b].total.total_cmp(&by_words[*a].total));
         others.truncate(COMPARED_MAX);
         let texts: Vec<String> =
-            others.iter().map(|nth| snippet(&wanted.query, &candidates[*nth].thing.sections).text).collect();
+            others.iter().map(|nth| snippet(&filter.query, &candidates[*nth].item.sections).text).collect();
         if !texts.is_empty() {
-            let Ok(alike) = semantic.likeness(&wanted.query, texts).await else { return Vec::new() };
+            let Ok(alike) = semantic.likeness(&filter.query, texts).await else { return Vec::new() };
             near.extend(others.iter().map(|nth| candidates[*nth].id.clone()).zip(alike));
         }
         let usual = usual(near.values().copied().collect());
@@ -134,7 +134,7 @@ impl Search {
     /// How similar the query's words are to those of each candidate that has vectors, where it is known.
     async fn closeness(
         &self,
-        wanted: &SearchFilter,
+        filter: &SearchFilter,
         competition: &Competition<'_>,
         candidates: &[Candidate],
         has_vectors: &HashSet<String>,
@@ -143,10 +143,10 @@ impl Search {
             return Vec::new();
         };
         let sections = |candidate: &Candidate| {
-            if has_vectors.contains(&candidate.id) { candidate.thing.sections.clone() } else { Vec::new() }
+            if has_vectors.contains(&candidate.id) { candidate.item.sections.clone() } else { Vec::new() }
         };
         let documents = candidates.iter().map(sections).collect();
-        semantic.closeness(&wanted.query, &competition.rarities(), documents).await.unwrap_or_default()
+        semantic.closeness(&filter.query, &competition.rarities(), documents).await.unwrap_or_default()
     }
 
     /// The results of the indexes for the shelves that the caller may read and its token covers.
@@ -154,12 +154,12 @@ impl Search {
         &self,
         searcher: &Searcher,
         scope: Option<&TokenScope>,
-        wanted: &SearchFilter,
+        filter: &SearchFilter,
         max: usize,
     ) -> Result<Rankings, Fault> {
-        let window = Scope { since_ms: wanted.since_ms, until_ms: wanted.until_ms, ..Scope::default() };
+        let window = Scope { since_ms: filter.since_ms, until_ms: filter.until_ms, ..Scope::default() };
         let (mut rankings, mut everything) = (Rankings::default(), window.clone());
-        for room in self.0.sources.rooms.iter().filter(|room| wanted.has_room(room.room())) {
+        for room in self.0.sources.rooms.iter().filter(|room| filter.has_room(room.room())) {
             let mut shelves = room.shelves(searcher, SHELVES_MAX).await?;
             shelves.retain(|shelf| {
                 let reads =
@@ -171,7 +171,7 @@ impl Search {
                 continue;
             }
             let projects = shelves.into_iter().map(|shelf| shelf.name).collect();
-            let own = room.own_hits(&wanted.query, Scope { projects, ..window.clone() }, max).await?;
+            let own = room.own_hits(&filter.query, Scope { projects, ..window.clone() }, max).await?;
             let named = |hits: Vec<Hit>| -> Vec<Hit> {
                 hits.into_iter().map(|hit| Hit { id: within(room.room(), &hit.id), ..hit }).collect()
             };
@@ -182,7 +182,7 @@ impl Search {
                 rankings.lists.push(meaning);
             }
         }
-        rankings.lists.push(self.0.words.search(&wanted.query, &everything, max).await?);
+        rankings.lists.push(self.0.words.search(&filter.query, &everything, max).await?);
         Ok(rankings)
     }
 
@@ -190,7 +190,7 @@ impl Search {
     async fn read(
         &self,
         searcher: &Searcher,
-        wanted: &SearchFilter,
+        filter: &SearchFilter,
         hits: &[Hit],
     ) -> Result<Vec<Candidate>, Fault> {
         let (mut candidates, mut bytes) = (Vec::new(), 0);
@@ -198,8 +198,8 @@ impl Search {
             let reads = chunk.iter().map(|hit| self.read_one(searcher, &hit.id));
             for candidate in try_join_all(reads).await?.into_iter().flatten() {
                 // Things that the filter rejects count too: they were read.
-                bytes += candidate.thing.sections.iter().map(|section| section.text.len()).sum::<usize>();
-                if is_wanted(wanted, &candidate.thing) {
+                bytes += candidate.item.sections.iter().map(|section| section.text.len()).sum::<usize>();
+                if matches(filter, &candidate.item) {
                     candidates.push(candidate);
                 }
                 if candidates.len() == RANKED_MAX || bytes >= RANKED_BYTES_MAX {
@@ -216,25 +216,25 @@ impl Search {
             return Ok(None);
         };
         let read = room.read(searcher, rest).await;
-        let thing = Fault::skip_corrupt(read, "a damaged thing is left out of a search")?.flatten();
+        let item = Fault::skip_corrupt(read, "a damaged thing is left out of a search")?.flatten();
         let room = room.room();
-        Ok(thing.map(|thing| Candidate { id: id.to_owned(), room, thing, score: Score::default() }))
+        Ok(item.map(|item| Candidate { id: id.to_owned(), room, item, score: Score::default() }))
     }
 }
 
-/// Whether a thing matches the filters for author and time.
-fn is_wanted(wanted: &SearchFilter, thing: &FoundThing) -> bool {
-    let is_in_time = wanted.since_ms.is_none_or(|since| thing.at_ms >= since)
-        && wanted.until_ms.is_none_or(|until| thing.at_ms < until);
+/// Whether an item matches the filters for author and time.
+fn matches(filter: &SearchFilter, item: &FoundThing) -> bool {
+    let is_in_time = filter.since_ms.is_none_or(|since| item.at_ms >= since)
+        && filter.until_ms.is_none_or(|until| item.at_ms < until);
     is_in_time
-        && wanted.who.as_ref().is_none_or(|who| {
-            let who = who.to_string();
+        && filter.author.as_ref().is_none_or(|author| {
+            let author = author.to_string();
             // Packages and facts may name their author without the leading `@` or `~`.
-            thing.by.as_deref().is_some_and(|by| by == who || who.get(1..) == Some(by))
+            item.by.as_deref().is_some_and(|by| by == author || author.get(1..) == Some(by))
         })
 }
 
-/// The median, for things without vectors.
+/// The median, for items without vectors.
 fn usual(mut near: Vec<f64>) -> f64 {
     near.sort_unstable_by(f64::total_cmp);
     near.get(near.len() / 2).copied().unwrap_or_default()
@@ -246,7 +246,7 @@ mod tests {
 
     use super::*;
 
-    fn thing(by: &str, at_ms: i64) -> FoundThing {
+    fn item(by: &str, at_ms: i64) -> FoundThing {
         FoundThing {
             kind: "message",
             path: "/x".to_owned(),
@@ -258,35 +258,35 @@ mod tests {
         }
     }
 
-    fn wanted(query: &[(&str, &str)]) -> SearchFilter {
+    fn filter(query: &[(&str, &str)]) -> SearchFilter {
         let pairs: Vec<_> =
             query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         SearchFilter::read(&pairs).unwrap()
     }
 
     #[test]
-    fn a_thing_is_wanted_by_its_author_and_its_time() {
-        let by = wanted(&[("q", "red"), ("who", "@nick.bot")]);
-        assert!(is_wanted(&by, &thing("@nick.bot", 0)) && is_wanted(&by, &thing("nick.bot", 0)));
-        assert!(!is_wanted(&by, &thing("@nick.other", 0)) && !is_wanted(&by, &thing("", 0)));
-        let since = wanted(&[("q", "red"), ("since", "1970-01-02"), ("until", "1970-01-02")]);
+    fn a_filter_matches_author_and_time() {
+        let by = filter(&[("q", "red"), ("who", "@nick.bot")]);
+        assert!(matches(&by, &item("@nick.bot", 0)) && matches(&by, &item("nick.bot", 0)));
+        assert!(!matches(&by, &item("@nick.other", 0)) && !matches(&by, &item("", 0)));
+        let since = filter(&[("q", "red"), ("since", "1970-01-02"), ("until", "1970-01-02")]);
         let day = 24 * 60 * 60 * 1_000;
-        let at = |at_ms| is_wanted(&since, &thing("@nick.bot", at_ms));
+        let at = |at_ms| matches(&since, &item("@nick.bot", at_ms));
         assert!(!at(day - 1) && at(day) && at(2 * day - 1) && !at(2 * day));
     }
 
     #[test]
-    fn a_page_has_what_stands_behind_the_one_before() {
+    fn a_page_begins_after_the_previous_one() {
         let candidate = |nth: i64| Candidate {
             id: nth.to_string(),
             room: "sessions",
-            thing: thing("@nick.bot", nth),
+            item: item("@nick.bot", nth),
             score: Score::default(),
         };
         let found = SearchHits { candidates: (0..5).map(candidate).collect(), is_complete: true };
-        let wanted = wanted(&[("q", "red"), ("limit", "2")]);
-        let ids = |shown: usize| {
-            let (hits, more) = found.page(&wanted, shown);
+        let filter = filter(&[("q", "red"), ("limit", "2")]);
+        let ids = |offset: usize| {
+            let (hits, more) = found.page(&filter, offset);
             (hits.into_iter().map(|hit| hit.id).collect::<Vec<_>>().join(" "), more)
         };
         assert_eq!(ids(0), ("0 1".to_owned(), true));

@@ -30,20 +30,20 @@ pub const QUERY_CHARS_MIN: usize = 2;
 pub const QUERY_CHARS_MAX: usize = 1_000;
 /// Most sessions, channels, threads and projects, the newest of each, that one search covers.
 pub const SHELVES_MAX: usize = 500;
-/// Most things that are ranked for one query; further ones are not found.
+/// Most items that are ranked for one query; further ones are not found.
 pub const RANKED_MAX: usize = 200;
-/// Bytes of text that one search reads; it stops after the thing that exceeds them.
+/// Bytes of text that one search reads; it stops after the item that exceeds them.
 pub const RANKED_BYTES_MAX: usize = 8 << 20;
-/// Most things of each ranking that are read; more than are ranked, because some are filtered out or not
+/// Most items of each ranking that are read; more than are ranked, because some are filtered out or not
 /// readable.
 pub const LOOKED_AT_MAX: usize = 2 * RANKED_MAX;
-/// Most things without vectors whose snippets are compared with a query, the best by words first.
+/// Most items without vectors whose snippets are compared with a query, the best by words first.
 pub const COMPARED_MAX: usize = 20;
 /// Concurrent reads of one search.
 pub const READS_AT_ONCE: usize = 16;
 /// Most characters of a snippet.
 pub const SNIPPET_CHARS_MAX: usize = 240;
-/// Bytes of a thing from which its snippet is taken; later text is found but not shown.
+/// Bytes of an item from which its snippet is taken; later text is found but not shown.
 pub const SNIPPET_BYTES_MAX: usize = 256 << 10;
 
 /// The search over everything. Cheap to clone.
@@ -59,7 +59,7 @@ struct Inner {
     sources: Sources,
 }
 
-/// The rooms in which things are found.
+/// The rooms in which items are found.
 struct Sources {
     rooms: Vec<Arc<dyn Findable>>,
     /// The index of the room in `rooms`, by the category of its streams.
@@ -86,7 +86,7 @@ impl Search {
         Self(Arc::new(Inner { accounts, log, words, semantic, sources: Sources { rooms, by_category } }))
     }
 
-    /// The word index alone, for rooms that search only their own things.
+    /// The word index alone, for rooms that search only their own items.
     #[must_use]
     pub fn words(&self) -> Words {
         self.0.words.clone()
@@ -100,7 +100,7 @@ impl Search {
     }
 }
 
-/// The key of a room's shelf or thing in the index.
+/// The key of a room's shelf or item in the index.
 fn within(room: &str, name: &str) -> String {
     format!("{room}/{name}")
 }

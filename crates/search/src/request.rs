@@ -18,7 +18,7 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// The query of `GET /search`.
 #[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes what `Wanted::read` reads")]
+#[expect(dead_code, reason = "describes what `SearchFilter::read` reads")]
 pub(crate) struct SearchQuery {
     /// What to search for, 2 to 1000 characters.
     #[schemars(length(min = 2, max = 1000))]
@@ -44,7 +44,7 @@ pub(crate) struct SearchFilter {
     pub(crate) query: Query,
     /// The rooms; empty for all.
     rooms: Vec<&'static str>,
-    pub(crate) who: Option<Actor>,
+    pub(crate) author: Option<Actor>,
     pub(crate) since_ms: Option<i64>,
     pub(crate) until_ms: Option<i64>,
     pub(crate) limit: usize,
@@ -71,9 +71,9 @@ impl SearchFilter {
         };
         let query = text.and_then(|text| Query::read(text).ok()).ok_or_else(wrong)?;
         // `@owner` is the owner's person, as for the recipient of a message.
-        let author = |text: &str| text.parse().or_else(|_| AgentHandle::of_recipient(text).map(Actor::Agent));
-        let who = one(pairs, "who")?.map(author).transpose();
-        let who = who.map_err(|_| {
+        let parse = |text: &str| text.parse().or_else(|_| AgentHandle::of_recipient(text).map(Actor::Agent));
+        let author = one(pairs, "who")?.map(parse).transpose();
+        let author = author.map_err(|_| {
             Refusal::malformed("invalid_handle", "who must be @owner.name, @owner, ~owner or operator.")
         })?;
         let limit = match one(pairs, "limit")? {
@@ -93,7 +93,7 @@ impl SearchFilter {
             Refusal::malformed("invalid_cursor", "cursor must be the next_cursor of the page before.")
         })?;
         let (since_ms, until_ms) = (moment(pairs, "since", 0)?, moment(pairs, "until", DAY_MS)?);
-        Ok(Self { query, rooms: rooms(pairs)?, who, since_ms, until_ms, limit, cursor })
+        Ok(Self { query, rooms: rooms(pairs)?, author, since_ms, until_ms, limit, cursor })
     }
 
     /// Whether a room is searched.
@@ -103,7 +103,7 @@ impl SearchFilter {
 
     /// Whether agents are searched: agents have no author and no time, so filters for these exclude them.
     pub(crate) fn has_agents(&self) -> bool {
-        self.has_room(AGENTS) && self.who.is_none() && self.since_ms.is_none() && self.until_ms.is_none()
+        self.has_room(AGENTS) && self.author.is_none() && self.since_ms.is_none() && self.until_ms.is_none()
     }
 }
 
@@ -139,22 +139,22 @@ mod tests {
     }
 
     #[test]
-    fn a_query_says_each_thing_once_and_rooms_as_often_as_it_likes() {
-        let wanted =
+    fn a_parameter_occurs_once_and_rooms_may_repeat() {
+        let filter =
             read(&[("q", "red door"), ("room", "sessions,channels"), ("room", "runs"), ("x", "y")]).unwrap();
-        assert!(wanted.has_room("runs") && wanted.has_room("channels") && !wanted.has_room("context"));
-        assert!(!wanted.has_agents());
-        let wanted = read(&[("q", "red door")]).unwrap();
-        assert!(wanted.has_agents() && wanted.has_room("context") && wanted.limit == FOUND_DEFAULT);
+        assert!(filter.has_room("runs") && filter.has_room("channels") && !filter.has_room("context"));
+        assert!(!filter.has_agents());
+        let filter = read(&[("q", "red door")]).unwrap();
+        assert!(filter.has_agents() && filter.has_room("context") && filter.limit == FOUND_DEFAULT);
         assert!(!read(&[("q", "ab"), ("who", "@a.b")]).unwrap().has_agents());
     }
 
     #[test]
     fn a_day_is_whole_and_a_time_is_itself() {
-        let wanted = read(&[("q", "ab"), ("since", "2026-01-02"), ("until", "2026-01-02")]).unwrap();
-        assert_eq!(wanted.until_ms.unwrap() - wanted.since_ms.unwrap(), DAY_MS);
-        let wanted = read(&[("q", "ab"), ("until", "2026-01-02T00:00:00Z")]).unwrap();
-        assert_eq!(wanted.until_ms, rfc3339::parse("2026-01-02T00:00:00Z"));
+        let filter = read(&[("q", "ab"), ("since", "2026-01-02"), ("until", "2026-01-02")]).unwrap();
+        assert_eq!(filter.until_ms.unwrap() - filter.since_ms.unwrap(), DAY_MS);
+        let filter = read(&[("q", "ab"), ("until", "2026-01-02T00:00:00Z")]).unwrap();
+        assert_eq!(filter.until_ms, rfc3339::parse("2026-01-02T00:00:00Z"));
     }
 
     #[test]

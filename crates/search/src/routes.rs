@@ -1,4 +1,4 @@
-//! `GET /search`: all things and agents that the caller may read.
+//! `GET /search`: all items and agents that the caller may read.
 //! Must not know: how they are found.
 
 use axum::{
@@ -69,28 +69,28 @@ async fn search_all(
     query: Result<Query<Vec<(String, String)>>, QueryRejection>,
 ) -> Result<Json<FoundAll>, ErrorReply<House>> {
     let Query(pairs) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
-    let wanted = SearchFilter::read(&pairs)?;
+    let filter = SearchFilter::read(&pairs)?;
     let accounts = &search.0.accounts;
     let _share = accounts.search_share(&principal.who)?;
     let first = Cursor { hits: Some(0), agents: None };
-    let is_first = wanted.cursor.is_none();
-    let cursor = wanted.cursor.clone().unwrap_or(first);
+    let is_first = filter.cursor.is_none();
+    let cursor = filter.cursor.clone().unwrap_or(first);
     let mut next = Cursor { hits: None, agents: None };
 
     let (mut hits, mut complete) = (Vec::new(), true);
-    if let Some(shown) = cursor.hits {
+    if let Some(offset) = cursor.hits {
         let scope = accounts.scope_of(&principal).await?;
         let searcher = Searcher::from(&principal.who);
-        let found = search.find(&searcher, scope.as_ref(), &wanted).await?;
-        let (page, more) = found.page(&wanted, shown);
-        next.hits = more.then(|| shown + page.len());
+        let found = search.find(&searcher, scope.as_ref(), &filter).await?;
+        let (page, more) = found.page(&filter, offset);
+        next.hits = more.then(|| offset + page.len());
         (hits, complete) = (page, found.is_complete);
     }
     let mut agents = Vec::new();
-    let text = wanted.query.text().to_lowercase();
-    let is_of_agents = wanted.has_agents() && text.chars().count() <= SEARCH_CHARS_MAX;
+    let text = filter.query.text().to_lowercase();
+    let is_of_agents = filter.has_agents() && text.chars().count() <= SEARCH_CHARS_MAX;
     if is_of_agents && (is_first || cursor.agents.is_some()) {
-        let most = (wanted.limit, AGENTS_SEARCHED_MAX);
+        let most = (filter.limit, AGENTS_SEARCHED_MAX);
         (agents, next.agents) =
             find_agents(accounts, principal, &text, most, cursor.agents.as_deref()).await?;
     }

@@ -10,10 +10,10 @@ use crate::{SNIPPET_BYTES_MAX, SNIPPET_CHARS_MAX, wire::Snippet};
 /// many. If no passage has any, the beginning of the text: it was found by its meaning.
 pub(crate) fn snippet(query: &Query, sections: &[Section]) -> Snippet {
     let mut best: Option<(f64, bool, &str)> = None;
-    let mut left = SNIPPET_BYTES_MAX;
+    let mut remaining = SNIPPET_BYTES_MAX;
     for section in sections {
-        let text = cut(&section.text, left);
-        left -= text.len();
+        let text = cut(&section.text, remaining);
+        remaining -= text.len();
         let is_text = section.kind != Kind::Title;
         for passage in passages(text, SNIPPET_CHARS_MAX) {
             let coverage = query.coverage(passage);
@@ -51,7 +51,7 @@ fn cut(text: &str, bytes_max: usize) -> &str {
 mod tests {
     use super::*;
 
-    fn of(query: &str, sections: &[(Kind, &str)]) -> Snippet {
+    fn found_snippet(query: &str, sections: &[(Kind, &str)]) -> Snippet {
         let section = |(kind, text): &(Kind, &str)| Section { kind: *kind, text: (*text).to_owned() };
         let sections: Vec<Section> = sections.iter().map(section).collect();
         snippet(&Query::read(query).unwrap(), &sections)
@@ -61,7 +61,7 @@ mod tests {
     fn the_passage_that_has_most_of_the_words_is_shown_with_what_matched() {
         let far = "nothing of it ".repeat(100);
         let body = format!("{far}\n\nÄ: the red doors are locked.\n\n{far}");
-        let found = of("red door", &[(Kind::Title, "Red"), (Kind::Body, &body)]);
+        let found = found_snippet("red door", &[(Kind::Title, "Red"), (Kind::Body, &body)]);
         let chars: Vec<char> = found.text.chars().collect();
         let marked: Vec<String> =
             found.matches.iter().map(|[from, to]| chars[*from..*to].iter().collect()).collect();
@@ -70,18 +70,18 @@ mod tests {
     }
 
     #[test]
-    fn a_body_comes_before_a_title_that_says_as_much_and_without_a_match_the_beginning_is_shown() {
+    fn a_body_comes_before_an_equal_title_and_without_a_match_the_beginning_is_returned() {
         let sections = [(Kind::Title, "A door"), (Kind::Body, "The door is red")];
-        assert_eq!(of("door", &sections).text, "The door is red");
-        assert_eq!(of("door", &sections[..1]).text, "A door");
-        let found = of("gate", &[(Kind::Body, "The door is red")]);
+        assert_eq!(found_snippet("door", &sections).text, "The door is red");
+        assert_eq!(found_snippet("door", &sections[..1]).text, "A door");
+        let found = found_snippet("gate", &[(Kind::Body, "The door is red")]);
         assert_eq!((found.text.as_str(), found.matches.len()), ("The door is red", 0));
-        assert_eq!(of("gate", &[]).text, "");
+        assert_eq!(found_snippet("gate", &[]).text, "");
     }
 
     #[test]
-    fn what_is_far_behind_is_not_looked_at() {
+    fn text_beyond_the_limit_is_not_read() {
         let body = format!("{} needle", "hay ".repeat(SNIPPET_BYTES_MAX / 4));
-        assert!(of("needle", &[(Kind::Body, &body)]).matches.is_empty());
+        assert!(found_snippet("needle", &[(Kind::Body, &body)]).matches.is_empty());
     }
 }

@@ -252,7 +252,7 @@ impl<'a, S: Socket> Pump<'a, S> {
             self.alarm.as_mut().reset(due);
         }
         tokio::select! {
-            () = self.connection.mailbox.woken() => Ok(()),
+            () = self.connection.mailbox.wait() => Ok(()),
             heard = self.socket.next() => self.hear(heard).await,
             () = &mut self.alarm => {
                 if self.due() <= Instant::now() {

@@ -29,20 +29,22 @@ impl Sources {
     /// A contact was requested or answered.
     pub(crate) async fn contact_moved(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
         let Ok(id) = event.stream.id().parse::<ContactId>() else { return Ok(None) };
-        let Some(asked) = self.0.accounts.contact_waiting(&id).await? else {
+        let Some(contact) = self.0.accounts.contact_waiting(&id).await? else {
             self.0.requests.give_up(&request_of(&id)).await?;
             return Ok(None);
         };
-        let known = self.0.accounts.agent(&asked.to).await?;
-        if asked.from.owner() == asked.to.owner() || !known.state.is_live() || known.state.configures_itself()
+        let known = self.0.accounts.agent(&contact.to).await?;
+        if contact.from.owner() == contact.to.owner()
+            || !known.state.is_live()
+            || known.state.configures_itself()
         {
             return Ok(None);
         }
         let content = Content {
-            title: line(&format!("{} asks {} for contact", asked.from, asked.to)),
-            on_behalf_of: Some(asked.from.clone()),
+            title: line(&format!("{} asks {} for contact", contact.from, contact.to)),
+            on_behalf_of: Some(contact.from.clone()),
             action: None,
-            detail: asked.message.map(|text| Detail { text: Some(text), ..Detail::default() }),
+            detail: contact.message.map(|text| Detail { text: Some(text), ..Detail::default() }),
             source: Some(SourceView { room: "accounts".into(), id: id.to_string(), url: None }),
             directory: None,
             choices: Vec::new(),
@@ -50,8 +52,8 @@ impl Sources {
         };
         let command = MakeRequest {
             source: Source::Server,
-            agent: asked.to,
-            stranger: Some(asked.from.owner_name()),
+            agent: contact.to,
+            stranger: Some(contact.from.owner_name()),
             kind: Kind::Contact,
             to: None,
             allow: Allow { accept: true, edit: false, respond: false, ignore: true },

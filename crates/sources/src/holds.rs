@@ -29,9 +29,9 @@ fn request_of(thread: ThreadId, queued: Version) -> AskId {
 /// The input of the run, as text.
 fn input(request: &[u8]) -> String {
     let request: Value = serde_json::from_slice(request).unwrap_or_default();
-    let said = request.get("input").or_else(|| request.get("args")).unwrap_or(&request);
-    let text = said.as_str().map(str::to_owned);
-    text.unwrap_or_else(|| serde_json::to_string_pretty(said).unwrap_or_default())
+    let value = request.get("input").or_else(|| request.get("args")).unwrap_or(&request);
+    let text = value.as_str().map(str::to_owned);
+    text.unwrap_or_else(|| serde_json::to_string_pretty(value).unwrap_or_default())
 }
 
 impl Sources {
@@ -53,10 +53,10 @@ impl Sources {
             Actor::Operator | Actor::Owner(_) | Actor::Seed => None,
         };
         let stranger = queued.payer.clone().or_else(|| queued.by.owner());
-        let who = asker.as_ref().map_or_else(|| queued.by.to_string(), ToString::to_string);
+        let asker_name = asker.as_ref().map_or_else(|| queued.by.to_string(), ToString::to_string);
         let text: String = input(&queued.request).chars().take(INPUT_CHARS_MAX).collect();
         let content = Content {
-            title: line(&format!("{who} asks {} for a run: {text}", agent.handle)),
+            title: line(&format!("{asker_name} asks {} for a run: {text}", agent.handle)),
             on_behalf_of: asker,
             action: None,
             detail: Some(Detail { text: Some(text), ..Detail::default() }),
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_run_is_asked_for_is_text() {
+    fn the_input_of_a_run_is_shown_as_text() {
         assert_eq!(input(br#"{"type":"ChatRequest","input":"Deploy it"}"#), "Deploy it");
         assert_eq!(input(br#"{"args":["a"]}"#), "[\n  \"a\"\n]");
     }

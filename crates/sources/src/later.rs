@@ -43,8 +43,8 @@ impl Sources {
     pub(crate) async fn ask(&self, id: &AskId, command: MakeRequest) -> Result<Option<Share>, Fault> {
         let asker = command.stranger.clone().unwrap_or_else(|| command.agent.owner_name());
         let prefix = format!("{asker}/{}/", command.agent);
-        let is_asked = self.0.requests.ask(id, command).await?;
-        Ok((!is_asked).then_some(Share { asker, prefix }))
+        let is_made = self.0.requests.ask(id, command).await?;
+        Ok((!is_made).then_some(Share { asker, prefix }))
     }
 
     /// Stores an event until there is room for its request.
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_says_where_to_find_the_event() {
+    fn a_key_locates_its_event() {
         let (prefix, stream, version) = parts("acme/@nick.cc/sessions.session/01JD/7").unwrap();
         assert_eq!((prefix, version), ("acme/@nick.cc/", Version(7)));
         assert_eq!(stream, StreamName::new("sessions.session", "01JD"));

@@ -22,9 +22,9 @@ impl Sources {
     /// A package was deposited, or its review moved on.
     pub(crate) async fn package_moved(&self, event: &StoredEvent) -> Result<Option<Share>, Fault> {
         let stream = &event.stream;
-        let (waits, asked) = self.0.context.human_review(stream).await?;
+        let (waits, requested) = self.0.context.human_review(stream).await?;
         let since = waits.as_ref().map(|waits| waits.since);
-        for earlier in asked.into_iter().filter(|asked| Some(*asked) != since) {
+        for earlier in requested.into_iter().filter(|requested| Some(*requested) != since) {
             self.0.requests.give_up(&request_of(stream, earlier)).await?;
         }
         let Some(waits) = waits else { return Ok(None) };

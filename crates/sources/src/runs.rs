@@ -31,7 +31,7 @@ struct RunQuestion {
     form: Option<(String, Map<String, Value>, Form)>,
 }
 
-fn asked(event: &StoredEvent) -> Result<RunQuestion, Fault> {
+fn read_question(event: &StoredEvent) -> Result<RunQuestion, Fault> {
     let ThreadEvent::EventEmitted(emitted) = ThreadEvent::decode(event)? else {
         return Ok(RunQuestion::default());
     };
@@ -41,7 +41,7 @@ fn asked(event: &StoredEvent) -> Result<RunQuestion, Fault> {
     let form = members["form"].as_object().and_then(|schema| {
         let message = members["message"].as_str()?;
         // A form with a value of that name is not usable: the value could not be distinguished from a refusal.
-        let form = Form::read(schema).ok().filter(|form| !form.words().contains_key(ELICITATION))?;
+        let form = Form::read(schema).ok().filter(|form| !form.describe().contains_key(ELICITATION))?;
         Some((message.to_owned(), schema.clone(), form))
     });
     Ok(RunQuestion { keys, form })
@@ -73,7 +73,7 @@ impl Sources {
         let Some(waiting) = self.0.runs.waiting(&opener, &event.stream, since).await? else {
             return Ok(None);
         };
-        let RunQuestion { keys, form } = asked(&waiting.event)?;
+        let RunQuestion { keys, form } = read_question(&waiting.event)?;
         let text = form.as_ref().map_or(&waiting.text, |(message, ..)| message);
         let is_confirmation = form.as_ref().is_some_and(|(.., form)| form.is_empty());
         let allow = Allow {
@@ -121,22 +121,25 @@ impl Sources {
         };
         let (Ok(thread), Ok(run)) = (thread.parse::<ThreadId>(), run.parse::<RunId>()) else { return Ok(()) };
         let Some(answer) = &request.answer else { return Ok(()) };
-        let asked = request.action.as_ref().map(|action| &action.args);
-        let word = |word: &str| Map::from_iter([(ELICITATION.to_owned(), Value::from(word))]);
+        let arguments = request.action.as_ref().map(|action| &action.args);
+        let answer_keys =
+            |answer_keys: &str| Map::from_iter([(ELICITATION.to_owned(), Value::from(answer_keys))]);
         let keys = match answer.answer {
             AnswerType::Edit => answer.args.clone(),
-            AnswerType::Accept => Some(word("accept")),
-            AnswerType::Ignore if request.form.is_some() || request.allow.accept => Some(word("decline")),
+            AnswerType::Accept => Some(answer_keys("accept")),
+            AnswerType::Ignore if request.form.is_some() || request.allow.accept => {
+                Some(answer_keys("decline"))
+            }
             AnswerType::Respond => answer
                 .text
                 .as_ref()
-                .zip(asked.and_then(|asked| asked.keys().next()))
+                .zip(arguments.and_then(|arguments| arguments.keys().next()))
                 .map(|(text, key)| Map::from_iter([(key.clone(), Value::from(text.as_str()))])),
             AnswerType::Ignore => None,
         };
         let Some(keys) = keys else { return Ok(()) };
         let body = json!({"type": "ResumeWithInput", "run_id": run.to_string(), "request_keys": keys});
-        let was_asked = |question| request_of(thread, question) == request.request_id;
-        self.0.runs.resume_for_person((thread, run), was_asked, body.to_string().into()).await
+        let is_question = |question| request_of(thread, question) == request.request_id;
+        self.0.runs.resume_for_person((thread, run), is_question, body.to_string().into()).await
     }
 }

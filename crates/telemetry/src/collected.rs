@@ -41,7 +41,7 @@ pub struct CollectedSpan {
 impl Spans {
     /// Keeps spans in the process, `spans_max` at most, for tests.
     #[must_use]
-    pub fn kept(spans_max: usize) -> (Self, MemoryCollector) {
+    pub fn in_memory(spans_max: usize) -> (Self, MemoryCollector) {
         let dropped = Counter::default();
         let (queue, outlet) = queue(spans_max, dropped.clone());
         (Self::to(Recorder::new(queue, SamplingRule::default(), None)), MemoryCollector { outlet, dropped })
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_span_has_the_ids_of_what_it_is_of_and_its_links() {
-        let (spans, mut kept) = Spans::kept(4);
+        let (spans, mut collector) = Spans::in_memory(4);
         let number = 0x0199_aaaa_bbbb_7ccc_8ddd_eeee_ffff_0001_u128;
         let (parent, now) = (TraceParent::parse(CALLER, ""), Instant::now());
         let root = spans.begin_as(number, None, now).unwrap();
@@ -115,16 +115,16 @@ mod tests {
         assert_eq!(below.own.to_string(), "00-4bf92f3577b34da6a3ce929d0e0e4736-8dddeeeeffff0001-01");
         let links: Vec<_> = parent.into_iter().collect();
         spans.end(below, FinishedSpan { links: links.clone(), ..span("below", None) });
-        let [below] = kept.take().try_into().unwrap();
+        let [below] = collector.take().try_into().unwrap();
         assert_eq!((below.parent.as_deref(), below.links), (Some("00f067aa0ba902b7"), links));
     }
 
     #[test]
     fn a_span_belongs_to_its_parent_or_begins_a_trace() {
-        let (spans, mut kept) = Spans::kept(4);
+        let (spans, mut collector) = Spans::in_memory(4);
         spans.record(span("child", Some(CALLER)));
         spans.record(span("root", None));
-        let [child, root] = kept.take().try_into().unwrap();
+        let [child, root] = collector.take().try_into().unwrap();
         assert_eq!((child.name.as_str(), child.parent.as_deref()), ("child", Some("00f067aa0ba902b7")));
         assert_eq!(child.own.trace_id().to_string(), "4bf92f3577b34da6a3ce929d0e0e4736");
         assert_eq!(child.own.state(), "vendor=1");
@@ -134,48 +134,48 @@ mod tests {
     }
 
     #[test]
-    fn a_span_that_has_begun_keeps_its_ids_and_is_a_parent_itself() {
-        let (spans, mut kept) = Spans::kept(4);
-        let begun = spans.begin(TraceParent::parse(CALLER, ""), Instant::now()).unwrap();
-        let below = FinishedSpan { parent: Some(begun.own.clone()), ..span("below", None) };
+    fn an_open_span_keeps_its_ids_and_is_a_parent() {
+        let (spans, mut collector) = Spans::in_memory(4);
+        let open = spans.begin(TraceParent::parse(CALLER, ""), Instant::now()).unwrap();
+        let below = FinishedSpan { parent: Some(open.own.clone()), ..span("below", None) };
         spans.record(below);
-        spans.end(begun.clone(), FinishedSpan { status: Status::Error, ..span("server", None) });
-        let [below, server] = kept.take().try_into().unwrap();
-        assert_eq!((&server.own, server.parent.as_deref()), (&begun.own, Some("00f067aa0ba902b7")));
+        spans.end(open.clone(), FinishedSpan { status: Status::Error, ..span("server", None) });
+        let [below, server] = collector.take().try_into().unwrap();
+        assert_eq!((&server.own, server.parent.as_deref()), (&open.own, Some("00f067aa0ba902b7")));
         assert!(server.failed && !below.failed);
         assert_eq!(below.own.trace_id().to_string(), server.own.trace_id().to_string());
     }
 
     #[test]
     fn what_the_caller_does_not_have_recorded_is_not_recorded_nor_counted_as_lost() {
-        let (spans, mut kept) = Spans::kept(4);
+        let (spans, mut collector) = Spans::in_memory(4);
         spans.record(span("silent", Some(&CALLER.replace("-01", "-00"))));
-        assert_eq!((kept.take(), kept.dropped()), (Vec::new(), 0));
+        assert_eq!((collector.take(), collector.dropped()), (Vec::new(), 0));
     }
 
     #[test]
     fn past_the_number_of_spans_they_are_dropped_and_counted() {
-        let (spans, mut kept) = Spans::kept(2);
+        let (spans, mut collector) = Spans::in_memory(2);
         for _ in 0..5 {
             spans.record(span("x", None));
         }
-        assert_eq!((kept.take().len(), kept.dropped()), (2, 3));
+        assert_eq!((collector.take().len(), collector.dropped()), (2, 3));
         spans.record(span("x", None));
-        assert_eq!((kept.take().len(), kept.dropped()), (1, 3));
+        assert_eq!((collector.take().len(), collector.dropped()), (1, 3));
     }
 
     #[test]
     fn past_the_bytes_of_the_queue_spans_are_dropped_and_counted() {
-        let (spans, mut kept) = Spans::kept(1_000);
+        let (spans, mut collector) = Spans::in_memory(1_000);
         let mebibyte = "x".repeat(1 << 20);
         for _ in 0..20 {
             spans
                 .record(FinishedSpan { attributes: vec![("a", mebibyte.clone().into())], ..span("x", None) });
         }
-        let held = kept.take().len();
-        assert_eq!((held, kept.dropped()), (QUEUE_BYTES_MAX / (1 << 20) - 1, 20 - held as u64));
+        let count = collector.take().len();
+        assert_eq!((count, collector.dropped()), (QUEUE_BYTES_MAX / (1 << 20) - 1, 20 - count as u64));
         spans.record(span("x", None));
-        assert_eq!(kept.take().len(), 1, "what was taken out makes room");
+        assert_eq!(collector.take().len(), 1, "what was taken out makes room");
     }
 
     #[test]

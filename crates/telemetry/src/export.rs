@@ -55,7 +55,7 @@ impl Telemetry {
     pub fn start(settings: &Settings) -> Result<Self, Fault> {
         let counts = Counts::default();
         let transport = Transport::new(settings)?;
-        let said = transport.said();
+        let replies = transport.replies();
         let mut exporter = SpanExporter::builder()
             .with_http()
             .with_http_client(transport)
@@ -76,7 +76,7 @@ impl Telemetry {
             load: load.clone(),
             outlet,
             exporter,
-            said,
+            replies,
             counts: counts.clone(),
             finish: finish.clone(),
             batch_spans_max: settings.batch_spans_max,
@@ -132,7 +132,7 @@ struct Work {
     outlet: Outlet,
     load: Arc<Load>,
     exporter: SpanExporter,
-    said: Arc<CollectorReplies>,
+    replies: Arc<CollectorReplies>,
     counts: Counts,
     finish: CancellationToken,
     batch_spans_max: usize,
@@ -198,17 +198,17 @@ impl Work {
 
     async fn deliver(&mut self, spans: Vec<SpanData>) {
         let sent = spans.len() as u64;
-        let taken = matches!(timeout(self.export_timeout, self.exporter.export(spans)).await, Ok(Ok(())));
-        let lost = if taken { self.said.take_rejected().min(sent) } else { sent };
+        let accepted = matches!(timeout(self.export_timeout, self.exporter.export(spans)).await, Ok(Ok(())));
+        let lost = if accepted { self.replies.take_rejected().min(sent) } else { sent };
         self.counts.exported.inc_by(sent - lost);
         self.counts.dropped.inc_by(lost);
         self.load.leave(sent);
-        self.tell(lost);
+        self.log_change(lost);
     }
 
     /// Logs that the collector fails, and that it works again: once each, however many spans are lost.
-    fn tell(&mut self, lost: u64) {
-        let why = self.said.take_error();
+    fn log_change(&mut self, lost: u64) {
+        let why = self.replies.take_error();
         match (self.failing, lost) {
             (None, 0) => {}
             (None, lost) => {

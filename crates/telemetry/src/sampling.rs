@@ -60,7 +60,7 @@ mod tests {
         // Spread evenly over the low 64 bits, which the sampler reads.
         let traces =
             (0..1_000_u128).map(|n| TraceId::from((1 << 100) | (n * (u128::from(u64::MAX) / 1_000))));
-        let taken = traces.filter(|trace| half.takes(*trace, None)).count();
-        assert!((450..550).contains(&taken), "{taken}");
+        let sampled = traces.filter(|trace| half.takes(*trace, None)).count();
+        assert!((450..550).contains(&sampled), "{sampled}");
     }
 }

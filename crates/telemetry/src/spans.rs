@@ -15,7 +15,7 @@ use crate::{FinishedSpan, TraceParent, queue::Queue, sampling::SamplingRule};
 #[derive(Clone, Default)]
 pub struct Spans(Option<Arc<Recorder>>);
 
-/// A span that has begun: its ids are known before it ends, so that log lines can name its trace.
+/// An open span: its ids are known before it ends, so that log lines can name its trace.
 #[derive(Debug, Clone)]
 pub struct OpenSpan {
     /// The parent for spans below this one.
@@ -84,11 +84,11 @@ impl Spans {
         Some(OpenSpan { own: recorder.own(TraceId::from_bytes(bytes), span, parent.as_ref()), parent, start })
     }
 
-    /// Records a span that [`Spans::begin`] gave ids to, with the `parent` and `start` of `begun`. Never
+    /// Records a span that [`Spans::begin`] gave ids to, with the `parent` and `start` of `open`. Never
     /// waits.
-    pub fn end(&self, begun: OpenSpan, span: FinishedSpan) {
+    pub fn end(&self, open: OpenSpan, span: FinishedSpan) {
         let Some(recorder) = &self.0 else { return };
-        recorder.finish(&begun.own, FinishedSpan { parent: begun.parent, start: begun.start, ..span });
+        recorder.finish(&open.own, FinishedSpan { parent: open.parent, start: open.start, ..span });
     }
 }
 
@@ -109,9 +109,9 @@ impl Recorder {
     /// These ids, in the trace of the parent if there is one, with the parent's `tracestate`.
     fn own(&self, trace: TraceId, span: SpanId, parent: Option<&TraceParent>) -> TraceParent {
         let trace = parent.map_or(trace, |parent| parent.0.trace_id());
-        let taken = self.sampling.takes(trace, parent.map(TraceParent::is_sampled));
+        let is_sampled = self.sampling.takes(trace, parent.map(TraceParent::is_sampled));
         let state = parent.map(|parent| parent.0.trace_state().clone()).unwrap_or_default();
-        let flags = if taken { TraceFlags::SAMPLED } else { TraceFlags::NOT_SAMPLED };
+        let flags = if is_sampled { TraceFlags::SAMPLED } else { TraceFlags::NOT_SAMPLED };
         TraceParent(SpanContext::new(trace, span, flags, false, state))
     }
 

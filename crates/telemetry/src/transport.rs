@@ -33,7 +33,7 @@ const PAUSE_MAX: Duration = Duration::from_millis(1_600);
 pub(crate) struct Transport {
     pool: Pool,
     timeout: Duration,
-    said: Arc<CollectorReplies>,
+    replies: Arc<CollectorReplies>,
 }
 
 /// The parts of the collector's responses that the exporter does not pass on.
@@ -61,7 +61,7 @@ impl CollectorReplies {
 
 /// The result of one attempt.
 enum Attempt {
-    Taken(Response<Bytes>),
+    Accepted(Response<Bytes>),
     /// Worth another attempt, not before the given pause if the collector named one.
     Again(Option<Duration>),
     Refused,
@@ -72,36 +72,36 @@ impl Transport {
         let secure = settings.endpoint.scheme_str() == Some("https");
         let tls = client_config(secure, settings.certificate.as_deref(), "in OTEL_EXPORTER_OTLP_CERTIFICATE")
             .map_err(|fault| Fault::Tls(fault.to_string()))?;
-        Ok(Self { pool: Pool::new(tls), timeout: settings.timeout, said: Arc::default() })
+        Ok(Self { pool: Pool::new(tls), timeout: settings.timeout, replies: Arc::default() })
     }
 
     /// The replies of the collector.
-    pub(crate) fn said(&self) -> Arc<CollectorReplies> {
-        self.said.clone()
+    pub(crate) fn replies(&self) -> Arc<CollectorReplies> {
+        self.replies.clone()
     }
 
-    async fn attempt(&self, request: Request<Full<Bytes>>, by: Instant) -> Attempt {
+    async fn attempt(&self, request: Request<Full<Bytes>>, deadline: Instant) -> Attempt {
         let exchange = async {
             let (head, body) = self.pool.send(request).await?.into_parts();
             let body = within(body, ANSWER_BYTES_MAX).await?;
             Ok::<_, HttpError>(Response::from_parts(head, body))
         };
-        let response = match timeout_at(by, exchange).await {
+        let response = match timeout_at(deadline, exchange).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {
-                self.said.note(deepest(&*error));
+                self.replies.note(deepest(&*error));
                 return Attempt::Again(None);
             }
             Err(_) => {
-                self.said.note("it did not answer in time".into());
+                self.replies.note("it did not answer in time".into());
                 return Attempt::Refused;
             }
         };
         let status = response.status();
         if status.is_success() {
-            return Attempt::Taken(response);
+            return Attempt::Accepted(response);
         }
-        self.said.note(format!("it answered {status}"));
+        self.replies.note(format!("it answered {status}"));
         // The only statuses that the protocol allows to retry.
         let busy = [
             StatusCode::TOO_MANY_REQUESTS,
@@ -120,8 +120,8 @@ impl Transport {
         let Ok(answer) = ExportTraceServiceResponse::decode(answer.body().as_ref()) else { return };
         let Some(partial) = answer.partial_success else { return };
         if let Ok(rejected @ 1..) = u64::try_from(partial.rejected_spans) {
-            self.said.rejected.store(rejected, Ordering::Relaxed);
-            self.said.note(format!("it rejected {rejected} spans"));
+            self.replies.rejected.store(rejected, Ordering::Relaxed);
+            self.replies.note(format!("it rejected {rejected} spans"));
         }
     }
 }
@@ -129,17 +129,17 @@ impl Transport {
 #[async_trait]
 impl HttpClient for Transport {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let by = Instant::now() + self.timeout;
+        let deadline = Instant::now() + self.timeout;
         let mut pause = FIRST_PAUSE;
         loop {
-            match self.attempt(request.clone().map(Full::new), by).await {
-                Attempt::Taken(response) => {
+            match self.attempt(request.clone().map(Full::new), deadline).await {
+                Attempt::Accepted(response) => {
                     self.read_answer(&response);
                     return Ok(response);
                 }
                 Attempt::Again(at_least) => {
                     let wait = at_least.unwrap_or(pause).max(pause);
-                    if Instant::now() + wait >= by {
+                    if Instant::now() + wait >= deadline {
                         return Err("no attempt succeeded in time".into());
                     }
                     sleep(wait).await;

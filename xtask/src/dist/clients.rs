@@ -104,12 +104,14 @@ fn npm(directory: &Path, release: &Release) -> Result<(String, Vec<u8>)> {
 fn files(directory: &Path, endings: &[&str]) -> Result<Vec<(String, Vec<u8>)>> {
     let mut found = Vec::new();
     let mut directories: Vec<PathBuf> = vec![directory.to_owned()];
-    while let Some(place) = directories.pop() {
-        for entry in fs::read_dir(&place).with_context(|| format!("could not list {}", place.display()))? {
+    while let Some(current) = directories.pop() {
+        for entry in
+            fs::read_dir(&current).with_context(|| format!("could not list {}", current.display()))?
+        {
             let path = entry?.path();
             if path.is_dir() {
                 directories.push(path);
-            } else if path.extension().is_some_and(|ending| endings.iter().any(|wanted| ending == *wanted)) {
+            } else if path.extension().is_some_and(|ending| endings.iter().any(|known| ending == *known)) {
                 let name = path.strip_prefix(directory)?.to_string_lossy().into_owned();
                 found.push((name, fs::read(&path)?));
             }

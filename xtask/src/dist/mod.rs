@@ -110,9 +110,9 @@ fn pack(release: &Release, bill: Vec<u8>) -> Result<Vec<(String, Vec<u8>)>> {
     files.push(("install.sh".to_owned(), bundle::installer(release).into_bytes()));
     match image::pack(release)? {
         Some(image) => files.push(image),
-        None => {
-            console::say("    no image: it has no libraries, and this binary needs some (docs/packaging.md)")
-        }
+        None => console::print_line(
+            "    no image: it has no libraries, and this binary needs some (docs/packaging.md)",
+        ),
     }
     files.push((format!("plenary-{}-{}.cdx.json", release.version, release.platform.triple()), bill));
     Ok(files)
@@ -137,10 +137,10 @@ fn write(out: &Path, mut files: Vec<(String, Vec<u8>)>) -> Result<()> {
     fs::create_dir_all(out).with_context(|| format!("could not make {}", out.display()))?;
     for (name, bytes) in files {
         fs::write(out.join(&name), &bytes).with_context(|| format!("could not write {name}"))?;
-        console::say(&format!("    {:>9} KiB  {name}", bytes.len().div_ceil(1024)));
+        console::print_line(&format!("    {:>9} KiB  {name}", bytes.len().div_ceil(1024)));
     }
     fs::write(out.join(SUMS), sums)?;
-    console::say(&format!("    {}", out.join(SUMS).display()));
+    console::print_line(&format!("    {}", out.join(SUMS).display()));
     Ok(())
 }
 

@@ -80,7 +80,7 @@ mod tests {
     fn every_release_is_pinned() {
         for packages in [PYTHON, AGENTIC] {
             let pinned: Vec<&str> = packages.constraints.lines().collect();
-            assert!(packages.requirements.iter().all(|wanted| pinned.contains(wanted)));
+            assert!(packages.requirements.iter().all(|required| pinned.contains(required)));
             assert!(pinned.iter().all(|line| line.contains("==")), "every release is pinned");
         }
         assert!(NODE.pins(&["1.3.0", "2.4.0", "24.21.0"]));

@@ -15,9 +15,9 @@ pub(super) fn install(packages: &[&str]) -> Result<()> {
     let prefix =
         prefix().with_context(|| format!("install it by hand: apt-get install {}", packages.join(" ")))?;
     let apt = |args: &[&str]| {
-        let mut words = prefix.iter().copied().chain(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]);
-        let mut command = Command::new(words.next().unwrap_or("env"));
-        command.args(words).args(args);
+        let mut parts = prefix.iter().copied().chain(["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]);
+        let mut command = Command::new(parts.next().unwrap_or("env"));
+        command.args(parts).args(args);
         process::run(&mut command)
     };
     apt(&["-q", "update"])?;

@@ -19,7 +19,7 @@ const CHROMIUM: &str = "/usr/bin/chromium";
 /// Installs missing parts; returns the Node that runs the tests.
 pub(crate) fn ensure(directory: &Path) -> Result<PathBuf> {
     mcp_node::ensure()?;
-    npm::ensure_beside(directory, LOCK, "what drives a browser (about 60 MB on disk)")?;
+    npm::ensure_in(directory, LOCK, "what drives a browser (about 60 MB on disk)")?;
     let chromium = std::env::var(VARIABLE).unwrap_or_else(|_| CHROMIUM.to_owned());
     if !process::succeeds(Command::new(&chromium).arg("--version")) {
         apt::install(&["chromium"]).context("the console's pages are tested in it")?;

@@ -53,7 +53,7 @@ pub(crate) fn ensure(typescript: &Path) -> Result<Tools> {
 /// The same for the compiler alone.
 pub(crate) fn compiler(typescript: &Path) -> Result<Compiler> {
     mcp_node::ensure()?;
-    npm::ensure_beside(typescript, LOCK, "the TypeScript compiler (about 35 MB on disk)")?;
+    npm::ensure_in(typescript, LOCK, "the TypeScript compiler (about 35 MB on disk)")?;
     let node = Path::new(&mcp_node::start()?.url).join("node");
     Ok(Compiler { node, tsc: typescript.join("node_modules/typescript/bin/tsc") })
 }
@@ -66,8 +66,8 @@ mod tests {
     fn the_requirements_are_among_the_constraints() {
         let pinned: Vec<&str> = PACKAGES.constraints.lines().collect();
         let examples = include_str!("../../../clients/examples/requirements.txt").lines();
-        for wanted in PACKAGES.requirements.iter().copied().chain(examples) {
-            assert!(pinned.contains(&wanted.replace("[openai]", "").as_str()), "{wanted}");
+        for required in PACKAGES.requirements.iter().copied().chain(examples) {
+            assert!(pinned.contains(&required.replace("[openai]", "").as_str()), "{required}");
         }
         assert!(pinned.iter().all(|line| line.contains("==")), "every release is pinned");
     }

@@ -40,7 +40,7 @@ impl Drop for Guard {
     fn drop(&mut self) {
         // Waiting first closes its standard input, which is the signal.
         if let Err(error) = self.shell.wait() {
-            console::say(&format!("warning: cleaning up failed: {error}"));
+            console::print_line(&format!("warning: cleaning up failed: {error}"));
         }
     }
 }

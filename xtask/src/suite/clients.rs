@@ -48,10 +48,10 @@ fn in_typescript(compiler: &Compiler, directory: &Path, binary: &Path) -> Result
         command
     };
     for build in ["build", "dist"] {
-        let place = directory.join(build);
-        if place.exists() {
-            std::fs::remove_dir_all(&place)
-                .with_context(|| format!("could not remove {}", place.display()))?;
+        let built = directory.join(build);
+        if built.exists() {
+            std::fs::remove_dir_all(&built)
+                .with_context(|| format!("could not remove {}", built.display()))?;
         }
     }
     for project in ["tsconfig.json", "tsconfig.tests.json"] {

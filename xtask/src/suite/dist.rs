@@ -11,7 +11,7 @@ use crate::{console, dist, needs, process, workspace};
 /// The tests, in order: a script of `packaging/tests` for each.
 const TESTS: &[&str] = &["installer", "sbom", "wheel", "npm", "clients", "deb", "image"];
 /// The prefix of a script's message to the user.
-const TOLD: &str = "TOLD: ";
+const NOTE_PREFIX: &str = "TOLD: ";
 
 /// Makes the packages and tries them.
 pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
@@ -39,16 +39,16 @@ pub(crate) fn attempt(root: &Path, packages: &Path, tests: &[&str]) -> Result<()
     let uv = needs::uv::ensure()?;
     let network = fresh::network();
     if !network {
-        console::say("    no network of its own can be had: port 7420 of this machine must be free");
+        console::print_line("    no network of its own can be had: port 7420 of this machine must be free");
     }
-    let told = [("PACKAGES", packages), ("PYTHON", &*uv.python), ("UVX", &*uv.uvx)];
+    let variables = [("PACKAGES", packages), ("PYTHON", &*uv.python), ("UVX", &*uv.uvx)];
     for test in tests {
         let script = fs::read_to_string(root.join("packaging/tests").join(format!("{test}.sh")))?;
-        let said = fresh::run(test, &script, None, network, &told)
+        let output = fresh::run(test, &script, None, network, &variables)
             .with_context(|| format!("packaging/tests/{test}.sh failed"))?;
-        console::say(&format!("    {test}: tried"));
-        for line in said.lines().filter_map(|line| line.strip_prefix(TOLD)) {
-            console::say(&format!("        {line}"));
+        console::print_line(&format!("    {test}: tried"));
+        for line in output.lines().filter_map(|line| line.strip_prefix(NOTE_PREFIX)) {
+            console::print_line(&format!("        {line}"));
         }
     }
     Ok(())

@@ -41,8 +41,8 @@ pub(super) fn run(
     let home = std::env::temp_dir().join(format!("plenary-fresh-{}-{name}", std::process::id()));
     let programs = home.join("bin");
     fs::create_dir_all(&programs)?;
-    let place = home.to_str().context("the temporary directory is not UTF-8")?;
-    let _guard = Guard::set(CLEAN_UP, &[place], |_| {})?;
+    let home_text = home.to_str().context("the temporary directory is not UTF-8")?;
+    let _guard = Guard::set(CLEAN_UP, &[home_text], |_| {})?;
     if let Some(binary) = binary {
         symlink(binary, programs.join("plenary"))?;
     }
@@ -57,7 +57,7 @@ pub(super) fn run(
     }
     let path = std::env::var("PATH").unwrap_or_default();
     command.arg(home.join("script")).current_dir(&home).env_clear().envs([
-        ("HOME", place),
+        ("HOME", home_text),
         ("LANG", "C.UTF-8"),
         ("PATH", &format!("{}:{path}", programs.display())),
     ]);
@@ -67,11 +67,11 @@ pub(super) fn run(
     let (sender, receiver) = sync_channel(1);
     std::thread::spawn(move || sender.try_send(child.wait()));
     let ended = receiver.recv_timeout(TIME_MAX);
-    let said = fs::read_to_string(home.join("output")).unwrap_or_default();
+    let output = fs::read_to_string(home.join("output")).unwrap_or_default();
     match ended {
-        Ok(Ok(status)) if status.success() => Ok(said),
+        Ok(Ok(status)) if status.success() => Ok(output),
         ended => {
-            console::say(&said);
+            console::print_line(&output);
             match ended {
                 Ok(status) => bail!("it ended with {}", status?),
                 Err(_) => bail!("it did not end within {}", console::human(TIME_MAX)),
@@ -91,9 +91,9 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_told_what_it_needs_and_nothing_else() {
-        let said =
+    fn a_script_gets_only_the_variables_that_it_needs() {
+        let output =
             run("told", "echo $GIVEN $CARGO_MANIFEST_DIR\n", None, false, &[("GIVEN", Path::new("a"))]);
-        assert_eq!(said.unwrap(), "a\n");
+        assert_eq!(output.unwrap(), "a\n");
     }
 }

@@ -229,21 +229,21 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         let outcome = (stage.work)(&mut run);
         let took = console::human(watch.elapsed());
         if let Err(error) = outcome {
-            console::say(&format!("\nFAILED: {} after {took}\nnext: {}", stage.name, stage.advice));
+            console::print_line(&format!("\nFAILED: {} after {took}\nnext: {}", stage.name, stage.advice));
             if NEEDED.contains(&stage.name) {
                 return Err(error);
             }
-            console::say(&format!("{error:#}"));
+            console::print_line(&format!("{error:#}"));
             failed.push(stage.name);
             continue;
         }
-        console::say(&format!("    passed in {took}"));
+        console::print_line(&format!("    passed in {took}"));
         table.push(format!("    {:<24} {took:>12}", stage.name));
     }
     if !failed.is_empty() {
         return Err(anyhow!("these stages failed: {}", failed.join(", ")));
     }
-    console::say(&format!("\nEverything passed:\n{}", table.join("\n")));
+    console::print_line(&format!("\nEverything passed:\n{}", table.join("\n")));
     Ok(())
 }
 
@@ -292,7 +292,7 @@ fn build(run: &mut Run) -> Result<()> {
 fn servers(run: &mut Run) -> Result<()> {
     for server in needs::SERVERS {
         let running = (server.start)().with_context(|| format!("{} did not start", server.name))?;
-        console::say(&format!("    {}: {}={}", server.name, running.variable, running.url));
+        console::print_line(&format!("    {}: {}={}", server.name, running.variable, running.url));
         run.servers.push(running);
     }
     Ok(())
@@ -358,20 +358,20 @@ mod tests {
 
     #[test]
     fn the_full_run_requires_every_server() {
-        let told = variables(false);
-        assert!(told.contains(&(REQUIRE.to_owned(), Some("all".to_owned()))));
-        assert!(told.contains(&(QUICK.to_owned(), None)));
-        assert!(told.contains(&(BINARY.to_owned(), Some("bin/plenary".to_owned()))));
-        assert!(told.contains(&(FUZZ_SECONDS.to_owned(), Some("600".to_owned()))));
+        let set = variables(false);
+        assert!(set.contains(&(REQUIRE.to_owned(), Some("all".to_owned()))));
+        assert!(set.contains(&(QUICK.to_owned(), None)));
+        assert!(set.contains(&(BINARY.to_owned(), Some("bin/plenary".to_owned()))));
+        assert!(set.contains(&(FUZZ_SECONDS.to_owned(), Some("600".to_owned()))));
     }
 
     #[test]
     fn the_inner_loop_forgets_servers_that_the_caller_named() {
-        let told = variables(true);
-        assert!(told.contains(&(QUICK.to_owned(), Some("1".to_owned()))));
-        assert!(told.contains(&(REQUIRE.to_owned(), None)));
+        let set = variables(true);
+        assert!(set.contains(&(QUICK.to_owned(), Some("1".to_owned()))));
+        assert!(set.contains(&(REQUIRE.to_owned(), None)));
         for variable in needs::SERVER_VARIABLES {
-            assert!(told.contains(&((*variable).to_owned(), None)));
+            assert!(set.contains(&((*variable).to_owned(), None)));
         }
     }
 }

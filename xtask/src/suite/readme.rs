@@ -35,7 +35,7 @@ const SERVER: &str =
 pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
     let network = fresh::network();
     if !network {
-        console::say(
+        console::print_line(
             "    no network of its own can be had: ports 7420 to 7422 and 7443 of this machine must be free",
         );
     }
@@ -43,7 +43,7 @@ pub(super) fn run(root: &Path, binary: &Path) -> Result<()> {
         let text = fs::read_to_string(root.join(page)).with_context(|| format!("{page} is absent"))?;
         fresh::run(page, &script(page, &text), Some(binary), network, &[])
             .with_context(|| format!("{page} does not paste"))?;
-        console::say(&format!("    {page}: pasted"));
+        console::print_line(&format!("    {page}: pasted"));
     }
     Ok(())
 }
@@ -91,7 +91,7 @@ mod tests {
     fn blocks_of_the_shell_alone_are_pasted_with_the_binary_that_was_built() {
         let page = "With the server running:\n```sh\ncargo install --path crates/plenary\nplenary listen   # leave it\n```\n\
                     ```toml\na = 1\n```\n";
-        let wanted = format!("{SERVER}\necho '==> x.md:2'\n:\nplenary listen &\n");
-        assert_eq!(script("x.md", page), wanted);
+        let expected = format!("{SERVER}\necho '==> x.md:2'\n:\nplenary listen &\n");
+        assert_eq!(script("x.md", page), expected);
     }
 }

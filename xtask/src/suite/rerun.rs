@@ -29,17 +29,17 @@ pub(super) fn cargo(command: impl Fn(&[&str]) -> Result<Command>) -> Result<()> 
     first.env("RUST_TEST_THREADS", threads.to_string());
     let mut failed = Vec::new();
     let outcome = process::follow(&mut first, |line| {
-        console::say(line);
+        console::print_line(line);
         failed.extend(failed_test(line).map(str::to_owned));
     });
     let Err(error) = outcome else { return Ok(()) };
     if failed.is_empty() || failed.len() > RERUN_MAX {
         return Err(error);
     }
-    console::say(&format!("\nonce more: {}", failed.join(", ")));
+    console::print_line(&format!("\nonce more: {}", failed.join(", ")));
     process::run(command(&TESTS)?.args(["--", "--exact"]).args(&failed))
         .with_context(|| format!("{error:#}"))?;
-    console::say(&format!("unsteady, passed the second time: {}", failed.join(", ")));
+    console::print_line(&format!("unsteady, passed the second time: {}", failed.join(", ")));
     Ok(())
 }
 
@@ -48,9 +48,9 @@ pub(super) fn node(mut command: Command, files: &[PathBuf]) -> Result<()> {
     let state = tempfile::tempdir()?;
     command.arg("--test-rerun-failures").arg(state.path().join("passed.json")).args(files);
     let Err(error) = process::run(&mut command) else { return Ok(()) };
-    console::say("\nonce more: what failed");
+    console::print_line("\nonce more: what failed");
     process::run(&mut command).with_context(|| format!("{error:#}"))?;
-    console::say("unsteady: what failed has passed the second time");
+    console::print_line("unsteady: what failed has passed the second time");
     Ok(())
 }
 
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tests_that_failed_are_told_from_the_rest() {
+    fn failed_tests_are_distinguished_from_the_rest() {
         assert_eq!(failed_test("test a::b_c ... FAILED"), Some("a::b_c"));
         for line in [
             "test a::b ... ok",

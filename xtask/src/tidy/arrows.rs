@@ -228,7 +228,7 @@ fn allowed(room: &str) -> Option<&'static [&'static str]> {
 
 fn refusal(file: &File, room: &str, dependency: &Dependency) -> Option<Finding> {
     let name = dependency.name.as_str();
-    let say =
+    let finding =
         |why: &str| Some(Finding::error(&file.path, format!("`{room}` may not depend on `{name}`: {why}")));
     if let Some(other) = self::room(name) {
         // A crate may test itself with its own feature, and every crate may test on a real backend.
@@ -241,19 +241,19 @@ fn refusal(file: &File, room: &str, dependency: &Dependency) -> Option<Finding> 
             return None;
         }
         if PROTOCOLS.contains(&room) && PROTOCOLS.contains(&other) {
-            return say("protocol rooms do not know each other; what two share moves down");
+            return finding("protocol rooms do not know each other; what two share moves down");
         }
         if BACKENDS.contains(&other) {
-            return say("only the binary names a concrete backend");
+            return finding("only the binary names a concrete backend");
         }
-        return say("arrows run one way (ARCHITECTURE.md)");
+        return finding("arrows run one way (ARCHITECTURE.md)");
     }
     if dependency.development {
         return None;
     }
     let confined = CONFINED.iter().find(|(crate_, friends, _)| *crate_ == name && !friends.contains(&room));
-    let refused = REFUSED.iter().find(|(place, crates, _)| *place == room && crates.contains(&name));
-    confined.or(refused).and_then(|(_, _, why)| say(why))
+    let refused = REFUSED.iter().find(|(refusing, crates, _)| *refusing == room && crates.contains(&name));
+    confined.or(refused).and_then(|(_, _, why)| finding(why))
 }
 
 /// All dependencies of a manifest, also those of each target, by the package's own name.
@@ -315,14 +315,14 @@ mod tests {
 
     #[test]
     fn only_the_binary_and_tests_name_a_backend() {
-        let of = |section: &str, package: &str| {
+        let count_in = |section: &str, package: &str| {
             findings(package, &format!("[{section}]\nplenary-log-sqlite = {{ workspace = true }}")).len()
         };
-        assert_eq!(of("dependencies", "plenary-sessions"), 1);
-        assert_eq!(of("dependencies", "plenary"), 0);
-        assert_eq!(of("dependencies", "xtask"), 0);
-        assert_eq!(of("dev-dependencies", "plenary-sessions"), 0);
-        assert_eq!(of("dev-dependencies", "plenary-log-sqlite"), 0);
+        assert_eq!(count_in("dependencies", "plenary-sessions"), 1);
+        assert_eq!(count_in("dependencies", "plenary"), 0);
+        assert_eq!(count_in("dependencies", "xtask"), 0);
+        assert_eq!(count_in("dev-dependencies", "plenary-sessions"), 0);
+        assert_eq!(count_in("dev-dependencies", "plenary-log-sqlite"), 0);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use anyhow::Result;
 
-use Place::{Anywhere, BlackBox, Product, Pure, Untransported};
+use Scope::{Anywhere, BlackBox, Product, Pure, Untransported};
 
 use super::{
     Finding, arrows, items, lex,
@@ -14,13 +14,13 @@ use super::{
 /// A forbidden sequence of words, its place, and the reason.
 struct Ban {
     words: &'static str,
-    place: Place,
+    scope: Scope,
     why: &'static str,
 }
 
 /// The files in which a ban applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Scope {
     /// In every file.
     Anywhere,
     /// In every file, outside tests.
@@ -53,44 +53,44 @@ const UNFINISHED: &str = "what is not finished is not merged";
 const NO_LIMIT: &str = "every queue has a named limit, and a test of what happens past it";
 
 const BANS: &[Ban] = &[
-    Ban { words: "SystemTime", place: Pure, why: TIME },
-    Ban { words: "Instant", place: Pure, why: TIME },
-    Ban { words: "getrandom", place: Pure, why: CHANCE },
-    Ban { words: "rand::", place: Pure, why: CHANCE },
-    Ban { words: "RandomState", place: Pure, why: CHANCE },
-    Ban { words: "std::fs", place: Pure, why: OUTSIDE_WORLD },
-    Ban { words: "fs::", place: Pure, why: OUTSIDE_WORLD },
-    Ban { words: "std::net", place: Pure, why: OUTSIDE_WORLD },
-    Ban { words: "std::env", place: Pure, why: OUTSIDE_WORLD },
-    Ban { words: "std::process", place: Pure, why: OUTSIDE_WORLD },
-    Ban { words: "std::thread", place: Pure, why: OUTSIDE_WORLD },
-    Ban { words: "tokio::", place: Pure, why: NO_WAITING },
-    Ban { words: "async fn", place: Pure, why: NO_WAITING },
-    Ban { words: "async move", place: Pure, why: NO_WAITING },
-    Ban { words: ".await", place: Pure, why: NO_WAITING },
-    Ban { words: "axum::", place: Untransported, why: NO_TRANSPORT },
-    Ban { words: "hyper::", place: Untransported, why: NO_TRANSPORT },
+    Ban { words: "SystemTime", scope: Pure, why: TIME },
+    Ban { words: "Instant", scope: Pure, why: TIME },
+    Ban { words: "getrandom", scope: Pure, why: CHANCE },
+    Ban { words: "rand::", scope: Pure, why: CHANCE },
+    Ban { words: "RandomState", scope: Pure, why: CHANCE },
+    Ban { words: "std::fs", scope: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "fs::", scope: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "std::net", scope: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "std::env", scope: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "std::process", scope: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "std::thread", scope: Pure, why: OUTSIDE_WORLD },
+    Ban { words: "tokio::", scope: Pure, why: NO_WAITING },
+    Ban { words: "async fn", scope: Pure, why: NO_WAITING },
+    Ban { words: "async move", scope: Pure, why: NO_WAITING },
+    Ban { words: ".await", scope: Pure, why: NO_WAITING },
+    Ban { words: "axum::", scope: Untransported, why: NO_TRANSPORT },
+    Ban { words: "hyper::", scope: Untransported, why: NO_TRANSPORT },
     Ban {
         words: "#[ignore",
-        place: Anywhere,
+        scope: Anywhere,
         why: "a test that does not run proves nothing: mend it or delete it",
     },
-    Ban { words: "todo!", place: Anywhere, why: UNFINISHED },
-    Ban { words: "unimplemented!", place: Anywhere, why: UNFINISHED },
-    Ban { words: "dbg!", place: Anywhere, why: UNFINISHED },
+    Ban { words: "todo!", scope: Anywhere, why: UNFINISHED },
+    Ban { words: "unimplemented!", scope: Anywhere, why: UNFINISHED },
+    Ban { words: "dbg!", scope: Anywhere, why: UNFINISHED },
     Ban {
         words: "thread::sleep",
-        place: Anywhere,
+        scope: Anywhere,
         why: "a sleep is a guess: wait for the thing itself, with a deadline",
     },
     Ban {
         words: "time::sleep",
-        place: BlackBox,
+        scope: BlackBox,
         why: "a sleep is a guess: wait for the thing itself, with a deadline",
     },
-    Ban { words: "unbounded_channel", place: Product, why: NO_LIMIT },
-    Ban { words: "mpsc::unbounded", place: Product, why: NO_LIMIT },
-    Ban { words: "mpsc::channel()", place: Product, why: NO_LIMIT },
+    Ban { words: "unbounded_channel", scope: Product, why: NO_LIMIT },
+    Ban { words: "mpsc::unbounded", scope: Product, why: NO_LIMIT },
+    Ban { words: "mpsc::channel()", scope: Product, why: NO_LIMIT },
 ];
 
 /// Marks of unfinished work in comments, each split in two so that this list does not match itself.
@@ -105,7 +105,7 @@ fn in_file(file: &File) -> Vec<Finding> {
     let tokens = file.tokens();
     let mut findings = Vec::new();
     for ban in BANS {
-        for found in lex::find(&tokens, ban.words).iter().filter(|found| ban.place.holds(file, found.at)) {
+        for found in lex::find(&tokens, ban.words).iter().filter(|found| ban.scope.holds(file, found.at)) {
             findings.push(Finding::at(file, found.at, format!("`{}`: {}", ban.words, ban.why)));
         }
     }
@@ -127,20 +127,20 @@ fn in_file(file: &File) -> Vec<Finding> {
     findings
 }
 
-impl Place {
+impl Scope {
     fn holds(self, file: &File, at: usize) -> bool {
         match self {
             Self::Anywhere => true,
             Self::Product => !file.is_test(at),
-            Self::Pure => says(file, MARK) || says(file, MARK_WITH_TRANSPORT),
-            Self::Untransported => says(file, MARK),
+            Self::Pure => head_contains(file, MARK) || head_contains(file, MARK_WITH_TRANSPORT),
+            Self::Untransported => head_contains(file, MARK),
             Self::BlackBox => file.path.strip_prefix("tests/").is_some_and(|rest| rest.contains("/tests/")),
         }
     }
 }
 
 /// Whether the head of a file contains a sentence, even across lines.
-fn says(file: &File, sentence: &str) -> bool {
+fn head_contains(file: &File, sentence: &str) -> bool {
     let head = file.text.lines().map_while(|line| line.strip_prefix("//!"));
     let words = head.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ");
     format!("{words} ").contains(&format!("{sentence} "))
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_pure_where_its_head_says_so() {
+    fn a_file_is_pure_if_its_head_says_so() {
         let pure = |text: &str| Pure.holds(&File::new("crates/any/src/any.rs", text), 0);
         assert!(pure("//! Who may do what. Pure.\n//! Must not know: HTTP.\n"));
         assert!(pure("//! Frames. Pure, but for\n//! the transport's types.\n"));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_decisions_says_that_it_is_pure() {
+    fn files_with_decisions_are_marked_pure() {
         for (path, count) in [
             ("crates/sessions/src/decide.rs", 1),
             ("crates/accounts/src/decide/block.rs", 1),
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn every_ban_bites_where_it_holds() {
         for ban in BANS {
-            let path = if ban.place == BlackBox { BLACK_BOX } else { "crates/sessions/src/decide.rs" };
+            let path = if ban.scope == BlackBox { BLACK_BOX } else { "crates/sessions/src/decide.rs" };
             let words = ban.words.replace("#[ignore", "#[ignore]");
             assert!(found(path, &format!("//! Something. Pure.\n{words}")) > 0, "{words}");
         }

@@ -40,10 +40,10 @@ fn banned(nodes: &[Node]) -> Vec<Finding> {
 
 /// The name in a package id: `registry+https://…#serde_json@1.0.154`, or `…/serde_json#1.0.154`.
 fn name(id: &str) -> &str {
-    let Some((place, fragment)) = id.rsplit_once('#') else { return id };
+    let Some((source, fragment)) = id.rsplit_once('#') else { return id };
     match fragment.split_once('@') {
         Some((name, _)) => name,
-        None => place.rsplit('/').next().unwrap_or(place),
+        None => source.rsplit('/').next().unwrap_or(source),
     }
 }
 

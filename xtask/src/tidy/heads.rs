@@ -9,7 +9,7 @@ use super::{Finding, tree::Tree};
 pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
     let silent = |text: &str| {
         let first = text.lines().next().unwrap_or_default();
-        first.strip_prefix("//!").is_none_or(|words| words.trim().is_empty())
+        first.strip_prefix("//!").is_none_or(|text| text.trim().is_empty())
     };
     Ok(tree
         .rust()
@@ -35,7 +35,7 @@ mod tests {
             ("empty.rs", ""),
             ("notes.md", "no Rust"),
         ]);
-        let found: Vec<_> = check(&tree).unwrap().into_iter().map(|finding| finding.place).collect();
+        let found: Vec<_> = check(&tree).unwrap().into_iter().map(|finding| finding.location).collect();
         assert_eq!(found, ["late.rs", "mute.rs", "empty.rs"]);
     }
 }

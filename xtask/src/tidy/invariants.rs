@@ -48,22 +48,24 @@ fn check_list(tree: &Tree, path: &str, heading: &str) -> Vec<Finding> {
         findings.push(Finding::error(path, format!("no numbered list under `{heading}`")));
     }
     for (index, invariant) in invariants.iter().enumerate() {
-        let place = format!("{path}:{}", invariant.line);
+        let location = format!("{path}:{}", invariant.line);
         if invariant.number != index + 1 {
-            findings
-                .push(Finding::error(&place, format!("number {} should be {}", invariant.number, index + 1)));
+            findings.push(Finding::error(
+                &location,
+                format!("number {} should be {}", invariant.number, index + 1),
+            ));
         }
         if let Some(first) = invariants[..index].iter().find(|first| first.title() == invariant.title()) {
             let text = format!("number {} says the same as number {}", invariant.number, first.number);
-            findings.push(Finding::error(&place, text));
+            findings.push(Finding::error(&location, text));
         }
         let checks = checks(&invariant.text);
         if checks.is_empty() {
-            findings.push(Finding::error(&place, format!("number {} names no check", invariant.number)));
+            findings.push(Finding::error(&location, format!("number {} names no check", invariant.number)));
         }
         for name in checks {
             if let Err(why) = find(tree, &name) {
-                findings.push(Finding::error(&place, format!("check `{name}` {why}")));
+                findings.push(Finding::error(&location, format!("check `{name}` {why}")));
             }
         }
     }
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_that_is_gone_is_found() {
+    fn a_missing_check_is_found() {
         for name in ["tidy: gone", "lint: gone", "a/gone.rs::holds", "a/b.rs::gone", "a/b.rs::plain", "gone"]
         {
             assert_eq!(findings(&format!("1. One. check: `{name}`")).len(), 1, "{name}");
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invariant_that_stands_twice_is_found() {
+    fn a_repeated_invariant_is_found() {
         let twice = "1. **One.** check: `tidy: arrows`\n2. **Two.** check: `tidy: arrows`\n\n### More\n\n\
                      3. **One.** In other words. check: `tidy: sizes`";
         assert_eq!(findings(twice), ["number 3 says the same as number 1"]);

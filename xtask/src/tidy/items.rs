@@ -182,8 +182,8 @@ mod tests {
     use super::*;
     use crate::tidy::tree::File;
 
-    fn with<T>(source: &str, ask: impl Fn(&[Token<'_>]) -> T) -> T {
-        ask(&File::new("a.rs", source).tokens())
+    fn with<T>(source: &str, check: impl Fn(&[Token<'_>]) -> T) -> T {
+        check(&File::new("a.rs", source).tokens())
     }
 
     #[test]
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_told_from_other_functions() {
+    fn tests_are_distinguished_from_other_functions() {
         let source = "#[test]\nfn a() {}\n#[cfg(test)]\nfn b() {}\n\
                       #[tokio::test(start_paused = true)]\n/// x\nasync fn c() {}\nfn d() {}";
         let found = with(source, functions);

@@ -45,16 +45,16 @@ fn flatten(source: &str, stream: TokenStream, ranges: &mut Vec<Range<usize>>) {
 pub(crate) fn find<'a>(tokens: &[Token<'a>], pattern: &str) -> Vec<Token<'a>> {
     // A pattern may have an unclosed bracket, so it is not a token stream.
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut wanted = Vec::new();
+    let mut expected = Vec::new();
     let mut rest = pattern;
     while !rest.is_empty() {
-        let (word, behind) = rest.split_at(rest.find(|c| !is_word(c)).unwrap_or(rest.len()).max(1));
-        wanted.extend((word != " ").then_some(word));
-        rest = behind;
+        let (word, after) = rest.split_at(rest.find(|c| !is_word(c)).unwrap_or(rest.len()).max(1));
+        expected.extend((word != " ").then_some(word));
+        rest = after;
     }
     tokens
-        .windows(wanted.len())
-        .filter(|window| window.iter().map(|token| token.text).eq(wanted.iter().copied()))
+        .windows(expected.len())
+        .filter(|window| window.iter().map(|token| token.text).eq(expected.iter().copied()))
         .map(|window| window[0])
         .collect()
 }

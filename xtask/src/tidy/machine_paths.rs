@@ -40,7 +40,7 @@ mod tests {
     fn a_path_of_one_machine_is_found_in_any_text() {
         let bad = format!("see {}nick/notes\n", PATHS[3]);
         let tree = Tree::of(&[("a.md", &bad), ("b.rs", "//! docs/work/ is ours, /sessions/ a route\n")]);
-        let found: Vec<_> = check(&tree).unwrap().into_iter().map(|finding| finding.place).collect();
+        let found: Vec<_> = check(&tree).unwrap().into_iter().map(|finding| finding.location).collect();
         assert_eq!(found, ["a.md:1"]);
     }
 }

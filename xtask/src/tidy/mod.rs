@@ -41,7 +41,7 @@ enum Weight {
 #[derive(Debug)]
 struct Finding {
     weight: Weight,
-    place: String,
+    location: String,
     text: String,
 }
 
@@ -52,18 +52,18 @@ impl Finding {
     }
 
     /// An error without a line.
-    fn error(place: &str, text: String) -> Self {
-        Self { weight: Weight::Error, place: place.to_owned(), text }
+    fn error(location: &str, text: String) -> Self {
+        Self { weight: Weight::Error, location: location.to_owned(), text }
     }
 
     /// The same without failing the run.
-    fn warning(place: &str, text: String) -> Self {
-        Self { weight: Weight::Warning, place: place.to_owned(), text }
+    fn warning(location: &str, text: String) -> Self {
+        Self { weight: Weight::Warning, location: location.to_owned(), text }
     }
 
     /// A finding for information.
-    fn note(place: &str, text: String) -> Self {
-        Self { weight: Weight::Note, place: place.to_owned(), text }
+    fn note(location: &str, text: String) -> Self {
+        Self { weight: Weight::Note, location: location.to_owned(), text }
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn run(_: &Args) -> Result<()> {
 pub(crate) fn check(root: &Path) -> Result<()> {
     let report = report(root)?;
     for line in &report.lines {
-        console::say(line);
+        console::print_line(line);
     }
     match report.errors {
         0 => Ok(()),
@@ -117,7 +117,7 @@ fn report(root: &Path) -> Result<Report> {
     for rule in RULES {
         let mut findings = (rule.check)(&tree)?;
         findings.sort_by_key(|finding| finding.weight);
-        for Finding { weight, place, text } in findings {
+        for Finding { weight, location, text } in findings {
             let weight = match weight {
                 Weight::Note => "note",
                 Weight::Warning => "warning",
@@ -126,7 +126,7 @@ fn report(root: &Path) -> Result<Report> {
                     "error"
                 }
             };
-            report.lines.push(format!("{weight}[{}] {place}: {text}", rule.name));
+            report.lines.push(format!("{weight}[{}] {location}: {text}", rule.name));
         }
     }
     report.lines.push(format!("{} rules read {} files", RULES.len(), tree.files.len()));

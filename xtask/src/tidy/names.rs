@@ -58,7 +58,7 @@ mod tests {
             "mod utils;\nstruct SessionManager;\nenum TestHelpers {}\ntrait Service {}\n\
              mod utility;\nstruct Commonplace;\nfn helper() {}\nimpl Service for X { type Service = Y; }",
         )]);
-        let found: Vec<_> = check(&tree).unwrap().into_iter().map(|finding| finding.place).collect();
+        let found: Vec<_> = check(&tree).unwrap().into_iter().map(|finding| finding.location).collect();
         assert_eq!(found, ["a.rs:1", "a.rs:2", "a.rs:3", "a.rs:4"]);
     }
 }

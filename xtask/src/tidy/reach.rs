@@ -78,8 +78,9 @@ fn modules<'a>(tree: &'a Tree, file: &File, is_root: bool) -> Vec<&'a File> {
         .flat_map(|module| match path_attribute(file, module) {
             Some(path) => vec![join(file.directory(), &path)],
             None => {
-                let place = module.within.iter().fold(own.clone(), |place, part| join(&place, part));
-                let base = join(&place, &module.name);
+                let directory =
+                    module.within.iter().fold(own.clone(), |directory, part| join(&directory, part));
+                let base = join(&directory, &module.name);
                 vec![format!("{base}.rs"), format!("{base}/mod.rs")]
             }
         })
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
 
     fn dead(files: &[(&str, &str)]) -> Vec<String> {
-        check(&Tree::of(files)).unwrap().into_iter().map(|finding| finding.place).collect()
+        check(&Tree::of(files)).unwrap().into_iter().map(|finding| finding.location).collect()
     }
 
     #[test]

@@ -21,7 +21,7 @@ struct Protocol {
     /// The highest number; numbers begin at 1.
     last: usize,
     /// The directories of its tests.
-    places: &'static [&'static str],
+    directories: &'static [&'static str],
     /// Whether a requirement without a test fails the run; it is only a note while the protocol is being
     /// built.
     complete: bool,
@@ -33,7 +33,7 @@ const PROTOCOLS: &[Protocol] = &[
         name: "Agent Session Protocol",
         prefix: "ASP",
         last: 106,
-        places: &[
+        directories: &[
             "crates/kernel/",
             "crates/room/",
             "crates/accounts/",
@@ -46,7 +46,7 @@ const PROTOCOLS: &[Protocol] = &[
         name: "Agent Channel Protocol v2",
         prefix: "CH",
         last: 37,
-        places: &["crates/channels/", "crates/plenary/", "tests/blackbox/"],
+        directories: &["crates/channels/", "crates/plenary/", "tests/blackbox/"],
         complete: true,
     },
     Protocol {
@@ -54,28 +54,34 @@ const PROTOCOLS: &[Protocol] = &[
         prefix: "FO",
         last: 96,
         // The client implements the memo's requirements on recipients.
-        places: &["crates/kernel/", "crates/hub/", "crates/frames/", "crates/client/", "tests/blackbox/"],
+        directories: &[
+            "crates/kernel/",
+            "crates/hub/",
+            "crates/frames/",
+            "crates/client/",
+            "tests/blackbox/",
+        ],
         complete: true,
     },
     Protocol {
         name: "Agentic Protocol",
         prefix: "AP",
         last: 106,
-        places: &["crates/kernel/", "crates/context/", "tests/blackbox/"],
+        directories: &["crates/kernel/", "crates/context/", "tests/blackbox/"],
         complete: true,
     },
     Protocol {
         name: "Agent Protocol",
         prefix: "SC",
         last: 48,
-        places: &["crates/runs/", "tests/blackbox/"],
+        directories: &["crates/runs/", "tests/blackbox/"],
         complete: true,
     },
     Protocol {
         name: "Agent2Agent",
         prefix: "A2A",
         last: 55,
-        places: &["crates/a2a/", "tests/blackbox/"],
+        directories: &["crates/a2a/", "tests/blackbox/"],
         complete: true,
     },
 ];
@@ -87,7 +93,10 @@ pub(super) fn check(tree: &Tree) -> Result<Vec<Finding>> {
 
 fn unnamed(tree: &Tree, protocol: &Protocol) -> Option<Finding> {
     let mut named = BTreeSet::new();
-    for file in tree.rust().filter(|file| protocol.places.iter().any(|place| file.path.starts_with(place))) {
+    for file in tree
+        .rust()
+        .filter(|file| protocol.directories.iter().any(|directory| file.path.starts_with(directory)))
+    {
         for name in test_names(file) {
             named.extend(numbers(&name, protocol.prefix));
         }
@@ -129,7 +138,7 @@ mod tests {
 
     #[test]
     fn numbers_follow_their_prefix() {
-        for (name, wanted) in [
+        for (name, expected) in [
             ("asp_43_44_replay_first", &[43, 44][..]),
             ("fo_2_asp_9_both", &[9]),
             ("asp_7_asp_8", &[7, 8]),
@@ -137,7 +146,7 @@ mod tests {
             ("grasp_5", &[]),
             ("asp_is_12_words", &[]),
         ] {
-            assert_eq!(numbers(name, "ASP").into_iter().collect::<Vec<_>>(), wanted, "{name}");
+            assert_eq!(numbers(name, "ASP").into_iter().collect::<Vec<_>>(), expected, "{name}");
         }
     }
 

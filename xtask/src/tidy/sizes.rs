@@ -58,9 +58,9 @@ mod tests {
 
     #[test]
     fn a_long_function_is_an_error_and_comments_do_not_lengthen_it() {
-        let of = |line: &str, count: usize| format!("fn long() {{\n{}}}\n", line.repeat(count));
-        assert_eq!(weights(&of("a();\n", FUNCTION_LINES_MAX - 2)), []);
-        assert_eq!(weights(&of("a();\n", FUNCTION_LINES_MAX - 1)), [Weight::Error]);
-        assert_eq!(weights(&of("// why\n", FUNCTION_LINES_MAX)), []);
+        let long_function = |line: &str, count: usize| format!("fn long() {{\n{}}}\n", line.repeat(count));
+        assert_eq!(weights(&long_function("a();\n", FUNCTION_LINES_MAX - 2)), []);
+        assert_eq!(weights(&long_function("a();\n", FUNCTION_LINES_MAX - 1)), [Weight::Error]);
+        assert_eq!(weights(&long_function("// why\n", FUNCTION_LINES_MAX)), []);
     }
 }

@@ -11,7 +11,7 @@ const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
 #[tokio::test]
 async fn ch_6_35_an_append_is_one_span_below_its_caller() {
-    let (spans, mut kept) = Spans::kept(100);
+    let (spans, mut kept) = Spans::in_memory(100);
     let house = House::with(Config::default(), spans);
     house.agent(ANN).await;
     let channel = house.channel(ANN).await;
@@ -45,7 +45,7 @@ async fn ch_6_35_an_append_is_one_span_below_its_caller() {
 
 #[tokio::test]
 async fn ch_35_without_an_author_and_without_a_caller_a_span_stands_alone() {
-    let (spans, mut kept) = Spans::kept(100);
+    let (spans, mut kept) = Spans::in_memory(100);
     let house = House::with(Config { open: true, ..Config::default() }, spans);
     let channel = house.channel("").await;
     house.append("", &channel, "any kind", json!({})).await;

@@ -9,8 +9,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use plenary_client::{Client, Error, IdempotencyKey, frames::now, requests::RequestsQuery};
 use plenary_kernel::{
     AgentHandle, AskId, OwnerName, RuleId, TimestampMs,
-    asking::{effects, who_asks},
     form::Form,
+    request_texts::{describe_request, effects},
 };
 use serde_json::{Map, Value, json};
 
@@ -501,7 +501,7 @@ fn show(context: &Context, request: &Value) -> Result<(), Failure> {
         text(&request["state"])
     ))?;
     let (kind, room) = (text(&request["kind"]), request["source"]["room"].as_str());
-    let asks = who_asks(
+    let asks = describe_request(
         (&kind, room),
         &text(&request["from"]),
         request["on_behalf_of"].as_str().map(clean).as_deref(),
@@ -531,7 +531,7 @@ fn show(context: &Context, request: &Value) -> Result<(), Failure> {
     }
     if let Some(form) = request["form"].as_object().and_then(|form| Form::read(form).ok()) {
         out.line("values, given with `edit --args`:")?;
-        for (name, says) in &form.words() {
+        for (name, says) in &form.describe() {
             out.line(&format!("  {}: {}", clean(name), text(says)))?;
         }
     }

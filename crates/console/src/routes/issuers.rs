@@ -277,7 +277,7 @@ async fn admit(
         at: IssuerSubject {
             issuer: issuer.name().to_owned(),
             subject: short(&proven.subject),
-            shown: short(proven.shown()),
+            shown: short(proven.display_name()),
         },
         through: issuer.person_proof(rule),
         role: rule.role,

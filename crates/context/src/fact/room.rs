@@ -185,7 +185,7 @@ impl Command<FactRoom> for OnFacts<'_, AssertFact> {
     ) -> Result<Decision<FactEvent, NewFact>, Rejection> {
         decide::assert(state, around, self.command, stamp)
     }
-    fn beside(&self, decided: &Decision<FactEvent, NewFact>, _: &Stamp) -> SideEvents {
+    fn side_events(&self, decided: &Decision<FactEvent, NewFact>, _: &Stamp) -> SideEvents {
         let mut beside = if decided.reply.makes_project {
             made_beside(self.project, &self.command.home, &self.command.authority.by)
         } else {

@@ -162,7 +162,7 @@ impl Command<PackageRoom> for DepositWith<'_> {
     ) -> Result<Decision<PackageEvent, DepositOutcome>, Rejection> {
         decide::deposit(state, facts, self.command)
     }
-    fn beside(&self, decided: &Decision<PackageEvent, DepositOutcome>, _: &Stamp) -> SideEvents {
+    fn side_events(&self, decided: &Decision<PackageEvent, DepositOutcome>, _: &Stamp) -> SideEvents {
         if !decided.reply.makes_project {
             return SideEvents::default();
         }

@@ -13,7 +13,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use plenary_blobs::BlobId;
 use plenary_edge::{
     Operation, OperationDoc,
-    ranges::{ByteRange, asked, is_known},
+    ranges::{ByteRange, is_known, requested_range},
     read_stream,
 };
 use plenary_kernel::Class;
@@ -142,7 +142,7 @@ async fn get(
         headers.insert(header::CONTENT_LENGTH, number(bytes.to_string()));
         return Ok((headers, Body::empty()).into_response());
     }
-    let (status, range) = match asked(&sent, &etag, bytes) {
+    let (status, range) = match requested_range(&sent, &etag, bytes) {
         ByteRange::Whole => (StatusCode::OK, None),
         ByteRange::Part(range) => (StatusCode::PARTIAL_CONTENT, Some(range)),
         ByteRange::Nothing => {

@@ -242,7 +242,7 @@ impl Command<FactRoom> for Placement<'_, ArrivingFact> {
         let around = FactAround { project, neighbours, asserted_by, taken: taken.as_deref() };
         self.import.fact(around, self.record, stamp.now)
     }
-    fn beside(&self, decided: &Decision<FactEvent, Outcome>, _: &Stamp) -> SideEvents {
+    fn side_events(&self, decided: &Decision<FactEvent, Outcome>, _: &Stamp) -> SideEvents {
         let rows = match decided.reply {
             Outcome::New => vec![self.claim()],
             Outcome::Same | Outcome::Continued | Outcome::Differs | Outcome::Renamed | Outcome::Ahead => {

@@ -1,4 +1,4 @@
-//! Who waits for whom, and when budget is returned.
+//! The order of waiting requests, and when budget is returned.
 
 use axum::body::Body;
 use futures_util::FutureExt as _;
@@ -13,7 +13,7 @@ fn budget() -> Arc<AnswerBudget> {
     AnswerBudget::new(&config)
 }
 
-fn asking(budget: &Arc<AnswerBudget>) -> Allowance {
+fn open_allowance(budget: &Arc<AnswerBudget>) -> Allowance {
     let allowance = Allowance::new(budget.clone());
     allowance.begin(None);
     allowance.expects(4 * MIB);
@@ -27,7 +27,7 @@ fn admitted(allowance: &Allowance, owner: &str) -> Option<bool> {
 #[tokio::test]
 async fn a_request_waits_for_the_share_of_its_owner_and_others_do_not() {
     let budget = budget();
-    let (first, second, other) = (asking(&budget), asking(&budget), asking(&budget));
+    let (first, second, other) = (open_allowance(&budget), open_allowance(&budget), open_allowance(&budget));
     assert_eq!(admitted(&first, "a"), Some(true));
     assert_eq!(admitted(&second, "a"), None, "it waits");
     assert_eq!(admitted(&other, "b"), Some(true));
@@ -47,13 +47,13 @@ async fn a_request_waits_for_the_share_of_its_owner_and_others_do_not() {
 #[test]
 fn a_large_answer_holds_its_budget_until_its_last_byte_is_written() {
     let budget = budget();
-    let allowance = asking(&budget);
+    let allowance = open_allowance(&budget);
     assert_eq!(admitted(&allowance, "a"), Some(true));
     let mut page = Response::new(Body::from(vec![0; MIB]));
-    let held = allowance.settle(&mut page);
+    let share = allowance.settle(&mut page);
     assert_eq!(budget.shares.used(), MIB, "what was reserved and is not needed is free");
-    let mut piece = allowance.piece(Bytes::from(vec![0; MIB]), held.as_ref()).unwrap();
-    drop(held);
+    let mut piece = allowance.piece(Bytes::from(vec![0; MIB]), share.as_ref()).unwrap();
+    drop(share);
     let rest = piece.split_off(MIB - 1);
     drop(piece);
     assert_eq!(budget.shares.used(), MIB, "one byte keeps the rest in memory");
@@ -62,9 +62,9 @@ fn a_large_answer_holds_its_budget_until_its_last_byte_is_written() {
 }
 
 #[test]
-fn what_was_reserved_is_free_when_the_connection_is_gone() {
+fn a_reservation_is_released_when_the_connection_closes() {
     let budget = budget();
-    let allowance = asking(&budget);
+    let allowance = open_allowance(&budget);
     assert_eq!(admitted(&allowance, "a"), Some(true));
     drop(allowance);
     assert_eq!(budget.shares.used(), 0);
@@ -88,7 +88,7 @@ fn past_the_budget_an_answer_becomes_a_refusal_and_a_piece_is_not_given() {
 async fn without_a_token_an_address_has_a_share() {
     let budget = budget();
     let address = |text: &str| {
-        let allowance = asking(&budget);
+        let allowance = open_allowance(&budget);
         allowance.begin(text.parse().ok());
         allowance.expects(4 * MIB);
         let is_admitted = allowance.admit(BudgetCaller::Nobody).now_or_never().map(|outcome| outcome.is_ok());

@@ -30,14 +30,14 @@ enum State {
 pub(super) struct ChunkScan {
     state: State,
     /// The size of the chunk, then the rest of it.
-    left: u64,
+    remaining: u64,
     /// Bytes of this size line, or of the trailer section.
     line: usize,
 }
 
 impl ChunkScan {
     pub(super) const fn new() -> Self {
-        Self { state: State::Size { digits: 0 }, left: 0, line: 0 }
+        Self { state: State::Size { digits: 0 }, remaining: 0, line: 0 }
     }
 
     /// The number of these bytes that belong to the body, and whether it has ended.
@@ -45,10 +45,10 @@ impl ChunkScan {
         let mut at = 0;
         while at < bytes.len() {
             if self.state == State::Data {
-                let here = usize::try_from(self.left).unwrap_or(usize::MAX).min(bytes.len() - at);
+                let here = usize::try_from(self.remaining).unwrap_or(usize::MAX).min(bytes.len() - at);
                 at += here;
-                self.left -= here as u64;
-                if self.left == 0 {
+                self.remaining -= here as u64;
+                if self.remaining == 0 {
                     self.state = State::DataEnd { cr: false };
                 }
                 continue;
@@ -68,7 +68,7 @@ impl ChunkScan {
         self.state = match (self.state, b) {
             (State::Size { digits }, _) if b.is_ascii_hexdigit() && digits < SIZE_DIGITS_MAX => {
                 let digit = char::from(b).to_digit(16).ok_or(Fault::Chunk)?;
-                self.left = self.left * 16 + u64::from(digit);
+                self.remaining = self.remaining * 16 + u64::from(digit);
                 State::Size { digits: digits + 1 }
             }
             (State::Size { digits: 1.. }, b';') => State::Extension,
@@ -76,7 +76,7 @@ impl ChunkScan {
             (State::Extension, b'\t' | 0x20..=0x7e) if self.line < CHUNK_LINE_BYTES_MAX => State::Extension,
             (State::SizeEnd, b'\n') => {
                 self.line = 0;
-                if self.left == 0 { State::Trailer { at: 0 } } else { State::Data }
+                if self.remaining == 0 { State::Trailer { at: 0 } } else { State::Data }
             }
             (State::DataEnd { cr: false }, b'\r') => State::DataEnd { cr: true },
             (State::DataEnd { cr: true }, b'\n') => {

@@ -92,12 +92,12 @@ impl RequestScanner {
                     }
                     Err(fault) => break NextStep::RefuseHead(fault),
                 },
-                State::Length(left) => {
-                    let here = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
-                    *left -= here as u64;
+                State::Length(remaining) => {
+                    let here = usize::try_from(*remaining).unwrap_or(usize::MAX).min(rest.len());
+                    *remaining -= here as u64;
                     passed += here;
                     self.body_bytes += here as u64;
-                    if *left == 0 {
+                    if *remaining == 0 {
                         self.resume();
                     }
                 }

@@ -13,16 +13,16 @@ const GOOD_HEAD: &str = "GET / HTTP/1.1\r\nHost: a\r\n";
 /// The bytes that pass if the input comes in these pieces, and the error at its end.
 fn run<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, NextStep) {
     let mut framing = RequestScanner::new();
-    let (mut passed, mut held) = (Vec::new(), Vec::new());
+    let (mut passed, mut buffer) = (Vec::new(), Vec::new());
     let mut last = NextStep::Go;
     for piece in pieces {
-        held.extend_from_slice(piece);
-        let ScanResult { passed: good, then } = framing.scan(&held);
-        passed.extend(held.drain(..good));
+        buffer.extend_from_slice(piece);
+        let ScanResult { passed: good, then } = framing.scan(&buffer);
+        passed.extend(buffer.drain(..good));
         last = then;
         match last {
-            NextStep::Go => assert!(held.is_empty()),
-            NextStep::Hold => assert!(!held.is_empty()),
+            NextStep::Go => assert!(buffer.is_empty()),
+            NextStep::Hold => assert!(!buffer.is_empty()),
             NextStep::Upgrade | NextStep::RefuseHead(_) | NextStep::RefuseBody(_) => break,
         }
     }
@@ -183,7 +183,7 @@ fn what_is_well_framed_passes_unchanged() {
 }
 
 #[test]
-fn a_refused_head_passes_not_at_all_and_what_stands_before_it_passes() {
+fn a_refused_head_is_dropped_and_the_requests_before_it_pass() {
     for (text, fault) in refused_heads() {
         assert_eq!(whole(text.as_bytes()), (Vec::new(), NextStep::RefuseHead(fault)), "{text}");
         let before = with("Content-Length: 2\r\n") + "ab";
@@ -202,7 +202,7 @@ fn a_refused_body_passes_up_to_the_fault() {
 }
 
 #[test]
-fn nothing_passes_behind_a_websocket_handshake() {
+fn nothing_passes_after_a_websocket_handshake() {
     let handshake = with("Connection: Upgrade\r\nUpgrade: WebSocket\r\n");
     let early = format!("{handshake}{}", with(""));
     assert_eq!(whole(early.as_bytes()), (handshake.clone().into_bytes(), NextStep::Upgrade));

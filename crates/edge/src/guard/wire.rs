@@ -147,7 +147,7 @@ impl Wire {
         *self.upgrade_waker.lock() = Some(waker.clone());
     }
 
-    pub(super) fn upgrade_taken(&self) {
+    pub(super) fn reset_upgrade(&self) {
         self.upgrade.store(0, Relaxed);
     }
 
@@ -170,9 +170,9 @@ impl Wire {
     }
 
     /// Keeps a WebSocket's slot among the live streams as long as the connection exists.
-    pub(crate) fn keep_stream(&self, place: Option<Share<Payer>>) {
-        if let Some(place) = place {
-            let _ = self.stream.set(place);
+    pub(crate) fn keep_stream(&self, share: Option<Share<Payer>>) {
+        if let Some(share) = share {
+            let _ = self.stream.set(share);
         }
     }
 

@@ -79,14 +79,14 @@ impl HttpBody for TimedBody {
 pub(super) struct WatchedReply {
     reply: Reply,
     rest: Bytes,
-    has_begun: bool,
+    has_started: bool,
     exchange: OpenExchange,
 }
 
 impl WatchedReply {
     pub(super) fn new(reply: Reply, exchange: OpenExchange) -> Self {
         exchange.wrote(0, true);
-        Self { reply, rest: Bytes::new(), has_begun: false, exchange }
+        Self { reply, rest: Bytes::new(), has_started: false, exchange }
     }
 }
 
@@ -99,7 +99,7 @@ impl HttpBody for WatchedReply {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let watched = &mut *self;
-        watched.has_begun = true;
+        watched.has_started = true;
         watched.exchange.wrote(0, false);
         if watched.rest.is_empty() {
             let frame = match ready!(Pin::new(&mut watched.reply).poll_frame(cx)) {
@@ -120,10 +120,10 @@ impl HttpBody for WatchedReply {
     /// True only for an empty body: hyper drops a body that reports its end with its last piece, before
     /// the peer has space for it.
     fn is_end_stream(&self) -> bool {
-        !self.has_begun && self.reply.is_end_stream()
+        !self.has_started && self.reply.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.has_begun { SizeHint::default() } else { self.reply.size_hint() }
+        if self.has_started { SizeHint::default() } else { self.reply.size_hint() }
     }
 }

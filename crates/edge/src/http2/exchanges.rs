@@ -8,7 +8,7 @@ use plenary_kernel::{Class, Refusal};
 use tokio::time::Instant;
 
 use crate::{
-    admission::{Permit, Places},
+    admission::{PeerPermits, Permit},
     answers::Allowance,
     config::{Config, HTTP2_ABANDONED_MAX},
     reader::{Reader, WriteProgress},
@@ -27,13 +27,13 @@ pub(super) enum Verdict {
 /// All current requests of a connection.
 pub(super) struct Exchanges {
     /// The connection counts for one request; each further one needs a place of its own.
-    places: Places,
+    permits: PeerPermits,
     table: Mutex<Table>,
 }
 
 struct Table {
     open: HashMap<u64, Exchange>,
-    begun: u64,
+    started: u64,
     /// The number of requests that ended before their answer since the last check.
     abandoned: u32,
     idle_since: Instant,
@@ -53,17 +53,17 @@ pub(super) struct OpenExchange {
 }
 
 impl Exchanges {
-    pub(super) fn new(places: Places) -> Arc<Self> {
+    pub(super) fn new(permits: PeerPermits) -> Arc<Self> {
         let idle_since = Instant::now();
-        let table = Table { open: HashMap::new(), begun: 0, abandoned: 0, idle_since };
-        Arc::new(Self { places, table: Mutex::new(table) })
+        let table = Table { open: HashMap::new(), started: 0, abandoned: 0, idle_since };
+        Arc::new(Self { permits, table: Mutex::new(table) })
     }
 
     /// Begins a request; it is refused beyond the limits of connections, and after too many cancelled
     /// ones.
     pub(super) fn begin(self: &Arc<Self>, allowance: Allowance) -> (OpenExchange, Result<(), Refusal>) {
         let mut table = self.table.lock();
-        let permit = (!table.open.is_empty()).then(|| self.places.take());
+        let permit = (!table.open.is_empty()).then(|| self.permits.take());
         let admitted = if table.abandoned >= HTTP2_ABANDONED_MAX {
             let text = "Too many requests were taken back.";
             Err(Refusal::new(Class::TooMany, "too_many_abandoned", text))
@@ -72,8 +72,8 @@ impl Exchanges {
         } else {
             Ok(())
         };
-        table.begun += 1;
-        let number = table.begun;
+        table.started += 1;
+        let number = table.started;
         table
             .open
             .insert(number, Exchange { reader: Reader::new(allowance), written: WriteProgress::default() });

@@ -14,7 +14,7 @@ use crate::{
 
 /// The edge's refusals in the common form, for every operation: invalid HTTP, a foreign page, a head
 /// that is too slow or too large, too many requests, and an internal error.
-const OF_THE_EDGE: &[u16] = &[400, 403, 408, 429, 431, 500, 503];
+const EDGE_STATUSES: &[u16] = &[400, 403, 408, 429, 431, 500, 503];
 /// Refusals of any body: it ended early, came too slowly, is too large, or is compressed.
 const OF_A_BODY: &[u16] = &[400, 408, 413, 415];
 /// The answers of an operation if the store fails.
@@ -37,7 +37,7 @@ impl Answers {
     /// `responses` of an operation.
     pub(super) fn of(&mut self, doc: &OperationDoc, schemas: &mut Schemas) -> Value {
         let mut responses = successes(doc, schemas);
-        let room = schemas.given(doc.error_body);
+        let room = schemas.sent(doc.error_body);
         let mut codes: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
         for error in doc.documented_errors() {
             codes.entry(error.class.status()).or_default().push(error.code);
@@ -49,9 +49,9 @@ impl Answers {
             described["x-plenary-codes"] = json!(codes);
             responses.insert(status.to_string(), described);
         }
-        let of_room = implied(doc);
-        for status in of_room.iter().chain(OF_THE_EDGE) {
-            let form = of_room.contains(status).then_some(&room);
+        let room_statuses = implied(doc);
+        for status in room_statuses.iter().chain(EDGE_STATUSES) {
+            let form = room_statuses.contains(status).then_some(&room);
             if !responses.contains_key(&status.to_string()) {
                 responses.insert(status.to_string(), self.share(*status, form, schemas));
             }
@@ -82,7 +82,7 @@ fn reason(status: StatusCode) -> &'static str {
 
 fn successes(doc: &OperationDoc, schemas: &mut Schemas) -> Map<String, Value> {
     let mut responses = Map::new();
-    let reply = doc.reply.map(|reply| schemas.given(reply));
+    let reply = doc.reply.map(|reply| schemas.sent(reply));
     for status in std::iter::once(&doc.success).chain(&doc.other_successes) {
         let mut success = json!({"description": reason(*status)});
         if let Some(reply) = &reply {
@@ -129,8 +129,8 @@ fn implied(doc: &OperationDoc) -> BTreeSet<u16> {
 fn forms(status: u16, room: Option<&Value>, schemas: &mut Schemas) -> Vec<Value> {
     let house: SchemaOf = |generator| generator.subschema_for::<ErrorBody<'static>>();
     let mut forms: Vec<Value> = room.cloned().into_iter().collect();
-    if OF_THE_EDGE.contains(&status) || forms.is_empty() {
-        let house = schemas.given(house);
+    if EDGE_STATUSES.contains(&status) || forms.is_empty() {
+        let house = schemas.sent(house);
         if !forms.contains(&house) {
             forms.push(house);
         }

@@ -10,16 +10,16 @@ use serde_json::{Map, Value};
 use crate::operation::SchemaOf;
 
 /// The path of the definitions.
-const GIVEN: &str = "#/components/schemas/";
+const SENT: &str = "#/components/schemas/";
 /// The path of the definitions of requests until both kinds are known.
-const TAKEN: &str = "#/components/taken/";
+const RECEIVED: &str = "#/components/taken/";
 /// The suffix of a request's type if its definition as a response differs.
 const TAKEN_SUFFIX: &str = "Sent";
 
 /// Collects the referenced types.
 pub(super) struct Schemas {
-    given: SchemaGenerator,
-    taken: SchemaGenerator,
+    sent: SchemaGenerator,
+    received: SchemaGenerator,
 }
 
 impl Schemas {
@@ -32,28 +32,28 @@ impl Schemas {
             })
         };
         Self {
-            given: settings(GIVEN).for_serialize().into_generator(),
-            taken: settings(TAKEN).for_deserialize().into_generator(),
+            sent: settings(SENT).for_serialize().into_generator(),
+            received: settings(RECEIVED).for_deserialize().into_generator(),
         }
     }
 
     /// The schema of a type that the server sends.
-    pub(super) fn given(&mut self, schema: SchemaOf) -> Value {
-        schema(&mut self.given).into()
+    pub(super) fn sent(&mut self, schema: SchemaOf) -> Value {
+        schema(&mut self.sent).into()
     }
 
     /// The schema of a type that the server receives.
-    pub(super) fn taken(&mut self, schema: SchemaOf) -> Value {
-        schema(&mut self.taken).into()
+    pub(super) fn received(&mut self, schema: SchemaOf) -> Value {
+        schema(&mut self.received).into()
     }
 
     /// All definitions by name. References to those of requests are changed to their final place.
     pub(super) fn define(mut self, paths: &mut Value) -> Value {
-        let mut defined = self.given.take_definitions(true);
-        let taken = self.taken.take_definitions(true);
-        let differing = differing(&defined, &taken);
+        let mut defined = self.sent.take_definitions(true);
+        let received = self.received.take_definitions(true);
+        let differing = differing(&defined, &received);
         redirect(paths, &differing);
-        for (name, mut schema) in taken {
+        for (name, mut schema) in received {
             redirect(&mut schema, &differing);
             defined.insert(placed(&name, &differing), schema);
         }
@@ -62,15 +62,15 @@ impl Schemas {
 }
 
 /// The names with two schemas, for requests and responses, and those whose schemas refer to such names.
-fn differing(given: &Map<String, Value>, taken: &Map<String, Value>) -> BTreeSet<String> {
+fn differing(sent: &Map<String, Value>, received: &Map<String, Value>) -> BTreeSet<String> {
     let mut differing = BTreeSet::new();
     loop {
-        let more: Vec<_> = taken
+        let more: Vec<_> = received
             .iter()
             .filter(|(name, schema)| {
                 let mut schema = (*schema).clone();
                 redirect(&mut schema, &differing);
-                !differing.contains(*name) && given.get(*name).is_some_and(|known| *known != schema)
+                !differing.contains(*name) && sent.get(*name).is_some_and(|known| *known != schema)
             })
             .map(|(name, _)| name.clone())
             .collect();
@@ -91,9 +91,9 @@ fn redirect(value: &mut Value, differing: &BTreeSet<String>) {
         Value::Array(items) => items.iter_mut().for_each(|item| redirect(item, differing)),
         Value::Object(members) => {
             let target =
-                members.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix(TAKEN));
+                members.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix(RECEIVED));
             if let Some(name) = target {
-                let target = format!("{GIVEN}{}", placed(name, differing));
+                let target = format!("{SENT}{}", placed(name, differing));
                 members.insert("$ref".to_owned(), target.into());
             }
             members.values_mut().for_each(|member| redirect(member, differing));

@@ -53,13 +53,13 @@ async fn dripping(server: &Server) -> u16 {
 }
 
 #[tokio::test]
-async fn a_connection_that_never_speaks_is_closed_without_a_word() {
+async fn a_silent_connection_is_closed_without_an_answer() {
     let server = start(Config { head_deadline: SHORT, ..Config::default() });
     server.connect().await.closed().await;
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_closed_without_a_word() {
+async fn an_idle_connection_is_closed_without_an_answer() {
     let server = start(Config { idle_deadline: SHORT, ..Config::default() });
     let mut client = server.connect().await;
     client.send(&request("GET", "/ok", "", "")).await;

@@ -8,7 +8,7 @@ use crate::harness::{request, start};
 const NEXT: &str = "GET /ok HTTP/1.1\r\nHost: a\r\n\r\n";
 
 #[tokio::test]
-async fn each_bad_framing_is_answered_with_400_and_nothing_behind_it_is_served() {
+async fn each_bad_framing_is_answered_with_400_and_nothing_after_it_is_served() {
     let server = start(Config::default());
     let shapes = [
         ("bare LF", "GET /ok HTTP/1.1\nHost: a\n\n"),
@@ -70,7 +70,7 @@ async fn a_bad_request_is_answered_in_its_turn() {
 }
 
 #[tokio::test]
-async fn a_bad_request_behind_one_that_is_still_served_does_not_end_it() {
+async fn a_bad_request_after_one_that_is_still_served_does_not_end_it() {
     let server = start(Config::default());
     let mut client = server.connect().await;
     client.send(&request("GET", "/gate", "", "")).await;

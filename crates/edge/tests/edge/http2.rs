@@ -165,7 +165,7 @@ impl Body for Silent {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_is_408_and_others_go_on() {
+async fn a_missing_body_is_408_and_other_requests_continue() {
     let grace = Duration::from_millis(50);
     let server = start(Config { body_grace: grace, ..Config::default() });
     let (mut sender, _connection) = connect(&server).await;
@@ -175,7 +175,7 @@ async fn a_body_that_does_not_come_is_408_and_others_go_on() {
 }
 
 #[tokio::test]
-async fn who_does_not_read_is_cut() {
+async fn a_client_that_does_not_read_is_cut() {
     let short = Duration::from_millis(50);
     let server = start(Config {
         write_deadline: short,
@@ -190,7 +190,7 @@ async fn who_does_not_read_is_cut() {
 }
 
 #[tokio::test]
-async fn who_has_no_room_for_a_small_answer_is_cut_too() {
+async fn a_client_without_room_for_a_small_answer_is_cut() {
     let short = Duration::from_millis(50);
     let server = start(Config { write_deadline: short, write_grace: short, ..Config::default() });
     let stream = TcpStream::connect(server.address).await.unwrap();
@@ -201,30 +201,30 @@ async fn who_has_no_room_for_a_small_answer_is_cut_too() {
 }
 
 #[tokio::test]
-async fn who_takes_requests_back_is_refused_and_cut() {
+async fn a_client_that_cancels_requests_is_refused_and_cut() {
     let server = start(Config::default());
     let (sender, connection) = connect(&server).await;
-    let mut begun = 0;
+    let mut started = 0;
     let flood = async {
         while !sender.is_closed() {
             let mut sender = sender.clone();
-            let mut asking = tokio::spawn(async move { sender.send_request(get("/gate")).await });
+            let mut request = tokio::spawn(async move { sender.send_request(get("/gate")).await });
             tokio::select! {
-                () = server.arrival() => begun += 1,
-                _ = &mut asking => {}
+                () = server.arrival() => started += 1,
+                _ = &mut request => {}
             }
-            asking.abort();
+            request.abort();
         }
     };
     timeout(PATIENCE, flood).await.expect("the connection ends");
     drop(connection.await);
-    assert!((1..=2 * HTTP2_ABANDONED_MAX).contains(&begun), "{begun} were begun");
+    assert!((1..=2 * HTTP2_ABANDONED_MAX).contains(&started), "{started} were begun");
     let (mut sender, _connection) = connect(&server).await;
     assert_eq!(text(send(&mut sender, get("/ok")).await).await, "ok");
 }
 
 #[tokio::test]
-async fn requests_beside_each_other_count_as_connections() {
+async fn concurrent_requests_count_as_connections() {
     let server = start(Config { connections_max: 3, ..Config::default() });
     let (mut sender, _connection) = connect(&server).await;
     let mut waiting = Vec::new();
@@ -242,7 +242,7 @@ async fn requests_beside_each_other_count_as_connections() {
 }
 
 #[tokio::test]
-async fn who_asks_nothing_is_let_go_and_a_stop_lets_requests_finish() {
+async fn an_idle_connection_is_closed_and_a_stop_lets_requests_finish() {
     let idle = start(Config { idle_deadline: Duration::from_millis(50), ..Config::default() });
     let (mut sender, connection) = connect(&idle).await;
     assert_eq!(text(send(&mut sender, get("/ok")).await).await, "ok");

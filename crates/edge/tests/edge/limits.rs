@@ -57,10 +57,10 @@ async fn json_that_readers_disagree_about_is_400() {
 }
 
 #[tokio::test]
-async fn past_the_connection_limit_a_client_is_told_and_closed() {
+async fn past_the_connection_limit_a_client_gets_a_refusal_and_is_closed() {
     let server = start(Config { connections_max: 2, ..Config::default() });
-    let mut held = server.connect().await;
-    held.send(&request("GET", "/gate", "", "")).await;
+    let mut busy = server.connect().await;
+    busy.send(&request("GET", "/gate", "", "")).await;
     server.arrival().await;
     let mut second = server.connect().await;
     second.send(&request("GET", "/ok", "", "")).await;
@@ -79,7 +79,7 @@ async fn past_the_connection_limit_a_client_is_told_and_closed() {
         }
     }
     server.gate.add_permits(1);
-    assert_eq!(held.reply().await.body, "through");
+    assert_eq!(busy.reply().await.body, "through");
 }
 
 #[tokio::test]

@@ -143,11 +143,11 @@ fn the_description_is_as_recorded() {
         server_url: "https://things.example",
         rooms: &[("things", "Things and their parts.")],
     };
-    let made = serde_json::to_string_pretty(&openapi(info, &docs())).unwrap() + "\n";
+    let actual = serde_json::to_string_pretty(&openapi(info, &docs())).unwrap() + "\n";
     assert_eq!(
-        made,
+        actual,
         include_str!("openapi.json"),
-        "the description changed; this is what it is now:\n{made}"
+        "the description changed; this is what it is now:\n{actual}"
     );
 }
 

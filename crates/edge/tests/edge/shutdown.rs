@@ -1,4 +1,4 @@
-//! How a server ends: nothing new, what was begun finishes, and nothing outlasts the deadline.
+//! How a server ends: it accepts nothing new, open requests finish, and nothing outlasts the deadline.
 
 use std::time::Duration;
 

@@ -43,7 +43,7 @@ async fn the_answers_of_slow_readers_hold_no_more_than_the_budget() {
 }
 
 #[tokio::test]
-async fn who_has_stalled_longest_makes_room_for_others() {
+async fn the_longest_stalled_connection_makes_room_for_others() {
     let config = Config { answer_bytes_max: LARGE, answer_bytes_per_payer_max: LARGE, ..Config::default() };
     let server = start(config);
     let (mut first, status) = slow(&server, "/large").await;

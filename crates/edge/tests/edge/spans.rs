@@ -39,9 +39,9 @@ fn router(spans: Spans) -> axum::Router {
     with_fallbacks(routes(operations, &metrics).unwrap(), &metrics)
 }
 
-fn on() -> (axum::Router, MemoryCollector) {
-    let (spans, kept) = Spans::kept(16);
-    (router(spans), kept)
+fn router_with_collector() -> (axum::Router, MemoryCollector) {
+    let (spans, collector) = Spans::in_memory(16);
+    (router(spans), collector)
 }
 
 async fn get(router: &axum::Router, path: &str, headers: &[(&str, &str)]) -> String {
@@ -56,10 +56,10 @@ async fn get(router: &axum::Router, path: &str, headers: &[(&str, &str)]) -> Str
 
 #[tokio::test]
 async fn a_request_is_a_span_below_its_caller() {
-    let (router, mut kept) = on();
+    let (router, mut collector) = router_with_collector();
     let seen = get(&router, "/things/7", &[("traceparent", CALLER), ("tracestate", "vendor=1")]).await;
     assert_eq!(seen, format!("{CALLER} vendor=1"), "the handler is told who its caller's span is");
-    let [span] = kept.take().try_into().unwrap();
+    let [span] = collector.take().try_into().unwrap();
     assert_eq!((span.name.as_str(), span.kind), ("thing.show", Kind::Server));
     assert_eq!(span.parent.as_deref(), Some("00f067aa0ba902b7"));
     assert_eq!(span.own.trace_id().to_string(), "4bf92f3577b34da6a3ce929d0e0e4736");
@@ -76,28 +76,28 @@ async fn a_request_is_a_span_below_its_caller() {
 
 #[tokio::test]
 async fn without_a_caller_a_request_begins_a_trace() {
-    let (router, mut kept) = on();
+    let (router, mut collector) = router_with_collector();
     assert_eq!(get(&router, "/things/7", &[]).await, "");
     assert_eq!(get(&router, "/things/7", &[("traceparent", "nonsense")]).await, "");
-    let [first, second] = kept.take().try_into().unwrap();
+    let [first, second] = collector.take().try_into().unwrap();
     assert_eq!((first.parent, second.parent), (None, None));
     assert_ne!(first.own.trace_id().to_string(), second.own.trace_id().to_string());
 }
 
 #[tokio::test]
 async fn faults_and_bugs_are_errors_and_refusals_are_none() {
-    let (router, mut kept) = on();
+    let (router, mut collector) = router_with_collector();
     for path in ["/broken", "/panic", "/nowhere"] {
         get(&router, path, &[]).await;
     }
-    let [broken, bug, nowhere] = kept.take().try_into().unwrap();
+    let [broken, bug, nowhere] = collector.take().try_into().unwrap();
     assert_eq!((broken.failed, &broken.attributes["error.type"]), (true, &Value::from("503")));
     assert_eq!((bug.name.as_str(), bug.failed), ("thing.panic", true));
     assert_eq!((nowhere.name.as_str(), nowhere.failed), ("unmatched", false));
     assert!(!nowhere.attributes.contains_key("http.route"));
     let made_up = Request::builder().method("BREW").uri("/nowhere").body(Body::empty()).unwrap();
     router.clone().oneshot(made_up).await.unwrap();
-    assert_eq!(kept.take()[0].attributes["http.request.method"], Value::from("_OTHER"));
+    assert_eq!(collector.take()[0].attributes["http.request.method"], Value::from("_OTHER"));
 }
 
 #[tokio::test]
@@ -122,7 +122,7 @@ impl io::Write for Lines {
 
 #[tokio::test]
 async fn log_lines_of_a_request_carry_its_trace() {
-    let (router, mut kept) = on();
+    let (router, mut collector) = router_with_collector();
     let lines = Lines::default();
     let to = lines.clone();
     let logs =
@@ -131,7 +131,7 @@ async fn log_lines_of_a_request_carry_its_trace() {
     get(&router, "/broken", &[("traceparent", CALLER)]).await;
     tracing::warn!("outside of any request");
     drop(guard);
-    assert_eq!(kept.take().len(), 1);
+    assert_eq!(collector.take().len(), 1);
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     let [within, outside] = text.lines().collect::<Vec<_>>().try_into().unwrap();
     let within: serde_json::Value = serde_json::from_str(within).unwrap();

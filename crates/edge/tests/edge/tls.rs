@@ -20,13 +20,13 @@ pub(crate) struct Pair {
 }
 
 pub(crate) fn pair(name: &str) -> Pair {
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let name = format!("{name}-{}", std::process::id());
     let (certificate, key) = (directory.join(format!("{name}.crt")), directory.join(format!("{name}.key")));
-    std::fs::write(&certificate, made.cert.pem()).unwrap();
-    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
-    Pair { certificate, key, der: made.cert.der().clone() }
+    std::fs::write(&certificate, certified.cert.pem()).unwrap();
+    std::fs::write(&key, certified.signing_key.serialize_pem()).unwrap();
+    Pair { certificate, key, der: certified.cert.der().clone() }
 }
 
 pub(crate) fn connector(trusted: CertificateDer<'static>, alpn: &[&[u8]]) -> TlsConnector {
@@ -42,7 +42,7 @@ pub(crate) fn connector(trusted: CertificateDer<'static>, alpn: &[&[u8]]) -> Tls
 }
 
 #[tokio::test]
-async fn requests_pass_over_tls_and_the_guard_stands_behind_it() {
+async fn requests_pass_over_tls_and_the_guard_checks_them() {
     let pair = pair("round-trip");
     let tls = Some(tls_config(&pair.certificate, &pair.key).unwrap());
     let server = start(Config { tls, ..Config::default() });
@@ -86,7 +86,7 @@ async fn plain_http_and_silence_do_not_get_in() {
 }
 
 #[tokio::test]
-async fn tls_on_a_plain_port_is_told_so() {
+async fn tls_on_a_plain_port_gets_an_explanation() {
     let server = start(Config::default());
     let reply = server.once(&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3]).await;
     assert_eq!(reply.status, 400);
@@ -95,10 +95,10 @@ async fn tls_on_a_plain_port_is_told_so() {
 
 #[test]
 fn files_that_cannot_be_used_are_named() {
-    let (ours, other) = (pair("ours"), pair("other"));
+    let (own, other) = (pair("ours"), pair("other"));
     let missing = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("none");
-    assert!(matches!(tls_config(&missing, &ours.key), Err(TlsFault::Certificate(_))));
-    assert!(matches!(tls_config(&ours.key, &ours.key), Err(TlsFault::NoCertificate)));
-    assert!(matches!(tls_config(&ours.certificate, &ours.certificate), Err(TlsFault::Key(_))));
-    assert!(matches!(tls_config(&ours.certificate, &other.key), Err(TlsFault::Pair(_))));
+    assert!(matches!(tls_config(&missing, &own.key), Err(TlsFault::Certificate(_))));
+    assert!(matches!(tls_config(&own.key, &own.key), Err(TlsFault::NoCertificate)));
+    assert!(matches!(tls_config(&own.certificate, &own.certificate), Err(TlsFault::Key(_))));
+    assert!(matches!(tls_config(&own.certificate, &other.key), Err(TlsFault::Pair(_))));
 }

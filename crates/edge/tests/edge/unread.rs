@@ -1,4 +1,4 @@
-//! Answers that are given before the body has come: the connection goes on, or says that it does not.
+//! Answers that precede the body: the connection continues, or announces that it closes.
 
 use plenary_kernel::limits::BODY_BYTES_MAX;
 
@@ -6,7 +6,7 @@ use crate::harness::{Server, request, start};
 use plenary_edge::Config;
 
 /// Sends a head, its body once the head has been handled, and then another request, which must be answered.
-async fn goes_on(server: &Server, head: &str, body: &str, status: u16) {
+async fn check_next_request(server: &Server, head: &str, body: &str, status: u16) {
     let mut client = server.connect().await;
     client.send(head.as_bytes()).await;
     // Others are answered meanwhile, so that the head is handled before the body comes.
@@ -23,7 +23,7 @@ async fn goes_on(server: &Server, head: &str, body: &str, status: u16) {
 }
 
 #[tokio::test]
-async fn a_body_that_nobody_reads_costs_the_connection_nothing() {
+async fn an_unread_body_does_not_close_the_connection() {
     let server = start(Config::default());
     for (line, status) in [
         ("POST /nothing", 404),
@@ -34,9 +34,9 @@ async fn a_body_that_nobody_reads_costs_the_connection_nothing() {
         ("GET /nothing", 404),
     ] {
         let head = format!("{line} HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n");
-        goes_on(&server, &head, "{}", status).await;
+        check_next_request(&server, &head, "{}", status).await;
         let head = format!("{line} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
-        goes_on(&server, &head, "2\r\n{}\r\n0\r\n\r\n", status).await;
+        check_next_request(&server, &head, "2\r\n{}\r\n0\r\n\r\n", status).await;
     }
 }
 
@@ -44,11 +44,11 @@ async fn a_body_that_nobody_reads_costs_the_connection_nothing() {
 async fn a_body_that_is_refused_for_its_coding_costs_the_connection_nothing() {
     let server = start(Config::default());
     let head = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n";
-    goes_on(&server, head, "{}", 415).await;
+    check_next_request(&server, head, "{}", 415).await;
 }
 
 #[tokio::test]
-async fn where_the_rest_is_too_much_the_answer_says_that_the_connection_ends() {
+async fn an_answer_before_a_large_rest_announces_the_close() {
     let server = start(Config::default());
     let too_large = format!("Content-Length: {}\r\n", BODY_BYTES_MAX + 1);
     for (line, headers, status) in [

@@ -39,7 +39,7 @@ async fn frames_sent_with_the_handshake_are_not_lost() {
 }
 
 #[tokio::test]
-async fn behind_a_declined_handshake_the_guard_still_stands() {
+async fn after_a_declined_handshake_the_guard_still_checks() {
     let server = start(Config::default());
     for path in ["/none", "/gate"] {
         let mut client = server.connect().await;

@@ -83,7 +83,7 @@ pub(super) struct Bert {
     activation: Activation,
     words: Vec<f32>,
     /// The embedding of each position, with that of the first segment added.
-    places: Vec<f32>,
+    positions: Vec<f32>,
     /// The embedding of each segment, minus that of the first.
     segments: Vec<f32>,
     norm: Norm,
@@ -111,13 +111,13 @@ impl Bert {
     pub(super) fn read(config: &Config, bytes: &[u8]) -> Result<Self, String> {
         let weights = Weights::read(bytes)?;
         let width = config.hidden_size;
-        let mut places =
+        let mut positions =
             weights.matrix("embeddings.position_embeddings.weight", config.max_position_embeddings, width)?;
         let mut segments =
             weights.matrix("embeddings.token_type_embeddings.weight", config.type_vocab_size, width)?;
         let first = segments[..width].to_vec();
-        for place in places.chunks_exact_mut(width) {
-            add(place, &first);
+        for position in positions.chunks_exact_mut(width) {
+            add(position, &first);
         }
         for segment in segments.chunks_exact_mut(width) {
             segment.iter_mut().zip(&first).for_each(|(more, first)| *more -= first);
@@ -127,7 +127,7 @@ impl Bert {
             heads: config.num_attention_heads,
             activation: config.hidden_act,
             words: weights.matrix("embeddings.word_embeddings.weight", config.vocab_size, width)?,
-            places,
+            positions,
             segments,
             norm: Norm::read(&weights, "embeddings", config)?,
             layers: (0..config.num_hidden_layers)
@@ -144,10 +144,10 @@ impl Bert {
     /// The last state of each token, concatenated; `segments` has the segment of each token.
     pub(super) fn states(&self, ids: &[u32], segments: &[u32]) -> Result<Vec<f32>, String> {
         let mut states = Vec::with_capacity(ids.len() * self.width);
-        for (id, place) in ids.iter().zip(self.places.chunks_exact(self.width)) {
+        for (id, position) in ids.iter().zip(self.positions.chunks_exact(self.width)) {
             let word = usize::try_from(*id).ok().and_then(|id| self.words.chunks_exact(self.width).nth(id));
             let word = word.ok_or_else(|| format!("it has no token {id}"))?;
-            states.extend(word.iter().zip(place).map(|(word, place)| word + place));
+            states.extend(word.iter().zip(position).map(|(word, position)| word + position));
         }
         for (state, segment) in states.chunks_exact_mut(self.width).zip(segments).filter(|(_, nth)| **nth > 0)
         {

@@ -128,11 +128,11 @@ impl Reranker for CrossEncoder {
 
     async fn relevance(&self, query: String, texts: Vec<String>) -> Result<Vec<f64>, Fault> {
         let parts = self.parts.clone();
-        let begun = Instant::now();
+        let started_at = Instant::now();
         let work = move || {
             let each = texts.iter().map(|text| {
                 // The caller's time limit is over.
-                if begun.elapsed() > RERANK_TIME_MAX + Duration::from_millis(100) {
+                if started_at.elapsed() > RERANK_TIME_MAX + Duration::from_millis(100) {
                     return Err(Fault::Unavailable("the model did not answer in time".into()));
                 }
                 parts.relevance(&query, text)

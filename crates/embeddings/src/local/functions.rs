@@ -121,8 +121,8 @@ mod tests {
         sum * 2.0 / std::f64::consts::PI.sqrt()
     }
 
-    fn near(found: f32, wanted: f64, what: f32) {
-        assert!((f64::from(found) - wanted).abs() < 1e-6, "of {what}: {found}, not {wanted}");
+    fn near(found: f32, expected: f64, what: f32) {
+        assert!((f64::from(found) - expected).abs() < 1e-6, "of {what}: {found}, not {expected}");
     }
 
     #[test]

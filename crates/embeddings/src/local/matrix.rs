@@ -204,10 +204,10 @@ mod tests {
                 let (row, column) = (at / width, at % width);
                 let products =
                     (0..depth).map(|k| left.numbers[row * depth + k] * weights[column * depth + k]);
-                let wanted = bias[column] + products.sum::<f32>();
+                let expected = bias[column] + products.sum::<f32>();
                 assert!(
-                    (found - wanted).abs() < 1e-4,
-                    "{count}x{depth}x{width} at {at}: {found} is not {wanted}"
+                    (found - expected).abs() < 1e-4,
+                    "{count}x{depth}x{width} at {at}: {found} is not {expected}"
                 );
             }
         }

@@ -48,9 +48,9 @@ impl Lane {
     async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Fault> {
         let broken = || Fault::Unavailable("the model broke off".into());
         // A caller that waits here can still cancel; running work holds its permit to the end.
-        let place = self.0.clone().acquire_owned().await.map_err(|_| broken())?;
+        let permit = self.0.clone().acquire_owned().await.map_err(|_| broken())?;
         let working = tokio::task::spawn_blocking(move || {
-            let _place = place;
+            let _permit = permit;
             work()
         });
         // A panic in the model ends only this work.
@@ -149,14 +149,14 @@ impl Model {
         let before = self.prompts.of(purpose).len();
         let encoding = self.tokenizer.encode(self.prompted(purpose, text), true).map_err(failed)?;
         let states = self.states(&encoding)?;
-        let places = encoding.get_offsets().iter().zip(encoding.get_special_tokens_mask());
+        let ranges = encoding.get_offsets().iter().zip(encoding.get_special_tokens_mask());
         let tokens =
-            places.zip(states.chunks_exact(self.bert.width())).filter_map(|((place, special), state)| {
-                let place = place.0.checked_sub(before)?..place.1.checked_sub(before)?;
-                (*special == 0 && !place.is_empty()).then(|| {
+            ranges.zip(states.chunks_exact(self.bert.width())).filter_map(|((range, special), state)| {
+                let range = range.0.checked_sub(before)?..range.1.checked_sub(before)?;
+                (*special == 0 && !range.is_empty()).then(|| {
                     let mut vector = state.to_vec();
                     normalise(&mut vector);
-                    Token { place, vector }
+                    Token { range, vector }
                 })
             });
         Ok(Embedded { tokens: tokens.collect(), vector: self.pooled(&states) })

@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn halves_are_what_they_stand_for() {
-        for (bits, wanted) in [
+        for (bits, expected) in [
             (0x3c00, 1.0),
             (0xc000, -2.0),
             (0x3555, 0.333_251_95),
@@ -80,7 +80,7 @@ mod tests {
             (0x0001, 5.960_464_5e-8),
             (0, 0.0),
         ] {
-            assert_eq!(half(bits), wanted, "{bits:x}");
+            assert_eq!(half(bits), expected, "{bits:x}");
         }
     }
 

@@ -34,7 +34,7 @@ const PAUSE_MAX: Duration = Duration::from_secs(5);
 pub struct OpenAi {
     pool: Pool,
     endpoint: Uri,
-    asked_for: String,
+    served_model: String,
     name: String,
     key: Option<HeaderValue>,
     /// 0 until the first response.
@@ -70,33 +70,33 @@ impl OpenAi {
             pool: Pool::new(tls),
             name: format!("openai:{}/{model}", endpoint.authority().map_or("", |host| host.as_str())),
             endpoint: endpoint.clone(),
-            asked_for: model.to_owned(),
+            served_model: model.to_owned(),
             key: key.transpose()?,
             dimension: AtomicUsize::new(0),
         })
     }
 
     async fn request(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Fault> {
-        let body = Bytes::from(wire::question(&self.asked_for, texts));
+        let body = Bytes::from(wire::question(&self.served_model, texts));
         let mut pause = FIRST_PAUSE;
         for attempt in 1.. {
             match timeout(ATTEMPT_TIME, self.attempt(body.clone(), texts.len())).await {
                 Ok(Ok(vectors)) => return self.checked(vectors),
-                Ok(Err(Attempt::Refused(why))) => return Err(Fault::Unusable(self.said(&why))),
+                Ok(Err(Attempt::Refused(why))) => return Err(Fault::Unusable(self.fault_text(&why))),
                 Ok(Err(Attempt::Again(why, _))) if attempt == ATTEMPTS_MAX => {
-                    return Err(Fault::Unavailable(self.said(&why)));
+                    return Err(Fault::Unavailable(self.fault_text(&why)));
                 }
                 Ok(Err(Attempt::Again(_, at_least))) => {
                     sleep(at_least.unwrap_or(pause).clamp(pause, PAUSE_MAX)).await;
                 }
                 Err(_) if attempt == ATTEMPTS_MAX => {
-                    return Err(Fault::Unavailable(self.said("did not answer in time")));
+                    return Err(Fault::Unavailable(self.fault_text("did not answer in time")));
                 }
                 Err(_) => sleep(pause).await,
             }
             pause = (pause * 2).min(PAUSE_MAX);
         }
-        Err(Fault::Unavailable(self.said("was given up")))
+        Err(Fault::Unavailable(self.fault_text("was given up")))
     }
 
     async fn attempt(&self, body: Bytes, count: usize) -> Result<Vec<Vec<f32>>, Attempt> {
@@ -130,17 +130,17 @@ impl OpenAi {
     fn checked(&self, mut vectors: Vec<Vec<f32>>) -> Result<Vec<Vec<f32>>, Fault> {
         let found = vectors.first().map_or(0, Vec::len);
         if vectors.iter().any(|vector| vector.len() != found || !vector.iter().all(|part| part.is_finite())) {
-            return Err(Fault::Unusable(self.said("sent vectors that do not fit each other")));
+            return Err(Fault::Unusable(self.fault_text("sent vectors that do not fit each other")));
         }
         let known = self.dimension.swap(found, Ordering::Relaxed);
         if known != 0 && known != found {
-            return Err(Fault::Unavailable(self.said("changed the size of its vectors")));
+            return Err(Fault::Unavailable(self.fault_text("changed the size of its vectors")));
         }
         vectors.iter_mut().for_each(|vector| normalise(vector));
         Ok(vectors)
     }
 
-    fn said(&self, what: &str) -> String {
+    fn fault_text(&self, what: &str) -> String {
         let host = self.endpoint.authority().map_or("", |host| host.as_str());
         format!("the server of embeddings {host} {what}")
     }

@@ -34,8 +34,8 @@ pub(super) fn answer(body: &[u8], count: usize) -> Result<Vec<Vec<f32>>, String>
         serde_json::from_slice(body).map_err(|_| "answered something that is no list of embeddings")?;
     let mut vectors = vec![Vec::new(); count];
     for item in answer.data {
-        let place = vectors.get_mut(item.index).ok_or("answered for a text that it was not asked for")?;
-        *place = item.embedding;
+        let vector = vectors.get_mut(item.index).ok_or("answered for a text that it was not asked for")?;
+        *vector = item.embedding;
     }
     if vectors.iter().any(Vec::is_empty) {
         return Err("did not answer for every text".into());
@@ -60,8 +60,8 @@ mod tests {
             (r#"{"data":[{"index":0,"embedding":[1]}]}"#, "every text"),
             (r#"{"data":[{"index":2,"embedding":[1]}]}"#, "not asked for"),
         ] {
-            let said = answer(body.as_bytes(), 2).unwrap_err();
-            assert!(said.contains(why), "{said}");
+            let text = answer(body.as_bytes(), 2).unwrap_err();
+            assert!(text.contains(why), "{text}");
         }
     }
 

@@ -23,7 +23,7 @@ pub struct Remote {
     /// The model's name in this program.
     model: String,
     /// The model's name on the server.
-    asked: String,
+    served_model: String,
     key: Option<HeaderValue>,
 }
 
@@ -73,12 +73,12 @@ impl Remote {
             pool: Pool::new(tls),
             model: format!("openai:{}/{model}", endpoint.authority().map_or("", |host| host.as_str())),
             endpoint: endpoint.clone(),
-            asked: model.to_owned(),
+            served_model: model.to_owned(),
             key: key.transpose()?,
         })
     }
 
-    fn said(&self, what: &str) -> Fault {
+    fn fault(&self, what: &str) -> Fault {
         let host = self.endpoint.authority().map_or("", |host| host.as_str());
         Fault::Unavailable(format!("the reranker {host} {what}"))
     }
@@ -92,7 +92,7 @@ impl Reranker for Remote {
 
     async fn relevance(&self, query: String, texts: Vec<String>) -> Result<Vec<f64>, Fault> {
         let question = Question {
-            model: &self.asked,
+            model: &self.served_model,
             query: &query,
             documents: &texts,
             top_n: texts.len(),
@@ -108,13 +108,14 @@ impl Reranker for Remote {
             headers.insert(header::AUTHORIZATION, key.clone());
         }
         let response = self.pool.send(request).await;
-        let response = response.map_err(|why| self.said(&format!("cannot be reached: {}", deepest(&why))))?;
+        let response =
+            response.map_err(|why| self.fault(&format!("cannot be reached: {}", deepest(&why))))?;
         if !response.status().is_success() {
-            return Err(self.said(&format!("answered {}", response.status())));
+            return Err(self.fault(&format!("answered {}", response.status())));
         }
         let body = within(response.into_body(), ANSWER_BYTES_MAX).await;
-        let body = body.map_err(|why| self.said(&format!("broke its answer off: {why}")))?;
-        answer(&body, texts.len()).map_err(|why| self.said(why))
+        let body = body.map_err(|why| self.fault(&format!("broke its answer off: {why}")))?;
+        answer(&body, texts.len()).map_err(|why| self.fault(why))
     }
 }
 
@@ -124,8 +125,8 @@ fn answer(body: &[u8], count: usize) -> Result<Vec<f64>, &'static str> {
     let (Answer::Results { results: items } | Answer::Data { data: items } | Answer::List(items)) = answer;
     let mut scores = vec![None; count];
     for item in items {
-        let place = scores.get_mut(item.index).ok_or("answered for a text that it was not asked for")?;
-        *place = Some(item.relevance_score).filter(|score| score.is_finite());
+        let score = scores.get_mut(item.index).ok_or("answered for a text that it was not asked for")?;
+        *score = Some(item.relevance_score).filter(|score| score.is_finite());
     }
     let mut scores: Vec<f64> =
         scores.into_iter().collect::<Option<_>>().ok_or("did not answer for every text")?;
@@ -164,8 +165,8 @@ mod tests {
             (r#"{"results":[{"index":0,"relevance_score":1}]}"#, "every text"),
             (r#"{"results":[{"index":2,"relevance_score":1}]}"#, "not asked for"),
         ] {
-            let said = answer(body.as_bytes(), 2).unwrap_err();
-            assert!(said.contains(why), "{said}");
+            let text = answer(body.as_bytes(), 2).unwrap_err();
+            assert!(text.contains(why), "{text}");
         }
     }
 }

@@ -8,8 +8,8 @@ use plenary_log::{
 };
 
 use super::hall::{
-    Hall, HallEvent, HallState, Halls, ID, SeatRefusal, add, ask, closing, halls, idle, opened, refused,
-    rigged, take, written,
+    Hall, HallEvent, HallState, Halls, ID, SeatRefusal, add, closing, halls, idle, opened, refused, rigged,
+    start, take, written,
 };
 use crate::{Command, Decision, ExecuteError, Executed, Facts, KeyUse, Room};
 
@@ -63,7 +63,7 @@ fn key(digest: u8) -> KeyUse {
 }
 
 #[tokio::test]
-async fn a_new_stream_is_begun_and_gone_on_with_without_a_read() {
+async fn a_new_stream_is_created_and_continued_without_a_read() {
     let store = Store::new();
     let Process { log, mut feed, rigging } = store.process(false);
     let halls = halls(&log);
@@ -108,7 +108,7 @@ async fn a_refusal_of_the_empty_state_is_none() {
 }
 
 #[tokio::test]
-async fn what_was_decided_on_a_state_that_is_not_so_is_seen_by_nobody() {
+async fn a_decision_on_a_wrong_state_is_never_visible() {
     let store = Store::new();
     rigged(&store, false).0.execute(ID, &opened(1), None).await.unwrap();
     let (halls, rigging) = rigged(&store, false);
@@ -120,8 +120,8 @@ async fn what_was_decided_on_a_state_that_is_not_so_is_seen_by_nobody() {
     {
         assert_eq!((state.seats, version), (1, Version(1)));
     }
-    let ann = ask(&halls, take(halls.log(), "ann"), None).await;
-    let bob = ask(&halls, take(halls.log(), "bob"), None).await;
+    let ann = start(&halls, take(halls.log(), "ann"), None).await;
+    let bob = start(&halls, take(halls.log(), "bob"), None).await;
     rigging.release();
     assert_eq!(reply(began.await.unwrap()), (false, 1));
     assert_eq!(ann.await.unwrap().unwrap().reply, Version(2));
@@ -130,21 +130,21 @@ async fn what_was_decided_on_a_state_that_is_not_so_is_seen_by_nobody() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_being_begun_is_not_there_yet() {
+async fn a_stream_does_not_exist_before_its_first_append_is_on_disk() {
     let (halls, rigging) = rigged(&Store::new(), false);
     rigging.hold();
     let began = begin(&halls, 2, None).await;
     assert_eq!(halls.state(ID).await.unwrap().1, Version::ZERO);
     assert_eq!(halls.fresh(ID).await.unwrap().1, Version::ZERO);
     // Decided on an empty stream, which by then it will not be.
-    let seat = ask(&halls, take(halls.log(), "ann"), None).await;
-    let closed = ask(&halls, closing(), None).await;
+    let seat = start(&halls, take(halls.log(), "ann"), None).await;
+    let closed = start(&halls, closing(), None).await;
     rigging.release();
     assert_eq!(reply(began.await.unwrap()), (true, 2));
     closed.await.unwrap().unwrap();
     let written = written(halls.log()).await;
     match seat.await.unwrap() {
-        // It was refused on the empty stream before that was begun: no caller has the answer yet.
+        // It was refused on the empty stream before the creation of the stream was on disk: no caller has the answer yet.
         Err(ExecuteError::Rejected(SeatRefusal::Full)) => assert_eq!(written, ["Opened 2", "Closed "]),
         answer => panic!("{answer:?}"),
     }
@@ -195,17 +195,17 @@ async fn asp_35_of_many_equal_requests_that_begin_a_stream_one_is_carried_out() 
 #[tokio::test]
 async fn a_beginning_that_was_not_written_leaves_nothing() {
     let (halls, rigging) = rigged(&Store::new(), false);
-    let gone = Fault::Unavailable("gone".into());
-    rigging.fail_writes([InjectedFault::Before(gone.clone())]);
+    let unavailable = Fault::Unavailable("gone".into());
+    rigging.fail_writes([InjectedFault::Before(unavailable.clone())]);
     let failed = halls.begin(ID, &Open(1), None).await;
-    assert!(matches!(failed, Err(ExecuteError::Fault(fault)) if fault == gone));
+    assert!(matches!(failed, Err(ExecuteError::Fault(fault)) if fault == unavailable));
     assert_eq!(halls.state(ID).await.unwrap().1, Version::ZERO);
     assert_eq!(reply(halls.begin(ID, &Open(2), None).await), (true, 2));
     assert_eq!(written(halls.log()).await, ["Opened 2"]);
 }
 
 #[tokio::test]
-async fn a_beginning_whose_outcome_is_unknown_is_looked_for() {
+async fn a_creation_with_an_unknown_outcome_is_looked_up() {
     let (halls, rigging) = rigged(&Store::new(), false);
     rigging.fail_writes([InjectedFault::After(Fault::OutcomeUnknown("the answer was lost".into()))]);
     assert!(halls.begin(ID, &Open(1), None).await.is_err());
@@ -214,7 +214,7 @@ async fn a_beginning_whose_outcome_is_unknown_is_looked_for() {
 }
 
 #[tokio::test]
-async fn who_begins_and_goes_away_spoils_nothing() {
+async fn an_abandoned_creation_does_no_harm() {
     let (halls, rigging) = rigged(&Store::new(), false);
     rigging.hold();
     begin(&halls, 1, None).await.abort();
@@ -225,7 +225,7 @@ async fn who_begins_and_goes_away_spoils_nothing() {
 }
 
 #[tokio::test]
-async fn what_others_write_while_a_stream_is_begun_is_not_missed() {
+async fn events_of_others_during_the_creation_of_a_stream_are_not_missed() {
     let store = Store::new();
     let Process { log, mut feed, .. } = store.process(true);
     let (one, two) = (halls(&log), rigged(&store, true).0);

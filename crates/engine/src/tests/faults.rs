@@ -3,7 +3,7 @@
 use plenary_kernel::Version;
 use plenary_log::{Fault, rigged::InjectedFault, rigged::Store};
 
-use super::hall::{ID, add, ask, hall, opened, rigged, take, written};
+use super::hall::{ID, add, hall, opened, rigged, start, take, written};
 use crate::{ExecuteError, Room, tests::hall::Hall};
 
 #[tokio::test]
@@ -27,15 +27,15 @@ async fn what_was_decided_on_a_write_that_failed_is_decided_again() {
     halls.execute(ID, &opened(1), None).await.unwrap();
     rigging.hold();
     rigging.fail_writes([InjectedFault::Before(Fault::Unavailable("gone".into()))]);
-    let ann = ask(&halls, take(halls.log(), "ann"), None).await;
-    let bob = ask(&halls, take(halls.log(), "bob"), None).await;
+    let ann = start(&halls, take(halls.log(), "ann"), None).await;
+    let bob = start(&halls, take(halls.log(), "bob"), None).await;
     rigging.release();
     assert!(matches!(ann.await.unwrap(), Err(ExecuteError::Fault(Fault::Unavailable(_)))));
     assert_eq!(bob.await.unwrap().unwrap().reply, Version(2), "the seat was free");
 }
 
 #[tokio::test]
-async fn a_write_whose_outcome_is_unknown_is_looked_for_before_the_next_decision() {
+async fn a_write_with_an_unknown_outcome_is_looked_up_before_the_next_decision() {
     let store = Store::new();
     let (halls, rigging) = rigged(&store, false);
     halls.execute(ID, &opened(9), None).await.unwrap();
@@ -62,7 +62,7 @@ async fn a_stored_event_of_an_unknown_kind_is_a_fault_of_every_answer_and_no_pan
 }
 
 #[tokio::test]
-async fn a_store_that_can_not_be_read_answers_with_a_fault_and_then_goes_on() {
+async fn an_unreadable_store_is_a_fault_and_later_reads_succeed() {
     let store = Store::new();
     let (halls, rigging) = rigged(&store, false);
     rigging.fail_reads(Some(Fault::Unavailable("gone".into())));

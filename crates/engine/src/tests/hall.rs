@@ -54,7 +54,7 @@ impl Room for Hall {
     fn encode(event: &HallEvent) -> NewEvent {
         match event {
             HallEvent::Opened(seats) => new("Opened", &seats.to_string()),
-            HallEvent::Taken(who) => new("Taken", who),
+            HallEvent::Taken(guest) => new("Taken", guest),
             HallEvent::Closed => new("Closed", ""),
             HallEvent::Sung => new("Sung", ""),
         }
@@ -75,7 +75,7 @@ impl Room for Hall {
     fn evolve(state: &mut HallState, _: Version, _: TimestampMs, event: &HallEvent) {
         match event {
             HallEvent::Opened(seats) => state.seats = *seats,
-            HallEvent::Taken(who) => drop(state.taken.insert(who.clone())),
+            HallEvent::Taken(guest) => drop(state.taken.insert(guest.clone())),
             HallEvent::Closed => state.closed = true,
             HallEvent::Sung => panic!("what does not fold is never folded"),
         }
@@ -83,14 +83,14 @@ impl Room for Hall {
     /// The guest of a seat pays for it; owners and guests have the same names here.
     fn payer(_: &str, _: &HallState, event: &HallEvent) -> Option<OwnerName> {
         match event {
-            HallEvent::Taken(who) => who.parse().ok(),
+            HallEvent::Taken(guest) => guest.parse().ok(),
             HallEvent::Opened(_) | HallEvent::Closed | HallEvent::Sung => None,
         }
     }
     fn index(id: &str, event: &HallEvent) -> Vec<IndexOp> {
         match event {
-            HallEvent::Taken(who) => {
-                vec![IndexOp::Put { name: "toy.seats", key: format!("{id}/{who}"), value: Bytes::new() }]
+            HallEvent::Taken(guest) => {
+                vec![IndexOp::Put { name: "toy.seats", key: format!("{id}/{guest}"), value: Bytes::new() }]
             }
             HallEvent::Opened(_) | HallEvent::Closed | HallEvent::Sung => vec![],
         }
@@ -110,14 +110,14 @@ pub(super) type Between = Box<dyn Fn() -> std::pin::Pin<Box<dyn Future<Output = 
 
 /// Takes a seat; the answer is the version of the event.
 pub(super) struct Take {
-    pub(super) who: String,
+    pub(super) guest: String,
     pub(super) log: Log,
     pub(super) between: Option<Between>,
     looked: AtomicU64,
 }
 
-pub(super) fn take(log: &Log, who: &str) -> Take {
-    Take { who: who.to_owned(), log: log.clone(), between: None, looked: AtomicU64::new(0) }
+pub(super) fn take(log: &Log, guest: &str) -> Take {
+    Take { guest: guest.to_owned(), log: log.clone(), between: None, looked: AtomicU64::new(0) }
 }
 
 impl Take {
@@ -132,8 +132,8 @@ pub(super) fn bans() -> StreamName {
 }
 
 /// Bans a visitor.
-pub(super) async fn ban(log: &Log, who: &str) {
-    add(log, &bans(), "Banned", who).await;
+pub(super) async fn ban(log: &Log, guest: &str) {
+    add(log, &bans(), "Banned", guest).await;
 }
 
 /// Writes an event without the engine.
@@ -154,7 +154,7 @@ impl Command<Hall> for Take {
         let stream = bans();
         let banned = self.log.read_stream(&stream, Version::ZERO, READ_ROWS_MAX).await?;
         let expected = banned.last().map_or(Version::ZERO, |event| event.version);
-        let value = banned.iter().any(|event| event.envelope == self.who.as_bytes());
+        let value = banned.iter().any(|event| event.envelope == self.guest.as_bytes());
         if self.looked.fetch_add(1, Ordering::Relaxed) == 0
             && let Some(between) = &self.between
         {
@@ -173,13 +173,15 @@ impl Command<Hall> for Take {
             _ if *banned => Err(SeatRefusal::Banned),
             HallState { closed: true, .. } => Err(SeatRefusal::Closed),
             HallState { seats, taken, .. } if taken.len() >= *seats => Err(SeatRefusal::Full),
-            _ => Ok(Decision::new(vec![HallEvent::Taken(self.who.clone())], at.next())),
+            _ => Ok(Decision::new(vec![HallEvent::Taken(self.guest.clone())], at.next())),
         }
     }
-    fn beside(&self, decided: &Decision<HallEvent, Version>, stamp: &Stamp) -> SideEvents {
+    fn side_events(&self, decided: &Decision<HallEvent, Version>, stamp: &Stamp) -> SideEvents {
         let ticket = Bytes::from(stamp.now.0.to_string());
-        let index = vec![IndexOp::Put { name: "toy.tickets", key: self.who.clone(), value: ticket.clone() }];
-        let rows = vec![RowOp { name: format!("ticket/{}", self.who), expected: None, value: Some(ticket) }];
+        let index =
+            vec![IndexOp::Put { name: "toy.tickets", key: self.guest.clone(), value: ticket.clone() }];
+        let rows =
+            vec![RowOp { name: format!("ticket/{}", self.guest), expected: None, value: Some(ticket) }];
         let events = vec![(StreamName::new("toy.ledger", ID), new("Paid", &decided.reply.to_string()))];
         SideEvents { events, index, rows }
     }
@@ -273,7 +275,7 @@ pub(super) fn rigged(store: &Store, shared: bool) -> (Halls, FaultControl) {
 }
 
 /// Runs a command in a separate task, until it must wait.
-pub(super) async fn ask<C: Command<Hall> + 'static>(
+pub(super) async fn start<C: Command<Hall> + 'static>(
     halls: &Halls,
     command: C,
     key: Option<KeyUse>,

@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 
 use super::{
     beginning::{Began, Open, begin},
-    hall::{Halls, ID, SeatRefusal, ask, idle, refused, rigged, take, written},
+    hall::{Halls, ID, SeatRefusal, idle, refused, rigged, start, take, written},
 };
 use crate::{ExecuteError, Executed};
 
@@ -46,7 +46,7 @@ struct Interleaving {
     /// The seats that a reader saw.
     seen: Vec<usize>,
     /// The readers of the state on disk, which may have to wait.
-    shown: Vec<JoinHandle<usize>>,
+    fresh_reads: Vec<JoinHandle<usize>>,
 }
 
 impl Interleaving {
@@ -54,23 +54,25 @@ impl Interleaving {
         let store = Store::new();
         let processes = [rigged(&store, true), rigged(&store, true)];
         processes.iter().for_each(|(_, rigging)| rigging.hold());
-        Self { processes, opened: Vec::new(), taken: Vec::new(), seen: Vec::new(), shown: Vec::new() }
+        Self { processes, opened: Vec::new(), taken: Vec::new(), seen: Vec::new(), fresh_reads: Vec::new() }
     }
 
     async fn step(&mut self, step: Step) {
         match step {
             Step::Begin(at, seats) => self.opened.push(begin(&self.processes[at].0, seats, None).await),
-            Step::Execute(at, seats) => self.opened.push(ask(&self.processes[at].0, Open(seats), None).await),
+            Step::Execute(at, seats) => {
+                self.opened.push(start(&self.processes[at].0, Open(seats), None).await)
+            }
             Step::Take(at) => {
                 let halls = &self.processes[at].0;
-                self.taken.push(ask(halls, take(halls.log(), "ann"), None).await);
+                self.taken.push(start(halls, take(halls.log(), "ann"), None).await);
             }
             Step::Look(at) => {
                 let halls = self.processes[at].0.clone();
                 for looked in [halls.state(ID).await, halls.observed(ID).await] {
                     self.seen.push(looked.unwrap().0.seats);
                 }
-                self.shown.push(tokio::spawn(async move { halls.fresh(ID).await.unwrap().0.seats }));
+                self.fresh_reads.push(tokio::spawn(async move { halls.fresh(ID).await.unwrap().0.seats }));
                 idle().await;
             }
             Step::Release(at) => {
@@ -83,7 +85,7 @@ impl Interleaving {
     /// Every caller gets an answer, and the answers match the written events.
     async fn end(mut self, order: &[Step]) {
         let mut replies = Vec::new();
-        for task in self.shown {
+        for task in self.fresh_reads {
             self.seen.push(task.await.unwrap());
         }
         for task in self.opened {
@@ -91,7 +93,7 @@ impl Interleaving {
         }
         let new: Vec<_> = replies.iter().filter(|(is_new, _)| *is_new).collect();
         let [(_, seats)] = new[..] else { panic!("{order:?}: {replies:?}") };
-        assert!(replies.iter().all(|(_, told)| told == seats), "{order:?}: {replies:?}");
+        assert!(replies.iter().all(|(_, replied)| replied == seats), "{order:?}: {replies:?}");
         assert!(self.seen.iter().all(|seen| *seen == 0 || seen == seats), "{order:?}: {:?}", self.seen);
         let mut expected = vec![format!("Opened {seats}")];
         for task in self.taken {
@@ -128,7 +130,7 @@ async fn in_every_order_one_of_those_that_begin_a_stream_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn in_every_order_nobody_sees_a_beginning_that_was_none() {
+async fn in_every_order_no_reader_sees_a_failed_creation() {
     // Nothing else happens at the reading process: a decision on a known state runs ahead of the disk.
     let steps = [Step::Begin(0, 1), Step::Begin(1, 2), Step::Look(0), Step::Take(1)];
     play(&[&steps[..], &[Step::Release(0), Step::Release(1)]].concat()).await;

@@ -4,7 +4,7 @@ use plenary_kernel::Version;
 
 use plenary_log::rigged::Store;
 
-use super::hall::{Halls, ID, SeatRefusal, ask, closing, hall, opened, refused, rigged, take, written};
+use super::hall::{Halls, ID, SeatRefusal, closing, hall, opened, refused, rigged, start, take, written};
 use crate::{ExecuteError, Executed, IdempotentRequest, KeyUse};
 
 fn key(key: &str, digest: u8) -> KeyUse {
@@ -13,10 +13,10 @@ fn key(key: &str, digest: u8) -> KeyUse {
 
 async fn seat(
     halls: &Halls,
-    who: &str,
+    guest: &str,
     key: &KeyUse,
 ) -> Result<Executed<Version>, ExecuteError<SeatRefusal>> {
-    halls.execute(ID, &take(halls.log(), who), Some(key)).await
+    halls.execute(ID, &take(halls.log(), guest), Some(key)).await
 }
 
 #[tokio::test]
@@ -66,17 +66,17 @@ async fn asp_35_a_refused_request_leaves_the_key_free() {
 #[tokio::test]
 async fn asp_35_of_many_equal_requests_at_once_one_is_carried_out() {
     let halls = hall(9).await;
-    let mut asked = Vec::new();
+    let mut tasks = Vec::new();
     for nth in 0..60 {
         // Other commands come between, and are decided on top of the ones that will not be written.
-        let (halls, who) = (halls.clone(), if nth % 3 == 0 { "ann" } else { "others" });
+        let (halls, guest) = (halls.clone(), if nth % 3 == 0 { "ann" } else { "others" });
         let key = if nth % 3 == 0 { key("k", 1) } else { key(&format!("k{}", nth / 9), 1) };
-        asked.push(tokio::spawn(async move { (who, seat(&halls, who, &key).await.unwrap()) }));
+        tasks.push(tokio::spawn(async move { (guest, seat(&halls, guest, &key).await.unwrap()) }));
     }
     let mut first = Vec::new();
-    for task in asked {
-        let (who, done) = task.await.unwrap();
-        if who == "ann" {
+    for task in tasks {
+        let (guest, done) = task.await.unwrap();
+        if guest == "ann" {
             first.push(done);
         }
     }
@@ -92,10 +92,10 @@ async fn asp_35_a_retry_waits_for_its_first_use_though_it_is_refused_by_now() {
     let (halls, rigging) = rigged(&Store::new(), false);
     halls.execute(ID, &opened(9), None).await.unwrap();
     rigging.hold();
-    let first = ask(&halls, take(halls.log(), "ann"), Some(key("k", 1))).await;
-    let closed = ask(&halls, closing(), None).await;
-    let again = ask(&halls, take(halls.log(), "ann"), Some(key("k", 1))).await;
-    let reused = ask(&halls, take(halls.log(), "bob"), Some(key("k", 2))).await;
+    let first = start(&halls, take(halls.log(), "ann"), Some(key("k", 1))).await;
+    let closed = start(&halls, closing(), None).await;
+    let again = start(&halls, take(halls.log(), "ann"), Some(key("k", 1))).await;
+    let reused = start(&halls, take(halls.log(), "bob"), Some(key("k", 2))).await;
     rigging.release();
     let first = first.await.unwrap().unwrap();
     closed.await.unwrap().unwrap();
@@ -105,7 +105,7 @@ async fn asp_35_a_retry_waits_for_its_first_use_though_it_is_refused_by_now() {
 }
 
 #[tokio::test]
-async fn a_kept_answer_that_can_not_be_read_is_a_fault() {
+async fn an_unreadable_stored_answer_is_a_fault() {
     let halls = hall(9).await;
     halls.execute(ID, &opened(5), Some(&key("k", 1))).await.unwrap();
     // The same scope and key under a command with another answer.
@@ -135,7 +135,7 @@ async fn a_kept_answer_that_can_not_be_read_is_a_fault() {
 /// A request that asks for two commands and comes again after only the first was carried out: what was done is answered as
 /// it was, the rest is done, and another request under the key is refused.
 #[tokio::test]
-async fn a_request_that_was_cut_goes_on_where_it_was_cut() {
+async fn a_cut_request_continues_at_the_cut() {
     let halls = hall(9).await;
     let seats = async |halls: &Halls, digest: u8, names: &[&str]| {
         let commands = async {

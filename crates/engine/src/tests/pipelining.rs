@@ -7,7 +7,7 @@ use plenary_kernel::{Position, Version};
 use plenary_log::{Fault, Order, rigged::InjectedFault, rigged::Store};
 
 use super::hall::{
-    HallEvent, ID, SeatRefusal, add, ask, ban, bans, closing, hall, idle, opened, refused, rigged, take,
+    HallEvent, ID, SeatRefusal, add, ban, bans, closing, hall, idle, opened, refused, rigged, start, take,
     written,
 };
 use crate::{ExecuteError, tests::hall::Hall};
@@ -15,13 +15,13 @@ use crate::{ExecuteError, tests::hall::Hall};
 #[tokio::test]
 async fn one_stream_takes_a_thousand_commands_at_once_without_gaps() {
     let halls = hall(1_000).await;
-    let mut asked = Vec::new();
+    let mut tasks = Vec::new();
     for nth in 0..1_000 {
         let (halls, take) = (halls.clone(), take(halls.log(), &format!("guest{nth}")));
-        asked.push(tokio::spawn(async move { halls.execute(ID, &take, None).await }));
+        tasks.push(tokio::spawn(async move { halls.execute(ID, &take, None).await }));
     }
     let mut replies = BTreeSet::new();
-    for task in asked {
+    for task in tasks {
         let done = task.await.unwrap().unwrap();
         assert!(!done.replayed);
         replies.insert(done.reply);
@@ -40,15 +40,15 @@ async fn a_command_sees_what_was_decided_before_it_though_nothing_is_on_disk() {
     let (halls, rigging) = rigged(&store, false);
     halls.execute(ID, &opened(100), None).await.unwrap();
     rigging.hold();
-    let mut asked = Vec::new();
+    let mut tasks = Vec::new();
     for nth in 0..300 {
-        asked.push(ask(&halls, take(halls.log(), &format!("guest{nth}")), None).await);
+        tasks.push(start(&halls, take(halls.log(), &format!("guest{nth}")), None).await);
     }
     assert_eq!(halls.state(ID).await.unwrap().1, Version(101), "decided");
     assert_eq!(written(halls.log()).await.len(), 1, "and not on disk");
     rigging.release();
     let mut full = 0;
-    for task in asked {
+    for task in tasks {
         match task.await.unwrap() {
             Ok(_) => {}
             answer => {
@@ -61,7 +61,7 @@ async fn a_command_sees_what_was_decided_before_it_though_nothing_is_on_disk() {
 }
 
 #[tokio::test]
-async fn what_stands_beside_is_written_with_the_command_or_not_at_all() {
+async fn side_events_are_written_with_the_command_or_not_at_all() {
     let halls = hall(1).await;
     let done = halls.execute(ID, &take(halls.log(), "ann"), None).await.unwrap();
     assert_eq!(done.position, Some(Position(3)), "the position of the last event, beside included");
@@ -84,8 +84,8 @@ async fn a_refusal_waits_until_what_it_is_founded_on_is_on_disk() {
     let (halls, rigging) = rigged(&store, false);
     halls.execute(ID, &opened(9), None).await.unwrap();
     rigging.hold();
-    let closed = ask(&halls, closing(), None).await;
-    let no = ask(&halls, take(halls.log(), "ann"), None).await;
+    let closed = start(&halls, closing(), None).await;
+    let no = start(&halls, take(halls.log(), "ann"), None).await;
     assert!(!no.is_finished(), "nobody knows yet whether the hall is closed");
     rigging.release();
     closed.await.unwrap().unwrap();
@@ -99,8 +99,8 @@ async fn a_refusal_that_was_founded_on_a_failed_write_is_decided_again() {
     halls.execute(ID, &opened(9), None).await.unwrap();
     rigging.hold();
     rigging.fail_writes([InjectedFault::Before(Fault::Unavailable("no".into()))]);
-    let closed = ask(&halls, closing(), None).await;
-    let seat = ask(&halls, take(halls.log(), "ann"), None).await;
+    let closed = start(&halls, closing(), None).await;
+    let seat = start(&halls, take(halls.log(), "ann"), None).await;
     rigging.release();
     assert!(matches!(closed.await.unwrap(), Err(ExecuteError::Fault(Fault::Unavailable(_)))));
     assert_eq!(seat.await.unwrap().unwrap().reply, Version(2), "the hall was never closed");
@@ -112,25 +112,25 @@ async fn a_caller_that_goes_away_stops_nothing_and_spoils_nothing() {
     let (halls, rigging) = rigged(&store, false);
     halls.execute(ID, &opened(9), None).await.unwrap();
     rigging.hold();
-    let gone = ask(&halls, take(halls.log(), "ann"), None).await;
-    gone.abort();
-    let next = ask(&halls, take(halls.log(), "bob"), None).await;
+    let dropped = start(&halls, take(halls.log(), "ann"), None).await;
+    dropped.abort();
+    let next = start(&halls, take(halls.log(), "bob"), None).await;
     rigging.release();
     assert_eq!(next.await.unwrap().unwrap().reply, Version(3));
     assert_eq!(written(halls.log()).await, ["Opened 9", "Taken ann", "Taken bob"]);
 }
 
 #[tokio::test]
-async fn nothing_is_decided_on_what_a_caller_left_behind() {
+async fn a_decision_never_rests_on_an_abandoned_command() {
     let store = Store::new();
     let (halls, rigging) = rigged(&store, false);
     halls.execute(ID, &opened(9), None).await.unwrap();
     rigging.hold();
-    ask(&halls, closing(), None).await.abort();
+    start(&halls, closing(), None).await.abort();
     idle().await;
     let (ann, bob) = (
-        ask(&halls, take(halls.log(), "ann"), None).await,
-        ask(&halls, take(halls.log(), "bob"), None).await,
+        start(&halls, take(halls.log(), "ann"), None).await,
+        start(&halls, take(halls.log(), "bob"), None).await,
     );
     rigging.release();
     assert_eq!(refused(ann.await.unwrap()), SeatRefusal::Closed);
@@ -145,13 +145,13 @@ async fn a_change_of_trust_before_hundreds_of_commands_makes_each_decide_again()
     let elsewhere = store.process(true).log;
     halls.execute(ID, &opened(1_000), None).await.unwrap();
     rigging.hold();
-    let mut asked = Vec::new();
+    let mut tasks = Vec::new();
     for nth in 0..500 {
-        asked.push(ask(&halls, take(halls.log(), &format!("guest{nth}")), None).await);
+        tasks.push(start(&halls, take(halls.log(), &format!("guest{nth}")), None).await);
     }
     ban(&elsewhere, "guest7").await;
     rigging.release();
-    for (nth, task) in asked.into_iter().enumerate() {
+    for (nth, task) in tasks.into_iter().enumerate() {
         match task.await.unwrap() {
             Ok(_) => assert_ne!(nth, 7),
             answer => assert_eq!((nth, refused(answer)), (7, SeatRefusal::Banned)),
@@ -201,7 +201,7 @@ async fn readers_are_shown_nothing_that_may_yet_not_be_written() {
     let (halls, rigging) = rigged(&Store::new(), false);
     halls.execute(ID, &opened(9), None).await.unwrap();
     rigging.hold();
-    let taken = ask(&halls, take(halls.log(), "ann"), None).await;
+    let seat = start(&halls, take(halls.log(), "ann"), None).await;
     let reading = tokio::spawn({
         let halls = halls.clone();
         async move { halls.fresh(ID).await }
@@ -210,14 +210,14 @@ async fn readers_are_shown_nothing_that_may_yet_not_be_written() {
     assert!(!reading.is_finished(), "it waits for the disk");
     rigging.fail_writes([InjectedFault::Before(Fault::Full("no room".into()))]);
     rigging.release();
-    assert!(taken.await.unwrap().is_err());
+    assert!(seat.await.unwrap().is_err());
     let (state, version) = reading.await.unwrap().unwrap();
     assert_eq!((state.taken.len(), version), (0, Version(1)), "what was not written was never there");
-    taken_is_seen(&halls).await;
+    check_seat_is_visible(&halls).await;
 }
 
 /// A state on disk is returned at once.
-async fn taken_is_seen(halls: &super::hall::Halls) {
+async fn check_seat_is_visible(halls: &super::hall::Halls) {
     halls.execute(ID, &take(halls.log(), "bob"), None).await.unwrap();
     assert!(halls.fresh(ID).await.unwrap().0.taken.contains("bob"));
 }

@@ -34,10 +34,10 @@ fn over<T: std::fmt::Debug, J: std::fmt::Debug>(
 }
 
 #[tokio::test]
-async fn what_an_owner_stores_is_counted_and_nobody_elses() {
+async fn only_the_events_of_an_owner_count_towards_it() {
     let halls = hall(9).await;
-    for who in ["ann", "bob"] {
-        halls.execute(ID, &take(halls.log(), who), None).await.unwrap();
+    for guest in ["ann", "bob"] {
+        halls.execute(ID, &take(halls.log(), guest), None).await.unwrap();
     }
     halls.execute(ID, &closing(), None).await.unwrap();
     // "ann" and the version in the side event.
@@ -49,8 +49,8 @@ async fn what_an_owner_stores_is_counted_and_nobody_elses() {
 async fn past_its_bound_an_owner_is_refused_and_others_are_not() {
     let halls = hall(9).await;
     limit(&halls, 1_000, 2 * EVENTS);
-    for who in ["ann", "ann"] {
-        halls.execute(ID, &take(halls.log(), who), None).await.unwrap();
+    for guest in ["ann", "ann"] {
+        halls.execute(ID, &take(halls.log(), guest), None).await.unwrap();
     }
     let refused = over(halls.execute(ID, &take(halls.log(), "ann"), None).await);
     assert_eq!(refused, ExceededQuota::Events { used: 4, max: 4 });
@@ -95,12 +95,12 @@ async fn a_stream_that_begins_is_held_to_the_bound_too() {
 async fn many_at_once_never_pass_the_bound() {
     let halls = hall(99).await;
     limit(&halls, 1_000, 10 * EVENTS);
-    let asked = (0..40).map(|_| {
+    let tasks = (0..40).map(|_| {
         let halls = halls.clone();
         tokio::spawn(async move { halls.execute(ID, &take(halls.log(), "ann"), None).await.is_ok() })
     });
     let mut done = 0;
-    for task in asked.collect::<Vec<_>>() {
+    for task in tasks.collect::<Vec<_>>() {
         done += usize::from(task.await.unwrap());
     }
     assert_eq!((done, used(&halls, "ann").await.events), (10, 10 * EVENTS));

@@ -11,7 +11,7 @@ fn row() -> String {
     format!("snapshot/{}", Hall::stream(ID))
 }
 
-async fn kept(log: &Log) -> Option<serde_json::Value> {
+async fn stored(log: &Log) -> Option<serde_json::Value> {
     idle().await;
     let row = log.read_row(&row()).await.unwrap()?;
     Some(serde_json::from_slice(&row.value).unwrap())
@@ -28,19 +28,19 @@ fn songs(count: u64) -> Do {
 }
 
 #[tokio::test]
-async fn a_snapshot_is_kept_once_enough_was_written() {
+async fn a_snapshot_is_stored_after_enough_events() {
     let halls = hall(9).await;
     halls.execute(ID, &songs(SNAPSHOT_EVERY - 2), None).await.unwrap();
-    assert_eq!(kept(halls.log()).await, None);
+    assert_eq!(stored(halls.log()).await, None);
     halls.execute(ID, &take(halls.log(), "ann"), None).await.unwrap();
-    let snapshot = kept(halls.log()).await.unwrap();
+    let snapshot = stored(halls.log()).await.unwrap();
     assert_eq!(snapshot["form"], Hall::SNAPSHOT_FORM);
     assert_eq!(snapshot["version"], SNAPSHOT_EVERY);
     assert_eq!(snapshot["state"]["taken"], serde_json::json!(["ann"]));
     halls.execute(ID, &songs(SNAPSHOT_EVERY - 1), None).await.unwrap();
-    assert_eq!(kept(halls.log()).await.unwrap()["version"], SNAPSHOT_EVERY);
+    assert_eq!(stored(halls.log()).await.unwrap()["version"], SNAPSHOT_EVERY);
     halls.execute(ID, &songs(1), None).await.unwrap();
-    assert_eq!(kept(halls.log()).await.unwrap()["version"], 2 * SNAPSHOT_EVERY);
+    assert_eq!(stored(halls.log()).await.unwrap()["version"], 2 * SNAPSHOT_EVERY);
 }
 
 #[tokio::test]
@@ -55,7 +55,7 @@ async fn a_long_stream_is_folded_in_pages_and_leaves_a_snapshot() {
     .unwrap();
     let afresh = super::hall::halls(log);
     assert_eq!(afresh.state(ID).await.unwrap().1, Version(2_501));
-    assert_eq!(kept(log).await.unwrap()["version"], 2_501);
+    assert_eq!(stored(log).await.unwrap()["version"], 2_501);
     assert_eq!(written(log).await.len(), 2_501);
 }
 

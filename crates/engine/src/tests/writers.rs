@@ -7,7 +7,7 @@ use plenary_kernel::Version;
 use plenary_log::rigged::{Process, Store};
 
 use super::hall::{
-    ID, OpenFor, SeatRefusal, add, ask, ban, closing, halls, idle, opened, refused, rigged, take, written,
+    ID, OpenFor, SeatRefusal, add, ban, closing, halls, idle, opened, refused, rigged, start, take, written,
 };
 use crate::{Room, tests::hall::Hall};
 
@@ -17,14 +17,14 @@ async fn two_processes_fill_one_hall_without_overbooking() {
     let (one, _) = rigged(&store, true);
     let (two, _) = rigged(&store, true);
     one.execute(ID, &opened(40), None).await.unwrap();
-    let mut asked = Vec::new();
+    let mut tasks = Vec::new();
     for nth in 0..60 {
         let halls = if nth % 2 == 0 { &one } else { &two };
         let (halls, take) = (halls.clone(), take(halls.log(), &format!("guest{nth}")));
-        asked.push(tokio::spawn(async move { halls.execute(ID, &take, None).await }));
+        tasks.push(tokio::spawn(async move { halls.execute(ID, &take, None).await }));
     }
     let mut seated = 0;
-    for task in asked {
+    for task in tasks {
         match task.await.unwrap() {
             Ok(_) => seated += 1,
             answer => assert_eq!(refused(answer), SeatRefusal::Full),
@@ -66,7 +66,7 @@ async fn nothing_is_written_on_top_of_a_batch_that_lost_to_another_process() {
     rigging.hold();
     // Decided on version 1 and on the version 2 that the first one will not get.
     let (ann, bob) =
-        (ask(&one, take(one.log(), "ann"), None).await, ask(&one, take(one.log(), "bob"), None).await);
+        (start(&one, take(one.log(), "ann"), None).await, start(&one, take(one.log(), "bob"), None).await);
     two.execute(ID, &closing(), None).await.unwrap();
     rigging.release();
     assert_eq!(refused(ann.await.unwrap()), SeatRefusal::Closed);
@@ -82,7 +82,7 @@ async fn nothing_is_written_on_a_fact_of_another_stream_that_never_came_to_be() 
     let (two, _) = rigged(&store, true);
     one.execute(ID, &opened(9), None).await.unwrap();
     rigging.hold();
-    let ann = ask(&one, take(one.log(), "ann"), None).await;
+    let ann = start(&one, take(one.log(), "ann"), None).await;
     let (halls, annex) = (one.clone(), OpenFor(one.clone(), "ann"));
     let annex = tokio::spawn(async move { halls.execute("annex", &annex, None).await });
     idle().await;
@@ -157,8 +157,8 @@ async fn an_observed_event_beyond_a_gap_is_not_folded() {
         two.execute(ID, &take(two.log(), guest), None).await.unwrap();
     }
     while one.observed(ID).await.unwrap().1 < Version(3) {
-        let heard = feed.next().await.unwrap();
-        heard.iter().filter(|event| event.version == Version(3)).for_each(|event| one.observe(event));
+        let events = feed.next().await.unwrap();
+        events.iter().filter(|event| event.version == Version(3)).for_each(|event| one.observe(event));
     }
     let (state, version) = one.state(ID).await.unwrap();
     assert_eq!((version, &*state), (Version(3), &*two.state(ID).await.unwrap().0));
@@ -218,7 +218,7 @@ async fn an_event_that_was_written_past_the_room_is_reckoned_with() {
 }
 
 #[tokio::test]
-async fn who_loses_again_reads_only_what_is_new() {
+async fn after_a_second_lost_race_only_new_events_are_read() {
     const GUESTS: usize = 40;
     let store = Store::new();
     let (one, _) = rigged(&store, true);

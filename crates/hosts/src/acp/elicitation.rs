@@ -33,7 +33,7 @@ impl Elicitation {
         }
         let form = Form::read(schema).map_err(|wrong| format!("requestedSchema {wrong}"))?;
         // A value with that name could not be distinguished from a refusal.
-        if form.words().contains_key(ELICITATION) {
+        if form.describe().contains_key(ELICITATION) {
             return Err(format!("requestedSchema may not have a field `{ELICITATION}`"));
         }
         let message = params["message"].as_str().filter(|message| !message.trim().is_empty());
@@ -44,7 +44,7 @@ impl Elicitation {
 
     /// The question to the caller.
     pub(super) fn event(&self) -> Event {
-        let mut keys = self.form.words();
+        let mut keys = self.form.describe();
         let answers = if self.form.is_empty() {
             "accept, decline or cancel"
         } else {

@@ -125,6 +125,6 @@ async fn allowed(accounts: &Accounts, principal: &Principal, watch: &Watch<Agent
             }
         }
         recheck = false;
-        watch.mailbox().woken().await;
+        watch.mailbox().wait().await;
     }
 }

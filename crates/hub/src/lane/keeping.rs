@@ -131,7 +131,7 @@ impl<F, M> Inner<F, M> {
         let stalls = |member: &&Arc<Member<F>>| {
             let Some(waiting) = member.waiting() else { return false };
             match entries.from(waiting).next() {
-                Some(entry) => entry.at.max(member.taken()) + self.limits.stall_max <= now,
+                Some(entry) => entry.at.max(member.last_taken()) + self.limits.stall_max <= now,
                 None => waiting < entries.lost(),
             }
         };
@@ -147,7 +147,7 @@ impl<F, M> Inner<F, M> {
         let rings = self.all();
         let room = self.limits.bytes_max - self.limits.bytes_max / 8;
         if self.senders.bytes() > room / 2 {
-            self.senders.cut(|held| fair_size(held, room / 2), &self.bytes);
+            self.senders.cut(|sizes| fair_size(sizes, room / 2), &self.bytes);
         }
         let room = room.saturating_sub(self.senders.bytes());
         let size = || fair_size(rings.iter().map(|ring| ring.entries().bytes).collect(), room);
@@ -163,15 +163,15 @@ impl<F, M> Inner<F, M> {
 }
 
 /// The size to which the largest are cut so that the sum fits into `room`.
-fn fair_size(mut held: Vec<usize>, room: usize) -> usize {
-    held.sort_unstable();
-    let (mut left, count) = (room, held.len());
-    for (nth, bytes) in held.into_iter().enumerate() {
-        let share = left / (count - nth);
+fn fair_size(mut sizes: Vec<usize>, room: usize) -> usize {
+    sizes.sort_unstable();
+    let (mut remaining, count) = (room, sizes.len());
+    for (nth, bytes) in sizes.into_iter().enumerate() {
+        let share = remaining / (count - nth);
         if bytes > share {
             return share;
         }
-        left -= bytes;
+        remaining -= bytes;
     }
     usize::MAX
 }
@@ -184,26 +184,26 @@ mod tests {
 
     #[test]
     fn the_largest_are_cut_to_one_size() {
-        for (held, room, size) in [
+        for (sizes, room, size) in [
             (vec![], 10, usize::MAX),
             (vec![4, 6], 10, usize::MAX),
             (vec![1, 100, 3], 10, 6),
             (vec![100, 100, 1], 21, 10),
             (vec![7, 7, 7], 0, 0),
         ] {
-            assert_eq!(fair_size(held.clone(), room), size, "{held:?} in {room}");
+            assert_eq!(fair_size(sizes.clone(), room), size, "{sizes:?} in {room}");
         }
     }
 
     proptest! {
         #[test]
         fn all_fit_and_whoever_holds_an_equal_part_or_less_keeps_it(
-            held in proptest::collection::vec(0_usize..1_000, 1..20),
+            sizes in proptest::collection::vec(0_usize..1_000, 1..20),
             room in 0_usize..5_000,
         ) {
-            let size = fair_size(held.clone(), room);
-            prop_assert!(held.iter().map(|bytes| *bytes.min(&size)).sum::<usize>() <= room);
-            prop_assert!(size >= room / held.len());
+            let size = fair_size(sizes.clone(), room);
+            prop_assert!(sizes.iter().map(|bytes| *bytes.min(&size)).sum::<usize>() <= room);
+            prop_assert!(size >= room / sizes.len());
         }
     }
 }

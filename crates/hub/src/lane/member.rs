@@ -23,69 +23,69 @@ pub(super) struct Member<F> {
     id: u64,
     pub(super) facts: F,
     /// Its index among the members of its ring; changed only under their lock.
-    place: AtomicUsize,
-    /// The place in the ring of the first message that waits for it, or [`NOTHING`].
+    index: AtomicUsize,
+    /// The offset in the ring of the first message that waits for it, or [`NOTHING`].
     waiting: AtomicU64,
-    /// When it last took a message, in milliseconds after `came`.
-    taken_ms: AtomicU64,
-    came: Instant,
+    /// When it last took a message, in milliseconds after `subscribed at`.
+    last_taken_ms: AtomicU64,
+    subscribed_at: Instant,
     ended: AtomicU8,
     reader: AtomicWaker,
 }
 
 impl<F> Member<F> {
-    pub(super) fn new(id: u64, facts: F, place: usize, waiting: Option<u64>) -> Self {
+    pub(super) fn new(id: u64, facts: F, index: usize, waiting: Option<u64>) -> Self {
         Self {
             id,
             facts,
-            place: AtomicUsize::new(place),
+            index: AtomicUsize::new(index),
             waiting: AtomicU64::new(waiting.unwrap_or(NOTHING)),
-            taken_ms: AtomicU64::new(0),
-            came: Instant::now(),
+            last_taken_ms: AtomicU64::new(0),
+            subscribed_at: Instant::now(),
             ended: AtomicU8::new(0),
             reader: AtomicWaker::new(),
         }
     }
 
-    /// Notes that the message at `place`, written before, waits. Only the first message since the last
+    /// Notes that the message at `offset`, written before, waits. Only the first message since the last
     /// look wakes the reader.
     ///
     /// It must be a read-modify-write in every case: only then does the reader that takes the mark see
-    /// the message at that place.
-    pub(super) fn wake(&self, place: u64) {
-        if self.waiting.fetch_min(place, Ordering::AcqRel) == NOTHING {
+    /// the message at that offset.
+    pub(super) fn wake(&self, offset: u64) {
+        if self.waiting.fetch_min(offset, Ordering::AcqRel) == NOTHING {
             self.reader.wake();
         }
     }
 
-    /// Takes the wake-up, before the ring is read. Returns the place of the first waiting message, which
+    /// Takes the wake-up, before the ring is read. Returns the offset of the first waiting message, which
     /// may have been read already.
     pub(super) fn take(&self) -> Option<u64> {
         if self.waiting.load(Ordering::Relaxed) == NOTHING {
             return None;
         }
-        Some(self.waiting.swap(NOTHING, Ordering::AcqRel)).filter(|place| *place != NOTHING)
+        Some(self.waiting.swap(NOTHING, Ordering::AcqRel)).filter(|offset| *offset != NOTHING)
     }
 
-    /// Notes that messages from `place` on are left for the next turn.
-    pub(super) fn left(&self, place: u64) {
-        self.waiting.fetch_min(place, Ordering::AcqRel);
+    /// Notes that messages from `offset` on are left for the next turn.
+    pub(super) fn defer_from(&self, offset: u64) {
+        self.waiting.fetch_min(offset, Ordering::AcqRel);
     }
 
-    /// The place of the first waiting message.
+    /// The offset of the first waiting message.
     pub(super) fn waiting(&self) -> Option<u64> {
-        Some(self.waiting.load(Ordering::Acquire)).filter(|place| *place != NOTHING)
+        Some(self.waiting.load(Ordering::Acquire)).filter(|offset| *offset != NOTHING)
     }
 
     /// Notes that it has taken a message.
     pub(super) fn took(&self, now: Instant) {
-        let ms = u64::try_from(now.duration_since(self.came).as_millis()).unwrap_or(u64::MAX);
-        self.taken_ms.store(ms, Ordering::Relaxed);
+        let ms = u64::try_from(now.duration_since(self.subscribed_at).as_millis()).unwrap_or(u64::MAX);
+        self.last_taken_ms.store(ms, Ordering::Relaxed);
     }
 
     /// When it last took a message, or subscribed.
-    pub(super) fn taken(&self) -> Instant {
-        self.came + Duration::from_millis(self.taken_ms.load(Ordering::Relaxed))
+    pub(super) fn last_taken(&self) -> Instant {
+        self.subscribed_at + Duration::from_millis(self.last_taken_ms.load(Ordering::Relaxed))
     }
 
     /// Ends the subscription; its reader finds the reason at its next look.
@@ -124,13 +124,13 @@ pub(super) struct Members<F> {
 impl<F> Members<F> {
     /// Removes one; false if it was not in the list.
     pub(super) fn take_off(&mut self, member: &Member<F>) -> bool {
-        let place = member.place.load(Ordering::Relaxed);
-        if self.list.get(place).is_none_or(|found| found.id != member.id) {
+        let index = member.index.load(Ordering::Relaxed);
+        if self.list.get(index).is_none_or(|found| found.id != member.id) {
             return false;
         }
-        self.list.swap_remove(place);
-        if let Some(moved) = self.list.get(place) {
-            moved.place.store(place, Ordering::Relaxed);
+        self.list.swap_remove(index);
+        if let Some(moved) = self.list.get(index) {
+            moved.index.store(index, Ordering::Relaxed);
         }
         true
     }

@@ -100,7 +100,7 @@ struct Inner<F, M> {
 /// A message that is in a ring.
 struct StoredMessage<F, M> {
     ring: Arc<Ring<F, M>>,
-    place: u64,
+    offset: u64,
     /// The number of subscriptions that it matches.
     matching: usize,
 }
@@ -170,7 +170,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
             .filter_map(|(key, emission)| self.put(key.as_ref(), emission, Some(charge.clone())));
         let put: Vec<_> = put.collect();
         let matching = put.iter().map(|put| put.matching).sum();
-        sent.add(put.iter().map(|put| (&put.ring, put.place)), &charge);
+        sent.add(put.iter().map(|put| (&put.ring, put.offset)), &charge);
         drop(sent);
         self.make_room();
         matching
@@ -196,15 +196,15 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
                 continue;
             }
             let matches = emission.matches.clone();
-            let place = ring.change(&self.0.bytes, |entries| {
+            let offset = ring.change(&self.0.bytes, |entries| {
                 let order = self.0.emitted.fetch_add(1, Ordering::Relaxed);
                 let is_read = !members.list.is_empty();
                 entries.push(emission, charge, order, Instant::now(), &self.0.limits, is_read)
             });
             let matching = members.list.iter().filter(|member| matches(&member.facts));
-            let matching = matching.map(|member| member.wake(place)).count();
+            let matching = matching.map(|member| member.wake(offset)).count();
             drop(members);
-            return Some(StoredMessage { ring, place, matching });
+            return Some(StoredMessage { ring, offset, matching });
         }
     }
 
@@ -255,22 +255,24 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         ring.change(&self.0.bytes, |entries| {
             let now = Instant::now();
             entries.prune(now, &self.0.limits);
-            let told = entries.all().filter_map(|entry| entry.message_for(facts, now, false));
-            told.filter(|(number, _)| *number > after)
+            let messages = entries.all().filter_map(|entry| entry.message_for(facts, now, false));
+            messages
+                .filter(|(number, _)| *number > after)
                 .map(|(number, message)| (number, message.clone()))
                 .collect()
         })
     }
 
-    /// The kept messages of a key after a number, whoever may read them.
+    /// The retained messages of a key after a number, for any reader.
     #[must_use]
     pub fn retained_by_anyone(&self, key: &str, after: u64) -> Vec<(u64, M)> {
         let Some(ring) = self.0.ring(key) else { return Vec::new() };
         ring.change(&self.0.bytes, |entries| {
             let now = Instant::now();
             entries.prune(now, &self.0.limits);
-            let told = entries.all().filter_map(|entry| entry.message(now, false));
-            told.filter(|(number, _)| *number > after)
+            let messages = entries.all().filter_map(|entry| entry.message(now, false));
+            messages
+                .filter(|(number, _)| *number > after)
                 .map(|(number, message)| (number, message.clone()))
                 .collect()
         })
@@ -293,11 +295,11 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Lane<F, M> {
         }))
     }
 
-    /// Applies `told` to the facts of each subscription to a key, in no order (FO-93).
-    pub fn roster<T>(&self, key: &str, told: impl FnMut(&F) -> T) -> Vec<T> {
+    /// Applies `describe` to the facts of each subscription to a key, in no order (FO-93).
+    pub fn roster<T>(&self, key: &str, describe: impl FnMut(&F) -> T) -> Vec<T> {
         let Some(ring) = self.0.ring(key) else { return Vec::new() };
         let members = ring.members();
-        members.list.iter().map(|member| &member.facts).map(told).collect()
+        members.list.iter().map(|member| &member.facts).map(describe).collect()
     }
 
     /// Ends the subscriptions to a key whose facts match; returns their number.
@@ -351,14 +353,14 @@ impl<F, M> Inner<F, M> {
 
     /// Removes a subscription from its ring. False if it was not in it.
     fn end(&self, ring: &Ring<F, M>, member: &Member<F>, why: EndReason) -> bool {
-        let taken_off = ring.members_mut().take_off(member);
-        if taken_off {
+        let is_removed = ring.members_mut().take_off(member);
+        if is_removed {
             self.subscriptions.fetch_sub(1, Ordering::Relaxed);
             member.end(why);
             if why == EndReason::Stalled {
                 self.stalled.fetch_add(1, Ordering::Relaxed);
             }
         }
-        taken_off
+        is_removed
     }
 }

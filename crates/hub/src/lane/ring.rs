@@ -53,16 +53,16 @@ impl<F, M> Ring<F, M> {
             self.change(bytes, |entries| entries.prune(now, limits));
         }
     }
-    /// Whether a current subscription still waits for the message at a place.
-    pub(super) fn awaits(&self, place: u64) -> bool {
+    /// Whether a current subscription still waits for the message at a offset.
+    pub(super) fn awaits(&self, offset: u64) -> bool {
         let members = self.members();
-        self.entries().is_awaited(place, &members)
+        self.entries().is_awaited(offset, &members)
     }
-    /// Drops the message at a place, if it is still there. Subscriptions that wait for it learn that it
+    /// Drops the message at a offset, if it is still there. Subscriptions that wait for it learn that it
     /// is lost.
-    pub(super) fn forget(&self, bytes: &AtomicUsize, place: u64) {
+    pub(super) fn forget(&self, bytes: &AtomicUsize, offset: u64) {
         let members = self.members();
-        self.change(bytes, |entries| entries.forget(place, &members));
+        self.change(bytes, |entries| entries.forget(offset, &members));
     }
     /// Changes the entries, and updates the sum over all rings.
     pub(super) fn change<T>(&self, bytes: &AtomicUsize, change: impl FnOnce(&mut Entries<F, M>) -> T) -> T {
@@ -93,19 +93,19 @@ pub(super) struct Entry<F, M> {
     /// The sender's account of the shared bytes, if the sender is not the key's own.
     charge: Option<Arc<Charge>>,
     /// `None` once it is forgotten.
-    kept: Option<(M, Matches<F>)>,
+    content: Option<(M, Matches<F>)>,
 }
 
 impl<F, M> Entry<F, M> {
     /// The number and the message, unless it is forgotten or does not match these facts. A subscription
     /// that began after the message was emitted does not get a message that must be forgotten by `now`.
     pub(super) fn message_for(&self, facts: &F, now: Instant, was_there: bool) -> Option<(u64, &M)> {
-        let (_, matches) = self.kept.as_ref()?;
+        let (_, matches) = self.content.as_ref()?;
         self.message(now, was_there).filter(|_| matches(facts))
     }
     /// The number and the message, unless it is forgotten.
     pub(super) fn message(&self, now: Instant, was_there: bool) -> Option<(u64, &M)> {
-        let (message, _) = self.kept.as_ref()?;
+        let (message, _) = self.content.as_ref()?;
         let forgotten = !was_there && self.forget_at.is_some_and(|at| at <= now);
         (!forgotten).then_some((self.number, message))
     }
@@ -113,9 +113,9 @@ impl<F, M> Entry<F, M> {
     pub(super) fn size(&self) -> usize {
         self.bytes + self.shared
     }
-    /// Drops the message but keeps its place; returns the freed bytes, own and shared.
+    /// Drops the message but keeps its offset; returns the freed bytes, own and shared.
     fn forget(&mut self) -> (usize, usize) {
-        (self.kept, self.charge) = (None, None);
+        (self.content, self.charge) = (None, None);
         let own = std::mem::replace(&mut self.bytes, ENTRY_BYTES) - ENTRY_BYTES;
         (own, std::mem::take(&mut self.shared))
     }
@@ -125,24 +125,24 @@ impl<F, M> Entry<F, M> {
     }
 }
 
-/// The messages of one key. Each has a place, counted without gaps from 0 when the ring was made.
+/// The messages of one key. Each has a offset, counted without gaps from 0 when the ring was made.
 pub(super) struct Entries<F, M> {
     rows: VecDeque<Entry<F, M>>,
-    /// The place of the first row.
+    /// The offset of the first row.
     first: u64,
     /// Bytes that this ring alone holds.
     pub(super) bytes: usize,
     /// Bytes that it shares with other rings.
     shared: usize,
-    /// The place after the last message that a limit dropped.
+    /// The offset after the last message that a limit dropped.
     lost: u64,
     /// The number of the newest message ever.
     last: Option<u64>,
-    /// The place from which numbers rise.
+    /// The offset from which numbers rise.
     rising_from: u64,
-    /// No message after that place with a number above this was dropped; what happened before it is not
+    /// No message after that offset with a number above this was dropped; what happened before it is not
     /// known.
-    gone: u64,
+    last_dropped: u64,
     /// The earliest time at which a message must be forgotten.
     forget_next: Option<Instant>,
 }
@@ -157,44 +157,44 @@ impl<F, M> Entries<F, M> {
             lost: 0,
             last: None,
             rising_from: 0,
-            gone: 0,
+            last_dropped: 0,
             forget_next: None,
         }
     }
 
-    /// The place of the oldest message.
+    /// The offset of the oldest message.
     pub(super) fn first(&self) -> u64 {
         self.first
     }
-    /// The place after the last lost message; a message that expired by its own `forget_at` is not lost.
+    /// The offset after the last lost message; a message that expired by its own `forget_at` is not lost.
     pub(super) fn lost(&self) -> u64 {
         self.lost
     }
-    /// The place of the next message.
+    /// The offset of the next message.
     pub(super) fn end(&self) -> u64 {
         self.first + self.rows.len() as u64
     }
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
-    /// The messages from a place on.
-    pub(super) fn from(&self, place: u64) -> impl Iterator<Item = &Entry<F, M>> {
-        let skip = usize::try_from(place.saturating_sub(self.first)).unwrap_or(usize::MAX);
+    /// The messages from a offset on.
+    pub(super) fn from(&self, offset: u64) -> impl Iterator<Item = &Entry<F, M>> {
+        let skip = usize::try_from(offset.saturating_sub(self.first)).unwrap_or(usize::MAX);
         self.rows.range(skip.min(self.rows.len())..)
     }
-    /// The first place, from `place` on, whose message a new subscription gets; the end if there is
+    /// The first offset, from `offset` on, whose message a new subscription gets; the end if there is
     /// none.
-    pub(super) fn first_for(&self, facts: &F, place: u64, now: Instant) -> u64 {
+    pub(super) fn first_for(&self, facts: &F, offset: u64, now: Instant) -> u64 {
         let passed =
-            self.from(place).take_while(|entry| entry.message_for(facts, now, false).is_none()).count();
-        place.max(self.first) + passed as u64
+            self.from(offset).take_while(|entry| entry.message_for(facts, now, false).is_none()).count();
+        offset.max(self.first) + passed as u64
     }
     /// The messages, oldest first.
     pub(super) fn all(&self) -> impl Iterator<Item = &Entry<F, M>> {
         self.rows.iter()
     }
 
-    /// Adds a message; returns its place.
+    /// Adds a message; returns its offset.
     pub(super) fn push(
         &mut self,
         emission: Emission<F, M>,
@@ -208,19 +208,19 @@ impl<F, M> Entries<F, M> {
         let Emission { number, message, bytes, forget_at, matches } = emission;
         if self.last.is_none_or(|last| number <= last) {
             self.rising_from = self.end();
-            self.gone = number.saturating_sub(1);
+            self.last_dropped = number.saturating_sub(1);
         }
         self.last = Some(number);
         let (own, shared) = if charge.is_some() { (0, bytes) } else { (bytes, 0) };
         let bytes = own + ENTRY_BYTES;
-        let kept = Some((message, matches));
-        let entry = Entry { number, order, at: now, bytes, shared, forget_at, charge, kept };
+        let content = Some((message, matches));
+        let entry = Entry { number, order, at: now, bytes, shared, forget_at, charge, content };
         self.forget_next = entry.forget_at().into_iter().chain(self.forget_next).min();
         self.bytes += entry.bytes;
         self.shared += entry.shared;
         self.rows.push_back(entry);
         let most = if is_read { limits.backlog_max.max(limits.entries_max) } else { limits.entries_max };
-        let is_over = |of: &Self| of.bytes + of.shared > limits.key_bytes_max;
+        let is_over = |entries: &Self| entries.bytes + entries.shared > limits.key_bytes_max;
         while self.rows.len() > most.max(1) || (is_over(self) && self.rows.len() > 1) {
             self.drop_first();
         }
@@ -234,16 +234,16 @@ impl<F, M> Entries<F, M> {
         }
     }
 
-    /// The place after the message with a number, if nothing after it was dropped or is beyond the
+    /// The offset after the message with a number, if nothing after it was dropped or is beyond the
     /// limit; otherwise the end.
     pub(super) fn after(&self, number: u64, limits: &LaneLimits) -> u64 {
-        if number < self.gone || self.last.is_none_or(|last| number >= last) {
+        if number < self.last_dropped || self.last.is_none_or(|last| number >= last) {
             return self.end();
         }
         let start = self.rising_from.max(self.first);
         let before = self.from(start).take_while(|entry| entry.number <= number).count();
-        let place = start + before as u64;
-        if self.end() - place > limits.entries_max as u64 { self.end() } else { place }
+        let offset = start + before as u64;
+        if self.end() - offset > limits.entries_max as u64 { self.end() } else { offset }
     }
 
     /// The lowest number from which [`Entries::after`] continues without a gap.
@@ -251,8 +251,8 @@ impl<F, M> Entries<F, M> {
         let start = self.rising_from.max(self.first);
         let bound = self.end().saturating_sub(limits.entries_max as u64);
         let before = bound.checked_sub(1).filter(|_| bound > start);
-        let before = before.and_then(|place| self.from(place).next());
-        before.map_or(self.gone, |entry| entry.number.max(self.gone))
+        let before = before.and_then(|offset| self.from(offset).next());
+        before.map_or(self.last_dropped, |entry| entry.number.max(self.last_dropped))
     }
 
     /// Drops messages that are too old, and those whose `forget_at` is due.
@@ -278,22 +278,22 @@ impl<F, M> Entries<F, M> {
         self.drop_forgotten();
     }
 
-    fn nth(&self, place: u64) -> Option<usize> {
-        usize::try_from(place.checked_sub(self.first)?).ok()
+    fn nth(&self, offset: u64) -> Option<usize> {
+        usize::try_from(offset.checked_sub(self.first)?).ok()
     }
 
-    fn is_awaited(&self, place: u64, members: &Members<F>) -> bool {
-        let entry = self.nth(place).and_then(|nth| self.rows.get(nth));
-        let Some((_, matches)) = entry.and_then(|entry| entry.kept.as_ref()) else { return false };
-        let waits = |member: &Member<F>| member.waiting().is_some_and(|first| first <= place);
+    fn is_awaited(&self, offset: u64, members: &Members<F>) -> bool {
+        let entry = self.nth(offset).and_then(|nth| self.rows.get(nth));
+        let Some((_, matches)) = entry.and_then(|entry| entry.content.as_ref()) else { return false };
+        let waits = |member: &Member<F>| member.waiting().is_some_and(|first| first <= offset);
         members.list.iter().any(|member| waits(member) && matches(&member.facts))
     }
 
-    /// Drops the message at a place because of a limit, if it is still there.
-    fn forget(&mut self, place: u64, members: &Members<F>) {
-        let is_awaited = self.is_awaited(place, members);
-        let Some(entry) = self.nth(place).and_then(|nth| self.rows.get_mut(nth)) else { return };
-        if entry.kept.is_none() {
+    /// Drops the message at a offset because of a limit, if it is still there.
+    fn forget(&mut self, offset: u64, members: &Members<F>) {
+        let is_awaited = self.is_awaited(offset, members);
+        let Some(entry) = self.nth(offset).and_then(|nth| self.rows.get_mut(nth)) else { return };
+        if entry.content.is_none() {
             return;
         }
         let number = entry.number;
@@ -301,21 +301,21 @@ impl<F, M> Entries<F, M> {
         self.bytes -= own;
         self.shared -= shared;
         if is_awaited {
-            self.lost = self.lost.max(place + 1);
+            self.lost = self.lost.max(offset + 1);
         }
-        self.note_gone(place, number);
+        self.note_dropped(offset, number);
         self.drop_forgotten();
     }
 
     /// Notes that a limit dropped a message: no client can resume across it.
-    fn note_gone(&mut self, place: u64, number: u64) {
-        if place >= self.rising_from {
-            self.gone = self.gone.max(number);
+    fn note_dropped(&mut self, offset: u64, number: u64) {
+        if offset >= self.rising_from {
+            self.last_dropped = self.last_dropped.max(number);
         }
     }
 
     fn drop_forgotten(&mut self) {
-        while self.rows.front().is_some_and(|entry| entry.kept.is_none()) {
+        while self.rows.front().is_some_and(|entry| entry.content.is_none()) {
             self.drop_first();
         }
     }
@@ -333,9 +333,9 @@ impl<F, M> Entries<F, M> {
         self.shared -= entry.shared;
         self.first += 1;
         // A message that expired by its own `forget_at` leaves no gap.
-        if entry.kept.is_some() {
+        if entry.content.is_some() {
             self.lost = self.lost.max(self.first);
-            self.note_gone(self.first - 1, entry.number);
+            self.note_dropped(self.first - 1, entry.number);
         }
     }
 }

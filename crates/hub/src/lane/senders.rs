@@ -38,7 +38,7 @@ pub(super) struct Sender<F, M> {
 pub(super) struct SenderQueue<F, M>(VecDeque<Message<F, M>>);
 
 struct Message<F, M> {
-    places: Vec<(Weak<Ring<F, M>>, u64)>,
+    entries: Vec<(Weak<Ring<F, M>>, u64)>,
     charge: Weak<Charge>,
 }
 
@@ -96,10 +96,10 @@ impl<F, M> Senders<F, M> {
         lane: &Inner<F, M>,
     ) -> Arc<Charge> {
         let with_entries = bytes + keys * ENTRY_BYTES;
-        let held = || sender.bytes.load(Ordering::Relaxed) + with_entries;
+        let size = || sender.bytes.load(Ordering::Relaxed) + with_entries;
         let limits = &lane.limits;
-        while held() > limits.sender_bytes_max
-            && (held() > limits.sender_backlog_bytes_max || !sent.is_oldest_awaited())
+        while size() > limits.sender_bytes_max
+            && (size() > limits.sender_backlog_bytes_max || !sent.is_oldest_awaited())
             && sent.forget_oldest(&lane.bytes)
         {}
         sender.bytes.fetch_add(with_entries, Ordering::Relaxed);
@@ -111,10 +111,10 @@ impl<F, M> Senders<F, M> {
     /// Cuts the largest senders to one equal size.
     pub(super) fn cut(&self, fair_size: impl FnOnce(Vec<usize>) -> usize, bytes: &AtomicUsize) {
         let senders: Vec<_> = self.by_name.lock().values().cloned().collect();
-        let held = |sender: &Arc<Sender<F, M>>| sender.bytes.load(Ordering::Relaxed);
-        let size = fair_size(senders.iter().map(held).collect());
+        let bytes_of = |sender: &Arc<Sender<F, M>>| sender.bytes.load(Ordering::Relaxed);
+        let size = fair_size(senders.iter().map(bytes_of).collect());
         for sender in senders {
-            while held(&sender) > size && sender.sent().forget_oldest(bytes) {}
+            while bytes_of(&sender) > size && sender.sent().forget_oldest(bytes) {}
         }
     }
 }
@@ -129,30 +129,31 @@ impl<F, M> Sender<F, M> {
 impl<F, M> SenderQueue<F, M> {
     pub(super) fn add<'a>(
         &mut self,
-        places: impl Iterator<Item = (&'a Arc<Ring<F, M>>, u64)>,
+        entries: impl Iterator<Item = (&'a Arc<Ring<F, M>>, u64)>,
         charge: &Arc<Charge>,
     ) where
         F: 'a,
         M: 'a,
     {
-        let places = places.map(|(ring, place)| (Arc::downgrade(ring), place)).collect();
-        self.0.push_back(Message { places, charge: Arc::downgrade(charge) });
+        let entries = entries.map(|(ring, offset)| (Arc::downgrade(ring), offset)).collect();
+        self.0.push_back(Message { entries, charge: Arc::downgrade(charge) });
     }
 
     fn is_oldest_awaited(&self) -> bool {
-        let awaits =
-            |(ring, place): &(Weak<Ring<F, M>>, u64)| ring.upgrade().is_some_and(|ring| ring.awaits(*place));
+        let awaits = |(ring, offset): &(Weak<Ring<F, M>>, u64)| {
+            ring.upgrade().is_some_and(|ring| ring.awaits(*offset))
+        };
         self.0
             .front()
-            .is_some_and(|oldest| oldest.charge.strong_count() > 0 && oldest.places.iter().any(awaits))
+            .is_some_and(|oldest| oldest.charge.strong_count() > 0 && oldest.entries.iter().any(awaits))
     }
 
     /// Drops the oldest message from all rings; false if there is none.
     fn forget_oldest(&mut self, bytes: &AtomicUsize) -> bool {
         let Some(oldest) = self.0.pop_front() else { return false };
-        for (ring, place) in &oldest.places {
+        for (ring, offset) in &oldest.entries {
             if let Some(ring) = ring.upgrade() {
-                ring.forget(bytes, *place);
+                ring.forget(bytes, *offset);
             }
         }
         true

@@ -41,9 +41,9 @@ pub struct Subscription<F: Send + Sync + 'static, M: Clone + Send + Sync + 'stat
     lane: Lane<F, M>,
     ring: Arc<Ring<F, M>>,
     member: Arc<Member<F>>,
-    /// The place of the next message to look at.
+    /// The offset of the next message to look at.
     cursor: u64,
-    /// The place of the first message that was emitted after it subscribed.
+    /// The offset of the first message that was emitted after it subscribed.
     since: u64,
 }
 
@@ -116,7 +116,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
         // No message may leave the ring between here and the note of what is left for the next turn.
         let entries = self.ring.entries();
         let Some(waiting) = self.member.take() else { return Ok(false) };
-        // A place that was read already says nothing about later messages: then the cursor counts.
+        // A offset that was read already says nothing about later messages: then the cursor counts.
         if waiting.max(self.cursor) < entries.lost() {
             drop(entries);
             self.lane.0.end(&self.ring, &self.member, EndReason::Stalled);
@@ -128,7 +128,7 @@ impl<F: Send + Sync + 'static, M: Clone + Send + Sync + 'static> Subscription<F,
             let was_there = self.cursor >= self.since;
             if let Some((number, message)) = entry.message_for(&self.member.facts, now, was_there) {
                 if count >= limits.turn_count_max.max(1) || bytes >= limits.turn_bytes_max.max(1) {
-                    self.member.left(self.cursor);
+                    self.member.defer_from(self.cursor);
                     break;
                 }
                 into.push(Delivery { number, message: message.clone() });

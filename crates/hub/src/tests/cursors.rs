@@ -18,7 +18,7 @@ async fn asp_43_an_agent_without_a_cursor_starts_at_the_beginning() {
 }
 
 #[tokio::test]
-async fn asp_43_a_cursor_that_moved_is_taken_up_before_and_after_it_is_written() {
+async fn asp_43_a_moved_cursor_is_loaded_before_and_after_it_is_written() {
     let (store, clock) = (Store::new(), Arc::<ByHand>::default());
     let own = server(&store, &clock, false);
     let ann = agent("ann");

@@ -44,7 +44,7 @@ async fn idle() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn everyone_is_told_in_order_and_only_then_it_counts_as_dispatched() {
+async fn observers_are_called_in_order_before_a_position_counts_as_dispatched() {
     let store = Store::new();
     let process = store.process(false);
     let (presence, noted) = (Arc::new(Presence::default()), Arc::new(Mutex::new(Vec::new())));

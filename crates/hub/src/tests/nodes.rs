@@ -30,7 +30,7 @@ async fn rows(server: &Server) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn asp_41_an_agent_is_online_elsewhere_from_the_moment_its_cursor_is_taken_up_there() {
+async fn asp_41_an_agent_is_online_elsewhere_as_soon_as_its_cursor_is_loaded_there() {
     let (_store, _clock, one, two) = two().await;
     let ann = agent("ann");
     assert!(!two.cursors.is_online_elsewhere(&ann).await.unwrap());
@@ -64,7 +64,7 @@ async fn asp_43_the_lowest_cursor_of_all_processes_counts() {
 }
 
 #[tokio::test]
-async fn what_a_process_without_a_connection_keeps_is_taken_over_and_what_a_live_one_keeps_is_not() {
+async fn rows_of_a_process_without_a_connection_are_taken_over_and_those_of_a_live_one_are_not() {
     let (store, clock, one, two) = two().await;
     let ann = agent("ann");
     one.cursors.take_up(&ann).await.unwrap();

@@ -17,7 +17,7 @@ fn cursor(presence: &Presence) -> Option<u64> {
 }
 
 #[test]
-fn a_connection_that_has_not_started_holds_nobody_down() {
+fn a_connection_that_has_not_started_does_not_lower_the_cursor() {
     let presence = Presence::default();
     let a = open(&presence, 3);
     presence.confirm(&a, Position(20), false);
@@ -73,7 +73,7 @@ fn asp_43_what_several_closed_connections_left_is_the_lowest_of_it() {
 }
 
 #[test]
-fn asp_43_a_connection_that_owes_nothing_leaves_nothing_behind() {
+fn asp_43_a_connection_without_debt_leaves_no_cursor() {
     let presence = Presence::default();
     let (a, b) = (open(&presence, 0), open(&presence, 0));
     presence.confirm(&a, Position(30), false);
@@ -84,7 +84,7 @@ fn asp_43_a_connection_that_owes_nothing_leaves_nothing_behind() {
 }
 
 #[test]
-fn those_who_are_concerned_and_connected_are_woken_on_every_connection() {
+fn every_connection_of_a_concerned_agent_is_woken() {
     let presence = Presence::default();
     let (a, b) = (open(&presence, 0), open(&presence, 0));
     let everyone = [agent("bob"), agent("ann"), agent("cid")];

@@ -18,13 +18,13 @@ fn event(position: u64, payload: usize) -> StoredEvent {
     }
 }
 
-fn after(recent: &Recent, place: u64, max: usize) -> Option<(Vec<u64>, u64)> {
-    let (events, until) = recent.after(Position(place), max)?;
+fn after(recent: &Recent, position: u64, max: usize) -> Option<(Vec<u64>, u64)> {
+    let (events, until) = recent.after(Position(position), max)?;
     Some((events.iter().map(|event| event.position.0).collect(), until.0))
 }
 
 #[test]
-fn what_is_behind_a_place_is_told_in_order_and_how_far_it_reaches() {
+fn events_after_a_position_come_in_order_with_their_extent() {
     let mut recent = Recent::new(1_000);
     assert_eq!(after(&recent, 0, 8), None, "nothing was seen yet");
     recent.push(Position(5), Position(9), [event(6, 1), event(8, 1)]);

@@ -26,11 +26,11 @@ fn encode(bytes: impl AsRef<[u8]>) -> String {
 impl Signer {
     fn new() -> Self {
         let random = SystemRandom::new();
-        let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
+        let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
         let curve =
-            EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, made.as_ref(), &random).unwrap();
-        let made = Ed25519KeyPair::generate_pkcs8(&random).unwrap();
-        Self { curve, edwards: Ed25519KeyPair::from_pkcs8(made.as_ref()).unwrap() }
+            EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref(), &random).unwrap();
+        let pkcs8 = Ed25519KeyPair::generate_pkcs8(&random).unwrap();
+        Self { curve, edwards: Ed25519KeyPair::from_pkcs8(pkcs8.as_ref()).unwrap() }
     }
 
     fn keys(&self) -> Keys {
@@ -86,7 +86,7 @@ fn a_token_of_either_key_is_accepted() {
     let keys = signer.keys();
     let proven = seen(&signer.sign(&head(), &claims(&json!({"x": [1]}))), &keys, true).unwrap();
     assert_eq!((proven.subject.as_str(), proven.ends), ("s", TimestampMs(NOW.0 + 60_000)));
-    assert_eq!((proven.shown(), &proven.claims["x"]), ("s", &json!([1])));
+    assert_eq!((proven.display_name(), &proven.claims["x"]), ("s", &json!([1])));
     let other = json!({"alg": "EdDSA", "kid": "e"});
     assert!(seen(&signer.sign(&other, &claims(&json!({"aud": ["x", "us/mcp"]}))), &keys, false).is_ok());
     let unnamed = json!({"alg": "ES256"});
@@ -157,7 +157,7 @@ fn another_signature_of_the_same_text_is_no_other_token() {
 }
 
 #[test]
-fn a_key_that_stands_in_the_token_is_not_looked_at() {
+fn a_key_inside_the_token_is_ignored() {
     let (signer, other) = (Signer::new(), Signer::new());
     let point = other.curve.public_key().as_ref().to_vec();
     let jwk = json!({"kty": "EC", "crv": "P-256", "x": encode(&point[1..33]), "y": encode(&point[33..])});
@@ -203,13 +203,13 @@ fn claims_are_for_this_server_and_now() {
 fn an_id_token_is_for_its_client_and_no_access_token_is_one() {
     let signer = Signer::new();
     let keys = signer.keys();
-    let of = |head: &Value, more: &Value| seen(&signer.sign(head, &claims(more)), &keys, true);
-    assert!(of(&head(), &json!({"aud": ["us", "x"], "azp": "us"})).is_ok());
+    let verified = |head: &Value, more: &Value| seen(&signer.sign(head, &claims(more)), &keys, true);
+    assert!(verified(&head(), &json!({"aud": ["us", "x"], "azp": "us"})).is_ok());
     for more in [json!({"aud": ["us", "x"]}), json!({"azp": "x"}), json!({"aud": ["us", "x"], "azp": "x"})] {
-        assert_eq!(of(&head(), &more).unwrap_err(), Flaw::Audience, "{more}");
+        assert_eq!(verified(&head(), &more).unwrap_err(), Flaw::Audience, "{more}");
     }
     let typed = |kind: &str| json!({"alg": "ES256", "kid": "c", "typ": kind});
-    assert_eq!(of(&typed("at+jwt"), &json!({})).unwrap_err(), Flaw::Type);
+    assert_eq!(verified(&typed("at+jwt"), &json!({})).unwrap_err(), Flaw::Type);
     for kind in ["logout+jwt", "dpop+jwt", "secevent+jwt"] {
         assert_eq!(flaw(&signer.sign(&typed(kind), &claims(&json!({}))), &keys), Flaw::Type, "{kind}");
     }

@@ -150,21 +150,21 @@ impl Node {
 
     /// Announces the last applied record, to the node with the pen at once: it may wait for that.
     async fn announce_applied(&self) {
-        let epoch = self.pens.ours();
+        let epoch = self.pens.own_epoch();
         let applied = self.last.sequence;
         self.standing.send_modify(|standing| {
             standing.applied = applied;
             standing.has_pen = epoch.is_some();
             standing.epoch = epoch.unwrap_or(standing.epoch);
         });
-        if let PenHolder::Theirs(pen) = self.pens.whose(Instant::now()) {
+        if let PenHolder::Theirs(pen) = self.pens.holder(Instant::now()) {
             let beat = Beat {
                 node: self.me,
                 name: String::new(),
                 applied,
                 epoch: 0,
                 has_pen: false,
-                asks: false,
+                is_query: false,
                 leaves: false,
                 is_alone: false,
             };
@@ -174,7 +174,7 @@ impl Node {
 
     /// Gives up the pen: this node writes no more until it has taken it again.
     pub(super) fn give_up(&mut self) {
-        if self.pens.ours().is_some() {
+        if self.pens.own_epoch().is_some() {
             self.pens.given_up();
             self.standing.send_modify(|standing| standing.has_pen = false);
         }

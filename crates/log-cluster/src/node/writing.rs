@@ -12,7 +12,7 @@ use crate::{
     forms::StoredOutcomes,
     keepers::NODES_MAX,
     messages::{self, Request},
-    others::HeldAppends,
+    others::PendingAcks,
     pens::{Pen, PenHolder},
     record::{self, Notes, Recorded},
 };
@@ -21,35 +21,35 @@ impl Node {
     /// Queues a request of another node. A repeated request is queued once.
     pub(super) fn requested(&mut self, request: Request) {
         let Request { from, serial, epoch, batches } = request;
-        if self.pens.ours() != Some(epoch) {
+        if self.pens.own_epoch() != Some(epoch) {
             return;
         }
-        if !self.waiting.taken.contains_key(&from) && self.waiting.taken.len() >= NODES_MAX {
+        if !self.waiting.last_requests.contains_key(&from) && self.waiting.last_requests.len() >= NODES_MAX {
             // The numbers of accepted requests must not be dropped within one epoch.
             self.give_up();
             return;
         }
-        let last = self.waiting.taken.entry(from).or_default();
+        let last = self.waiting.last_requests.entry(from).or_default();
         if serial <= *last {
             return;
         }
         *last = serial;
         let bytes = batches.iter().map(Batch::bytes).sum();
         let until = Instant::now() + SETTLE_MAX;
-        self.waiting.units.push_back(Unit { batches, bytes, until, whose: Owner::Node(from, serial) });
+        self.waiting.units.push_back(Unit { batches, bytes, until, owner: Owner::Node(from, serial) });
     }
 
     /// Takes the pen, unless another node has it by then.
     pub(super) async fn take_pen(&mut self) -> Result<(), Trouble> {
-        let taken = self.try_to_take_pen().await;
-        if let Err(Trouble::Passing(fault)) = &taken {
+        let result = self.try_to_take_pen().await;
+        if let Err(Trouble::Passing(fault)) = &result {
             self.refuse_own(fault);
         }
-        taken
+        result
     }
 
     async fn try_to_take_pen(&mut self) -> Result<(), Trouble> {
-        let before = self.pens.whose(Instant::now());
+        let before = self.pens.holder(Instant::now());
         if self.is_cut_off {
             self.is_back().await?;
         } else {
@@ -57,8 +57,8 @@ impl Node {
         }
         let until = Instant::now() + SETTLE_MAX;
         loop {
-            let whose = self.pens.whose(Instant::now());
-            if matches!(whose, PenHolder::Theirs(_)) && whose != before {
+            let holder = self.pens.holder(Instant::now());
+            if matches!(holder, PenHolder::Theirs(_)) && holder != before {
                 return Ok(());
             }
             let epoch = self.last.sequence + 1;
@@ -67,8 +67,8 @@ impl Node {
             match settle(&*self.journal, self.last.sequence, &body, until).await {
                 PublicationOutcome::Ours => {
                     let link = Link { sequence: epoch, hash: record::hash(&body), ..self.last };
-                    self.pens.taken(epoch, Instant::now());
-                    self.waiting.taken.clear();
+                    self.pens.note_taken(epoch, Instant::now());
+                    self.waiting.last_requests.clear();
                     // Other nodes repeat their requests of an earlier epoch.
                     self.waiting.units.retain(Unit::is_own);
                     let pen = Some(Pen { node: self.me, epoch });
@@ -131,7 +131,7 @@ impl Node {
                         return self.written(units, outcomes, writes, &body, notes).await;
                     }
                     PublicationOutcome::Others(first) => {
-                        if let Err(trouble) = self.behind(first).await {
+                        if let Err(trouble) = self.apply_foreign(first).await {
                             return ended(units, trouble);
                         }
                     }
@@ -148,7 +148,7 @@ impl Node {
                     }
                 }
             }
-            if self.pens.ours() != Some(epoch) {
+            if self.pens.own_epoch() != Some(epoch) {
                 // Another node has taken the pen; it decides the unwritten units.
                 units.into_iter().rev().for_each(|unit| self.waiting.units.push_front(unit));
                 return Ok(());
@@ -167,10 +167,11 @@ impl Node {
 
     /// The waiting units up to a group's size; at least one.
     fn next_group(&mut self) -> Vec<Unit> {
-        let (mut units, mut left) = (Vec::new(), GROUP_BYTES_MAX);
-        while let Some(unit) = self.waiting.units.pop_front_if(|unit| units.is_empty() || unit.bytes <= left)
+        let (mut units, mut remaining) = (Vec::new(), GROUP_BYTES_MAX);
+        while let Some(unit) =
+            self.waiting.units.pop_front_if(|unit| units.is_empty() || unit.bytes <= remaining)
         {
-            left = left.saturating_sub(unit.bytes);
+            remaining = remaining.saturating_sub(unit.bytes);
             units.push(unit);
         }
         units
@@ -179,11 +180,11 @@ impl Node {
     /// The notes of a record: its writer, and its answers to requests.
     fn notes(&self, epoch: u64, units: &[Unit], outcomes: &[PlanResult]) -> Notes {
         let mut answers = Vec::new();
-        let mut left = outcomes;
+        let mut rest = outcomes;
         for unit in units {
-            let (of_it, behind) = left.split_at(unit.batches.len().min(left.len()));
-            left = behind;
-            if let Owner::Node(node, serial) = unit.whose {
+            let (of_it, after) = rest.split_at(unit.batches.len().min(rest.len()));
+            rest = after;
+            if let Owner::Node(node, serial) = unit.owner {
                 answers.push(Recorded { node, serial, outcomes: StoredOutcomes::of(of_it) });
             }
         }
@@ -209,17 +210,17 @@ impl Node {
         let mut outcomes = outcomes.into_iter();
         for unit in units {
             let outcomes: Vec<_> = outcomes.by_ref().take(unit.batches.len()).collect();
-            if let Owner::Own(replies) = unit.whose {
-                let held = HeldAppends { sequence, since: Instant::now(), replies, outcomes };
+            if let Owner::Own(replies) = unit.owner {
+                let acks = PendingAcks { sequence, since: Instant::now(), replies, outcomes };
                 // The task ends after this one.
-                let _ = self.held.send(held).await;
+                let _ = self.pending_acks.send(acks).await;
             }
         }
         Ok(())
     }
 
     /// Applies a record that another node published first.
-    async fn behind(&mut self, first: plenary_journal::Record) -> Result<(), Trouble> {
+    async fn apply_foreign(&mut self, first: plenary_journal::Record) -> Result<(), Trouble> {
         self.follow(&[first]).await?;
         self.take_hints().await
     }
@@ -260,7 +261,7 @@ impl Node {
         let mut outcomes = outcomes.into_iter();
         for unit in units {
             let of_it: Vec<_> = outcomes.by_ref().take(unit.batches.len()).collect();
-            if let Owner::Node(node, serial) = unit.whose {
+            if let Owner::Node(node, serial) = unit.owner {
                 let body = messages::answer(serial, self.last.sequence, Ok(&of_it));
                 self.peers.send(Address::One(node), body).await;
             } else {
@@ -272,7 +273,7 @@ impl Node {
     /// Refuses units: none of them was or will be written.
     async fn refuse(&self, units: Vec<Unit>, fault: &Fault) {
         for unit in units {
-            if let Owner::Node(node, serial) = unit.whose {
+            if let Owner::Node(node, serial) = unit.owner {
                 let body = messages::answer(serial, self.last.sequence, Err(fault));
                 self.peers.send(Address::One(node), body).await;
             } else {

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn past_their_limit_counters_are_forgotten_and_go_on_rising() {
+    fn past_their_limit_counters_are_dropped_and_still_rise() {
         let mut counters = Counters::default();
         for nth in 0..COUNTERS_MAX {
             counters.take(&nth.to_string(), 5);

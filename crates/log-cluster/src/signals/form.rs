@@ -17,13 +17,13 @@ pub(super) struct Group {
     #[prost(bool, tag = "3")]
     pub(super) leaves: bool,
     #[prost(message, repeated, tag = "4")]
-    pub(super) tells: Vec<Tell>,
+    pub(super) signals: Vec<GroupSignal>,
     #[prost(message, repeated, tag = "5")]
     pub(super) answers: Vec<Answer>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct Tell {
+pub(super) struct GroupSignal {
     #[prost(string, tag = "1")]
     pub(super) topic: String,
     #[prost(string, repeated, tag = "2")]

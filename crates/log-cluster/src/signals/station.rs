@@ -25,11 +25,11 @@ use tokio::{
 use super::{
     Item,
     counters::Counters,
-    form::{Answer, Group, Tell},
+    form::{Answer, Group, GroupSignal},
 };
 
 /// The time limit for publishing a group.
-const TELL_MAX: Duration = Duration::from_secs(4);
+const PUBLISH_MAX: Duration = Duration::from_secs(4);
 /// How often a process sends a heartbeat, and looks for records without a hint.
 const BEAT_EVERY: Duration = Duration::from_secs(1);
 /// How long a process counts as alive after its last message.
@@ -54,17 +54,17 @@ pub(super) struct Station {
     last: u64,
     counters: Counters,
     /// The time of the last message of each other process.
-    heard: HashMap<ProcessId, Instant>,
+    last_seen: HashMap<ProcessId, Instant>,
     hints: Option<Hints>,
 }
 
 /// The messages of the next record.
 #[derive(Default)]
 struct Draft {
-    tells: Vec<Tell>,
-    /// The first number of an unknown counter, for each of `tells`.
+    signals: Vec<GroupSignal>,
+    /// The first number of an unknown counter, for each of `signals`.
     starts: Vec<u64>,
-    /// The receivers of the numbers, for each of `tells`.
+    /// The receivers of the numbers, for each of `signals`.
     replies: Vec<oneshot::Sender<Result<PublicationReceipt, Fault>>>,
     answers: Vec<Answer>,
 }
@@ -77,11 +77,11 @@ impl Draft {
                 Item::Answer { to, question, answer } => {
                     draft.answers.push(Answer { to: to.0, question, answer });
                 }
-                Item::Tell { outgoing, reply } => {
+                Item::Publish { outgoing, reply } => {
                     let publication = outgoing.publication;
                     draft.replies.push(reply);
                     draft.starts.push(publication.at.0.saturating_mul(US_PER_MS));
-                    draft.tells.push(Tell {
+                    draft.signals.push(GroupSignal {
                         topic: publication.topic.to_owned(),
                         counters: publication.counters.iter().map(ToString::to_string).collect(),
                         numbers: Vec::new(),
@@ -112,7 +112,7 @@ impl Station {
             serial: 0,
             last: 0,
             counters: Counters::default(),
-            heard: HashMap::new(),
+            last_seen: HashMap::new(),
             hints: None,
         }
     }
@@ -124,7 +124,7 @@ impl Station {
         mut closed: watch::Receiver<bool>,
         ready: oneshot::Sender<()>,
     ) {
-        self.begun().await;
+        self.start().await;
         let mut ready = Some(ready);
         let mut beat = interval(BEAT_EVERY);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -143,7 +143,7 @@ impl Station {
                 item = items.recv() => match item {
                     Some(item) => {
                         let group = gathered(item, &mut items);
-                        self.tell(group).await
+                        self.publish_group(group).await
                     }
                     None => break,
                 },
@@ -151,7 +151,7 @@ impl Station {
                     if self.hints.is_none() {
                         self.hints = self.journal.hints().await.ok();
                     }
-                    let beaten = self.tell(Vec::new()).await;
+                    let beaten = self.publish_group(Vec::new()).await;
                     if beaten.is_ok() && let Some(ready) = ready.take() {
                         let _ = ready.send(());
                     }
@@ -175,7 +175,7 @@ impl Station {
     }
 
     /// Listens first and reads past records second.
-    async fn begun(&mut self) {
+    async fn start(&mut self) {
         self.hints = self.journal.hints().await.ok();
         if let Ok(Extent { first, last }) = self.journal.extent().await {
             self.last = first.saturating_sub(1).max(last.saturating_sub(LOOK_BACK)).min(last);
@@ -193,8 +193,8 @@ impl Station {
     }
 
     fn numbers_of(&mut self, group: &Group) {
-        for tell in &group.tells {
-            for (name, number) in tell.counters.iter().zip(&tell.numbers) {
+        for signal in &group.signals {
+            for (name, number) in signal.counters.iter().zip(&signal.numbers) {
                 self.counters.take(name, *number);
             }
         }
@@ -258,11 +258,11 @@ impl Station {
         let own = from == self.process;
         self.numbers_of(&group);
         if group.leaves {
-            self.heard.remove(&from);
+            self.last_seen.remove(&from);
         } else if !own {
-            self.heard.insert(from, Instant::now());
+            self.last_seen.insert(from, Instant::now());
         }
-        for Tell { topic, counters, numbers, body, question } in group.tells {
+        for GroupSignal { topic, counters, numbers, body, question } in group.signals {
             let numbers = counters.into_iter().map(Into::into).zip(numbers).collect();
             let responder = question.map(|question| self.responder(from, question));
             let signal = Signal { numbers, body, own, responder };
@@ -291,15 +291,15 @@ impl Station {
     }
 
     /// Publishes a group and answers its publishers. An empty group is a heartbeat.
-    async fn tell(&mut self, items: Vec<Item>) -> Result<(), Fault> {
+    async fn publish_group(&mut self, items: Vec<Item>) -> Result<(), Fault> {
         let mut draft = Draft::of(items);
         match self.publish_draft(&mut draft).await {
             Ok((sequence, group)) => {
                 // The publishers are answered before their own signals are dispatched.
                 let alive = self.alive();
-                for (tell, reply) in draft.tells.into_iter().zip(draft.replies) {
+                for (signal, reply) in draft.signals.into_iter().zip(draft.replies) {
                     let _ =
-                        reply.send(Ok(PublicationReceipt { numbers: tell.numbers, alive: alive.clone() }));
+                        reply.send(Ok(PublicationReceipt { numbers: signal.numbers, alive: alive.clone() }));
                 }
                 self.last = sequence;
                 self.deliver(group);
@@ -316,15 +316,15 @@ impl Station {
 
     /// Numbers a draft and publishes it; repeats both if another record came first.
     async fn publish_draft(&mut self, draft: &mut Draft) -> Result<(u64, Group), Fault> {
-        let until = Instant::now() + TELL_MAX;
+        let until = Instant::now() + PUBLISH_MAX;
         loop {
-            self.number(&mut draft.tells, &draft.starts);
+            self.number(&mut draft.signals, &draft.starts);
             self.serial += 1;
             let group = Group {
                 process: self.process.0,
                 serial: self.serial,
                 leaves: false,
-                tells: draft.tells.clone(),
+                signals: draft.signals.clone(),
                 answers: draft.answers.clone(),
             };
             let body: Bytes = group.encode_to_vec().into();
@@ -350,9 +350,9 @@ impl Station {
     }
 
     /// Gives each signal the next numbers of its counters.
-    fn number(&self, tells: &mut [Tell], starts: &[u64]) {
+    fn number(&self, signals: &mut [GroupSignal], starts: &[u64]) {
         let mut given: BTreeMap<String, u64> = BTreeMap::new();
-        for (tell, start) in tells.iter_mut().zip(starts) {
+        for (signal, start) in signals.iter_mut().zip(starts) {
             let number = |name: &String| {
                 let number = match given.get(name) {
                     Some(last) => last + 1,
@@ -361,15 +361,15 @@ impl Station {
                 given.insert(name.clone(), number);
                 number
             };
-            tell.numbers = tell.counters.iter().map(number).collect();
+            signal.numbers = signal.counters.iter().map(number).collect();
         }
     }
 
     /// The living processes, including this one.
     fn alive(&mut self) -> Vec<ProcessId> {
         let now = Instant::now();
-        self.heard.retain(|_, heard| now.duration_since(*heard) < ALIVE);
-        self.heard.keys().copied().chain([self.process]).collect()
+        self.last_seen.retain(|_, last_seen| now.duration_since(*last_seen) < ALIVE);
+        self.last_seen.keys().copied().chain([self.process]).collect()
     }
 
     async fn publish(&mut self, group: Group) {
@@ -398,7 +398,7 @@ async fn is_closed(closed: &mut watch::Receiver<bool>) {
 /// Collects the waiting items into one group.
 fn gathered(first: Item, items: &mut mpsc::Receiver<Item>) -> Vec<Item> {
     let bytes = |item: &Item| match item {
-        Item::Tell { outgoing, .. } => outgoing.publication.body.len(),
+        Item::Publish { outgoing, .. } => outgoing.publication.body.len(),
         Item::Answer { answer, .. } => answer.as_ref().map_or(0, Bytes::len),
     };
     let mut sum = bytes(&first);

@@ -78,9 +78,9 @@ impl Destination {
 
     /// Refuses an unfinished copy of another store, or by another release.
     async fn go_on(&self, version: i32, epoch: &str) -> Result<(), OpenError> {
-        let of = within(ANSWER_MS_MAX, self.client.query_one("SELECT source FROM copying", &[])).await?;
-        let of: String = of.try_get(0).map_err(Trouble::from)?;
-        if of == epoch && version == UNFINISHED + migrate::newest_schema_version() {
+        let source = within(ANSWER_MS_MAX, self.client.query_one("SELECT source FROM copying", &[])).await?;
+        let source: String = source.try_get(0).map_err(Trouble::from)?;
+        if source == epoch && version == UNFINISHED + migrate::newest_schema_version() {
             return Ok(());
         }
         let schema = self.target.schema();

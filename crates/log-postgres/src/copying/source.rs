@@ -15,7 +15,7 @@ use super::{STEP_MS_MAX, broken, servers};
 use crate::{
     Options, migrate,
     reads::unchecked,
-    target::{ANSWER_MS_MAX, OpenError, Purpose, Target, place, stored, within},
+    target::{ANSWER_MS_MAX, OpenError, Purpose, Target, stored, unsigned, within},
     text::plain,
     trouble::Trouble,
     write::known::{bytes, key_as_stored, row_as_stored},
@@ -114,11 +114,11 @@ impl Source {
         found.map(|record| Ok((event(&record)?, record.try_get(7)?))).transpose()
     }
 
-    async fn stand(&self) -> Result<Position, Trouble> {
+    async fn begin_snapshot(&self) -> Result<Position, Trouble> {
         let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
         within(ANSWER_MS_MAX, self.client.batch_execute(begin)).await?;
         let head = within(ANSWER_MS_MAX, self.client.query_one("SELECT last FROM head", &[])).await?;
-        Ok(Position(place(head.try_get(0)?)?))
+        Ok(Position(unsigned(head.try_get(0)?)?))
     }
 
     async fn hold(&self) -> Result<(), Trouble> {
@@ -212,7 +212,7 @@ fn claim(record: &Record) -> Result<KeyClaim, Trouble> {
 }
 
 fn used(record: &Record) -> Result<Usage, Trouble> {
-    Ok(Usage { bytes: place(record.try_get(1)?)?, events: place(record.try_get(2)?)? })
+    Ok(Usage { bytes: unsigned(record.try_get(1)?)?, events: unsigned(record.try_get(2)?)? })
 }
 
 impl CopySource for Source {
@@ -239,7 +239,7 @@ impl CopySource for Source {
         })
     }
     fn freeze(&mut self) -> Step<'_, Position> {
-        Box::pin(async move { Ok(self.stand().await.map_err(OpenError::from)?) })
+        Box::pin(async move { Ok(self.begin_snapshot().await.map_err(OpenError::from)?) })
     }
     fn still_locked_out(&mut self) -> Step<'_, ()> {
         Box::pin(async move { Ok(self.hold().await.map_err(OpenError::from)?) })

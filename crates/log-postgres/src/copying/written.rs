@@ -49,12 +49,12 @@ async fn run(client: &Client, sql: &str, params: Params<'_>) -> Result<u64, Trou
 pub(super) struct Streams {
     known: HashMap<StreamName, i64>,
     /// The number of streams; the newest one's id.
-    pub(super) made: i64,
+    pub(super) count: i64,
 }
 
 impl Streams {
-    pub(super) fn new(made: i64) -> Self {
-        Self { known: HashMap::new(), made }
+    pub(super) fn new(count: i64) -> Self {
+        Self { known: HashMap::new(), count }
     }
 
     /// The id of each event's stream; new streams are added.
@@ -69,11 +69,11 @@ impl Streams {
             let id = match self.known.get(stream) {
                 Some(id) => *id,
                 None => {
-                    self.made += 1;
-                    self.known.insert(stream.clone(), self.made);
-                    new.push(self.made);
+                    self.count += 1;
+                    self.known.insert(stream.clone(), self.count);
+                    new.push(self.count);
                     names.push(fitting(stream.as_str(), 0)?);
-                    self.made
+                    self.count
                 }
             };
             ids.push(id);
@@ -119,8 +119,8 @@ pub(super) async fn events(
     events: &[Summed<StoredEvent>],
 ) -> Result<(), Trouble> {
     let ids = streams.of(client, events).await?;
-    let numbers = |of: fn(&StoredEvent) -> u64| -> Vec<i64> {
-        events.iter().map(|event| target::stored(of(&event.record))).collect()
+    let numbers = |number_of: fn(&StoredEvent) -> u64| -> Vec<i64> {
+        events.iter().map(|event| target::stored(number_of(&event.record))).collect()
     };
     let (position, version, at) =
         (numbers(|event| event.position.0), numbers(|event| event.version.0), numbers(|event| event.at.0));
@@ -131,7 +131,7 @@ pub(super) async fn events(
     let sum = sums(events);
     run(client, EVENTS, &[&position, &ids, &version, &kind, &form, &at, &envelope, &payload, &sum]).await?;
     let last = position.last().copied().unwrap_or_default();
-    run(client, HEAD, &[&last, &streams.made]).await.map(drop)
+    run(client, HEAD, &[&last, &streams.count]).await.map(drop)
 }
 
 fn sums<T>(records: &[Summed<T>]) -> Vec<Option<i32>> {

@@ -3,10 +3,10 @@
 //! order.
 //! Must not know: the content of signals.
 
-mod hear;
 mod parts;
+mod receive;
+mod send;
 mod session;
-mod tell;
 
 use std::{
     sync::{
@@ -32,7 +32,7 @@ const QUEUE_MAX: usize = 1_024;
 /// A message that the connection has to send.
 enum Item {
     /// A signal to all processes.
-    Tell { outgoing: OutgoingSignal, reply: oneshot::Sender<Result<PublicationReceipt, Fault>> },
+    Publish { outgoing: OutgoingSignal, reply: oneshot::Sender<Result<PublicationReceipt, Fault>> },
     /// An answer to one process.
     Answer { to: ProcessId, question: u64, answer: Option<Bytes> },
 }
@@ -87,7 +87,7 @@ impl Carrier for Notify {
         Box::pin(async move {
             let (reply, carried) = oneshot::channel();
             let closed = || Fault::Unavailable("signals are closed".into());
-            self.queue.send(Item::Tell { outgoing, reply }).await.map_err(|_| closed())?;
+            self.queue.send(Item::Publish { outgoing, reply }).await.map_err(|_| closed())?;
             carried.await.unwrap_or_else(|_| {
                 Err(Fault::OutcomeUnknown("the connection that carries signals was lost".into()))
             })

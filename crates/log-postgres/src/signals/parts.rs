@@ -147,13 +147,13 @@ impl Joiner {
 fn read(text: &str, numbers: Vec<u64>) -> Option<Message> {
     let (head, body) = text.split_once('\n')?;
     let body = read_body(body)?;
-    let mut words = head.split(' ');
-    let (topic, question) = (words.next()?, words.next()?);
+    let mut fields = head.split(' ');
+    let (topic, question) = (fields.next()?, fields.next()?);
     if topic == ANSWER {
         return Some(Message::Answer { question: question.parse().ok()?, answer: body });
     }
     let question = if question == "-" { None } else { Some(question.parse().ok()?) };
-    let counters: Vec<Arc<str>> = words.map(Arc::from).collect();
+    let counters: Vec<Arc<str>> = fields.map(Arc::from).collect();
     if counters.len() != numbers.len() {
         return None;
     }
@@ -178,11 +178,11 @@ mod tests {
 
     /// The parts after the store has inserted the numbers, which begin at `first`.
     fn notifications(parts: &[Part], first: u64) -> Vec<String> {
-        let told = |part: &Part| {
+        let payload = |part: &Part| {
             let numbers: Vec<_> = part.counters.clone().map(|nth| (first + nth as u64).to_string()).collect();
             format!("{}{}{}", part.head, numbers.join(","), part.tail)
         };
-        parts.iter().map(told).collect()
+        parts.iter().map(payload).collect()
     }
 
     fn joined(notifications: &[String]) -> Option<Message> {
@@ -224,8 +224,8 @@ mod tests {
         for given in [None, Some(Bytes::new()), Some(Bytes::from(vec![0xff; SIGNAL_ANSWER_BYTES_MAX]))] {
             let parts = answer(ProcessId(u64::MAX), 3, 9, given.as_ref());
             assert!(parts.len() <= PARTS_MAX);
-            let told = Some(Message::Answer { question: 9, answer: given });
-            assert_eq!(joined(&notifications(&parts, 0)), told);
+            let expected = Some(Message::Answer { question: 9, answer: given });
+            assert_eq!(joined(&notifications(&parts, 0)), expected);
         }
     }
 

@@ -13,10 +13,10 @@ use tokio::{
 };
 use tokio_postgres::{Client, Statement};
 
-use super::{Item, SignalState, hear, tell};
+use super::{Item, SignalState, receive, send};
 use crate::{
     backoff::Backoff,
-    target::{OpenError, Purpose, place, stored, within},
+    target::{OpenError, Purpose, stored, unsigned, within},
     trouble::Trouble,
 };
 
@@ -41,28 +41,28 @@ pub(super) async fn run(
 ) {
     let (mut backoff, mut ready) = (Backoff::default(), Some(ready));
     loop {
-        let mut begun = || begun(&mut backoff, &mut ready);
+        let mut on_ready = || report_ready(&mut backoff, &mut ready);
         let ended = tokio::select! {
             _ = closed.wait_for(|closed| *closed) => Ok(()),
-            ended = carry(&shared, &mut items, &mut begun) => ended,
+            ended = carry(&shared, &mut items, &mut on_ready) => ended,
         };
-        let Err(lost) = ended else { break };
+        let Err(trouble) = ended else { break };
         let former = shared.process.swap(0, Ordering::AcqRel);
         if former != 0 {
             shared.former.store(former, Ordering::Release);
         }
-        tracing::warn!(text = ?lost, "not exchanging signals with other processes; they are lost until it is back");
+        tracing::warn!(text = ?trouble, "not exchanging signals with other processes; they are lost until it is back");
         let pause = tokio::time::sleep(backoff.pause());
         tokio::select! {
             _ = closed.wait_for(|closed| *closed) => break,
-            ended = refuse(&mut items, &lost) => match ended {},
+            ended = refuse(&mut items, &trouble) => match ended {},
             () = pause => {}
         }
     }
     leave(&shared).await;
 }
 
-fn begun(backoff: &mut Backoff, ready: &mut Option<oneshot::Sender<()>>) {
+fn report_ready(backoff: &mut Backoff, ready: &mut Option<oneshot::Sender<()>>) {
     *backoff = Backoff::default();
     if let Some(ready) = ready.take() {
         let _ = ready.send(());
@@ -70,10 +70,10 @@ fn begun(backoff: &mut Backoff, ready: &mut Option<oneshot::Sender<()>>) {
 }
 
 /// Refuses everything that is queued while the connection is lost.
-async fn refuse(items: &mut mpsc::Receiver<Item>, lost: &Trouble) -> std::convert::Infallible {
+async fn refuse(items: &mut mpsc::Receiver<Item>, trouble: &Trouble) -> std::convert::Infallible {
     while let Some(item) = items.recv().await {
         match item {
-            Item::Tell { reply, .. } => drop(reply.send(Err(Fault::Unavailable(format!("{lost:?}"))))),
+            Item::Publish { reply, .. } => drop(reply.send(Err(Fault::Unavailable(format!("{trouble:?}"))))),
             Item::Answer { .. } => {}
         }
     }
@@ -84,12 +84,12 @@ async fn refuse(items: &mut mpsc::Receiver<Item>, lost: &Trouble) -> std::conver
 async fn carry(
     shared: &Arc<SignalState>,
     items: &mut mpsc::Receiver<Item>,
-    begun: &mut (impl FnMut() + Send),
+    on_ready: &mut (impl FnMut() + Send),
 ) -> Result<(), Trouble> {
     let (client, wire) = shared.target.dial(Purpose::Signalling).await.map_err(OpenError::trouble)?;
     tokio::select! {
-        lost = hear::hear(shared, wire) => Err(lost),
-        ended = work(shared, &client, items, begun) => ended,
+        trouble = receive::receive(shared, wire) => Err(trouble),
+        ended = work(shared, &client, items, on_ready) => ended,
     }
 }
 
@@ -97,13 +97,13 @@ async fn work(
     shared: &Arc<SignalState>,
     client: &Client,
     items: &mut mpsc::Receiver<Item>,
-    begun: &mut (impl FnMut() + Send),
+    on_ready: &mut (impl FnMut() + Send),
 ) -> Result<(), Trouble> {
     let session = begin(shared, client).await?;
-    begun();
+    on_ready();
     let mut beat = tokio::time::interval(BEAT_EVERY);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut serial = tell::Serial::default();
+    let mut serial = send::Serial::default();
     loop {
         tokio::select! {
             biased;
@@ -112,9 +112,9 @@ async fn work(
                 let Some(item) = item else { return Ok(()) };
                 let group = group(item, items);
                 let from = (session.process, &mut serial);
-                match tell::tell(client, &session.tell, &shared.target, from, group).await {
+                match send::send(client, &session.send, &shared.target, from, group).await {
                     Ok(()) => {}
-                    Err(lost @ (Trouble::Lost(_) | Trouble::Broken(_))) => return Err(lost),
+                    Err(trouble @ (Trouble::Lost(_) | Trouble::Broken(_))) => return Err(trouble),
                     Err(trouble @ (Trouble::Busy(_) | Trouble::Full(_) | Trouble::Refused(_))) => {
                         tracing::warn!(?trouble, "signals were not sent");
                     }
@@ -127,7 +127,7 @@ async fn work(
 /// Collects the waiting items into one group.
 fn group(first: Item, items: &mut mpsc::Receiver<Item>) -> Vec<Item> {
     let bytes = |item: &Item| match item {
-        Item::Tell { outgoing, .. } => outgoing.publication.body.len(),
+        Item::Publish { outgoing, .. } => outgoing.publication.body.len(),
         Item::Answer { answer, .. } => answer.as_ref().map_or(0, bytes::Bytes::len),
     };
     let mut sum = bytes(&first);
@@ -145,7 +145,7 @@ fn group(first: Item, items: &mut mpsc::Receiver<Item>) -> Vec<Item> {
 /// A listening connection.
 struct Listener {
     process: ProcessId,
-    tell: Statement,
+    send: Statement,
     beat: Statement,
 }
 
@@ -158,29 +158,29 @@ async fn begin(shared: &SignalState, client: &Client) -> Result<Listener, Troubl
         // No data sent here needs to be on disk.
         client.batch_execute("SET synchronous_commit = off").await?;
         let drawn = client.query_one("SELECT nextval('signal_process_ids')", &[]).await?;
-        let process = ProcessId(place(drawn.try_get(0)?)?);
+        let process = ProcessId(unsigned(drawn.try_get(0)?)?);
         let listen = format!(
             "LISTEN \"{}\"; LISTEN \"{}\"",
             target.signal_channel(),
             target.private_channel(process.0)
         );
         client.batch_execute(&listen).await?;
-        let tell = client.prepare(tell::TELL).await?;
+        let send = client.prepare(send::SEND).await?;
         let until = format!("clock_timestamp() + interval '{ALIVE_MS} milliseconds'");
         let beat = format!(
             "INSERT INTO signal_processes (id, alive_until) VALUES ($1, {until}) \
              ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until"
         );
         let beat = client.prepare(&beat).await?;
-        let begun = Listener { process, tell, beat };
+        let listener = Listener { process, send, beat };
         shared.process.store(process.0, Ordering::Release);
-        begun.beat(client).await?;
+        listener.beat(client).await?;
         // Removes this process's former id, and processes that ended long ago, so that nobody waits for
         // them.
-        let gone = "DELETE FROM signal_processes \
+        let sql = "DELETE FROM signal_processes \
             WHERE id = $1 OR alive_until < clock_timestamp() - interval '1 hour'";
-        client.execute(gone, &[&stored(shared.former.load(Ordering::Acquire))]).await?;
-        Ok::<_, Trouble>(begun)
+        client.execute(sql, &[&stored(shared.former.load(Ordering::Acquire))]).await?;
+        Ok::<_, Trouble>(listener)
     })
     .await
 }
@@ -200,13 +200,13 @@ async fn leave(shared: &SignalState) {
     if process == 0 {
         return;
     }
-    let left = async {
+    let leaving = async {
         let client = shared.target.connect(Purpose::Signalling).await.map_err(OpenError::trouble)?;
         let id = stored(process);
         client.execute("DELETE FROM signal_processes WHERE id = $1", &[&id]).await?;
         Ok::<_, Trouble>(())
     };
-    if let Err(trouble) = within(STEP_MS_MAX, left).await {
+    if let Err(trouble) = within(STEP_MS_MAX, leaving).await {
         tracing::debug!(?trouble, "the other processes will find out that this one is gone");
     }
 }

@@ -11,7 +11,7 @@ use crate::{target, text};
 /// Everything that one commit writes, by table and column.
 #[derive(Default)]
 pub(crate) struct Columns<'a> {
-    pub(crate) streams_made: i64,
+    pub(crate) stream_count: i64,
     pub(crate) new_streams: (Vec<i64>, Texts<'a>),
     pub(crate) events: Events<'a>,
     pub(crate) index_put: (Vec<&'a str>, Texts<'a>, Bytes<'a>, Vec<i32>),
@@ -44,17 +44,17 @@ pub(crate) struct Events<'a> {
 impl Events<'_> {
     /// The parameters in the order of the table.
     pub(crate) fn params(&self) -> Vec<&(dyn ToSql + Sync)> {
-        let place: [&(dyn ToSql + Sync); 3] = [&self.position, &self.stream, &self.version];
+        let ids: [&(dyn ToSql + Sync); 3] = [&self.position, &self.stream, &self.version];
         let form: [&(dyn ToSql + Sync); 3] = [&self.kind, &self.form, &self.at];
         let content: [&(dyn ToSql + Sync); 3] = [&self.envelope, &self.payload, &self.sum];
-        place.into_iter().chain(form).chain(content).collect()
+        ids.into_iter().chain(form).chain(content).collect()
     }
 }
 
 impl<'a> Columns<'a> {
-    /// `streams_made` is the newest stream's id.
-    pub(crate) fn of(writes: &'a Writes, streams: &Streams, streams_made: i64) -> Self {
-        let mut columns = Self { streams_made, ..Self::default() };
+    /// `stream_count` is the newest stream's id.
+    pub(crate) fn of(writes: &'a Writes, streams: &Streams, stream_count: i64) -> Self {
+        let mut columns = Self { stream_count, ..Self::default() };
         columns.events(writes, streams);
         columns.index(&writes.index);
         for (name, row) in &writes.rows {
@@ -90,10 +90,10 @@ impl<'a> Columns<'a> {
             let id = match streams.get(&event.stream) {
                 Some(stream) => stream.id,
                 None => *new.entry(&event.stream).or_insert_with(|| {
-                    self.streams_made += 1;
-                    self.new_streams.0.push(self.streams_made);
+                    self.stream_count += 1;
+                    self.new_streams.0.push(self.stream_count);
                     self.new_streams.1.push(text::stored(event.stream.as_str()));
-                    self.streams_made
+                    self.stream_count
                 }),
             };
             let events = &mut self.events;

@@ -15,7 +15,7 @@ pub(crate) enum NotCommitted {
     /// The server refused: nothing was written, and no transaction is open.
     Nothing(Trouble),
     /// A key was claimed before; nothing was written. The group must be decided with its keys looked up.
-    KeyTaken,
+    KeyClaimed,
     /// No commit was sent; the transaction is still open.
     NotSent(Trouble),
     /// The commit was sent, but its answer did not arrive.
@@ -30,7 +30,7 @@ type Part<'a> = (bool, &'static str, Vec<&'a (dyn ToSql + Sync)>);
 struct End<'a> {
     last: i64,
     channel: &'a str,
-    told: String,
+    payload: String,
 }
 
 fn parts<'a>(columns: &'a Columns<'a>, end: &'a End<'a>) -> [Part<'a>; 9] {
@@ -92,7 +92,7 @@ fn parts<'a>(columns: &'a Columns<'a>, end: &'a End<'a>) -> [Part<'a>; 9] {
         (
             !events.position.is_empty(),
             "UPDATE head SET last = ?, streams = ? RETURNING pg_notify(?, ?)",
-            vec![&end.last, &columns.streams_made, &end.channel, &end.told],
+            vec![&end.last, &columns.stream_count, &end.channel, &end.payload],
         ),
     ]
 }
@@ -121,7 +121,7 @@ pub(crate) async fn write_and_commit(
     last: Position,
     channel: &str,
 ) -> Result<(), NotCommitted> {
-    let end = End { last: stored(last.0), channel, told: last.to_string() };
+    let end = End { last: stored(last.0), channel, payload: last.to_string() };
     let parts = parts(columns, &end);
     let parts: Vec<_> = parts.iter().enumerate().filter(|(_, part)| part.0).collect();
     let shape = parts.iter().fold(0_u16, |shape, (nth, _)| shape | 1 << nth);
@@ -139,7 +139,7 @@ pub(crate) async fn write_and_commit(
         // A definite answer of the server before the commit; without it the commit may have succeeded.
         return Err(match error.as_db_error() {
             Some(db) if *db.code() == SqlState::UNIQUE_VIOLATION && db.table() == Some("keys") => {
-                NotCommitted::KeyTaken
+                NotCommitted::KeyClaimed
             }
             Some(_) => NotCommitted::Nothing(Trouble::from(error)),
             None => NotCommitted::Unknown(described(&error)),

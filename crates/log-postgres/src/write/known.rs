@@ -11,7 +11,7 @@ use plenary_log::{Digest, Fault, Job, KeyRecord, Lookup, Row, StreamName};
 use tokio_postgres::Row as Record;
 
 use super::streams::Streams;
-use crate::{target::place, trouble::Trouble};
+use crate::{target::unsigned, trouble::Trouble};
 
 /// The names to look up for a group of jobs, each once.
 #[derive(Default)]
@@ -82,9 +82,9 @@ pub(crate) fn key_record(
     (scope, key): (&str, &str),
 ) -> Result<CheckedRecord<KeyRecord>, Trouble> {
     let what = || format!("the key {key} of {scope}");
-    let Some(kept) = key_as_stored(record, column)? else { return Ok(Err(damaged(what()))) };
-    let digest = Digest::key(scope, key, &kept);
-    Ok(checked(kept, digest, record.try_get(column + 2)?, what))
+    let Some(stored) = key_as_stored(record, column)? else { return Ok(Err(damaged(what()))) };
+    let digest = Digest::key(scope, key, &stored);
+    Ok(checked(stored, digest, record.try_get(column + 2)?, what))
 }
 
 /// Digest and outcome, starting at a column, without a check of the checksum; `None` if the digest is
@@ -104,7 +104,7 @@ pub(crate) fn row(record: &Record, column: usize, name: &str) -> Result<CheckedR
 
 /// Revision and value, starting at a column, without a check of the checksum.
 pub(crate) fn row_as_stored(record: &Record, column: usize) -> Result<Row, Trouble> {
-    Ok(Row { revision: place(record.try_get(column)?)?, value: bytes(record, column + 1)? })
+    Ok(Row { revision: unsigned(record.try_get(column)?)?, value: bytes(record, column + 1)? })
 }
 
 /// The value, if its checksum is right.

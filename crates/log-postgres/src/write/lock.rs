@@ -13,7 +13,7 @@ use super::{
     streams::{Change, Streams},
 };
 use crate::{
-    target::{ANSWER_MS_MAX, place, within},
+    target::{ANSWER_MS_MAX, unsigned, within},
     text::stored,
     trouble::Trouble,
 };
@@ -43,7 +43,7 @@ const ROWS: &str = "SELECT named.nth, r.revision, r.value, r.sum FROM unnest($1:
 pub(crate) struct Head {
     pub(crate) last: Position,
     /// The number of streams; the newest one's id.
-    pub(crate) streams_made: i64,
+    pub(crate) stream_count: i64,
 }
 
 /// Begins a transaction and locks the head; with `changes`, also updates the streams to it. After an
@@ -60,7 +60,7 @@ pub(crate) async fn lock(
     let [record] = &heads[..] else {
         return Err(Trouble::Broken(format!("{} heads", heads.len())));
     };
-    let head = Head { last: Position(place(number(record, 0)?)?), streams_made: number(record, 1)? };
+    let head = Head { last: Position(unsigned(number(record, 0)?)?), stream_count: number(record, 1)? };
     if head.last < streams.at() {
         let (is, was) = (head.last, streams.at());
         return Err(Trouble::Broken(format!("the log ends at {is} and once ended at {was}")));
@@ -96,7 +96,7 @@ fn number(record: &SimpleQueryRow, column: usize) -> Result<i64, Trouble> {
 
 fn change(record: &SimpleQueryRow) -> Result<Change, Trouble> {
     let name = record.try_get(0)?.unwrap_or_default();
-    Ok(Change::new(name, number(record, 1)?, place(number(record, 2)?)?))
+    Ok(Change::new(name, number(record, 1)?, unsigned(number(record, 2)?)?))
 }
 
 async fn run(
@@ -132,7 +132,7 @@ pub(crate) async fn look_up<'a>(
     }
     let answers = within(ANSWER_MS_MAX, async { Ok::<_, Trouble>(burst.answers().await) }).await?;
     let mut answers = answers.into_iter().collect::<Result<Vec<_>, _>>()?.into_iter();
-    let mut next = |asked: bool| if asked { answers.next().unwrap_or_default() } else { Vec::new() };
+    let mut next = |is_needed: bool| if is_needed { answers.next().unwrap_or_default() } else { Vec::new() };
     streams.found(&names.streams, &next(!by_streams.is_empty()))?;
     let keys = by_name(&names.keys, &next(!keys.is_empty()), |record, column, (scope, key)| {
         key_record(record, column, (scope, key))

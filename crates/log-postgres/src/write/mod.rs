@@ -30,7 +30,7 @@ use crate::{StoreState, backoff::Backoff, trouble::Trouble};
 /// How many groups look up their keys after a group failed on a claimed key. Retries come in bursts.
 const CAREFUL_GROUPS: u32 = 64;
 /// How long the lock is kept for batches that have just lost to another process.
-const TURN_KEPT: Duration = Duration::from_millis(10);
+const LOCK_RETAINED: Duration = Duration::from_millis(10);
 
 /// The writer's task.
 pub(crate) struct Writer {
@@ -52,14 +52,14 @@ pub(crate) struct Writer {
 struct StoreEnded;
 
 /// The head, locked by this session.
-type Turn = (WriteSession, Head);
+type LockedHead = (WriteSession, Head);
 
 /// The result of a group.
 struct GroupResult {
     outcomes: Vec<PlanResult>,
     events: Arc<[StoredEvent]>,
     /// The lock, if every batch is refused because another process was first.
-    lost: Option<Turn>,
+    unused: Option<LockedHead>,
 }
 
 impl Writer {
@@ -86,21 +86,21 @@ impl Writer {
     /// Runs until the last handle on the log is gone, or the store fails.
     pub(crate) async fn run(mut self, jobs: Jobs) {
         let mut queue = Queue::new(jobs);
-        let mut kept = None;
+        let mut retained = None;
         while queue.wait().await {
-            let is_kept = kept.is_some();
+            let was_retained = retained.is_some();
             // The group is selected after the lock is taken: jobs that arrive during the wait are
             // included.
-            let turn = match kept.take() {
-                Some(turn) => Ok(turn),
+            let locked = match retained.take() {
+                Some(locked) => Ok(locked),
                 None => self.locked().await,
             };
-            let lost = match turn {
-                Ok(turn) => self.group(turn, queue.group()).await,
+            let unused = match locked {
+                Ok(locked) => self.group(locked, queue.group()).await,
                 Err(trouble) => self.failed(queue.all(), trouble).map(|()| None),
             };
-            match lost {
-                Ok(Some(turn)) if !is_kept => kept = self.keep(turn, &mut queue).await,
+            match unused {
+                Ok(Some(locked)) if !was_retained => retained = self.keep(locked, &mut queue).await,
                 Ok(Some((session, _))) => self.undo(session).await,
                 Ok(None) => {}
                 Err(StoreEnded) => return,
@@ -111,12 +111,12 @@ impl Writer {
     /// Keeps the lock for a moment, so that a caller that reads and decides again can't lose again.
     /// Otherwise a process that writes to a stream without a pause leaves no gap in which another could
     /// read and write first. Not twice in a row, so that other processes get their turn.
-    async fn keep(&mut self, turn: Turn, queue: &mut Queue) -> Option<Turn> {
-        match timeout(TURN_KEPT, queue.wait()).await {
-            Ok(true) if !turn.0.client().is_closed() => Some(turn),
+    async fn keep(&mut self, locked: LockedHead, queue: &mut Queue) -> Option<LockedHead> {
+        match timeout(LOCK_RETAINED, queue.wait()).await {
+            Ok(true) if !locked.0.client().is_closed() => Some(locked),
             // No work, in time, or a lost connection, which is replaced.
             Ok(_) | Err(_) => {
-                self.undo(turn.0).await;
+                self.undo(locked.0).await;
                 None
             }
         }
@@ -124,29 +124,29 @@ impl Writer {
 
     /// Writes a group, if necessary in a second attempt with its keys looked up, and answers its jobs.
     /// Returns the lock if all of them lost to other processes.
-    async fn group(&mut self, turn: Turn, jobs: Vec<Job>) -> Result<Option<Turn>, StoreEnded> {
+    async fn group(&mut self, locked: LockedHead, jobs: Vec<Job>) -> Result<Option<LockedHead>, StoreEnded> {
         let careful = self.careful > 0;
         self.careful = self.careful.saturating_sub(1);
-        let mut written = self.write(turn, &jobs, careful).await;
-        if !careful && matches!(written, Err(NotCommitted::KeyTaken)) {
+        let mut written = self.write(locked, &jobs, careful).await;
+        if !careful && matches!(written, Err(NotCommitted::KeyClaimed)) {
             self.careful = CAREFUL_GROUPS;
             written = match self.locked().await {
-                Ok(turn) => self.write(turn, &jobs, true).await,
+                Ok(locked) => self.write(locked, &jobs, true).await,
                 Err(trouble) => Err(NotCommitted::Nothing(trouble)),
             };
         }
         match written {
-            Ok(GroupResult { outcomes, events, lost }) => {
+            Ok(GroupResult { outcomes, events, unused }) => {
                 for (job, outcome) in jobs.into_iter().zip(outcomes) {
                     let _ = job.reply.send(outcome);
                 }
-                self.tell(events);
-                Ok(lost)
+                self.publish(events);
+                Ok(unused)
             }
             Err(NotCommitted::Nothing(trouble) | NotCommitted::NotSent(trouble)) => {
                 self.failed(jobs, trouble).map(|()| None)
             }
-            Err(NotCommitted::KeyTaken) => {
+            Err(NotCommitted::KeyClaimed) => {
                 let trouble = Trouble::Broken("a key is claimed and can't be found".into());
                 self.failed(jobs, trouble).map(|()| None)
             }
@@ -163,7 +163,7 @@ impl Writer {
     /// Decides the batches under the lock, and commits their writes.
     async fn write(
         &mut self,
-        (mut session, head): Turn,
+        (mut session, head): LockedHead,
         jobs: &[Job],
         careful: bool,
     ) -> Result<GroupResult, NotCommitted> {
@@ -175,16 +175,16 @@ impl Writer {
             }
         };
         if writes.is_empty() {
-            let mut written = GroupResult { outcomes, events: Arc::default(), lost: None };
-            if written.outcomes.iter().any(is_lost) {
-                written.lost = Some((session, head));
+            let mut written = GroupResult { outcomes, events: Arc::default(), unused: None };
+            if written.outcomes.iter().any(is_conflict) {
+                written.unused = Some((session, head));
             } else {
                 self.undo(session).await;
             }
             return Ok(written);
         }
         let last = writes.events.last().map_or(head.last, |event| event.position);
-        let columns = Columns::of(&writes, &self.streams, head.streams_made);
+        let columns = Columns::of(&writes, &self.streams, head.stream_count);
         let committed = write_and_commit(&mut session, &columns, last, self.shared.channel()).await;
         match &committed {
             Ok(()) => self.streams.committed(writes.events.iter().zip(columns.events.stream)),
@@ -194,12 +194,12 @@ impl Writer {
                 self.undo(session).await;
                 return Err(NotCommitted::Nothing(trouble));
             }
-            Err(NotCommitted::Nothing(_) | NotCommitted::KeyTaken) => {}
+            Err(NotCommitted::Nothing(_) | NotCommitted::KeyClaimed) => {}
         }
         if !session.client().is_closed() && !matches!(committed, Err(NotCommitted::Unknown(_))) {
             self.session = Some(session);
         }
-        committed.map(|()| GroupResult { outcomes, events: writes.events.into(), lost: None })
+        committed.map(|()| GroupResult { outcomes, events: writes.events.into(), unused: None })
     }
 
     /// Decides the batches. Without a look-up of the keys, the unique index stops an accepted batch
@@ -218,7 +218,8 @@ impl Writer {
             let batches = jobs.iter().map(|job| job.batch.clone());
             let (writes, outcomes) =
                 plan(batches, head.last, &mut known).map_err(|fault| Trouble::Broken(fault.to_string()))?;
-            let in_doubt = |(job, outcome): (&Job, &PlanResult)| is_lost(outcome) && job.batch.key.is_some();
+            let in_doubt =
+                |(job, outcome): (&Job, &PlanResult)| is_conflict(outcome) && job.batch.key.is_some();
             if with_keys || !jobs.iter().zip(&outcomes).any(in_doubt) {
                 return Ok((writes, outcomes));
             }
@@ -227,7 +228,7 @@ impl Writer {
     }
 
     /// The locked head. A connection that broke while idle is replaced once, without an error.
-    async fn locked(&mut self) -> Result<Turn, Trouble> {
+    async fn locked(&mut self) -> Result<LockedHead, Trouble> {
         let mut again = true;
         loop {
             let session = self.session().await?;
@@ -282,7 +283,7 @@ impl Writer {
         Ok(())
     }
 
-    fn tell(&self, events: Arc<[StoredEvent]>) {
+    fn publish(&self, events: Arc<[StoredEvent]>) {
         let Some(last) = events.last().map(|event| event.position) else { return };
         if self.committed.try_send(events).is_err() {
             self.shared.committed_until(last);
@@ -291,6 +292,6 @@ impl Writer {
 }
 
 /// Whether another writer was first.
-fn is_lost(outcome: &PlanResult) -> bool {
+fn is_conflict(outcome: &PlanResult) -> bool {
     matches!(outcome, Ok(Outcome::Conflict { .. } | Outcome::RowConflict { .. }))
 }

@@ -14,19 +14,19 @@ const GROUP_BYTES_MAX: usize = 8 << 20;
 pub(crate) struct Queue {
     jobs: Jobs,
     waiting: VecDeque<Job>,
-    taken: Vec<Job>,
+    arrived: Vec<Job>,
 }
 
 impl Queue {
     pub(crate) fn new(jobs: Jobs) -> Self {
-        Self { jobs, waiting: VecDeque::new(), taken: Vec::new() }
+        Self { jobs, waiting: VecDeque::new(), arrived: Vec::new() }
     }
 
     /// Waits for work; false if no job will ever come again.
     pub(crate) async fn wait(&mut self) -> bool {
         while self.waiting.is_empty() {
-            self.jobs.take(&mut self.taken).await;
-            if self.taken.is_empty() {
+            self.jobs.take(&mut self.arrived).await;
+            if self.arrived.is_empty() {
                 return false;
             }
             self.put();
@@ -57,15 +57,15 @@ impl Queue {
     }
 
     fn gather(&mut self) -> bool {
-        let _ = self.jobs.take(&mut self.taken).now_or_never();
-        let more = !self.taken.is_empty();
+        let _ = self.jobs.take(&mut self.arrived).now_or_never();
+        let more = !self.arrived.is_empty();
         self.put();
         more
     }
 
     /// Answers a job that can't be stored, so that it does not fail the others.
     fn put(&mut self) {
-        for job in self.taken.drain(..) {
+        for job in self.arrived.drain(..) {
             if fits(&job.batch) {
                 self.waiting.push_back(job);
             } else {

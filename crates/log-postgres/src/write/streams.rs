@@ -7,7 +7,7 @@ use plenary_kernel::{Position, Version};
 use plenary_log::{StoredEvent, StreamName};
 use tokio_postgres::Row as Record;
 
-use crate::{target::place, text::plain, trouble::Trouble, write::known::nth};
+use crate::{target::unsigned, text::plain, trouble::Trouble, write::known::nth};
 
 /// Most streams that are remembered; beyond it all are dropped.
 const STREAMS_REMEMBERED_MAX: usize = 65_536;
@@ -86,5 +86,5 @@ impl Streams {
 
 fn stream(record: &Record) -> Result<Stream, Trouble> {
     let version: Option<i64> = record.try_get(2)?;
-    Ok(Stream { id: record.try_get(1)?, version: Version(place(version.unwrap_or(0))?) })
+    Ok(Stream { id: record.try_get(1)?, version: Version(unsigned(version.unwrap_or(0))?) })
 }

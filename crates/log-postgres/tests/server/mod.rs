@@ -43,11 +43,11 @@ pub(crate) fn run(case: impl Future<Output = ()>) {
 }
 
 /// A store in a separate schema, which is dropped with it.
-pub(crate) struct Place {
+pub(crate) struct TestStore {
     pub(crate) schema: String,
 }
 
-impl Place {
+impl TestStore {
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -85,7 +85,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TestStore {
     fn drop(&mut self) {
         let sql = format!("DROP SCHEMA IF EXISTS {} CASCADE", self.schema);
         let dropping = std::thread::spawn(move || {
@@ -113,21 +113,21 @@ pub(crate) fn stream(id: &str) -> StreamName {
 }
 
 /// One event with the text.
-pub(crate) fn says(stream: &StreamName, text: &str) -> Batch {
+pub(crate) fn message(stream: &StreamName, text: &str) -> Batch {
     let envelope = Bytes::copy_from_slice(text.as_bytes());
     let event = NewEvent { kind: "Said", form: 1, envelope, payload: Bytes::new() };
     Batch { events: vec![(stream.clone(), event)], at: TimestampMs(1_700_000_000_000), ..Batch::default() }
 }
 
 /// The same, at most once.
-pub(crate) fn says_once(stream: &StreamName, text: &str) -> Batch {
+pub(crate) fn message_once(stream: &StreamName, text: &str) -> Batch {
     let key = KeyClaim {
         scope: stream.as_str().to_owned(),
         key: text.to_owned(),
         digest: [7; 32],
         outcome: Bytes::copy_from_slice(text.as_bytes()),
     };
-    Batch { key: Some(key), ..says(stream, text) }
+    Batch { key: Some(key), ..message(stream, text) }
 }
 
 pub(crate) fn text(event: &StoredEvent) -> String {

@@ -13,7 +13,7 @@ use tokio_postgres::{Config, config::Host};
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 
 /// The application names of connections that receive notifications.
-const HEARING: [&[u8]; 2] = [b"plenary listen", b"plenary signal"];
+const LISTENING: [&[u8]; 2] = [b"plenary listen", b"plenary signal"];
 
 /// The treatment of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,24 +81,24 @@ async fn accept(listener: TcpListener, server: (String, u16), way: Arc<watch::Se
             continue;
         }
         let server = TcpStream::connect((server.0.as_str(), server.1)).await.expect("the server is there");
-        let made_before = *way.borrow() != Way::Still;
-        tokio::spawn(relay(client, server, way.clone(), made_before));
+        let is_older = *way.borrow() != Way::Still;
+        tokio::spawn(relay(client, server, way.clone(), is_older));
     }
 }
 
 /// Runs until either side ends or the relay is cut; dropping both sockets cuts the connection.
-async fn relay(client: TcpStream, server: TcpStream, way: Arc<watch::Sender<Way>>, made_before: bool) {
+async fn relay(client: TcpStream, server: TcpStream, way: Arc<watch::Sender<Way>>, is_older: bool) {
     let mut watched = way.subscribe();
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     // Whether this connection's next answers are to be lost.
     let lost = watch::Sender::new(false);
     // Whether it receives notifications and may be stalled.
-    let hears = watch::Sender::new(false);
-    let heard = made_before.then_some(&hears);
+    let listens = watch::Sender::new(false);
+    let listening = is_older.then_some(&listens);
     tokio::select! {
-        () = requests(from_client, to_server, &way, &lost, heard) => {}
-        () = answers(from_server, to_client, &way, &lost, &hears) => {}
+        () = requests(from_client, to_server, &way, &lost, listening) => {}
+        () = answers(from_server, to_client, &way, &lost, &listens) => {}
         _ = watched.wait_for(|way| *way == Way::Cut) => {}
     }
 }
@@ -108,16 +108,16 @@ async fn requests(
     mut to: impl AsyncWrite + Unpin,
     way: &watch::Sender<Way>,
     lost: &watch::Sender<bool>,
-    hears: Option<&watch::Sender<bool>>,
+    listens: Option<&watch::Sender<bool>>,
 ) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         let chunk = &buffer[..read];
         // The first message contains the purpose of the connection.
-        if let Some(hears) = hears
-            && HEARING.iter().any(|name| chunk.windows(name.len()).any(|window| window == *name))
+        if let Some(listens) = listens
+            && LISTENING.iter().any(|name| chunk.windows(name.len()).any(|window| window == *name))
         {
-            hears.send_replace(true);
+            listens.send_replace(true);
         }
         let commit = chunk.windows(COMMIT.len()).position(|window| window == COMMIT);
         let now = *way.borrow();
@@ -144,13 +144,13 @@ async fn answers(
     mut to: impl AsyncWrite + Unpin,
     way: &watch::Sender<Way>,
     lost: &watch::Sender<bool>,
-    hears: &watch::Sender<bool>,
+    listens: &watch::Sender<bool>,
 ) {
     let mut buffer = vec![0; 1 << 16];
     let mut watched = way.subscribe();
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
         let chunk = &buffer[..read];
-        if *hears.borrow() && watched.wait_for(|way| *way != Way::Still).await.is_err() {
+        if *listens.borrow() && watched.wait_for(|way| *way != Way::Still).await.is_err() {
             return;
         }
         if *lost.borrow() {

@@ -67,7 +67,7 @@ pub(crate) fn stream(id: &str) -> StreamName {
 }
 
 /// One event with a payload.
-pub(crate) fn says(stream: &StreamName, payload: impl Into<Bytes>) -> Batch {
+pub(crate) fn message(stream: &StreamName, payload: impl Into<Bytes>) -> Batch {
     let event =
         NewEvent { kind: "Said", form: 1, envelope: Bytes::from_static(b"e"), payload: payload.into() };
     Batch { events: vec![(stream.clone(), event)], at: TimestampMs(1), ..Batch::default() }

@@ -120,14 +120,14 @@ pub async fn a_broken_chain_writes_nothing_more<S: Store>() {
     accepted(&log, linked(batch().when(&a, 0).add(&a, "a1").key("k1", 1, "first"))).await;
     accepted(&log, batch().add(&a, "somebody else's")).await;
     let late = linked(batch().when(&a, 1).add(&a, "x"));
-    let behind = linked(batch().when(&a, 2).add(&a, "y").key("k2", 1, "second"));
-    let outcomes = pipelined(&log, vec![late, behind.clone()]).await;
+    let next = linked(batch().when(&a, 2).add(&a, "y").key("k2", 1, "second"));
+    let outcomes = pipelined(&log, vec![late, next.clone()]).await;
     assert_eq!(outcomes, [conflict(&a, 2), conflict(&a, 2)]);
     assert!(chain.is_broken());
-    assert_eq!(answered(&log, behind.clone()).await, conflict(&a, 2), "also in a later commit");
+    assert_eq!(answered(&log, next.clone()).await, conflict(&a, 2), "also in a later commit");
     let again = linked(batch().when(&a, 0).add(&a, "x").key("k1", 1, "first"));
     assert_eq!(answered(&log, again).await, Outcome::AlreadyDone { outcome: "first".into() });
-    accepted(&log, Batch { chain: None, ..behind }).await;
+    accepted(&log, Batch { chain: None, ..next }).await;
     assert_eq!(texts(&log, &a).await, ["a1", "somebody else's", "y"]);
 }
 
@@ -158,9 +158,9 @@ pub async fn racing_conditions_let_one_through<S: Store>() {
     for round in 0..10 {
         let racers = (0..8).map(|n| answered(&log, batch().when(&a, round).add(&a, &n.to_string())));
         let outcomes = join_all(racers).await;
-        let (won, lost): (Vec<_>, Vec<_>) = outcomes.iter().partition(|outcome| is_appended(outcome));
+        let (won, losers): (Vec<_>, Vec<_>) = outcomes.iter().partition(|outcome| is_appended(outcome));
         assert_eq!(won.len(), 1);
-        assert!(lost.into_iter().all(|outcome| *outcome == conflict(&a, round + 1)));
+        assert!(losers.into_iter().all(|outcome| *outcome == conflict(&a, round + 1)));
     }
     assert_eq!(texts(&log, &a).await.len(), 10);
 }

@@ -29,9 +29,9 @@ pub enum Damage<'a> {
 }
 
 #[track_caller]
-fn assert_corrupt<T: std::fmt::Debug>(answer: Result<T, Fault>, place: &str) {
+fn assert_corrupt<T: std::fmt::Debug>(answer: Result<T, Fault>, location: &str) {
     match answer {
-        Err(Fault::Corrupt(text)) => assert!(text.contains(place), "{text} names {place}"),
+        Err(Fault::Corrupt(text)) => assert!(text.contains(location), "{text} names {location}"),
         other => panic!("not corrupt: {other:?}"),
     }
 }

@@ -47,7 +47,7 @@ pub async fn a_reopened_store_has_everything<S: Store>() {
 }
 
 /// Positions, versions and revisions continue from their last values.
-pub async fn a_reopened_store_goes_on_counting<S: Store>() {
+pub async fn a_reopened_store_continues_its_numbers<S: Store>() {
     let (store, log, tail) = fresh::<S>().await;
     let a = stream("a");
     drop((log, tail));

@@ -52,8 +52,8 @@ async fn ascending(log: &Log) -> Vec<(String, String)> {
     entries(log, "", None, MAX, Order::Ascending).await
 }
 
-fn pairs(of: &[(&str, &str)]) -> Vec<(String, String)> {
-    of.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
+    expected.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
 /// The last put of a key counts; removing an absent key changes nothing.

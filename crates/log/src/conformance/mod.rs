@@ -102,7 +102,7 @@ macro_rules! conformance {
     };
     (@more $store:ty, durable) => {
         $crate::conformance!(@tests $store, durable: a_reopened_store_has_everything,
-            a_reopened_store_goes_on_counting, a_reopened_store_has_the_same_use, what_was_queued_before_the_drop_is_kept);
+            a_reopened_store_continues_its_numbers, a_reopened_store_has_the_same_use, what_was_queued_before_the_drop_is_kept);
     };
     (@more $store:ty, damaged) => {
         $crate::conformance!(@tests $store, damage: a_damaged_event_fails_its_stream_alone,

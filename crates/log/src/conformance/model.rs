@@ -106,9 +106,9 @@ impl Model {
         max: usize,
         order: Order,
     ) -> Vec<IndexRow> {
-        let of_index = self.index.iter().filter(|((of, key), _)| *of == name && key.starts_with(prefix));
+        let entries = self.index.iter().filter(|((index, key), _)| *index == name && key.starts_with(prefix));
         let mut rows: Vec<_> =
-            of_index.map(|((_, key), value)| IndexRow { key: key.clone(), value: value.clone() }).collect();
+            entries.map(|((_, key), value)| IndexRow { key: key.clone(), value: value.clone() }).collect();
         if order == Order::Descending {
             rows.reverse();
         }
@@ -127,11 +127,11 @@ impl Model {
         &self,
         after: u64,
         until: u64,
-        wanted: impl Fn(&StreamName) -> bool,
+        is_selected: impl Fn(&StreamName) -> bool,
     ) -> Vec<StreamNews> {
         let mut news = BTreeMap::new();
         for event in &self.log {
-            if event.position.0 > after && event.position.0 <= until && wanted(&event.stream) {
+            if event.position.0 > after && event.position.0 <= until && is_selected(&event.stream) {
                 news.entry(event.stream.clone()).or_insert((event.version, event.position));
             }
         }

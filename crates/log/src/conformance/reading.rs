@@ -81,9 +81,9 @@ async fn some_news(log: &Log) -> [StreamName; 5] {
     at
 }
 
-fn news(of: &[(&StreamName, u64)]) -> Vec<StreamNews> {
+fn news(expected: &[(&StreamName, u64)]) -> Vec<StreamNews> {
     let at = Position(0);
-    sorted(of.iter().map(|(stream, first)| StreamNews {
+    sorted(expected.iter().map(|(stream, first)| StreamNews {
         stream: (*stream).clone(),
         first: Version(*first),
         at,

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::{
     CASE_MAX, Store,
     build::{Tail, fresh, handle},
-    signals::{FIRST, TOPIC, assert_next, heard, numbered, published, says},
+    signals::{FIRST, TOPIC, assert_next, numbered, publication, published, receive},
 };
 use crate::{
     Log, Signals,
@@ -39,11 +39,11 @@ fn answering(mut subscription: Subscription, name: &'static str) {
     });
 }
 
-async fn asked(signals: &Signals, wait: Duration) -> (Vec<Bytes>, bool) {
-    let answers = signals.ask(says(&["a"], "who?"), wait).await.expect("asked");
-    let mut said = answers.answers;
-    said.sort_unstable();
-    (said, answers.complete)
+async fn ask_all(signals: &Signals, wait: Duration) -> (Vec<Bytes>, bool) {
+    let answers = signals.ask(publication(&["a"], "who?"), wait).await.expect("asked");
+    let mut bodies = answers.answers;
+    bodies.sort_unstable();
+    (bodies, answers.complete)
 }
 
 /// A signal of either handle reaches both, with the same numbers and bytes.
@@ -52,11 +52,11 @@ pub async fn a_signal_reaches_both_handles<S: Store>() {
     let bodies = [Bytes::from_static(b"{}"), vec![0xff; SIGNAL_BYTES_MAX].into(), "é".repeat(9_000).into()];
     for (nth, body) in bodies.into_iter().enumerate() {
         for (log, by_first) in [(&first, true), (&second, false)] {
-            let numbers = published(log.signals(), says(&["a", "b"], body.clone())).await;
+            let numbers = published(log.signals(), publication(&["a", "b"], body.clone())).await;
             let number = FIRST + 2 * nth as u64 + u64::from(!by_first);
             assert_eq!(numbers, [number, number], "counters are one for all processes");
             for (subscription, own) in [(&mut one, by_first), (&mut two, !by_first)] {
-                let signal = heard(subscription).await;
+                let signal = receive(subscription).await;
                 assert_eq!((&signal.body, signal.own), (&body, own));
                 assert_eq!(numbered(&signal), [("a".to_owned(), number), ("b".to_owned(), number)]);
             }
@@ -74,7 +74,7 @@ pub async fn both_handles_get_signals_in_the_order_of_their_numbers<S: Store>() 
         .map(|(log, counters)| {
             tokio::spawn(async move {
                 for _ in 0..EACH {
-                    published(log.signals(), says(counters, "x")).await;
+                    published(log.signals(), publication(counters, "x")).await;
                 }
             })
         })
@@ -82,7 +82,7 @@ pub async fn both_handles_get_signals_in_the_order_of_their_numbers<S: Store>() 
     for subscription in [&mut one, &mut two] {
         let mut last = HashMap::new();
         for _ in 0..EACH * tasks.len() {
-            assert_next(&mut last, &heard(subscription).await);
+            assert_next(&mut last, &receive(subscription).await);
         }
     }
     for task in tasks {
@@ -97,7 +97,7 @@ pub async fn a_question_is_answered_by_both<S: Store>() {
     answering(two, "two");
     for log in [&first, &second, &first] {
         let both = (vec!["one".into(), "two".into()], true);
-        assert_eq!(asked(log.signals(), CASE_MAX).await, both);
+        assert_eq!(ask_all(log.signals(), CASE_MAX).await, both);
     }
 }
 
@@ -107,12 +107,12 @@ pub async fn an_answer_comes_whole_or_not_at_all<S: Store>() {
     drop(one);
     for (bytes, comes) in [(SIGNAL_ANSWER_BYTES_MAX, true), (SIGNAL_ANSWER_BYTES_MAX + 1, false)] {
         let answer = async {
-            let responder = heard(&mut two).await.responder.expect("an answer is awaited");
+            let responder = receive(&mut two).await.responder.expect("an answer is awaited");
             responder.answer(vec![b'x'; bytes].into());
         };
-        let (asked, ()) = tokio::join!(asked(first.signals(), CASE_MAX), answer);
-        let sizes: Vec<_> = asked.0.iter().map(Bytes::len).collect();
-        assert_eq!((sizes, asked.1), (if comes { vec![bytes] } else { vec![] }, true));
+        let (result, ()) = tokio::join!(ask_all(first.signals(), CASE_MAX), answer);
+        let sizes: Vec<_> = result.0.iter().map(Bytes::len).collect();
+        assert_eq!((sizes, result.1), (if comes { vec![bytes] } else { vec![] }, true));
     }
 }
 
@@ -120,15 +120,15 @@ pub async fn an_answer_comes_whole_or_not_at_all<S: Store>() {
 pub async fn a_process_that_does_not_answer_is_not_waited_for_twice<S: Store>() {
     let (_store, [(first, one), (second, mut two)], _tails) = two::<S>().await;
     answering(one, "one");
-    assert_eq!(asked(first.signals(), WAIT).await, (vec!["one".into()], false));
-    let late = heard(&mut two).await;
-    assert_eq!(asked(first.signals(), CASE_MAX).await, (vec!["one".into()], true));
+    assert_eq!(ask_all(first.signals(), WAIT).await, (vec!["one".into()], false));
+    let late = receive(&mut two).await;
+    assert_eq!(ask_all(first.signals(), CASE_MAX).await, (vec!["one".into()], true));
     late.responder.expect("an answer was awaited").answer("late".into());
     answering(two, "two");
     // Its late answer, or any other message of it, shows that it is alive.
-    published(second.signals(), says(&["a"], "here")).await;
+    published(second.signals(), publication(&["a"], "here")).await;
     let both = vec![Bytes::from("one"), Bytes::from("two")];
-    while asked(first.signals(), WAIT).await != (both.clone(), true) {
+    while ask_all(first.signals(), WAIT).await != (both.clone(), true) {
         tokio::task::yield_now().await;
     }
 }
@@ -138,7 +138,7 @@ pub async fn a_process_that_goes_is_not_waited_for<S: Store>() {
     let (_store, [(first, one), (second, two)], _tails) = two::<S>().await;
     answering(one, "one");
     drop((second, two));
-    while asked(first.signals(), WAIT).await != (vec!["one".into()], true) {
+    while ask_all(first.signals(), WAIT).await != (vec!["one".into()], true) {
         tokio::task::yield_now().await;
     }
 }

@@ -92,9 +92,9 @@ fn check_events(events: &[Summed<StoredEvent>], last: Position) -> Result<(), Co
     Ok(())
 }
 
-fn each<T>(records: &[Summed<T>], of: impl Fn(&T) -> (Digest, String)) -> Result<(), CopyError> {
+fn each<T>(records: &[Summed<T>], digest_of: impl Fn(&T) -> (Digest, String)) -> Result<(), CopyError> {
     for Summed { record, sum } in records {
-        let (digest, what) = of(record);
+        let (digest, what) = digest_of(record);
         if !digest.agrees(*sum) {
             return Err(CopyError::Damaged(what + " is damaged"));
         }

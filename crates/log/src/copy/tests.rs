@@ -170,7 +170,7 @@ async fn a_copy_that_follows_ends_with_the_last_server() {
 }
 
 #[tokio::test]
-async fn an_interrupted_copy_goes_on_only_with_the_same_events() {
+async fn an_interrupted_copy_continues_only_with_the_same_events() {
     let last = Some(event(2).record);
     let mut to = To { last, ..To::default() };
     let (_, steps) = copied(&mut From::with(3), &mut to, Until::Now).await;

@@ -78,14 +78,14 @@ impl Subscription {
     /// The next signal.
     pub async fn next(&mut self) -> Option<Signal> {
         let signal = self.signals.recv().await;
-        self.taken(signal)
+        self.uncounted(signal)
     }
     /// The next signal, if one waits.
     pub fn try_next(&mut self) -> Option<Signal> {
         let signal = self.signals.try_recv().ok();
-        self.taken(signal)
+        self.uncounted(signal)
     }
-    fn taken(&self, signal: Option<Signal>) -> Option<Signal> {
+    fn uncounted(&self, signal: Option<Signal>) -> Option<Signal> {
         let bytes = signal.as_ref().map_or(0, |signal| signal.body.len());
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         signal

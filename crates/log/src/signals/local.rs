@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn past_their_limit_counters_are_forgotten_and_go_on_rising() {
+    fn past_their_limit_counters_are_dropped_and_still_rise() {
         let mut counters = Counters::default();
         let names: Vec<Arc<str>> = (0..COUNTERS_REMEMBERED_MAX).map(|n| n.to_string().into()).collect();
         for name in &names {

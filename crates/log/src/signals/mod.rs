@@ -116,14 +116,14 @@ pub trait Carrier: Send + Sync + 'static {
 pub struct Signals {
     carrier: Arc<dyn Carrier>,
     exchange: Arc<Exchange>,
-    asked: Arc<AtomicU64>,
+    next_question: Arc<AtomicU64>,
 }
 
 impl Signals {
     /// Signals over a carrier that delivers them to this exchange.
     #[must_use]
     pub fn new(carrier: Arc<dyn Carrier>, exchange: Arc<Exchange>) -> Self {
-        Self { carrier, exchange, asked: Arc::default() }
+        Self { carrier, exchange, next_question: Arc::default() }
     }
 
     /// The signals of a process that is alone on its store.
@@ -153,7 +153,7 @@ impl Signals {
     /// See [`PublishError`]. A slow or dead process is not an error: the answer is then not `complete`.
     pub async fn ask(&self, publication: Publication, wait: Duration) -> Result<Answers, PublishError> {
         checked(&publication)?;
-        let number = self.asked.fetch_add(1, Ordering::Relaxed);
+        let number = self.next_question.fetch_add(1, Ordering::Relaxed);
         let mut question = self.exchange.questions().open(number).ok_or(Fault::Overloaded)?;
         let carried = self.carrier.carry(OutgoingSignal { publication, question: Some(number) }).await?;
         question.expect(&self.exchange.awaited(carried.alive));

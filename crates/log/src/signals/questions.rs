@@ -25,7 +25,7 @@ struct OpenQuestion {
 impl OpenQuestion {
     fn missing(&self) -> Vec<ProcessId> {
         let expected = self.expected.iter().flatten().copied();
-        expected.filter(|process| !self.answers.iter().any(|(who, _)| who == process)).collect()
+        expected.filter(|process| !self.answers.iter().any(|(responder, _)| responder == process)).collect()
     }
     fn look(&self) {
         if self.expected.is_some() && self.missing().is_empty() {
@@ -45,19 +45,19 @@ impl Questions {
         if open.len() >= QUESTIONS_MAX {
             return None;
         }
-        let asked = OpenQuestion::default();
-        let all = asked.all.clone();
-        open.insert(number, asked);
+        let question = OpenQuestion::default();
+        let all = question.all.clone();
+        open.insert(number, question);
         Some(Question { questions: self.clone(), number, all })
     }
 
     /// Records that a process has answered or declined. The waiter may be gone.
     pub(crate) fn answered(&self, number: u64, process: ProcessId, answer: Option<Bytes>) {
         let mut open = self.lock();
-        let Some(asked) = open.get_mut(&number) else { return };
-        if !asked.answers.iter().any(|(who, _)| *who == process) {
-            asked.answers.push((process, answer));
-            asked.look();
+        let Some(question) = open.get_mut(&number) else { return };
+        if !question.answers.iter().any(|(responder, _)| *responder == process) {
+            question.answers.push((process, answer));
+            question.look();
         }
     }
 }
@@ -73,9 +73,9 @@ pub(crate) struct Question {
 impl Question {
     /// Sets the processes to wait for.
     pub(crate) fn expect(&mut self, processes: &[ProcessId]) {
-        if let Some(asked) = self.questions.lock().get_mut(&self.number) {
-            asked.expected = Some(processes.to_vec());
-            asked.look();
+        if let Some(question) = self.questions.lock().get_mut(&self.number) {
+            question.expected = Some(processes.to_vec());
+            question.look();
         }
     }
     /// Waits until all of them have answered.
@@ -84,9 +84,9 @@ impl Question {
     }
     /// The answers, and the processes that did not answer.
     pub(crate) fn close(self) -> (Vec<Bytes>, Vec<ProcessId>) {
-        let asked = self.questions.lock().remove(&self.number).unwrap_or_default();
-        let missing = asked.missing();
-        (asked.answers.into_iter().filter_map(|(_, answer)| answer).collect(), missing)
+        let question = self.questions.lock().remove(&self.number).unwrap_or_default();
+        let missing = question.missing();
+        (question.answers.into_iter().filter_map(|(_, answer)| answer).collect(), missing)
     }
 }
 
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_may_come_before_it_is_known_who_is_asked_and_counts_once() {
+    async fn an_answer_may_come_before_the_processes_are_known_and_counts_once() {
         let questions = Questions::default();
         let mut question = questions.open(7).unwrap();
         for _ in 0..2 {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn who_did_not_answer_is_named() {
+    fn processes_without_an_answer_are_named() {
         let questions = Questions::default();
         let mut question = questions.open(7).unwrap();
         question.expect(&[ProcessId(1), ProcessId(2)]);

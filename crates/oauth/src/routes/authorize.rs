@@ -41,13 +41,13 @@ pub(super) fn operations() -> Vec<Operation<At>> {
             .or_status(StatusCode::SERVICE_UNAVAILABLE)
             .or_empty(StatusCode::SEE_OTHER)
     };
-    let ask = doc(
+    let show = doc(
         "oauth.authorize",
         Method::GET,
         "/oauth/authorize",
         "The page on which a person lets a client in",
     );
-    let ask = page(ask).description(
+    let show = page(show).description(
         "With the parameters of RFC 6749 (4.1.1), RFC 7636 and RFC 8707: response_type=code, client_id, redirect_uri, \
          code_challenge, code_challenge_method=S256, state, scope, resource.",
     );
@@ -56,7 +56,7 @@ pub(super) fn operations() -> Vec<Operation<At>> {
     let sign_in =
         doc("oauth.sign_in", Method::POST, "/oauth/sign-in", "Sign in with a link of `plenary console`");
     let sign_in = page(sign_in).request_type(FORM);
-    vec![Operation::new(ask, authorize), Operation::new(decide, decided), Operation::new(sign_in, signed_in)]
+    vec![Operation::new(show, authorize), Operation::new(decide, decided), Operation::new(sign_in, signed_in)]
 }
 
 /// An early end: a page, or a redirect to the client.
@@ -96,7 +96,7 @@ struct Inquiry {
     csrf: String,
     client: Client,
     back: Back,
-    asked: AuthorizationRequest,
+    request: AuthorizationRequest,
 }
 
 async fn authorize(State(at): State<At>, Peer(peer): Peer, parts: Parts) -> Response {
@@ -108,7 +108,7 @@ async fn authorize(State(at): State<At>, Peer(peer): Peer, parts: Parts) -> Resp
     match session(&at, &parts.headers).await {
         Ok(None) => answer(StatusCode::OK, &signing_in(&at, &query, !is_again, false)),
         Ok(Some((open, csrf))) => {
-            asked(&at, peer, &parts.headers, open, csrf, &query).await.unwrap_or_else(Halt::answer)
+            consent_page(&at, peer, &parts.headers, open, csrf, &query).await.unwrap_or_else(Halt::answer)
         }
         Err(stopped) => stopped.answer(),
     }
@@ -116,9 +116,9 @@ async fn authorize(State(at): State<At>, Peer(peer): Peer, parts: Parts) -> Resp
 
 /// The sign-in page.
 fn signing_in<'a>(at: &'a At, query: &'a str, at_once: bool, failed: bool) -> Page<'a> {
-    let by = at.oauth.issuers().iter().filter(|issuer| issuer.signs_in());
-    let by = by.map(|issuer| (issuer.name(), issuer.title())).collect();
-    Page::SignIn { query, at_once, failed, by }
+    let issuers = at.oauth.issuers().iter().filter(|issuer| issuer.signs_in());
+    let issuers = issuers.map(|issuer| (issuer.name(), issuer.title())).collect();
+    Page::SignIn { query, at_once, failed, issuers }
 }
 
 /// The open session of the request's cookie, and its CSRF token.
@@ -151,12 +151,12 @@ async fn before(
     };
     let base = at.origin.base_url(peer, headers);
     let back = Back::of(&client, &sent, &base).map_err(Halt::page)?;
-    let asked =
+    let request =
         AuthorizationRequest::of(&sent, &base).map_err(|denied| Halt::Client(back.with_error(&denied)))?;
-    Ok(Inquiry { open, csrf, client, back, asked })
+    Ok(Inquiry { open, csrf, client, back, request })
 }
 
-async fn asked(
+async fn consent_page(
     at: &At,
     peer: SocketAddr,
     headers: &HeaderMap,
@@ -168,26 +168,26 @@ async fn asked(
     let known = at.oauth.accounts().agents_of(before.open.keyring.owner(), AGENTS_SHOWN_MAX).await?;
     let agents = known.into_iter().filter(|known| known.state.kind() == AgentKind::Agent);
     let agents: Vec<_> = agents.map(|known| known.handle).collect();
-    let asking = Question {
+    let question = Question {
         client: &before.client,
         back: &before.back,
         query,
         csrf: &before.csrf,
         agents: &agents,
         owner: before.open.keyring.owner().map(plenary_kernel::OwnerName::as_str),
-        scopes: &offered(&before.asked.scope),
+        scopes: &offered(&before.request.scope),
     };
-    Ok(answer(StatusCode::OK, &Page::Consent(&asking)))
+    Ok(answer(StatusCode::OK, &Page::Consent(&question)))
 }
 
 /// The scopes that a person can grant: the requested one, and the narrower ones.
-fn offered(asked: &Scope) -> Vec<String> {
+fn offered(requested: &Scope) -> Vec<String> {
     let accesses = [Access::Write, Access::Read];
     let everywhere = accesses.into_iter().map(Scope::everywhere);
     let of_room = |room| accesses.map(|access| Scope::of_room(room, access));
     let words = everywhere.chain(SCOPED_ROOMS.into_iter().flat_map(of_room));
-    let less = words.filter(|word| word != asked && asked.covers(word));
-    [asked.clone()].into_iter().chain(less).map(|scope| scope.to_string()).collect()
+    let less = words.filter(|word| word != requested && requested.covers(word));
+    [requested.clone()].into_iter().chain(less).map(|scope| scope.to_string()).collect()
 }
 
 async fn decided(State(at): State<At>, Peer(peer): Peer, parts: Parts, body: Body) -> Response {
@@ -217,7 +217,7 @@ async fn decide(at: &At, peer: SocketAddr, parts: &Parts, body: Body) -> Result<
         return Ok(redirect(&before.back.with_error(&denied)));
     }
     let scope: Scope = sent.get("scope").and_then(|scope| scope.parse::<Scope>().ok()).unwrap_or_default();
-    if !offered(&before.asked.scope).contains(&scope.to_string()) {
+    if !offered(&before.request.scope).contains(&scope.to_string()) {
         return Err(Halt::page("Choose what the application may do."));
     }
     let days = sent.get("days").and_then(|days| days.parse::<u64>().ok());
@@ -260,11 +260,11 @@ async fn granted(
     let accounts = at.oauth.accounts();
     let now = accounts.now();
     let until = TimestampMs(now.0.saturating_add(CODE_MS_MAX));
-    let Inquiry { open, client, back, asked, .. } = before;
+    let Inquiry { open, client, back, request, .. } = before;
     let to = GrantClient {
         client_id: client.id.clone(),
         name: client.name,
-        resource: asked.resource.clone(),
+        resource: request.resource.clone(),
         until: TimestampMs(now.0.saturating_add(days * DAY_MS)),
     };
     let authority = open.principal(None).into();
@@ -274,8 +274,8 @@ async fn granted(
         agent,
         client_id: client.id,
         redirect_uri: back.sent.clone(),
-        challenge: asked.challenge,
-        resource: asked.resource,
+        challenge: request.challenge,
+        resource: request.resource,
         until,
         used: false,
     };

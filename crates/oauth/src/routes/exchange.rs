@@ -58,14 +58,14 @@ impl ExchangeRequest {
 pub(super) async fn exchanged(at: &At, sent: &Parameters, base: &str) -> Result<Tokens, OAuthError> {
     let token = sent.get("subject_token").ok_or_else(|| invalid("subject_token is missing."))?;
     let kind = sent.get("subject_token_type").ok_or_else(|| invalid("subject_token_type is missing."))?;
-    let wanted = ExchangeRequest::of(sent, base)?;
+    let request = ExchangeRequest::of(sent, base)?;
     let (token, issued) = match kind {
-        JWT | ID_TOKEN => of_issuer(at, token, wanted).await?,
+        JWT | ID_TOKEN => of_issuer(at, token, request).await?,
         // Access tokens of issuers are JWTs; those of this server are not.
         ACCESS_TOKEN if token.starts_with("ey") && token.contains('.') => {
-            of_issuer(at, token, wanted).await?
+            of_issuer(at, token, request).await?
         }
-        ACCESS_TOKEN => narrowed(at, token, wanted).await?,
+        ACCESS_TOKEN => narrowed(at, token, request).await?,
         _ => return Err(invalid(format!("subject_token_type must be {JWT}, {ID_TOKEN} or {ACCESS_TOKEN}."))),
     };
     let lasts_ms = issued.expires_at.map_or(0, |end| end.0.saturating_sub(at.oauth.accounts().now().0));
@@ -82,7 +82,7 @@ pub(super) async fn exchanged(at: &At, sent: &Parameters, base: &str) -> Result<
 async fn of_issuer(
     at: &At,
     token: &str,
-    wanted: ExchangeRequest,
+    request: ExchangeRequest,
 ) -> Result<(Token, IssuedToken), OAuthError> {
     let accounts = at.oauth.accounts();
     let now = accounts.now();
@@ -90,29 +90,33 @@ async fn of_issuer(
     let until = |lasts_ms: u64| TimestampMs(now.0.saturating_add(lasts_ms));
     let ends = |rule: &AgentRule| until(rule.lasts_ms);
     let mut admission = admission(issuer, &proven, TokenUse::Exchange, ends).map_err(refused)?;
-    if let Some(scope) = wanted.scope {
+    if let Some(scope) = request.scope {
         if !admission.scope.covers(&scope) {
             return Err(OAuthError::new("invalid_scope", format!("The token admits {}.", admission.scope)));
         }
         admission.scope = scope;
     }
-    admission.resource = wanted.resource;
+    admission.resource = request.resource;
     let (agent, issuer) = (admission.agent.clone(), admission.issuer.clone());
     tracing::info!(%agent, %issuer, subject = %proven.subject, "a token of an issuer was exchanged");
     accounts.give_foreign(admission).await.map_err(failed)
 }
 
-async fn narrowed(at: &At, token: &str, wanted: ExchangeRequest) -> Result<(Token, IssuedToken), OAuthError> {
+async fn narrowed(
+    at: &At,
+    token: &str,
+    request: ExchangeRequest,
+) -> Result<(Token, IssuedToken), OAuthError> {
     let accounts = at.oauth.accounts();
     let unknown = || invalid("subject_token: it is unknown or has ended.");
     let principal = accounts.authenticate(token).await?.ok_or_else(unknown)?;
     if !matches!(principal.who, TokenOwner::Agent(_)) || !accounts.is_valid_everywhere(&principal).await? {
         return Err(unknown());
     }
-    let scope = wanted
+    let scope = request
         .scope
         .ok_or_else(|| OAuthError::new("invalid_scope", "scope is missing: name what is enough."))?;
-    accounts.narrow(&principal, scope, wanted.resource, ACCESS_MS_MAX).await.map_err(failed)
+    accounts.narrow(&principal, scope, request.resource, ACCESS_MS_MAX).await.map_err(failed)
 }
 
 /// Every flaw of the token is `invalid_request` (RFC 8693, 2.2.2); the description has this server's code.

@@ -19,7 +19,7 @@ use super::{FORM, OAuthError, doc, exchange, form};
 use crate::{
     client::{Client, document_url},
     code::{find, take, verifies},
-    consent::{Denial, asked_scope, is_within, resource_of},
+    consent::{Denial, is_within, requested_scope, resource_of},
     limits::ACCESS_MS_MAX,
     oauth::At,
     parameters::Parameters,
@@ -147,7 +147,7 @@ async fn for_refresh(
         return Err(OAuthError::new("invalid_target", "The person was asked for another resource."));
     }
     let resource = resource.filter(|resource| granted.is_some_and(|granted| *resource != granted.resource));
-    let scope = sent.get("scope").map(asked_scope).transpose().map_err(denied)?.flatten();
+    let scope = sent.get("scope").map(requested_scope).transpose().map_err(denied)?.flatten();
     let (next, digest) = (used.next(), used.digest());
     let edit = |renewal| GrantEdit::Renew { used: digest, renewal };
     renew(at, client_id, &used.agent, &next, Narrowing { scope, resource }, edit).await

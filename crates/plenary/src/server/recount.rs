@@ -43,7 +43,7 @@ pub(crate) struct Recount {
     stored: BTreeMap<String, Change>,
     counted: BTreeMap<String, Usage>,
     /// Usage that is not events: keys and rows.
-    beside: Usage,
+    unowned_usage: Usage,
     /// The stored files: the SHA-256 of each, and whether a message names it.
     files: BTreeMap<String, (String, bool)>,
     /// Whether this store counts usage.
@@ -63,7 +63,7 @@ impl Recount {
         let miscount = |account: &String| {
             let stored = self.stored.get(account).copied().unwrap_or_default().applied(Usage::default());
             let counted = self.counted.get(account).copied().unwrap_or_default();
-            let most = stored.plus(self.beside);
+            let most = stored.plus(self.unowned_usage);
             let is_right = (stored.bytes..=most.bytes).contains(&counted.bytes)
                 && (stored.events..=most.events).contains(&counted.events);
             (!is_right).then(|| Miscount { account: account.clone(), counted, stored })
@@ -131,8 +131,8 @@ impl AuditVisitor for Recount {
     fn row(&mut self, name: &str) {
         self.is_counted |= name == COUNTED;
     }
-    fn beside(&mut self, usage: Usage) {
-        self.beside = self.beside.plus(usage);
+    fn unowned_usage(&mut self, usage: Usage) {
+        self.unowned_usage = self.unowned_usage.plus(usage);
     }
     fn usage(&mut self, account: &str, usage: Usage) {
         self.counted.insert(account.to_owned(), usage);

@@ -16,7 +16,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
-use plenary_blobs::Place;
+use plenary_blobs::Location;
 use plenary_edge::{Origin, TrustedNet};
 use plenary_hosts::{AttachPoint, HostContext, Launcher, time_text};
 use plenary_kernel::AgentHandle;
@@ -57,7 +57,7 @@ pub(crate) struct Settings {
     /// The NATS servers that order the log of several nodes, each with a replica in `data`.
     pub(crate) cluster: Option<Cluster>,
     /// The storage of blobs; `None` stores none.
-    pub(crate) blobs: Option<Place>,
+    pub(crate) blobs: Option<Location>,
     pub(crate) seed: Option<PathBuf>,
     pub(crate) grace: Duration,
     pub(crate) quota: Quota,
@@ -286,7 +286,7 @@ impl Settings {
             data: None,
             database: None,
             cluster: None,
-            blobs: Some(Place::Memory),
+            blobs: Some(Location::Memory),
             seed: None,
             grace: plenary_sessions::Config::default().grace,
             quota: Quota::default(),
@@ -517,12 +517,12 @@ fn telemetry() -> Option<plenary_telemetry::Settings> {
 
 /// The storage of blobs: the configured one, else beside the store. A database or a cluster may have several processes
 /// without a common directory: unless the operator configures a place, nothing is stored.
-fn blobs(said: Option<String>, data: Option<&Path>, has_others: bool) -> anyhow::Result<Option<Place>> {
+fn blobs(said: Option<String>, data: Option<&Path>, has_others: bool) -> anyhow::Result<Option<Location>> {
     match (said, data) {
         (Some(text), _) => Ok(Some(text.parse().with_context(|| format!("`blobs = {text:?}`"))?)),
         (None, _) if has_others => Ok(None),
-        (None, Some(directory)) => Ok(Some(Place::Own(directory.join(super::store::BLOBS)))),
-        (None, None) => Ok(Some(Place::Memory)),
+        (None, Some(directory)) => Ok(Some(Location::Own(directory.join(super::store::BLOBS)))),
+        (None, None) => Ok(Some(Location::Memory)),
     }
 }
 

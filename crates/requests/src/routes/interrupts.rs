@@ -135,7 +135,7 @@ impl From<RequestView> for HumanInterrupt {
     fn from(view: RequestView) -> Self {
         let kind = view.kind;
         let asked = view.form.as_ref().and_then(|form| Form::read(form).ok());
-        let asked = asked.map(|form| form.words()).unwrap_or_default();
+        let asked = asked.map(|form| form.describe()).unwrap_or_default();
         let action = view.action.unwrap_or_else(|| Action { name: kind.to_string(), args: asked });
         let detail = view.detail.unwrap_or_default();
         let parts = [Some(view.title), detail.text, detail.command, detail.document, detail.diff];

@@ -175,8 +175,8 @@ fn textarea(html: &mut String, Argument { name, asks, text, is_text }: &Argument
     );
 }
 
-fn input(html: &mut String, Field { name, says, kind, is_required }: &Field) {
-    let label = if says.is_empty() { name.clone() } else { says.join(". ") };
+fn input(html: &mut String, Field { name, texts, kind, is_required }: &Field) {
+    let label = if texts.is_empty() { name.clone() } else { texts.join(". ") };
     let (label, required) = (escaped(&label), if *is_required { " required" } else { "" });
     let name = format!("name=\"{VALUE}{}\"", escaped(name));
     let select = |options: &[(&str, &str)]| {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use plenary_kernel::{
     TimestampMs,
-    asking::{effects, ignoring, who_asks},
+    request_texts::{describe_request, effects, ignoring},
     rfc3339::Utc,
     text::is_hidden,
 };
@@ -57,7 +57,7 @@ fn request(html: &mut String, view: &RequestView) {
     let other = view.on_behalf_of.as_ref().map(|other| other.as_str());
     let action = view.action.as_ref().map(|action| action.name.as_str());
     let about = (view.kind.as_str(), room(view));
-    let asks = who_asks(about, view.from.as_str(), other, action);
+    let asks = describe_request(about, view.from.as_str(), other, action);
     let _ = write!(html, "<h1>{}</h1><p>{}", escaped(&view.title), escaped(&asks));
     if let Some(directory) = &view.directory {
         let _ = write!(html, " in {}", escaped(directory));

@@ -51,26 +51,26 @@ fn unit(mut vector: Vec<f32>) -> Vec<f32> {
 /// Cells, and where each code is by its owner's number.
 struct Filled {
     cells: Cells,
-    places: HashMap<u32, Place>,
+    locations: HashMap<u32, CodeLocation>,
 }
 
 impl Filled {
     fn new(dimension: usize, sizes: Sizes) -> Self {
-        Self { cells: Cells::new(dimension, sizes), places: HashMap::new() }
+        Self { cells: Cells::new(dimension, sizes), locations: HashMap::new() }
     }
 
     fn add(&mut self, document: u32, vector: &[f32]) {
-        let places = &mut self.places;
-        self.cells.add(&Code::of(vector), Owner { document, part: 0 }, &mut |owner, place| {
-            places.insert(owner.document, place);
+        let locations = &mut self.locations;
+        self.cells.add(&Code::of(vector), Owner { document, part: 0 }, &mut |owner, location| {
+            locations.insert(owner.document, location);
         });
     }
 
     fn remove(&mut self, document: u32) {
-        let place = self.places.remove(&document).unwrap();
-        let places = &mut self.places;
-        self.cells.remove(place, &mut |owner, place| {
-            places.insert(owner.document, place);
+        let location = self.locations.remove(&document).unwrap();
+        let locations = &mut self.locations;
+        self.cells.remove(location, &mut |owner, location| {
+            locations.insert(owner.document, location);
         });
     }
 
@@ -86,18 +86,18 @@ impl Filled {
 
     /// How many of the ten nearest a search finds, and which part of all codes it compares.
     fn recall(&self, queries: &[Vec<f32>]) -> (f64, f64) {
-        let (mut found, mut wanted, mut compared) = (0, 0, 0);
+        let (mut found, mut total, mut compared) = (0, 0, 0);
         for query in queries {
             let probe = Probe::of(query);
             let (near, count) = self.cells.near(&probe, self.cells.count());
             let exact = self.everywhere(&probe, 10);
             let these = self.found(&probe, &near, 10);
             found += exact.iter().filter(|document| these.contains(document)).count();
-            wanted += exact.len();
+            total += exact.len();
             compared += count;
         }
         let all = self.cells.count() * queries.len();
-        (found as f64 / wanted as f64, compared as f64 / all as f64)
+        (found as f64 / total as f64, compared as f64 / all as f64)
     }
 }
 
@@ -112,8 +112,8 @@ fn topics(seed: u64, (count, dimension): (usize, usize)) -> (Vec<Vec<f32>>, Vec<
         })
         .collect();
     let queries = (0..60).map(|_| {
-        let of = drawn.below(vectors.len());
-        drawn.near(&vectors[of], 0.5)
+        let nth = drawn.below(vectors.len());
+        drawn.near(&vectors[nth], 0.5)
     });
     let queries = queries.collect();
     (vectors, queries)
@@ -158,13 +158,13 @@ fn the_same_codes_in_the_same_order_make_the_same_cells() {
     let fill = || {
         let mut filled = Filled::new(24, SMALL);
         (0..).zip(&vectors).for_each(|(document, vector)| filled.add(document, vector));
-        filled.places.into_iter().collect::<BTreeMap<_, _>>()
+        filled.locations.into_iter().collect::<BTreeMap<_, _>>()
     };
     assert_eq!(fill(), fill());
 }
 
 #[test]
-fn every_code_is_where_its_owner_was_told_whatever_is_removed() {
+fn every_code_is_at_its_reported_location_after_removals() {
     let (vectors, _) = topics(7, (3_000, 24));
     let mut filled = Filled::new(24, SMALL);
     for (document, vector) in (0_u32..).zip(&vectors) {
@@ -174,12 +174,12 @@ fn every_code_is_where_its_owner_was_told_whatever_is_removed() {
         }
     }
     assert_eq!(filled.cells.count(), 2_000);
-    for (document, place) in &filled.places {
+    for (document, location) in &filled.locations {
         let vector = &vectors[usize::try_from(*document).unwrap()];
-        assert_eq!(filled.cells.code(*place), Some(Code::of(vector)));
+        assert_eq!(filled.cells.code(*location), Some(Code::of(vector)));
     }
     assert!(filled.cells.cells.iter().all(|cell| cell.scales.len() <= SMALL.cell));
-    let few = filled.places.keys().copied().collect::<Vec<_>>();
+    let few = filled.locations.keys().copied().collect::<Vec<_>>();
     few.into_iter().for_each(|document| filled.remove(document));
     assert_eq!(filled.cells.count(), 0);
     assert!(filled.everywhere(&Probe::of(&vectors[0]), 9).is_empty());

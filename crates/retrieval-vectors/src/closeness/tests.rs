@@ -15,12 +15,12 @@ fn tokens(text: &str) -> Vec<Token> {
         at += word.len();
         begin..begin + word.trim_end().len()
     });
-    let token = |place: Range<usize>| {
+    let token = |range: Range<usize>| {
         let mut vector = vec![0.0; KNOWN.len()];
-        if let Some(nth) = KNOWN.iter().position(|known| text[place.clone()] == **known) {
+        if let Some(nth) = KNOWN.iter().position(|known| text[range.clone()] == **known) {
             vector[nth] = 1.0;
         }
-        Token { place, vector }
+        Token { range, vector }
     };
     words.map(token).collect()
 }
@@ -52,7 +52,7 @@ fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-async fn asked(model: &Remembering, query: &str, documents: &[&[&str]]) -> Vec<Option<f64>> {
+async fn scores(model: &Remembering, query: &str, documents: &[&[&str]]) -> Vec<Option<f64>> {
     let documents = documents.iter().map(|parts| texts(parts)).collect();
     model.closeness(query, |word| if word == "door" { 3.0 } else { 1.0 }, documents).await
 }
@@ -62,13 +62,13 @@ async fn the_words_of_a_query_are_compared_with_the_nearest_of_one_part() {
     let model = Remembering::new(Arc::new(Tokens), WORDS_BYTES_MAX);
     let parts = ["a red gate", "the door", "a red door", ""];
     model.embed(Purpose::Document, texts(&parts)).await.unwrap();
-    assert_eq!(asked(&model, "red door", &[&parts[..1]]).await, [None], "the query is not known");
+    assert_eq!(scores(&model, "red door", &[&parts[..1]]).await, [None], "the query is not known");
     model.embed(Purpose::Query, texts(&["red door"])).await.unwrap();
     let found =
-        asked(&model, "red door", &[&parts[..1], &parts[1..2], &parts[..2], &parts[2..], &[""]]).await;
+        scores(&model, "red door", &[&parts[..1], &parts[1..2], &parts[..2], &parts[2..], &[""]]).await;
     let found: Vec<f64> = found.into_iter().map(|near| near.expect("it is known")).collect();
-    for (found, wanted) in found.iter().zip([0.25, 0.75, 0.75, 1.0, 0.0]) {
-        assert!((found - wanted).abs() < 0.01, "{found} is not {wanted}");
+    for (found, expected) in found.iter().zip([0.25, 0.75, 0.75, 1.0, 0.0]) {
+        assert!((found - expected).abs() < 0.01, "{found} is not {expected}");
     }
 }
 
@@ -89,7 +89,7 @@ async fn what_a_query_misses_is_embedded_after_it() {
 
 #[tokio::test]
 async fn memory_and_work_have_a_limit() {
-    let of = |count: usize| "red ".repeat(count);
+    let text_of = |count: usize| "red ".repeat(count);
     let model = Remembering::new(Arc::new(Tokens), 4_096);
     for nth in 0..100 {
         model.embed(Purpose::Document, vec![format!("door {nth}")]).await.unwrap();
@@ -99,10 +99,10 @@ async fn memory_and_work_have_a_limit() {
     assert!(model.known.has("door 0"), "what is asked for stays");
     assert!(!model.known.has("door 1") && model.known.has("door 99"));
     let model = Remembering::new(Arc::new(Tokens), WORDS_BYTES_MAX);
-    let (long, short) = (of(COMPARED_TOKENS_MAX), of(1));
+    let (long, short) = (text_of(COMPARED_TOKENS_MAX), text_of(1));
     model.embed(Purpose::Document, vec![long.clone(), short.clone()]).await.unwrap();
     model.embed(Purpose::Query, texts(&["red"])).await.unwrap();
-    let found = asked(&model, "red", &[&[&long], &[&short]]).await;
+    let found = scores(&model, "red", &[&[&long], &[&short]]).await;
     assert!(found[0].is_some() && found[1].is_none(), "{found:?}");
     for nth in 0..=QUERIES_MAX {
         model.embed(Purpose::Query, vec![format!("red {nth}")]).await.unwrap();
@@ -112,9 +112,9 @@ async fn memory_and_work_have_a_limit() {
 
 #[test]
 fn tokens_of_a_word_have_its_name_and_stop_words_have_none() {
-    let token = |place: Range<usize>| Token { place, vector: vec![1.0] };
+    let token = |range: Range<usize>| Token { range, vector: vec![1.0] };
     let text = "The Migrations, again";
     let tokens = [token(0..3), token(4..8), token(8..14), token(14..15), token(16..21)];
-    let found: Vec<_> = telling(text, &tokens).map(|(word, token)| (word, token.place.start)).collect();
+    let found: Vec<_> = telling(text, &tokens).map(|(word, token)| (word, token.range.start)).collect();
     assert_eq!(found, [("migrat".to_owned(), 4), ("migrat".to_owned(), 8)]);
 }

@@ -63,7 +63,7 @@ async fn codes_of_another_model_are_thrown_away() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_written_anew_says_the_same() {
+async fn a_rewritten_file_has_the_same_content() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("vectors");
     let shelf = FileShelf::open(&path, "m").unwrap();
@@ -71,12 +71,12 @@ async fn a_file_that_was_written_anew_says_the_same() {
     for nth in 0..9 {
         shelf.put(vec![put("a")], Position(nth), Position(nth + 1)).await.unwrap().unwrap();
     }
-    let kept: Vec<_> = (0..REWRITE_CHANGES + 1).map(|nth| put(&nth.to_string())).collect();
-    let mark = shelf.rewrite(Box::new(kept.clone().into_iter()), Position(9)).await.unwrap();
-    assert_eq!(all(&shelf).await, (kept.clone(), Position(9)));
+    let entries: Vec<_> = (0..REWRITE_CHANGES + 1).map(|nth| put(&nth.to_string())).collect();
+    let mark = shelf.rewrite(Box::new(entries.clone().into_iter()), Position(9)).await.unwrap();
+    assert_eq!(all(&shelf).await, (entries.clone(), Position(9)));
     assert!(shelf.news(mark).await.unwrap().changes.is_empty());
     shelf.put(vec![put("b")], Position(9), Position(10)).await.unwrap().unwrap();
     let reopened = FileShelf::open(&path, "m").unwrap();
-    assert_eq!(all(&reopened).await, ([kept, vec![put("b")]].concat(), Position(10)));
+    assert_eq!(all(&reopened).await, ([entries, vec![put("b")]].concat(), Position(10)));
     assert!(!shelf.is_crowded(0));
 }

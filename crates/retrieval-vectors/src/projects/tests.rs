@@ -72,14 +72,14 @@ fn a_narrow_window_finds_all_that_is_in_it() {
 }
 
 #[test]
-fn what_is_replaced_or_deleted_is_gone_with_its_room() {
+fn replaced_and_deleted_documents_free_their_memory() {
     let mut projects = Projects::default();
     projects.apply(put("kept", "p", 1, &[[0.6, 0.8]]));
     let bytes = projects.bytes();
     for _ in 0..3_000 {
         projects.apply(put("one", "p", 1, &[[1.0, 0.0], [0.0, 1.0]]));
     }
-    assert_eq!((projects.vectors(), projects.projects[&1].documents.held.len()), (3, 2));
+    assert_eq!((projects.vectors(), projects.projects[&1].documents.slots.len()), (3, 2));
     projects.apply(put("one", "q", 1, &[[1.0, 0.0]]));
     assert_eq!(found(&projects, &Scope::project("p"), 9), ["kept"]);
     assert_eq!(projects.entry("kept").map(|entry| entry.codes), Some(vec![Code::of(&[0.6, 0.8])]));
@@ -92,14 +92,17 @@ fn what_is_replaced_or_deleted_is_gone_with_its_room() {
 
 /// What is counted is what the vectors of a large project take.
 #[test]
-fn the_memory_that_is_counted_is_about_what_is_taken() {
+fn the_counted_memory_is_close_to_the_allocated_memory() {
     let mut cells = Cells::new(384, Sizes::default());
     let mut drawn = crate::cells::tests::Drawn::of(9);
     for document in 0..20_000 {
         let code = Code::of(&drawn.direction(384));
         cells.add(&code, Owner { document, part: 0 }, &mut |_, _| {});
     }
-    let taken = cells.taken() + cells.count() * size_of::<Place>();
+    let allocated = cells.allocated_bytes() + cells.count() * size_of::<CodeLocation>();
     let counted = vectors_bytes(cells.count(), 384);
-    assert!(taken < counted + counted / 20 && counted < taken + taken / 20, "{taken} for {counted}");
+    assert!(
+        allocated < counted + counted / 20 && counted < allocated + allocated / 20,
+        "{allocated} for {counted}"
+    );
 }

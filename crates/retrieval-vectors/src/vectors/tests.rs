@@ -7,20 +7,20 @@ use std::{
 };
 
 use async_trait::async_trait;
-use plenary_retrieval::{Kind, Section, conformance, conformance::Place};
+use plenary_retrieval::{Kind, Section, conformance, conformance::Storage};
 
 use super::*;
 use crate::{FileShelf, MemoryShelf};
 
 /// A component for each word, by a digest of it; long enough that those of the tests do not meet.
-struct Words {
+struct WordEmbedder {
     dimension: AtomicUsize,
     fails: AtomicBool,
     hangs: AtomicBool,
     texts: AtomicUsize,
 }
 
-impl Words {
+impl WordEmbedder {
     fn new() -> Arc<Self> {
         let (fails, hangs) = (AtomicBool::default(), AtomicBool::default());
         Arc::new(Self { dimension: AtomicUsize::new(8_192), fails, hangs, texts: AtomicUsize::default() })
@@ -28,7 +28,7 @@ impl Words {
 }
 
 #[async_trait]
-impl Embedder for Words {
+impl Embedder for WordEmbedder {
     fn model(&self) -> &str {
         "words"
     }
@@ -65,29 +65,29 @@ impl Embedder for Words {
 struct OnFile(tempfile::TempDir);
 
 impl OnFile {
-    fn vectors(&self, words: Arc<Words>) -> Vectors {
+    fn vectors(&self, embedder: Arc<WordEmbedder>) -> Vectors {
         let shelf = FileShelf::open(&self.0.path().join("vectors"), "words").unwrap();
-        Vectors::new(words, Box::new(shelf))
+        Vectors::new(embedder, Box::new(shelf))
     }
 }
 
-impl Place for OnFile {
+impl Storage for OnFile {
     async fn fresh() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
     async fn open(&self) -> Arc<dyn Index> {
-        Arc::new(self.vectors(Words::new()))
+        Arc::new(self.vectors(WordEmbedder::new()))
     }
 }
 
 struct InMemory;
 
-impl Place for InMemory {
+impl Storage for InMemory {
     async fn fresh() -> Self {
         Self
     }
     async fn open(&self) -> Arc<dyn Index> {
-        Arc::new(Vectors::new(Words::new(), Box::new(MemoryShelf::default())))
+        Arc::new(Vectors::new(WordEmbedder::new(), Box::new(MemoryShelf::default())))
     }
 }
 
@@ -124,26 +124,26 @@ async fn found(index: &Vectors, query: &str) -> Result<Vec<String>, Fault> {
 
 #[tokio::test]
 async fn what_did_not_change_gets_no_new_vectors_and_a_restart_makes_none() {
-    let place = OnFile::fresh().await;
-    let words = Words::new();
-    let index = place.vectors(words.clone());
+    let storage = OnFile::fresh().await;
+    let embedder = WordEmbedder::new();
+    let index = storage.vectors(embedder.clone());
     index.put(vec![document("a", "red", "apples")], Position(0), Position(1)).await.unwrap();
-    assert_eq!(words.texts.load(Ordering::Relaxed), 2);
+    assert_eq!(embedder.texts.load(Ordering::Relaxed), 2);
     index.put(vec![document("a", "red", "apples")], Position(1), Position(2)).await.unwrap();
-    assert_eq!(words.texts.load(Ordering::Relaxed), 2);
+    assert_eq!(embedder.texts.load(Ordering::Relaxed), 2);
     drop(index);
-    let (words, index) = (Words::new(), place.vectors(Words::new()));
+    let (embedder, index) = (WordEmbedder::new(), storage.vectors(WordEmbedder::new()));
     assert_eq!(index.extent().await, Ok(Extent { cursor: Position(2), documents: 1 }));
-    assert_eq!(words.texts.load(Ordering::Relaxed), 0);
+    assert_eq!(embedder.texts.load(Ordering::Relaxed), 0);
     assert_eq!(found(&index, "apples").await, Ok(vec!["a".to_owned()]));
 }
 
 #[tokio::test]
 async fn vectors_of_another_size_are_made_anew() {
-    let words = Words::new();
-    let index = Vectors::new(words.clone(), Box::new(MemoryShelf::default()));
+    let embedder = WordEmbedder::new();
+    let index = Vectors::new(embedder.clone(), Box::new(MemoryShelf::default()));
     index.put(vec![document("a", "red", "apples")], Position(0), Position(1)).await.unwrap();
-    words.dimension.store(4_096, Ordering::Relaxed);
+    embedder.dimension.store(4_096, Ordering::Relaxed);
     assert_eq!(found(&index, "apples").await, Ok(Vec::new()));
     let moved = index.put(vec![document("b", "green", "pears")], Position(1), Position(2)).await;
     assert_eq!(moved, Ok(PutOutcome::Moved(Position::ZERO)));
@@ -154,13 +154,13 @@ async fn vectors_of_another_size_are_made_anew() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_waits_for_a_model_that_does_not_work() {
-    let words = Words::new();
-    let index = Vectors::new(words.clone(), Box::new(MemoryShelf::default()));
+    let embedder = WordEmbedder::new();
+    let index = Vectors::new(embedder.clone(), Box::new(MemoryShelf::default()));
     assert!(!index.works());
     let _asked = index.probe().await;
     assert!(index.works());
     index.put(vec![document("a", "red", "apples")], Position(0), Position(1)).await.unwrap();
-    words.hangs.store(true, Ordering::Relaxed);
+    embedder.hangs.store(true, Ordering::Relaxed);
     let before = tokio::time::Instant::now();
     assert!(found(&index, "apples").await.is_err());
     assert!(before.elapsed() >= QUERY_TIME_MAX && before.elapsed() < 2 * QUERY_TIME_MAX);
@@ -168,12 +168,12 @@ async fn nobody_waits_for_a_model_that_does_not_work() {
     let before = tokio::time::Instant::now();
     assert!(found(&index, "apples").await.is_err());
     assert_eq!(before.elapsed(), Duration::ZERO);
-    words.hangs.store(false, Ordering::Relaxed);
-    words.fails.store(true, Ordering::Relaxed);
+    embedder.hangs.store(false, Ordering::Relaxed);
+    embedder.fails.store(true, Ordering::Relaxed);
     let failed = index.put(vec![document("b", "green", "pears")], Position(1), Position(2)).await;
     assert!(failed.is_err());
     assert_eq!(index.extent().await.unwrap().cursor, Position(1));
-    words.fails.store(false, Ordering::Relaxed);
+    embedder.fails.store(false, Ordering::Relaxed);
     tokio::time::advance(crate::health::REST).await;
     let _asked = index.probe().await;
     assert!(index.works());
@@ -182,7 +182,7 @@ async fn nobody_waits_for_a_model_that_does_not_work() {
 
 #[tokio::test]
 async fn past_its_memory_documents_have_no_vectors_and_the_index_goes_on() {
-    let index = Vectors::bounded(Words::new(), Box::new(MemoryShelf::default()), 1);
+    let index = Vectors::bounded(WordEmbedder::new(), Box::new(MemoryShelf::default()), 1);
     index.put(vec![document("a", "red", "apples")], Position(0), Position(1)).await.unwrap();
     index.put(vec![document("b", "green", "apples")], Position(1), Position(2)).await.unwrap();
     assert_eq!(found(&index, "apples").await, Ok(vec!["a".to_owned()]));
@@ -191,14 +191,14 @@ async fn past_its_memory_documents_have_no_vectors_and_the_index_goes_on() {
 
 #[tokio::test]
 async fn what_has_no_room_stays_in_the_file_and_comes_back_with_more_of_it() {
-    let place = OnFile::fresh().await;
-    let index = place.vectors(Words::new());
+    let storage = OnFile::fresh().await;
+    let index = storage.vectors(WordEmbedder::new());
     let count = 2 * APPLIED_AT_ONCE as u64;
     let documents = (0..count).map(|nth| document(&nth.to_string(), "red", "apples")).collect();
     index.put(documents, Position(0), Position(1)).await.unwrap();
     drop(index);
-    let shelf = FileShelf::open(&place.0.path().join("vectors"), "words").unwrap();
-    let index = Vectors::bounded(Words::new(), Box::new(shelf), 1);
+    let shelf = FileShelf::open(&storage.0.path().join("vectors"), "words").unwrap();
+    let index = Vectors::bounded(WordEmbedder::new(), Box::new(shelf), 1);
     assert_eq!(index.extent().await.unwrap().documents, count);
     let all = |index: Vectors| async move {
         let hits = index.search(&Query::read("apples").unwrap(), &Scope::project("p"), HITS_MAX).await;
@@ -206,15 +206,15 @@ async fn what_has_no_room_stays_in_the_file_and_comes_back_with_more_of_it() {
     };
     index.put(vec![document("new", "red", "apples")], Position(1), Position(2)).await.unwrap();
     assert_eq!(all(index).await, APPLIED_AT_ONCE, "the rest is in the file alone");
-    let index = place.vectors(Words::new());
+    let index = storage.vectors(WordEmbedder::new());
     assert_eq!(index.extent().await.unwrap().documents, count + 1);
     assert_eq!(all(index).await, 2 * APPLIED_AT_ONCE);
 }
 
 #[test]
-fn texts_are_compared_without_being_kept() {
+fn texts_are_compared_without_being_stored() {
     conformance::run(async {
-        let model = Words::new();
+        let model = WordEmbedder::new();
         let index = Vectors::new(model.clone(), Box::new(MemoryShelf::default()));
         let query = Query::read("red door").unwrap();
         index.probe().await.unwrap();

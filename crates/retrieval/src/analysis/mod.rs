@@ -64,7 +64,7 @@ pub fn words(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
 fn form(word: &str) -> Option<Box<str>> {
     let word = lower(word);
     let word = cut(&word);
-    if stop::says_nothing(word) {
+    if stop::is_stop_word(word) {
         return None;
     }
     let has_forms = word.len() >= STEMMED_BYTES_MIN && word.bytes().all(|byte| byte.is_ascii_lowercase());

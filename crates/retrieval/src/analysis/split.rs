@@ -14,21 +14,21 @@ pub(super) fn runs(text: &str, purpose: Purpose, give: &mut dyn FnMut(&str)) {
         let spaceless = rest.starts_with(is_without_spaces);
         let goes_on = |c: char| c.is_alphanumeric() && is_without_spaces(c) == spaceless;
         let end = rest.find(|c| !goes_on(c)).unwrap_or(rest.len());
-        let (run, behind) = rest.split_at(end);
-        rest = behind;
+        let (run, remainder) = rest.split_at(end);
+        rest = remainder;
         if spaceless {
             pairs(run, purpose, give);
             continue;
         }
-        let ending = behind.strip_prefix(['\'', '’']).map(|behind| {
-            let end = behind.find(|c: char| !c.is_alphanumeric()).unwrap_or(behind.len());
-            behind.split_at(end)
+        let ending = remainder.strip_prefix(['\'', '’']).map(|after| {
+            let end = after.find(|c: char| !c.is_alphanumeric()).unwrap_or(after.len());
+            after.split_at(end)
         });
         match ending {
             // Negations such as `isn't` and `don't` are dropped: they carry no meaning for a search.
-            Some((t, behind)) if t.eq_ignore_ascii_case("t") && run.ends_with(['n', 'N']) => rest = behind,
-            Some((ending, behind)) if ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)) => {
-                rest = behind;
+            Some((t, after)) if t.eq_ignore_ascii_case("t") && run.ends_with(['n', 'N']) => rest = after,
+            Some((ending, after)) if ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)) => {
+                rest = after;
                 parts(run, give);
             }
             Some(_) | None => parts(run, give),

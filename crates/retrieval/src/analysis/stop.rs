@@ -19,7 +19,7 @@ const STOP: [&str; 121] = [
 const BYTES_MAX: usize = 8;
 
 /// Whether a word in lower case is a stop word.
-pub(super) fn says_nothing(word: &str) -> bool {
+pub(super) fn is_stop_word(word: &str) -> bool {
     word.len() <= BYTES_MAX && STOP.binary_search(&word).is_ok()
 }
 
@@ -30,7 +30,7 @@ mod tests {
     #[test]
     fn the_list_is_in_byte_order() {
         assert!(STOP.is_sorted());
-        assert!(STOP.iter().all(|word| word.len() <= BYTES_MAX && says_nothing(word)));
-        assert!(!says_nothing("login"));
+        assert!(STOP.iter().all(|word| word.len() <= BYTES_MAX && is_stop_word(word)));
+        assert!(!is_stop_word("login"));
     }
 }

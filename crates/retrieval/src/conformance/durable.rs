@@ -3,17 +3,17 @@
 
 use plenary_kernel::Position;
 
-use super::{Place, body, found, put};
+use super::{Storage, body, found, put};
 use crate::Extent;
 
 /// After a reopen, documents and cursor are unchanged.
-pub async fn a_reopened_index_goes_on_where_it_stood<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn a_reopened_index_continues_at_its_cursor<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     put(&*index, [body("a", "login"), body("b", "login page")]).await;
     index.close().await.expect("it closes");
     drop(index);
-    let index = place.open().await;
+    let index = storage.open().await;
     assert_eq!(index.extent().await.expect("it answers"), Extent { cursor: Position(2), documents: 2 });
     assert_eq!(found(&*index, "login").await, ["a", "b"]);
     put(&*index, [body("c", "login")]).await;

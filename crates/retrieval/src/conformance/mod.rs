@@ -19,7 +19,7 @@ pub mod writes;
 const CASE_MAX: Duration = Duration::from_secs(120);
 
 /// The storage of an index under test. Dropping it may delete the content.
-pub trait Place: Send + Sync + Sized + 'static {
+pub trait Storage: Send + Sync + Sized + 'static {
     /// Whether the required service (such as a database) is available; otherwise the cases end at once.
     fn at_hand() -> bool {
         true
@@ -50,35 +50,35 @@ pub fn run(case: impl Future<Output = ()>) {
 /// handles, and `shared` for a place that several handles may open at once.
 #[macro_export]
 macro_rules! conformance {
-    ($place:ty $(, $more:ident)*) => {
-        $crate::conformance!(@tests $place, writes: what_is_put_is_found_and_counted, added_documents_are_found, a_document_is_replaced_by_its_id,
+    ($storage:ty $(, $more:ident)*) => {
+        $crate::conformance!(@tests $storage, writes: what_is_put_is_found_and_counted, added_documents_are_found, a_document_is_replaced_by_its_id,
             the_last_change_of_a_document_counts, a_deleted_document_is_not_found, the_cursor_is_compared_and_set,
             a_cleared_index_begins_anew, many_documents_in_one_write);
-        $crate::conformance!(@tests $place, ranking: titles_come_before_decisions_questions_and_bodies,
+        $crate::conformance!(@tests $storage, ranking: titles_come_before_decisions_questions_and_bodies,
             what_has_more_of_the_words_comes_first, a_rare_word_counts_more, a_short_text_comes_before_a_long_one,
             of_two_as_near_the_newer_comes_first, the_limit_keeps_the_nearest, scores_fall);
-        $crate::conformance!(@tests $place, scopes: other_projects_are_not_searched, several_projects_are_searched_at_once,
+        $crate::conformance!(@tests $storage, scopes: other_projects_are_not_searched, several_projects_are_searched_at_once,
             a_window_and_drafts_are_left_out, odd_names_stay_apart);
-        $crate::conformance!(@tests $place, words: forms_accents_and_identifiers_are_found, every_script_is_found,
+        $crate::conformance!(@tests $storage, words: forms_accents_and_identifiers_are_found, every_script_is_found,
             text_of_users_is_no_syntax, a_query_without_words_finds_nothing, a_large_document_is_taken,
             words_of_nearly_all_documents_are_common);
-        $($crate::conformance!(@more $place, $more);)*
+        $($crate::conformance!(@more $storage, $more);)*
     };
-    (@more $place:ty, durable) => {
-        $crate::conformance!(@tests $place, durable: a_reopened_index_goes_on_where_it_stood);
+    (@more $storage:ty, durable) => {
+        $crate::conformance!(@tests $storage, durable: a_reopened_index_continues_at_its_cursor);
     };
-    (@more $place:ty, shared) => {
-        $crate::conformance!(@tests $place, shared: both_handles_find_what_either_wrote, of_two_writers_one_wins,
+    (@more $storage:ty, shared) => {
+        $crate::conformance!(@tests $storage, shared: both_handles_find_what_either_wrote, of_two_writers_one_wins,
             one_leads_and_the_next_takes_over);
     };
-    (@tests $place:ty, $part:ident: $($case:ident),*) => {
+    (@tests $storage:ty, $part:ident: $($case:ident),*) => {
         mod $part {
             #[allow(unused_imports, reason = "the place may be named by a path from the root")]
             use super::*;
             $(#[test]
             fn $case() {
-                if <$place as $crate::conformance::Place>::at_hand() {
-                    $crate::conformance::run($crate::conformance::$part::$case::<$place>());
+                if <$storage as $crate::conformance::Storage>::at_hand() {
+                    $crate::conformance::run($crate::conformance::$part::$case::<$storage>());
                 }
             })*
         }

@@ -1,24 +1,24 @@
 //! Better matches come first.
 //! Must not know: any backend.
 
-use super::{Place, body, document, found, put};
+use super::{Storage, body, document, found, put};
 use crate::{HITS_MAX, Kind, Query, Scope};
 
 /// The weight of a word depends on its section.
-pub async fn titles_come_before_decisions_questions_and_bodies<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn titles_come_before_decisions_questions_and_bodies<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     let filler = "alpha beta gamma delta epsilon";
-    let of = |id, kind| {
+    let login_in = |id, kind| {
         document(id, &[(kind, "login"), (Kind::Body, filler), (Kind::Title, "zeta"), (Kind::Decision, "eta")])
     };
     put(
         &*index,
         [
-            of("body", Kind::Body),
-            of("handoff", Kind::Handoff),
-            of("title", Kind::Title),
-            of("decision", Kind::Decision),
+            login_in("body", Kind::Body),
+            login_in("handoff", Kind::Handoff),
+            login_in("title", Kind::Title),
+            login_in("decision", Kind::Decision),
             body("other", filler),
         ],
     )
@@ -27,9 +27,9 @@ pub async fn titles_come_before_decisions_questions_and_bodies<P: Place>() {
 }
 
 /// A document need not have all words, but each matching word raises its score.
-pub async fn what_has_more_of_the_words_comes_first<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn what_has_more_of_the_words_comes_first<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     put(
         &*index,
         [
@@ -44,18 +44,18 @@ pub async fn what_has_more_of_the_words_comes_first<P: Place>() {
 }
 
 /// A rare word weighs more than a common one.
-pub async fn a_rare_word_counts_more<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn a_rare_word_counts_more<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     let common = (0..30).map(|nth| body(&format!("c{nth}"), "project status alpha beta"));
     put(&*index, common.chain([body("rare", "kestrel notes alpha beta")])).await;
     assert_eq!(found(&*index, "project kestrel").await[0], "rare");
 }
 
 /// With equal matches, a short document ranks above a long one.
-pub async fn a_short_text_comes_before_a_long_one<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn a_short_text_comes_before_a_long_one<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     let long: Vec<String> = (0..300).map(|nth| format!("filler{nth}")).collect();
     put(
         &*index,
@@ -66,18 +66,18 @@ pub async fn a_short_text_comes_before_a_long_one<P: Place>() {
 }
 
 /// Documents with equal scores are ordered by time.
-pub async fn of_two_as_near_the_newer_comes_first<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
-    let of = |id, at| super::Document { created_at_ms: at, ..body(id, "login page") };
-    put(&*index, [of("old", 1_000), of("new", 3_000), of("middle", 2_000)]).await;
+pub async fn of_two_as_near_the_newer_comes_first<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
+    let created_at = |id, at| super::Document { created_at_ms: at, ..body(id, "login page") };
+    put(&*index, [created_at("old", 1_000), created_at("new", 3_000), created_at("middle", 2_000)]).await;
     assert_eq!(found(&*index, "login").await, ["new", "middle", "old"]);
 }
 
 /// A limit cuts off the worst hits, and no search returns more than the index's own limit.
-pub async fn the_limit_keeps_the_nearest<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn the_limit_keeps_the_nearest<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     let far = (0..HITS_MAX + 20).map(|nth| body(&format!("far{nth}"), "login alpha beta gamma delta"));
     put(&*index, far.chain([document("near", &[(Kind::Title, "login")])])).await;
     let query = Query::read("login").expect("it is a query");
@@ -89,9 +89,9 @@ pub async fn the_limit_keeps_the_nearest<P: Place>() {
 }
 
 /// Scores are positive and descending.
-pub async fn scores_fall<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn scores_fall<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     put(&*index, (1..20).map(|nth| body(&format!("d{nth}"), &"login alpha ".repeat(nth)))).await;
     let query = Query::read("login alpha").expect("it is a query");
     let hits = index.search(&query, &Scope::project("p"), 100).await.expect("it answers");

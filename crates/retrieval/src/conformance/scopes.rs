@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Place, body, found, found_in, put};
+use super::{Storage, body, found, found_in, put};
 use crate::{Document, Scope};
 
 fn of_project(id: &str, project: &str) -> Document {
@@ -15,9 +15,9 @@ fn scope(projects: &[&str]) -> Scope {
 }
 
 /// A document of another project is never found, even if it matches best.
-pub async fn other_projects_are_not_searched<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn other_projects_are_not_searched<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     put(&*index, [of_project("a", "p"), of_project("b", "q")]).await;
     assert_eq!(found(&*index, "login").await, ["a"]);
     assert!(found_in(&*index, "login", &scope(&["r"])).await.is_empty());
@@ -27,9 +27,9 @@ pub async fn other_projects_are_not_searched<P: Place>() {
 }
 
 /// A scope may have many projects, and all are searched.
-pub async fn several_projects_are_searched_at_once<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn several_projects_are_searched_at_once<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     put(&*index, (0..40).map(|nth| of_project(&format!("d{nth}"), &format!("p{nth}")))).await;
     let names: Vec<String> = (10..30).map(|nth| format!("p{nth}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -37,9 +37,9 @@ pub async fn several_projects_are_searched_at_once<P: Place>() {
 }
 
 /// The start of a window is inclusive, its end exclusive.
-pub async fn a_window_and_drafts_are_left_out<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn a_window_and_drafts_are_left_out<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     let at = |id, created_at_ms| Document { created_at_ms, ..body(id, "login") };
     let draft = Document { is_draft: true, ..at("draft", 9_000) };
     put(&*index, [at("old", 999), at("edge", 1_000), at("new", 2_000), at("ancient", -5), draft]).await;
@@ -55,9 +55,9 @@ pub async fn a_window_and_drafts_are_left_out<P: Place>() {
 }
 
 /// Project names are compared exactly.
-pub async fn odd_names_stay_apart<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn odd_names_stay_apart<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     let names = ["p", "P", "p p", "p'q", "p%2Fq", "p:*", "pé", "p|q", "~p", "{p}", "\"p\"", "p\\"];
     put(&*index, names.iter().map(|name| of_project(&format!("{name}/a"), name))).await;
     for name in names {

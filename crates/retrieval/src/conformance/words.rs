@@ -1,13 +1,13 @@
 //! Cases: the characters of texts and queries.
 //! Must not know: any backend.
 
-use super::{Place, body, document, found, put};
+use super::{Storage, body, document, found, put};
 use crate::{Kind, Query, QueryFault, Scope};
 
 /// A word that nearly all documents have does not distinguish them. Only the projects of the scope are counted.
-pub async fn words_of_nearly_all_documents_are_common<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn words_of_nearly_all_documents_are_common<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     let common = async |scope: &Scope| {
         let query = Query::read("Caroline's pottery and Melanie").expect("it is a query");
         let mut common = index.common(&query, scope).await.expect("it answers");
@@ -24,9 +24,9 @@ pub async fn words_of_nearly_all_documents_are_common<P: Place>() {
 }
 
 /// The index uses the tokenizer of `analysis`.
-pub async fn forms_accents_and_identifiers_are_found<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn forms_accents_and_identifiers_are_found<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     put(
         &*index,
         [
@@ -53,9 +53,9 @@ pub async fn forms_accents_and_identifiers_are_found<P: Place>() {
 }
 
 /// Scripts without spaces included.
-pub async fn every_script_is_found<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn every_script_is_found<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     let texts =
         ["数据库迁移", "テスト結果", "서버배포", "Привет мир", "שלום עולם", "مرحبا", "ฐานข้อมูล", "हिन्दी"];
     put(&*index, texts.iter().map(|text| body(text, text))).await;
@@ -67,9 +67,9 @@ pub async fn every_script_is_found<P: Place>() {
 }
 
 /// Query text is never interpreted as query syntax.
-pub async fn text_of_users_is_no_syntax<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn text_of_users_is_no_syntax<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     put(&*index, [document("a", &[(Kind::Title, "near or not: title'; \\ login")])]).await;
     for query in [
         "login AND NOT near",
@@ -90,9 +90,9 @@ pub async fn text_of_users_is_no_syntax<P: Place>() {
 }
 
 /// Such a query is not an error.
-pub async fn a_query_without_words_finds_nothing<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn a_query_without_words_finds_nothing<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     put(&*index, [body("a", "the of ? login")]).await;
     for query in ["the of", "???", "' \\ \" & | ! *"] {
         assert!(found(&*index, query).await.is_empty(), "{query}");
@@ -101,9 +101,9 @@ pub async fn a_query_without_words_finds_nothing<P: Place>() {
 }
 
 /// A document with more words than the limit is indexed up to it.
-pub async fn a_large_document_is_taken<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn a_large_document_is_taken<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     let words: Vec<String> = (0..120_000).map(|nth| format!("word{nth}")).collect();
     let text = format!("{} {} {}", words.join(" "), "again ".repeat(9_000), "x".repeat(100_000));
     put(&*index, [document("a", &[(Kind::Title, "kestrel"), (Kind::Body, &text)])]).await;

@@ -3,13 +3,13 @@
 
 use plenary_kernel::Position;
 
-use super::{Place, body, found, put};
+use super::{Storage, body, found, put};
 use crate::{Change, Extent, PutOutcome};
 
 /// The next search finds a document that was put.
-pub async fn what_is_put_is_found_and_counted<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn what_is_put_is_found_and_counted<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     assert_eq!(index.extent().await.expect("it answers"), Extent::default());
     assert!(found(&*index, "login").await.is_empty());
     assert!(index.leads().await.expect("it answers"));
@@ -22,9 +22,9 @@ pub async fn what_is_put_is_found_and_counted<P: Place>() {
 }
 
 /// Documents that were added are found, beside those of the same project that change.
-pub async fn added_documents_are_found<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn added_documents_are_found<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     let added = |nr: usize| Change::Add(body(&format!("x{nr}"), &format!("login w{nr}")));
     for half in 0..2 {
         let mut changes: Vec<Change> = (0..100).map(|nth| added(half * 100 + nth)).collect();
@@ -42,9 +42,9 @@ pub async fn added_documents_are_found<P: Place>() {
 }
 
 /// A document replaces an earlier one with the same id.
-pub async fn a_document_is_replaced_by_its_id<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn a_document_is_replaced_by_its_id<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     put(&*index, [body("a", "the login page")]).await;
     put(&*index, [body("a", "a rate limit")]).await;
     assert!(found(&*index, "login").await.is_empty());
@@ -53,9 +53,9 @@ pub async fn a_document_is_replaced_by_its_id<P: Place>() {
 }
 
 /// Within one write, the last change of a document wins.
-pub async fn the_last_change_of_a_document_counts<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn the_last_change_of_a_document_counts<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     put(&*index, [body("a", "first"), body("b", "other"), body("a", "second")]).await;
     assert_eq!(found(&*index, "first second").await, ["a"]);
     assert!(found(&*index, "first").await.is_empty());
@@ -66,9 +66,9 @@ pub async fn the_last_change_of_a_document_counts<P: Place>() {
 }
 
 /// A deleted document is not found, and deleting an unknown id is not an error.
-pub async fn a_deleted_document_is_not_found<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn a_deleted_document_is_not_found<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     put(&*index, [body("a", "login"), body("b", "login")]).await;
     let changes = vec![Change::Delete("a".to_owned()), Change::Delete("x".to_owned())];
     assert_eq!(index.put(changes, Position(2), Position(3)).await, Ok(PutOutcome::Done));
@@ -77,9 +77,9 @@ pub async fn a_deleted_document_is_not_found<P: Place>() {
 }
 
 /// A write whose `from` is not the cursor changes nothing.
-pub async fn the_cursor_is_compared_and_set<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn the_cursor_is_compared_and_set<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     put(&*index, [body("a", "login")]).await;
     let late = vec![Change::Put(body("b", "login"))];
     assert_eq!(index.put(late, Position(0), Position(1)).await, Ok(PutOutcome::Moved(Position(1))));
@@ -87,9 +87,9 @@ pub async fn the_cursor_is_compared_and_set<P: Place>() {
 }
 
 /// A cleared index is empty and accepts the same documents again.
-pub async fn a_cleared_index_begins_anew<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn a_cleared_index_begins_anew<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     put(&*index, [body("a", "login")]).await;
     index.clear().await.expect("it is cleared");
     assert_eq!(index.extent().await.expect("it answers"), Extent::default());
@@ -99,9 +99,9 @@ pub async fn a_cleared_index_begins_anew<P: Place>() {
 }
 
 /// One write may have thousands of documents.
-pub async fn many_documents_in_one_write<P: Place>() {
-    let place = P::fresh().await;
-    let index = place.open().await;
+pub async fn many_documents_in_one_write<P: Storage>() {
+    let storage = P::fresh().await;
+    let index = storage.open().await;
     put(&*index, (0..3_000).map(|nth| body(&format!("d{nth}"), &format!("word w{nth}")))).await;
     assert_eq!(found(&*index, "w2999").await, ["d2999"]);
     assert_eq!(found(&*index, "word").await.len(), 100);

@@ -369,7 +369,7 @@ impl Runs {
             }
             // A lost wake-up only delays.
             let again = std::time::Duration::from_millis(plenary_room::KEEPALIVE_MS);
-            let _ = tokio::time::timeout(again, watch.mailbox().woken()).await;
+            let _ = tokio::time::timeout(again, watch.mailbox().wait()).await;
         }
     }
 }

@@ -14,7 +14,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use plenary_accounts::{AgentCaller, Caller};
 use plenary_edge::{
     Auth, Operation, OperationDoc,
-    ranges::{ByteRange, asked, is_known},
+    ranges::{ByteRange, is_known, requested_range},
     read_stream,
 };
 use plenary_kernel::{Class, FileId, Refusal};
@@ -162,7 +162,7 @@ async fn get(
         headers.insert(header::CONTENT_LENGTH, bytes.into());
         return Ok((headers, Body::empty()).into_response());
     }
-    let (status, range) = match asked(&sent, &etag, bytes) {
+    let (status, range) = match requested_range(&sent, &etag, bytes) {
         ByteRange::Whole => (StatusCode::OK, None),
         ByteRange::Part(range) => (StatusCode::PARTIAL_CONTENT, Some(range)),
         ByteRange::Nothing => {

@@ -25,7 +25,8 @@ pub(super) fn read(reader: &mut Reader<'_>) -> Option<Uri> {
 
 /// Adds the path, before the query if there is one.
 fn below(base: &str) -> String {
-    let (place, query) = base.split_once('?').map_or((base, None), |(place, query)| (place, Some(query)));
+    let (address, query) =
+        base.split_once('?').map_or((base, None), |(address, query)| (address, Some(query)));
     let query = query.map(|query| format!("?{query}")).unwrap_or_default();
-    format!("{}/v1/traces{query}", place.trim_end_matches('/'))
+    format!("{}/v1/traces{query}", address.trim_end_matches('/'))
 }

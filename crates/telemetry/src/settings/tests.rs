@@ -25,7 +25,7 @@ fn warned(variables: &[(&str, &str)]) -> (String, Settings) {
 }
 
 #[test]
-fn without_an_endpoint_nothing_is_exported_and_nothing_said() {
+fn without_an_endpoint_nothing_is_exported_and_nothing_logged() {
     for variables in [
         &[][..],
         &[("OTEL_EXPORTER_OTLP_ENDPOINT", "")],
@@ -55,7 +55,7 @@ fn an_endpoint_alone_is_enough() {
 }
 
 #[test]
-fn the_endpoint_of_traces_stands_as_it_is_and_that_of_all_gets_a_path() {
+fn the_endpoint_of_traces_is_unchanged_and_the_general_one_gets_a_path() {
     let at = |name: &str, url: &str| read(&[(name, url)]).settings.unwrap().endpoint.to_string();
     for (url, expected) in [
         ("http://c:1/", "http://c:1/v1/traces"),
@@ -72,7 +72,7 @@ fn the_endpoint_of_traces_stands_as_it_is_and_that_of_all_gets_a_path() {
 }
 
 #[test]
-fn an_endpoint_that_is_none_is_said_and_nothing_is_sent_elsewhere() {
+fn an_invalid_endpoint_is_reported_and_nothing_is_sent_elsewhere() {
     for url in ["collector:4318", "ftp://c", "http://", "not a url", "/v1/traces"] {
         for name in ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"] {
             let configured = read(&[(name, url)]);
@@ -83,7 +83,7 @@ fn an_endpoint_that_is_none_is_said_and_nothing_is_sent_elsewhere() {
 }
 
 #[test]
-fn what_a_log_says_of_the_destination_holds_no_secret() {
+fn a_log_line_about_the_destination_has_no_secret() {
     let secret = [("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "https://me:hidden@c:1/in?key=hidden")];
     let settings = settings(&[secret[0], ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hidden")]);
     assert_eq!(settings.destination(), "https://c:1/in");
@@ -91,23 +91,23 @@ fn what_a_log_says_of_the_destination_holds_no_secret() {
 }
 
 #[test]
-fn headers_are_decoded_and_what_is_none_is_left_out_unsaid() {
+fn headers_are_decoded_and_malformed_ones_are_skipped_without_a_log_line() {
     let header = |list: &str| settings(&[("OTEL_EXPORTER_OTLP_HEADERS", list)]).headers;
-    let of = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(
         header("authorization=Bearer%20x=, X-Two = 2 ,"),
-        [of("authorization", "Bearer x="), of("X-Two", "2")]
+        [pair("authorization", "Bearer x="), pair("X-Two", "2")]
     );
-    assert_eq!(header("authorization=Bearer x"), [of("authorization", "Bearer x")]);
+    assert_eq!(header("authorization=Bearer x"), [pair("authorization", "Bearer x")]);
     for list in ["a=1,hidden", "a=1,hid den=2", "a=1,hidden=%0A", "a=1,hidden=%ff"] {
         let (warning, settings) = warned(&[("OTEL_EXPORTER_OTLP_TRACES_HEADERS", list)]);
-        assert_eq!(settings.headers, [of("a", "1")], "{list}");
+        assert_eq!(settings.headers, [pair("a", "1")], "{list}");
         assert!(warning.contains("entry 2") && !warning.contains("hid"), "{warning}");
     }
 }
 
 #[test]
-fn the_resource_has_a_service_name_whoever_gives_it() {
+fn the_resource_has_a_service_name_from_every_source() {
     let resource = |variables: &[(&str, &str)]| {
         let mut pairs = settings(variables).resource;
         pairs.retain(|(key, _)| key != "service.version");
@@ -178,7 +178,7 @@ fn samplers_have_the_names_of_the_specification() {
 }
 
 #[test]
-fn what_is_not_supported_is_said() {
+fn unsupported_settings_are_reported() {
     for (name, value) in [
         ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
         ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"),

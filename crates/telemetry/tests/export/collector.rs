@@ -1,4 +1,4 @@
-//! A collector in the process of the test, plain or with TLS, that answers as it is told.
+//! A collector in the process of the test, plain or with TLS, with the answers that a test sets.
 //! Must not know: what is tested with it.
 
 use std::{
@@ -119,8 +119,8 @@ impl Collector {
     /// The attribute `text` of each span that was answered with 200, in order.
     pub(crate) fn texts(&self) -> Vec<String> {
         let state = self.state();
-        let taken = state.bodies.iter().filter(|(status, _)| *status == 200);
-        let requests = taken.map(|(_, body)| ExportTraceServiceRequest::decode(body.as_slice()).unwrap());
+        let accepted = state.bodies.iter().filter(|(status, _)| *status == 200);
+        let requests = accepted.map(|(_, body)| ExportTraceServiceRequest::decode(body.as_slice()).unwrap());
         let scopes = requests.flat_map(|request| request.resource_spans).flat_map(|group| group.scope_spans);
         let pairs = scopes.flat_map(|scope| scope.spans).flat_map(|span| span.attributes);
         let texts = pairs.filter(|pair| pair.key == "text").map(|pair| {

@@ -107,16 +107,16 @@ async fn spans_that_the_collector_sorts_out_are_counted_as_dropped() {
 }
 
 #[tokio::test]
-async fn a_busy_collector_says_when_it_wants_to_be_asked_again() {
+async fn a_busy_collector_names_the_time_of_the_next_attempt() {
     let collector = Collector::plain().await;
     collector.answer(Answer::Status(429, Vec::new(), Some(1)));
     let telemetry = started(&collector.url(), &[]);
     record(&telemetry.spans(), "later");
     until("it was asked", || collector.requests() == 1).await;
-    let asked = Instant::now();
+    let requested_at = Instant::now();
     collector.answer(Answer::take());
     until("it is exported", || counts(&telemetry) == (1, 0)).await;
-    assert!(asked.elapsed() >= Duration::from_millis(900), "{:?}", asked.elapsed());
+    assert!(requested_at.elapsed() >= Duration::from_millis(900), "{:?}", requested_at.elapsed());
     assert_eq!(collector.requests(), 2);
 }
 
@@ -142,10 +142,10 @@ async fn finishing_takes_no_longer_than_it_may_and_counts_what_is_left() {
         record(&spans, "x");
     }
     until("one batch is on its way", || collector.requests() == 1).await;
-    let begun = Instant::now();
+    let started_at = Instant::now();
     telemetry.finish(Duration::from_millis(100)).await;
     // A tenth of how long a batch may be on its way.
-    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert!(started_at.elapsed() < Duration::from_secs(1), "{:?}", started_at.elapsed());
     assert_eq!((counts.exported.get(), counts.dropped.get()), (0, 5));
     record(&spans, "too late");
     assert_eq!(counts.dropped.get(), 6);
@@ -180,7 +180,7 @@ async fn large_spans_travel_in_small_batches() {
 }
 
 #[tokio::test]
-async fn long_texts_are_cut_where_the_operator_says() {
+async fn long_texts_are_cut_at_the_configured_length() {
     let collector = Collector::plain().await;
     let telemetry = started(&collector.url(), &[("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "3")]);
     for text in ["ab", "abc", "äöüß"] {

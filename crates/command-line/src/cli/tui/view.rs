@@ -3,8 +3,8 @@
 
 use plenary_kernel::{
     TimestampMs,
-    asking::{effects, who_asks},
     form::Form,
+    request_texts::{describe_request, effects},
 };
 use ratatui::{
     Frame,
@@ -87,7 +87,7 @@ fn lines(request: &Value) -> Vec<Line<'static>> {
     let bold = Style::default().add_modifier(Modifier::BOLD);
     let mut lines = vec![Line::styled(text(&request["title"]), bold)];
     let (kind, room) = (text(&request["kind"]), request["source"]["room"].as_str());
-    let mut asks = who_asks(
+    let mut asks = describe_request(
         (&kind, room),
         &text(&request["from"]),
         request["on_behalf_of"].as_str().map(clean).as_deref(),
@@ -124,7 +124,7 @@ fn lines(request: &Value) -> Vec<Line<'static>> {
         lines.push(Line::raw(""));
         lines.push(Line::styled("Values", bold));
         lines.extend(
-            form.words().iter().map(|(name, says)| Line::raw(format!("{}: {}", clean(name), text(says)))),
+            form.describe().iter().map(|(name, says)| Line::raw(format!("{}: {}", clean(name), text(says)))),
         );
     }
     if let Some(at) = request["deadline_at"].as_u64() {

@@ -11,9 +11,9 @@ async fn past_its_bound_a_turn_ends_and_the_rest_waits() {
     for number in 1..=5 {
         lane.emit("~k", message(number, "*"));
     }
-    let mut turn = Vec::new();
-    assert_eq!(reader.try_next(&mut turn), Ok(true));
-    assert_eq!(turn.len(), 3, "it ends with the message that reaches the bytes");
+    let mut deliveries = Vec::new();
+    assert_eq!(reader.try_next(&mut deliveries), Ok(true));
+    assert_eq!(deliveries.len(), 3, "it ends with the message that reaches the bytes");
     assert_eq!(numbers(&mut reader), [4, 5]);
     let roomy = LaneLimits { turn_bytes_max: usize::MAX, ..limits };
     let lane = Lane::new(roomy);
@@ -21,9 +21,9 @@ async fn past_its_bound_a_turn_ends_and_the_rest_waits() {
     for number in 1..=9 {
         lane.emit("~k", message(number, if number < 6 { "b" } else { "*" }));
     }
-    turn.clear();
-    assert_eq!(reader.try_next(&mut turn), Ok(true), "what is not for it does not fill its turn");
-    assert_eq!(turn.iter().map(|taken| taken.number).collect::<Vec<_>>(), [6, 7, 8, 9]);
+    deliveries.clear();
+    assert_eq!(reader.try_next(&mut deliveries), Ok(true), "what is not for it does not fill its turn");
+    assert_eq!(deliveries.iter().map(|delivery| delivery.number).collect::<Vec<_>>(), [6, 7, 8, 9]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,10 +85,10 @@ async fn past_the_bytes_of_all_the_keys_that_hold_the_most_lose_their_oldest() {
         lane.emit(if number % 3 == 0 { "loud" } else { "loudest" }, message(number, "*"));
     }
     assert_eq!(lane.size().bytes, 14 * EACH, "an eighth is free");
-    let kept = |key| numbers(&mut lane.subscribe(key, "a", Some(0)).unwrap()).len();
+    let retained = |key| numbers(&mut lane.subscribe(key, "a", Some(0)).unwrap()).len();
     assert_eq!(lane.retained("calm", &"a", 0).len(), 2);
     assert_eq!((lane.retained("loud", &"a", 0).len(), lane.retained("loudest", &"a", 0).len()), (5, 7));
-    assert_eq!(kept("calm"), 2);
+    assert_eq!(retained("calm"), 2);
     for number in 18..10_000 {
         lane.emit("loudest", message(number, "*"));
         assert!(lane.size().bytes <= 16 * EACH);
@@ -111,26 +111,27 @@ async fn past_its_share_a_sender_loses_its_own_oldest_in_the_rings_of_others() {
     lane.emit("k0", large(1));
     let mut reader = lane.subscribe("k1", "a", None).unwrap();
     // A dropped message after one of the key's own still uses its entry.
-    let gone = limits.entries_max * ENTRY_BYTES;
+    let dropped = limits.entries_max * ENTRY_BYTES;
     // Fewer than a ring keeps, so that only the share causes drops.
     for number in 2..200 {
         for key in KEYS {
             assert_eq!(lane.emit_from("eve", vec![(key, large(number))]), usize::from(key == "k1"));
-            assert!(lane.size().bytes <= 32 * EACH + gone, "its share, and what the others have");
+            assert!(lane.size().bytes <= 32 * EACH + dropped, "its share, and what the others have");
         }
         assert_eq!(numbers(&mut reader), [number], "whoever is there gets all of it");
     }
     assert_eq!(lane.retained("calm", &"a", 0).len(), 21, "an equal part of the room would be four");
-    let kept = |key| lane.retained(key, &"a", 0).into_iter().map(|(number, _)| number).collect::<Vec<_>>();
-    assert_eq!((kept("k0"), kept("k7"), kept("k1")), (vec![1, 199], vec![198, 199], vec![199]));
+    let retained =
+        |key| lane.retained(key, &"a", 0).into_iter().map(|(number, _)| number).collect::<Vec<_>>();
+    assert_eq!((retained("k0"), retained("k7"), retained("k1")), (vec![1, 199], vec![198, 199], vec![199]));
     lane.emit("k1", large(1_000));
-    assert_eq!(kept("k1"), [199, 1_000], "a key's own messages are in nobody's share");
+    assert_eq!(retained("k1"), [199, 1_000], "a key's own messages are in nobody's share");
     drop(reader);
     advance(LaneLimits::default().age_max).await;
     lane.sweep();
     assert_eq!(lane.size(), LaneSize::default());
     lane.emit_from("eve", vec![("k1", large(1_001))]);
-    assert_eq!(kept("k1"), [1_001], "what is too old has left the share");
+    assert_eq!(retained("k1"), [1_001], "what is too old has left the share");
 }
 
 #[tokio::test(start_paused = true)]
@@ -159,7 +160,7 @@ async fn one_message_to_more_keys_than_the_share_holds_reaches_every_reader() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn past_its_share_a_sender_keeps_what_waits_and_past_its_backlog_the_reader_is_told() {
+async fn past_its_share_a_sender_keeps_waiting_messages_and_past_its_backlog_the_reader_gets_a_notice() {
     const BYTES: usize = 10_000;
     const EACH: usize = ENTRY_BYTES + BYTES;
     let limits = LaneLimits {
@@ -205,12 +206,15 @@ async fn what_many_senders_have_in_the_rings_of_others_leaves_half_of_the_room()
         }
     }
     assert_eq!(lane.retained("calm", &"a", 0).len(), 20);
-    let kept = SENDERS.map(|sender| lane.retained(sender, &"a", 0).len());
-    assert!(kept.iter().all(|kept| (3..=7).contains(kept)), "each has an equal part: {kept:?}");
+    let retained = SENDERS.map(|sender| lane.retained(sender, &"a", 0).len());
+    assert!(
+        retained.iter().all(|retained| (3..=7).contains(retained)),
+        "each has an equal part: {retained:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
-async fn rings_that_nobody_needs_are_freed() {
+async fn unused_rings_are_freed() {
     let lane = lane(LaneLimits::default());
     tokio::spawn(lane.sweeping());
     let reader = lane.subscribe("read", "a", None).unwrap();

@@ -33,9 +33,9 @@ fn resumed(lane: &Names, after: u64) -> Vec<u64> {
 
 /// The numbers of all waiting messages, over as many turns as necessary.
 fn numbers(subscription: &mut Subscription<&'static str, &'static str>) -> Vec<u64> {
-    let mut taken = Vec::new();
-    while subscription.try_next(&mut taken).unwrap() {}
-    taken.into_iter().map(|Delivery { number, .. }| number).collect()
+    let mut deliveries = Vec::new();
+    while subscription.try_next(&mut deliveries).unwrap() {}
+    deliveries.into_iter().map(|Delivery { number, .. }| number).collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -65,36 +65,36 @@ async fn a_wake_up_before_the_wait_is_not_lost_and_a_doubled_one_reads_once() {
     let mut reader = subscribed(&lane, "a");
     lane.emit("~k", message(1, "*"));
     lane.emit("~k", message(2, "*"));
-    let mut taken = Vec::new();
-    reader.next(&mut taken).await.unwrap();
-    assert_eq!(taken.len(), 2, "all that waits comes at once");
-    assert_eq!(reader.try_next(&mut taken), Ok(false));
+    let mut deliveries = Vec::new();
+    reader.next(&mut deliveries).await.unwrap();
+    assert_eq!(deliveries.len(), 2, "all that waits comes at once");
+    assert_eq!(reader.try_next(&mut deliveries), Ok(false));
     let waiting = tokio::spawn(async move {
-        let mut taken = Vec::new();
-        reader.next(&mut taken).await.map(|()| taken)
+        let mut deliveries = Vec::new();
+        reader.next(&mut deliveries).await.map(|()| deliveries)
     });
     tokio::task::yield_now().await;
     assert_eq!(lane.emit("~k", message(3, "b")), 0);
     lane.emit("~k", message(4, "a"));
     lane.emit("~k", message(5, "a"));
-    let taken = waiting.await.unwrap().unwrap();
-    assert_eq!(taken.iter().map(|taken| taken.number).collect::<Vec<_>>(), [4, 5]);
+    let deliveries = waiting.await.unwrap().unwrap();
+    assert_eq!(deliveries.iter().map(|delivery| delivery.number).collect::<Vec<_>>(), [4, 5]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_is_dropped_while_it_waits_loses_nothing() {
     let lane = lane(LaneLimits::default());
     let mut reader = subscribed(&lane, "a");
-    let mut taken = Vec::new();
-    let waited = tokio::time::timeout(Duration::from_secs(1), reader.next(&mut taken)).await;
+    let mut deliveries = Vec::new();
+    let waited = tokio::time::timeout(Duration::from_secs(1), reader.next(&mut deliveries)).await;
     assert!(waited.is_err());
     lane.emit("~k", message(1, "*"));
-    reader.next(&mut taken).await.unwrap();
-    assert_eq!(taken, [Delivery { number: 1, message: "*" }]);
+    reader.next(&mut deliveries).await.unwrap();
+    assert_eq!(deliveries, [Delivery { number: 1, message: "*" }]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_takes_nothing_is_dropped_and_holds_nobody_up() {
+async fn a_stalled_reader_is_dropped_and_blocks_no_other() {
     let limits = LaneLimits::default();
     let lane = lane(limits);
     let (mut slow, mut quick, mut idle) =
@@ -104,9 +104,9 @@ async fn a_reader_that_takes_nothing_is_dropped_and_holds_nobody_up() {
         assert_eq!(numbers(&mut quick), [number]);
     }
     advance(limits.stall_max / 2).await;
-    let mut turn = Vec::new();
-    assert_eq!(slow.try_next(&mut turn), Ok(true), "it lags, and takes a turn");
-    assert_eq!(turn.len(), limits.turn_count_max);
+    let mut deliveries = Vec::new();
+    assert_eq!(slow.try_next(&mut deliveries), Ok(true), "it lags, and takes a turn");
+    assert_eq!(deliveries.len(), limits.turn_count_max);
     advance(limits.stall_max - Duration::from_millis(1)).await;
     lane.sweep();
     assert_eq!(lane.count("~k"), 3, "since that turn it is not long enough");
@@ -115,7 +115,7 @@ async fn a_reader_that_takes_nothing_is_dropped_and_holds_nobody_up() {
     assert_eq!((lane.count("~k"), lane.size().stalled), (2, 1));
     assert_eq!(lane.emit("~k", message(401, "a")), 1);
     for _ in 0..2 {
-        assert_eq!(slow.next(&mut turn).await, Err(EndReason::Stalled), "it says so each time");
+        assert_eq!(slow.next(&mut deliveries).await, Err(EndReason::Stalled), "it says so each time");
     }
     assert_eq!(numbers(&mut quick), [401]);
     assert!(numbers(&mut idle).is_empty(), "who has nothing to take does not stall");
@@ -123,7 +123,7 @@ async fn a_reader_that_takes_nothing_is_dropped_and_holds_nobody_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_waits_hears_that_it_was_ended() {
+async fn a_waiting_reader_learns_that_its_subscription_ended() {
     let lane = lane(LaneLimits::default());
     let ended = |mut reader: Subscription<&'static str, &'static str>| {
         tokio::spawn(async move { reader.next(&mut Vec::new()).await })
@@ -147,10 +147,10 @@ fn readers_on_other_threads_get_everything_once_and_in_order() {
     runtime.block_on(async {
         let lane = Lane::<usize, u64>::new(LaneLimits { turn_count_max: 7, ..LaneLimits::default() });
         let read = |mut reader: Subscription<usize, u64>| async move {
-            let (mut taken, mut seen) = (Vec::new(), 0);
+            let (mut deliveries, mut seen) = (Vec::new(), 0);
             while seen < MESSAGES {
-                reader.next(&mut taken).await.expect("it keeps up");
-                for Delivery { number, message } in taken.drain(..) {
+                reader.next(&mut deliveries).await.expect("it keeps up");
+                for Delivery { number, message } in deliveries.drain(..) {
                     assert_eq!((number, message), (seen + 1, number), "once and in order");
                     seen = number;
                 }

@@ -57,8 +57,8 @@ fn is_for(mask: u8, bit: u8) -> bool {
 fn come(lane: &Lane<u8, u64>, emitted: &[(u64, u8)], bit: u8, after: Option<u64>) -> Option<Reader> {
     let subscription = lane.subscribe("k", bit, after).ok()?;
     let missed = after.map_or(&[][..], |after| {
-        let behind = emitted.partition_point(|(number, _)| *number <= after);
-        let missed = &emitted[behind..];
+        let start = emitted.partition_point(|(number, _)| *number <= after);
+        let missed = &emitted[start..];
         if missed.len() > LIMITS.entries_max { &[] } else { missed }
     });
     let due = missed.iter().filter(|(_, mask)| is_for(*mask, bit)).map(|(number, _)| *number).collect();
@@ -70,7 +70,7 @@ fn play(steps: Vec<Step>) -> Result<(), TestCaseError> {
     // One subscription always exists, so that the ring is never freed.
     let keeper = lane.subscribe("k", 255, None).unwrap();
     let (mut readers, mut emitted): (Vec<Reader>, Vec<(u64, u8)>) = (Vec::new(), Vec::new());
-    let mut last_gone = None;
+    let mut last_seen = None;
     for step in steps {
         match step {
             Step::Emit(mask) => {
@@ -85,16 +85,19 @@ fn play(steps: Vec<Step>) -> Result<(), TestCaseError> {
             }
             Step::Read(nth) if nth < readers.len() => {
                 let reader = &mut readers[nth];
-                let mut taken = Vec::new();
-                match reader.subscription.try_next(&mut taken) {
+                let mut deliveries = Vec::new();
+                match reader.subscription.try_next(&mut deliveries) {
                     Ok(some) => {
-                        prop_assert_eq!(some, !taken.is_empty());
-                        let taken: Vec<_> = taken.iter().map(|taken| taken.number).collect();
-                        prop_assert!(reader.due.starts_with(&taken), "{:?} of {:?}", taken, reader.due);
-                        let full = taken.len() == LIMITS.turn_count_max;
-                        prop_assert!(full || taken.len() == reader.due.len(), "all that waits comes at once");
-                        reader.due.drain(..taken.len());
-                        reader.seen.extend(taken);
+                        prop_assert_eq!(some, !deliveries.is_empty());
+                        let numbers: Vec<_> = deliveries.iter().map(|delivery| delivery.number).collect();
+                        prop_assert!(reader.due.starts_with(&numbers), "{:?} of {:?}", numbers, reader.due);
+                        let full = numbers.len() == LIMITS.turn_count_max;
+                        prop_assert!(
+                            full || numbers.len() == reader.due.len(),
+                            "all that waits comes at once"
+                        );
+                        reader.due.drain(..numbers.len());
+                        reader.seen.extend(numbers);
                     }
                     Err(ended) => {
                         // Only a subscription with more waiting messages than the backlog limit is dropped.
@@ -102,15 +105,15 @@ fn play(steps: Vec<Step>) -> Result<(), TestCaseError> {
                         let newest = emitted.last().map_or(0, |(number, _)| *number);
                         let waits = reader.due.first().copied().unwrap_or(newest);
                         prop_assert!(newest - waits >= LIMITS.backlog_max as u64);
-                        last_gone = readers.swap_remove(nth).seen.last().copied();
+                        last_seen = readers.swap_remove(nth).seen.last().copied();
                     }
                 }
             }
             Step::Come { bit, back } => {
-                let after = last_gone.filter(|_| back);
+                let after = last_seen.filter(|_| back);
                 readers.extend(come(&lane, &emitted, bit, after));
             }
-            Step::Go(nth) if nth < readers.len() => last_gone = readers.swap_remove(nth).seen.last().copied(),
+            Step::Go(nth) if nth < readers.len() => last_seen = readers.swap_remove(nth).seen.last().copied(),
             Step::Read(_) | Step::Go(_) => {}
             Step::Sweep => lane.sweep(),
         }
@@ -124,7 +127,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn who_keeps_up_sees_exactly_what_matches_in_order_and_once(steps in prop::collection::vec(step(), 0..120)) {
+    fn a_fast_reader_sees_each_match_once_and_in_order(steps in prop::collection::vec(step(), 0..120)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async { play(steps) })?;
     }

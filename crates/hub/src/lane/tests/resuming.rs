@@ -41,7 +41,7 @@ async fn fo_60_the_ring_reaches_back_as_far_as_its_count() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fo_60_what_is_kept_for_live_readers_alone_is_not_resumed() {
+async fn fo_60_messages_for_live_readers_only_are_not_resumed() {
     let lane = lane(FEW);
     let mut live = subscribed(&lane, "a");
     emitted(&lane, 1..=5);
@@ -80,7 +80,7 @@ async fn a_number_that_does_not_rise_begins_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fo_60_a_message_is_kept_until_its_age() {
+async fn fo_60_a_message_is_retained_up_to_its_age_limit() {
     let lane = lane(FEW);
     emitted(&lane, [1]);
     advance(Duration::from_secs(6)).await;
@@ -115,7 +115,7 @@ async fn fo_89_what_has_to_be_forgotten_is_not_resumed_and_leaves_no_gap() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fo_89_what_comes_too_late_still_reaches_who_is_there() {
+async fn fo_89_a_late_message_still_reaches_current_readers() {
     let lane = lane(FEW);
     let mut live = subscribed(&lane, "a");
     let before = Emission { forget_at: Some(Instant::now()), ..message(1, "*") };
@@ -133,16 +133,16 @@ async fn fo_89_what_comes_too_late_still_reaches_who_is_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reader_that_the_ring_has_passed_is_told() {
+async fn a_reader_that_the_ring_has_passed_gets_a_notice() {
     let lane = lane(FEW);
     let (mut slow, mut deaf) = (subscribed(&lane, "a"), subscribed(&lane, "c"));
     emitted(&lane, 1..=5);
     for number in 6..=20 {
         lane.emit("~k", message(number, "b"));
     }
-    let mut turn = Vec::new();
-    assert_eq!(slow.try_next(&mut turn), Err(EndReason::Stalled), "1 has gone");
-    assert_eq!(deaf.try_next(&mut turn), Err(EndReason::Stalled), "for it too");
+    let mut deliveries = Vec::new();
+    assert_eq!(slow.try_next(&mut deliveries), Err(EndReason::Stalled), "1 has gone");
+    assert_eq!(deaf.try_next(&mut deliveries), Err(EndReason::Stalled), "for it too");
     let mut quiet = subscribed(&lane, "c");
     for number in 21..=40 {
         lane.emit("~k", message(number, "b"));

@@ -47,7 +47,7 @@ async fn fo_60_all_that_is_retained_comes_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fo_60_what_is_kept_for_a_reader_that_lags_is_not_for_who_comes_late() {
+async fn fo_60_a_backlog_of_a_slow_reader_is_not_for_later_readers() {
     let lane = lane();
     let mut lagging = lane.subscribe("~nick", (), None).unwrap();
     emit(&lane, 1..=8);
@@ -58,7 +58,7 @@ async fn fo_60_what_is_kept_for_a_reader_that_lags_is_not_for_who_comes_late() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fo_89_what_asked_to_be_forgotten_is_not_among_it() {
+async fn fo_89_an_expired_message_is_not_among_it() {
     let lane = lane();
     emit(&lane, [1]);
     let forget_at = Some(Instant::now() + Duration::from_secs(5));

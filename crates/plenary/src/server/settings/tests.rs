@@ -86,13 +86,16 @@ fn what_named_the_address_is_known() {
 #[test]
 fn contents_are_kept_beside_the_store_unless_it_is_said_where() {
     let place = |line: &[&str], file: &str| resolve(line, file).unwrap().blobs;
-    assert_eq!(place(&["--data", "/d"], ""), Some(Place::Own("/d/blobs".into())));
-    assert_eq!(place(&["--data", ":memory:"], ""), Some(Place::Memory));
+    assert_eq!(place(&["--data", "/d"], ""), Some(Location::Own("/d/blobs".into())));
+    assert_eq!(place(&["--data", ":memory:"], ""), Some(Location::Memory));
     assert_eq!(place(&["--data", "/d", "--database", "postgres://h/d"], ""), None);
-    let bucket = Some(Place::Bucket { bucket: "b".into(), prefix: "p".into() });
+    let bucket = Some(Location::Bucket { bucket: "b".into(), prefix: "p".into() });
     assert_eq!(place(&["--database", "postgres://h/d", "--blobs", "s3://b/p"], ""), bucket);
     assert_eq!(place(&["--data", "/d"], "blobs = \"s3://b/p\""), bucket);
-    assert_eq!(place(&["--blobs", "file:///e"], "blobs = \"s3://b/p\""), Some(Place::Directory("/e".into())));
+    assert_eq!(
+        place(&["--blobs", "file:///e"], "blobs = \"s3://b/p\""),
+        Some(Location::Directory("/e".into()))
+    );
     assert!(resolve(&["--blobs", "blobs"], "").is_err());
     assert_eq!(resolve(&[], "blob_octets_max = 9").unwrap().context.blob_bytes_max, 9);
     assert_eq!(resolve(&[], "").unwrap().context.blob_bytes_max, 64 << 20);

@@ -19,12 +19,12 @@ use crate::{
 };
 
 /// How long a request waits before it is sent again, as it may have been lost.
-const AGAIN: Duration = Duration::from_secs(1);
+const RESEND_AFTER: Duration = Duration::from_secs(1);
 /// How long the node with the pen may leave a request unanswered, while the journal answers but has no
 /// new records.
 const IGNORED_MAX: Duration = Duration::from_secs(3);
 /// How long it may leave a request unanswered while it writes other records.
-const LEFT_MAX: Duration = Duration::from_secs(6);
+const UNANSWERED_MAX: Duration = Duration::from_secs(6);
 
 /// A pending request.
 pub(crate) struct PendingRequest {
@@ -33,31 +33,31 @@ pub(crate) struct PendingRequest {
     epoch: u64,
     body: Bytes,
     sent: Instant,
-    /// When it was first sent, and when the pen last wrote a record.
-    begun: Instant,
-    since: Instant,
+    /// When it was first sent.
+    first_sent: Instant,
+    pen_active_at: Instant,
     /// The outcome, which applies after a record that is not here yet.
     answer: Option<Answer>,
 }
 
 impl Node {
     /// Sends a request to the node with the pen, or checks the pending one.
-    pub(super) async fn ask(&mut self, pen: Pen, now: Instant) -> Result<(), Trouble> {
-        let Some(asked) = &mut self.waiting.asked else { return self.ask_next(pen, now).await };
-        let is_left = now.duration_since(asked.begun) >= LEFT_MAX;
-        if is_left || now.duration_since(asked.since) >= IGNORED_MAX {
-            asked.since = now;
+    pub(super) async fn send_request(&mut self, pen: Pen, now: Instant) -> Result<(), Trouble> {
+        let Some(request) = &mut self.waiting.request else { return self.send_next(pen, now).await };
+        let is_overdue = now.duration_since(request.first_sent) >= UNANSWERED_MAX;
+        if is_overdue || now.duration_since(request.pen_active_at) >= IGNORED_MAX {
+            request.pen_active_at = now;
             let has_more = match timeout(BACK_MAX, self.journal.extent()).await {
                 Ok(Ok(extent)) => extent.last > self.last.sequence,
                 // The journal is unavailable, so no node can write now.
                 Ok(Err(_)) | Err(_) => return Ok(()),
             };
-            return if has_more && !is_left { self.catch_up().await } else { self.take_pen().await };
+            return if has_more && !is_overdue { self.catch_up().await } else { self.take_pen().await };
         }
-        if now.duration_since(asked.sent) >= AGAIN {
-            asked.sent = now;
-            if asked.epoch == pen.epoch {
-                let body = asked.body.clone();
+        if now.duration_since(request.sent) >= RESEND_AFTER {
+            request.sent = now;
+            if request.epoch == pen.epoch {
+                let body = request.body.clone();
                 self.peers.send(Address::One(pen.node), body).await;
             } else {
                 // The record that took the pen is not here yet.
@@ -67,7 +67,7 @@ impl Node {
         Ok(())
     }
 
-    async fn ask_next(&mut self, pen: Pen, now: Instant) -> Result<(), Trouble> {
+    async fn send_next(&mut self, pen: Pen, now: Instant) -> Result<(), Trouble> {
         let Some(unit) = self.waiting.units.pop_front() else { return Ok(()) };
         self.waiting.serial += 1;
         let serial = self.waiting.serial;
@@ -80,24 +80,32 @@ impl Node {
         }
         self.peers.send(Address::One(pen.node), body.clone()).await;
         let epoch = pen.epoch;
-        let asked =
-            PendingRequest { unit, serial, epoch, body, sent: now, begun: now, since: now, answer: None };
-        self.waiting.asked = Some(asked);
+        let request = PendingRequest {
+            unit,
+            serial,
+            epoch,
+            body,
+            sent: now,
+            first_sent: now,
+            pen_active_at: now,
+            answer: None,
+        };
+        self.waiting.request = Some(request);
         Ok(())
     }
 
     /// Processes the answer of the node with the pen to a request of which it wrote nothing.
     pub(super) async fn answered(&mut self, answer: Answer) -> Result<(), Trouble> {
-        let behind = answer.behind;
-        match &mut self.waiting.asked {
-            Some(asked) if asked.serial == answer.serial => asked.answer = Some(answer),
+        let base = answer.base;
+        match &mut self.waiting.request {
+            Some(request) if request.serial == answer.serial => request.answer = Some(answer),
             _ => return Ok(()),
         }
         // A caller that decides again must see the state that the refusal was based on.
-        if self.last.sequence < behind {
+        if self.last.sequence < base {
             self.take_hints().await?;
         }
-        if self.last.sequence < behind {
+        if self.last.sequence < base {
             self.catch_up().await?;
         }
         self.finish_answered();
@@ -107,32 +115,33 @@ impl Node {
     fn finish_answered(&mut self) {
         let last = self.last.sequence;
         let is_here =
-            |asked: &mut PendingRequest| asked.answer.as_ref().is_some_and(|answer| answer.behind <= last);
-        if let Some(asked) = self.waiting.asked.take_if(is_here)
-            && let Some(answer) = asked.answer
+            |request: &mut PendingRequest| request.answer.as_ref().is_some_and(|answer| answer.base <= last);
+        if let Some(request) = self.waiting.request.take_if(is_here)
+            && let Some(answer) = request.answer
         {
-            asked.unit.end(answer.result);
+            request.unit.end(answer.result);
         }
     }
 
     /// Processes the notes of a record: its writer, and the outcomes of requests.
     pub(super) fn noted(&mut self, notes: Notes) {
         for Recorded { node, serial, outcomes } in notes.answers {
-            let is_it = |asked: &mut PendingRequest| node == self.me && asked.serial == serial;
-            if let Some(asked) = self.waiting.asked.take_if(is_it) {
-                let lost = || Fault::OutcomeUnknown("its record does not say what came of it".into());
-                asked.unit.end(outcomes.read().ok_or_else(lost));
+            let is_it = |request: &mut PendingRequest| node == self.me && request.serial == serial;
+            if let Some(request) = self.waiting.request.take_if(is_it) {
+                let unknown = || Fault::OutcomeUnknown("its record does not say what came of it".into());
+                request.unit.end(outcomes.read().ok_or_else(unknown));
             }
         }
         if let Some(pen) = notes.pen {
             let now = Instant::now();
-            self.pens.heard(pen, now);
-            if let Some(asked) = self.waiting.asked.as_mut().filter(|asked| asked.epoch == pen.epoch) {
-                asked.since = now;
+            self.pens.note_holder(pen, now);
+            if let Some(request) = self.waiting.request.as_mut().filter(|request| request.epoch == pen.epoch)
+            {
+                request.pen_active_at = now;
             }
             // That pen has ended, and no record of it names the request.
-            if let Some(asked) = self.waiting.asked.take_if(|asked| asked.epoch < pen.epoch) {
-                self.waiting.units.push_front(asked.unit);
+            if let Some(request) = self.waiting.request.take_if(|request| request.epoch < pen.epoch) {
+                self.waiting.units.push_front(request.unit);
             }
         }
         self.finish_answered();
@@ -140,8 +149,8 @@ impl Node {
 
     /// Ends units that have waited too long.
     pub(super) fn expire(&mut self, now: Instant) {
-        if let Some(asked) = self.waiting.asked.take_if(|asked| asked.unit.until <= now) {
-            asked.unit.end(Err(Fault::OutcomeUnknown("the node with the pen does not answer".into())));
+        if let Some(request) = self.waiting.request.take_if(|request| request.unit.until <= now) {
+            request.unit.end(Err(Fault::OutcomeUnknown("the node with the pen does not answer".into())));
         }
         while let Some(late) = self.waiting.units.pop_front_if(|unit| unit.is_own() && unit.until <= now) {
             late.end(Err(Fault::Unavailable("no node has the pen".into())));
@@ -159,7 +168,7 @@ impl Node {
 impl Unit {
     /// Answers the callers of this process; another node gets no answer.
     pub(super) fn end(self, result: Result<Vec<PlanResult>, Fault>) {
-        if let Owner::Own(replies) = self.whose {
+        if let Owner::Own(replies) = self.owner {
             reply(replies, result);
         }
     }

@@ -13,19 +13,19 @@ use tokio_postgres::{Client, Row, Statement, types::ToSql};
 
 use super::{Item, parts};
 use crate::{
-    target::{Target, place, within},
+    target::{Target, unsigned, within},
     trouble::Trouble,
 };
 
 /// Longest wait for a group to be sent.
-const TELL_MS_MAX: u64 = 5_000;
+const SEND_MS_MAX: u64 = 5_000;
 /// Microseconds in a millisecond.
 const US_PER_MS: u64 = 1_000;
 
 /// Numbers and sends in one statement. `$1` to `$3`: the counters in order, how many numbers each
 /// assigns, and where it begins if it is new. `$4` to `$6`: for each number that is sent, the part, the
 /// counter and its index among the counter's numbers, from 1. `$7` to `$9`: the parts.
-pub(super) const TELL: &str = "\
+pub(super) const SEND: &str = "\
 WITH given AS (
     INSERT INTO signal_counters AS known (name, last, taken)
     SELECT name, start + taken - 1, taken FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS c (name, taken, start)
@@ -59,7 +59,7 @@ struct Group {
 }
 
 struct Counter {
-    taken: u64,
+    count: u64,
     start: u64,
 }
 
@@ -75,7 +75,7 @@ impl Serial {
 }
 
 /// Sends a group and answers its publishers. The returned trouble says whether the connection is lost.
-pub(super) async fn tell(
+pub(super) async fn send(
     client: &Client,
     statement: &Statement,
     target: &Target,
@@ -90,7 +90,7 @@ pub(super) async fn tell(
                 let parts = parts::answer(from, serial.next(), question, answer.as_ref());
                 group.add_parts(&target.private_channel(to.0), &[], parts);
             }
-            Item::Tell { outgoing, reply } => {
+            Item::Publish { outgoing, reply } => {
                 let named = outgoing.publication.counters.clone();
                 let start = outgoing.publication.at.0.saturating_mul(US_PER_MS);
                 let nths = group.take_numbers(&named, start);
@@ -132,9 +132,9 @@ impl Group {
     /// Takes the next numbers of these counters, as indexes within this group.
     fn take_numbers(&mut self, counters: &[Arc<str>], start: u64) -> Vec<u64> {
         let take = |name: &Arc<str>| {
-            let counter = self.counters.entry(name.clone()).or_insert(Counter { taken: 0, start });
-            counter.taken += 1;
-            counter.taken
+            let counter = self.counters.entry(name.clone()).or_insert(Counter { count: 0, start });
+            counter.count += 1;
+            counter.count
         };
         counters.iter().map(take).collect()
     }
@@ -142,8 +142,9 @@ impl Group {
     fn add_parts(&mut self, channel: &str, numbers: &[(Arc<str>, u64)], parts: Vec<parts::Part>) {
         for part in parts {
             // The ordinality of the statement counts from 1.
-            let place = i64::try_from(self.heads.len() + 1).unwrap_or(i64::MAX);
-            self.numbers.extend(numbers[part.counters].iter().map(|(name, nth)| (place, name.clone(), *nth)));
+            let ordinal = i64::try_from(self.heads.len() + 1).unwrap_or(i64::MAX);
+            self.numbers
+                .extend(numbers[part.counters].iter().map(|(name, nth)| (ordinal, name.clone(), *nth)));
             self.channels.push(channel.to_owned());
             self.heads.push(part.head);
             self.tails.push(part.tail);
@@ -159,25 +160,25 @@ impl Group {
     ) -> Result<(BTreeMap<Arc<str>, u64>, Vec<ProcessId>), Trouble> {
         let names: Vec<&str> = self.counters.keys().map(AsRef::as_ref).collect();
         let signed = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-        let taken: Vec<i64> = self.counters.values().map(|counter| signed(counter.taken)).collect();
+        let counts: Vec<i64> = self.counters.values().map(|counter| signed(counter.count)).collect();
         let starts: Vec<i64> = self.counters.values().map(|counter| signed(counter.start)).collect();
-        let places: BTreeMap<_, i32> = self.counters.keys().zip(1..).collect();
+        let ordinals: BTreeMap<_, i32> = self.counters.keys().zip(1..).collect();
         let of_part: Vec<i64> = self.numbers.iter().map(|(part, ..)| *part).collect();
         let of_counter: Vec<i32> =
-            self.numbers.iter().map(|(_, name, _)| places.get(name).copied().unwrap_or_default()).collect();
+            self.numbers.iter().map(|(_, name, _)| ordinals.get(name).copied().unwrap_or_default()).collect();
         let nths: Vec<i64> = self.numbers.iter().map(|(.., nth)| signed(*nth)).collect();
         let Self { channels, heads, tails, .. } = self;
         let params: [&(dyn ToSql + Sync); 9] =
-            [&names, &taken, &starts, &of_part, &of_counter, &nths, channels, heads, tails];
-        let row: Row = within(TELL_MS_MAX, client.query_one(statement, &params)).await?;
+            [&names, &counts, &starts, &of_part, &of_counter, &nths, channels, heads, tails];
+        let row: Row = within(SEND_MS_MAX, client.query_one(statement, &params)).await?;
         let befores: Option<Vec<i64>> = row.try_get(0)?;
-        let befores: Vec<u64> = befores.into_iter().flatten().map(place).collect::<Result<_, _>>()?;
+        let befores: Vec<u64> = befores.into_iter().flatten().map(unsigned).collect::<Result<_, _>>()?;
         if befores.len() != names.len() {
             return Err(Trouble::Broken(format!("{} counters gave {} numbers", names.len(), befores.len())));
         }
         let alive: Option<Vec<i64>> = row.try_get(2)?;
         let alive =
-            alive.into_iter().flatten().map(|id| place(id).map(ProcessId)).collect::<Result<_, _>>()?;
+            alive.into_iter().flatten().map(|id| unsigned(id).map(ProcessId)).collect::<Result<_, _>>()?;
         Ok((self.counters.keys().cloned().zip(befores).collect(), alive))
     }
 }

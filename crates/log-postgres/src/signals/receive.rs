@@ -16,12 +16,12 @@ use crate::{
 };
 
 /// Drives the connection until it is lost.
-pub(super) async fn hear(shared: &Arc<SignalState>, mut wire: Wire) -> Trouble {
+pub(super) async fn receive(shared: &Arc<SignalState>, mut wire: Wire) -> Trouble {
     let mut joiner = Joiner::default();
     loop {
         match poll_fn(|cx| wire.poll_message(cx)).await {
-            Some(Ok(AsyncMessage::Notification(told))) => {
-                if let Some((from, message)) = joiner.take(told.payload()) {
+            Some(Ok(AsyncMessage::Notification(notification))) => {
+                if let Some((from, message)) = joiner.take(notification.payload()) {
                     take(shared, from, message);
                 }
             }

@@ -10,7 +10,7 @@ impl Log {
     ///
     /// # Errors
     /// The log cannot be read or written, or the error of `make`.
-    pub async fn row_made_once(
+    pub async fn row_created_once(
         &self,
         name: &str,
         make: impl FnOnce() -> Result<Bytes, Fault>,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-macro_rules! place {
+macro_rules! sequence_number {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -31,11 +31,11 @@ macro_rules! place {
     };
 }
 
-place!(
+sequence_number!(
     /// A position in the whole log, which rises in commit order. The first event has position 1.
     Position
 );
-place!(
+sequence_number!(
     /// A version of one stream, without gaps. The first event has version 1; an absent stream is at 0.
     Version
 );

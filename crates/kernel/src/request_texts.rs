@@ -5,7 +5,7 @@
 /// invitation and a hold of the server (`room` names the room of the held item), `from` is the agent that is contacted, and
 /// `other` the one that contacts it. For a run, `action` is the name of the run's agent.
 #[must_use]
-pub fn who_asks(
+pub fn describe_request(
     (kind, room): (&str, Option<&str>),
     from: &str,
     other: Option<&str>,
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_is_said_by_kind() {
+    fn a_request_is_described_by_its_kind() {
         let (me, other) = ("@nick.cc", Some("@acme.bot"));
         for (about, other, action, expected) in [
             (("contact", Some("accounts")), other, None, "@acme.bot asks @nick.cc for contact"),
@@ -66,12 +66,12 @@ mod tests {
             (("permission", None), Some(me), Some("Bash"), "@nick.cc asks"),
             (("question", None), None, None, "@nick.cc asks"),
         ] {
-            assert_eq!(who_asks(about, me, other, action), expected);
+            assert_eq!(describe_request(about, me, other, action), expected);
         }
     }
 
     #[test]
-    fn the_server_says_what_an_answer_does_where_it_carries_it_out() {
+    fn the_effects_of_an_answer_are_described_if_the_server_executes_it() {
         let declined = effects("hold", Some("sessions")).map(|[_, ignored]| ignored);
         assert_eq!(declined, Some("the invitation is declined"));
         assert_eq!(effects("hold", None), None, "an agent's own: it alone knows");
