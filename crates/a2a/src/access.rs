@@ -59,14 +59,17 @@ pub(crate) fn version(headers: &HeaderMap, uri: &Uri) -> Result<(), Failure> {
         let mut pairs = uri.query()?.split('&').filter_map(|pair| pair.split_once('='));
         pairs.find(|(name, _)| name.eq_ignore_ascii_case(VERSION_PARAMETER)).map(|(_, value)| value)
     };
-    let asked =
+    let requested =
         header.or_else(parameter).map(str::trim).filter(|version| !version.is_empty()).unwrap_or("0.3");
     // The patch version does not change the protocol.
-    let is_ours = asked == VERSION || asked.strip_prefix(VERSION).is_some_and(|rest| rest.starts_with('.'));
-    if is_ours {
+    let is_supported =
+        requested == VERSION || requested.strip_prefix(VERSION).is_some_and(|rest| rest.starts_with('.'));
+    if is_supported {
         Ok(())
     } else {
-        Err(Failure::version(format!("This agent speaks {VERSION}, not {asked:?}; say so in `A2A-Version`.")))
+        Err(Failure::version(format!(
+            "This agent speaks {VERSION}, not {requested:?}; say so in `A2A-Version`."
+        )))
     }
 }
 
@@ -79,7 +82,7 @@ pub(crate) fn handle(text: &str) -> Result<AgentHandle, Failure> {
 impl A2a {
     /// The rooms on behalf of the sender of a request.
     pub(crate) fn rooms(&self, parts: &Parts) -> Result<RoomClient, Failure> {
-        let operations = self.0.asked.read().clone().ok_or_else(Failure::stopping)?;
+        let operations = self.0.operations.read().clone().ok_or_else(Failure::stopping)?;
         Ok(RoomClient { operations, caller: Caller::of(parts) })
     }
 
@@ -93,7 +96,7 @@ impl A2a {
         let rooms = self.rooms(parts)?;
         let seen = seen(&rooms, handle(agent)?).await?;
         let name = seen.handle.as_str().trim_start_matches('@').to_owned();
-        let keys = MessageKeys::of(&parts.headers)?;
+        let keys = MessageKeys::from_headers(&parts.headers)?;
         let backend = if seen.descriptor.is_null() {
             let me = match &principal.who {
                 TokenOwner::Agent(me) => Some(me.clone()),

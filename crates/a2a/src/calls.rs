@@ -71,14 +71,14 @@ impl Call {
             "SendMessage" => Ok(Self::Send(message(params)?)),
             "SendStreamingMessage" => Ok(Self::Stream(message(params)?)),
             "GetTask" => {
-                let asked: GetTaskRequest = read(params)?;
-                check_history(asked.history_length)?;
-                Ok(Self::Get(asked))
+                let request: GetTaskRequest = read(params)?;
+                check_history(request.history_length)?;
+                Ok(Self::Get(request))
             }
             "ListTasks" => {
-                let asked: ListTasksRequest = read(params)?;
-                check_history(asked.history_length)?;
-                Ok(Self::List(asked))
+                let request: ListTasksRequest = read(params)?;
+                check_history(request.history_length)?;
+                Ok(Self::List(request))
             }
             "CancelTask" => Ok(Self::Cancel(read(params)?)),
             "SubscribeToTask" => Ok(Self::Subscribe(read(params)?)),
@@ -97,7 +97,8 @@ fn note_call(method: &str, params: &Value) {
     let Some(known) = METHODS.iter().find(|known| **known == method) else { return };
     note(A2A_METHOD, || *known);
     note(A2A_VERSION, || VERSION);
-    let text = |at: &str| params.pointer(at).and_then(Value::as_str).filter(|text| text.len() <= 64);
+    let text =
+        |pointer: &str| params.pointer(pointer).and_then(Value::as_str).filter(|text| text.len() <= 64);
     if let Some(task) = text("/id").or_else(|| text("/taskId")).or_else(|| text("/message/taskId")) {
         note(A2A_TASK, || task.to_owned());
     }
@@ -127,7 +128,7 @@ pub(crate) fn message(params: Value) -> Result<SendMessageRequest, Failure> {
     if *role != a2a::Role::User {
         return Err(Failure::params("`message.role` must be ROLE_USER."));
     }
-    check_history(sent.configuration.as_ref().and_then(|said| said.history_length))?;
+    check_history(sent.configuration.as_ref().and_then(|configuration| configuration.history_length))?;
     let mut types =
         parts.iter().filter_map(|part| part.media_type.as_deref()).filter(|kind| !kind.is_empty());
     if let Some(other) = types.find(|kind| !takes(kind)) {
@@ -145,30 +146,30 @@ impl AgentAccess {
         let value = match call {
             Call::Send(sent) => self.send(&sent).await?,
             Call::Stream(sent) => return self.stream(&sent).await.map(CallResult::Follow),
-            Call::Subscribe(asked) => {
+            Call::Subscribe(request) => {
                 let after = self.resumed_after()?;
                 let follow = match &self.backend {
-                    Backend::Runs(agent) => agent.subscribe(&asked.id, after).await?,
-                    Backend::Sessions(agent) => agent.subscribe(&asked.id, after).await?,
+                    Backend::Runs(agent) => agent.subscribe(&request.id, after).await?,
+                    Backend::Sessions(agent) => agent.subscribe(&request.id, after).await?,
                 };
                 return Ok(CallResult::Follow(follow));
             }
-            Call::Get(asked) => json!(match &self.backend {
-                Backend::Runs(agent) => agent.task(&asked.id).await?,
-                Backend::Sessions(agent) => agent.task(&asked.id).await?,
+            Call::Get(request) => json!(match &self.backend {
+                Backend::Runs(agent) => agent.task(&request.id).await?,
+                Backend::Sessions(agent) => agent.task(&request.id).await?,
             }),
-            Call::Cancel(asked) => json!(match &self.backend {
-                Backend::Runs(agent) => agent.cancel(&asked.id).await?,
-                Backend::Sessions(agent) => agent.cancel(&asked.id).await?,
+            Call::Cancel(request) => json!(match &self.backend {
+                Backend::Runs(agent) => agent.cancel(&request.id).await?,
+                Backend::Sessions(agent) => agent.cancel(&request.id).await?,
             }),
-            Call::List(asked) => json!(match &self.backend {
-                Backend::Runs(agent) => agent.list(&asked).await?,
-                Backend::Sessions(agent) => agent.list(&asked).await?,
+            Call::List(request) => json!(match &self.backend {
+                Backend::Runs(agent) => agent.list(&request).await?,
+                Backend::Sessions(agent) => agent.list(&request).await?,
             }),
             Call::CreatePush(sent) => self.create_push(sent).await?,
-            Call::GetPush(asked) => self.get_push(&asked).await?,
-            Call::ListPush(asked) => self.list_push(&asked).await?,
-            Call::DeletePush(asked) => self.delete_push(&asked).await?,
+            Call::GetPush(request) => self.get_push(&request).await?,
+            Call::ListPush(request) => self.list_push(&request).await?,
+            Call::DeletePush(request) => self.delete_push(&request).await?,
             Call::Card => {
                 let base_url = self.rooms.base_url();
                 self.a2a.signed(card(&self.seen, &base_url, Extent::Extended), &base_url).await?
@@ -191,7 +192,9 @@ impl AgentAccess {
     }
 
     async fn send(&self, sent: &SendMessageRequest) -> Result<Value, Failure> {
-        let is_immediate = sent.configuration.as_ref().and_then(|said| said.return_immediately) == Some(true);
+        let is_immediate =
+            sent.configuration.as_ref().and_then(|configuration| configuration.return_immediately)
+                == Some(true);
         if !is_immediate {
             return Ok(json!({"task": self.stream(sent).await?.wait_until_paused().await?}));
         }

@@ -53,7 +53,7 @@ pub(crate) fn card(seen: &VisibleAgent, base_url: &str, extent: Extent) -> Value
         |binding: &str| json!({"url": url, "protocolBinding": binding, "protocolVersion": VERSION});
     let mut interfaces = vec![interface("JSONRPC"), interface("HTTP+JSON")];
     // gRPC has no paths: it is not offered behind a path prefix, and the tenant names the agent.
-    if base_url.split_once("://").is_some_and(|(_, place)| !place.contains('/')) {
+    if base_url.split_once("://").is_some_and(|(_, authority_and_path)| !authority_and_path.contains('/')) {
         let mut grpc = interface("GRPC");
         grpc["url"] = base_url.into();
         grpc["tenant"] = handle.trim_start_matches('@').into();
@@ -122,8 +122,8 @@ mod tests {
         assert_eq!(public["supportedInterfaces"][0]["url"], "https://h/a2a/nick.coder");
         let grpc = json!({"url": "https://h", "protocolBinding": "GRPC", "protocolVersion": VERSION, "tenant": "nick.coder"});
         assert_eq!(public["supportedInterfaces"][2], grpc);
-        let behind = card(&seen, "https://h/below", Extent::Public);
-        assert_eq!(behind["supportedInterfaces"].as_array().unwrap().len(), 2, "no path, no gRPC");
+        let with_path = card(&seen, "https://h/below", Extent::Public);
+        assert_eq!(with_path["supportedInterfaces"].as_array().unwrap().len(), 2, "no path, no gRPC");
         assert_eq!(public["skills"].as_array().unwrap().len(), 1);
         let extended = card(&seen, "https://h", Extent::Extended);
         assert_eq!(extended["description"], "Codes.\n\nAsk me.");

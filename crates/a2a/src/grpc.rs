@@ -47,8 +47,8 @@ pub(crate) async fn call(State(a2a): State<A2a>, Path(method): Path<String>, req
     };
     let (room, head, name) = (&a2a, &parts, method.name());
     let ask = service_fn(move |sent: tonic::Request<Value>| async move {
-        let asked = room.ask_by_grpc(head, name, sent.into_inner()).await;
-        asked.map(tonic::Response::new).map_err(|failure| failure.grpc())
+        let reply = room.ask_by_grpc(head, name, sent.into_inner()).await;
+        reply.map(tonic::Response::new).map_err(|failure| failure.grpc())
     });
     // A single response has the wire form of a stream with one message.
     let mut grpc = Grpc::new(JsonCodec::of(&method)).max_decoding_message_size(BODY_BYTES_MAX);

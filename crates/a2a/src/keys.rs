@@ -18,19 +18,19 @@ fn broken() -> Fault {
 impl A2a {
     /// The key.
     pub(crate) async fn card_key(&self) -> Result<&CardKey, Failure> {
-        self.0.card_key.get_or_try_init(|| self.kept_key()).await.map_err(|fault| {
+        self.0.card_key.get_or_try_init(|| self.stored_key()).await.map_err(|fault| {
             tracing::warn!(%fault, "the key that signs cards cannot be read");
             Failure::stopping()
         })
     }
 
-    async fn kept_key(&self) -> Result<CardKey, Fault> {
+    async fn stored_key(&self) -> Result<CardKey, Fault> {
         if let Some(row) = self.0.log.read_row(ROW).await? {
             return CardKey::read(&row.value).ok_or_else(broken);
         }
-        let made = CardKey::generate().map_err(|_| Fault::Corrupt("no key can be made".into()))?;
+        let new_key = CardKey::generate().map_err(|_| Fault::Corrupt("no key can be made".into()))?;
         // Another process may have been faster: then its key is used.
-        let row = RowOp { name: ROW.into(), expected: Some(0), value: Some(made.into()) };
+        let row = RowOp { name: ROW.into(), expected: Some(0), value: Some(new_key.into()) };
         self.0.log.append(Batch { rows: vec![row], ..Batch::default() }).await?;
         let row = self.0.log.read_row(ROW).await?.ok_or_else(broken)?;
         CardKey::read(&row.value).ok_or_else(broken)

@@ -47,7 +47,7 @@ struct Inner {
     /// The key that signs cards, after its first use.
     card_key: OnceCell<signing::CardKey>,
     /// The operations of the rooms, once all are mounted.
-    asked: RwLock<Option<Operations>>,
+    operations: RwLock<Option<Operations>>,
     wakeups: Arc<wakeups::SessionWakeups>,
     settings: Settings,
     /// Cancelled when the server is about to stop.
@@ -77,7 +77,7 @@ impl A2a {
             accounts,
             push,
             card_key: OnceCell::new(),
-            asked: RwLock::default(),
+            operations: RwLock::default(),
             wakeups: Arc::default(),
             settings,
             stop: CancellationToken::new(),
@@ -86,11 +86,11 @@ impl A2a {
 
     /// Sets the operations of the rooms; from now on requests are answered.
     pub fn begin(&self, operations: Operations) {
-        *self.0.asked.write() = Some(operations);
+        *self.0.operations.write() = Some(operations);
     }
 
     /// Drops the operations of the rooms when the server stops.
     fn end(&self) {
-        self.0.asked.write().take();
+        self.0.operations.write().take();
     }
 }

@@ -36,9 +36,9 @@ pub(crate) const PUSH_CONFIGS_PER_OWNER_MAX: usize = 500;
 /// Longest URL of a push configuration, in bytes.
 pub(crate) const PUSH_URL_BYTES_MAX: usize = 2_048;
 /// Longest id, token, scheme and credentials of a push configuration, in bytes.
-pub(crate) const PUSH_WORD_BYTES_MAX: usize = 1_024;
+pub(crate) const PUSH_TEXT_BYTES_MAX: usize = 1_024;
 /// Most owners whose push notifications are prepared concurrently; the others wait.
-pub(crate) const PUSH_OWNERS_TOLD_MAX: usize = 64;
+pub(crate) const PUSH_OWNERS_MAX: usize = 64;
 /// The pause after notifications that could not be queued; it doubles up to [`PUSH_PAUSE_MAX`].
 pub(crate) const PUSH_PAUSE: Duration = Duration::from_secs(1);
 /// See [`PUSH_PAUSE`].

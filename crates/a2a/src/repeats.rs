@@ -16,18 +16,18 @@ const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MessageKeys {
     /// The key of the client, if it sent one.
-    given: Option<String>,
+    client_key: Option<String>,
 }
 
 impl MessageKeys {
-    pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Failure> {
-        let given = idempotency_key(headers).map_err(|why| Failure::params(format!("{why}.")))?;
-        Ok(Self { given: given.map(str::to_owned) })
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Result<Self, Failure> {
+        let client_key = idempotency_key(headers).map_err(|why| Failure::params(format!("{why}.")))?;
+        Ok(Self { client_key: client_key.map(str::to_owned) })
     }
 
     /// Whether the client sent a key: then a repetition is the same request even after the end of its task.
-    pub(crate) fn is_given(&self) -> bool {
-        self.given.is_some()
+    pub(crate) fn is_from_client(&self) -> bool {
+        self.client_key.is_some()
     }
 
     /// The key of a message with this content. It covers all that was sent, since clients reuse message ids for other
@@ -37,7 +37,7 @@ impl MessageKeys {
             let bytes = canonical(&json!([sent, over]), Nulls::Keep);
             format!("a2a-{}", URL_SAFE_NO_PAD.encode(digest(&bytes)))
         };
-        self.given.clone().unwrap_or_else(derived)
+        self.client_key.clone().unwrap_or_else(derived)
     }
 }
 
@@ -55,16 +55,16 @@ mod tests {
 
     #[test]
     fn a_key_is_of_the_whole_content_unless_the_client_has_one() {
-        let keys = MessageKeys::of(&HeaderMap::new()).unwrap();
+        let keys = MessageKeys::from_headers(&HeaderMap::new()).unwrap();
         let key = |text: &str, over| keys.key(&json!({"messageId": "m", "text": text}), over);
         assert_eq!(key("a", None), key("a", None));
         assert_ne!(key("a", None), key("b", None));
         assert_ne!(key("a", None), key("a", Some("run-1")));
         let headers = HeaderMap::from_iter([(IDEMPOTENCY_KEY, HeaderValue::from_static("k"))]);
-        let keys = MessageKeys::of(&headers).unwrap();
-        assert!(keys.is_given());
+        let keys = MessageKeys::from_headers(&headers).unwrap();
+        assert!(keys.is_from_client());
         assert_eq!(keys.key(&json!({"text": "a"}), None), keys.key(&json!({"text": "b"}), Some("run-1")));
         let headers = HeaderMap::from_iter([(IDEMPOTENCY_KEY, HeaderValue::from_bytes(b"\xff").unwrap())]);
-        assert!(MessageKeys::of(&headers).is_err());
+        assert!(MessageKeys::from_headers(&headers).is_err());
     }
 }

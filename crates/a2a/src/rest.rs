@@ -47,13 +47,13 @@ pub(crate) async fn delete(
 }
 
 async fn answer(a2a: &A2a, agent: &str, path: &str, parts: &Parts, body: Result<Value, Failure>) -> Response {
-    let asked = async {
+    let result = async {
         let access = a2a.access(parts, agent).await?;
         version(&parts.headers, &parts.uri)?;
         let (method, params) = method(&parts.method, path, query(parts.uri.query()), body?)?;
         access.carry_out(Call::read(method, params)?).await
     };
-    match asked.await {
+    match result.await {
         Ok(CallResult::Value(value)) => {
             let mut response = json_response(&value);
             response.headers_mut().insert(header::CONTENT_TYPE, A2A_JSON);

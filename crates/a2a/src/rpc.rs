@@ -52,12 +52,12 @@ pub(crate) async fn call(
         // A notification has no response, and no method here is useful without one.
         _ => return Failure::request("`id` must be a string or a number.").rpc_response(&Value::Null),
     };
-    let asked = async {
+    let outcome = async {
         let Envelope { method, params } = envelope(sent)?;
         version(&parts.headers, &parts.uri)?;
         access.carry_out(Call::read(&method, params)?).await
     };
-    match asked.await {
+    match outcome.await {
         Ok(CallResult::Value(value)) => result(&id, &value),
         Ok(CallResult::Follow(follow)) => follow.into_response(Some(id)),
         Err(failure) => failure.rpc_response(&id),

@@ -61,7 +61,7 @@ impl HostedAgent {
             return Ok(Follow::Run(Box::new(self.follow(task, before).await?)));
         }
         let response = self.begin("/stream_request", sent).await?;
-        let StartedRun { run, thread } = begun(&response);
+        let StartedRun { run, thread } = started_run(&response);
         let snapshot = TaskSnapshot::new(&run, &thread, &self.rooms.base_url());
         let body = response.into_body().into_data_stream();
         Ok(Follow::Run(Box::new(RunFeed::new(self.clone(), snapshot, body, 0))))
@@ -74,7 +74,7 @@ impl HostedAgent {
             return self.task(task).await;
         }
         let response = self.begin("/run", sent).await?;
-        let StartedRun { run, thread } = begun(&response);
+        let StartedRun { run, thread } = started_run(&response);
         if is_replayed(response.headers()) {
             return self.task(&run).await;
         }
@@ -91,8 +91,8 @@ impl HostedAgent {
         loop {
             let key = (repeats < REPEATS_MAX).then(|| self.keys.key(&body, over.as_deref()));
             let response = self.rooms.open(Method::POST, &path, Some(&body), key.as_deref()).await?;
-            let run = begun(&response).run;
-            let may_be_over = key.is_some() && !self.keys.is_given() && is_replayed(response.headers());
+            let run = started_run(&response).run;
+            let may_be_over = key.is_some() && !self.keys.is_from_client() && is_replayed(response.headers());
             if !may_be_over || !self.is_over(&run).await? {
                 return Ok(response);
             }
@@ -118,19 +118,19 @@ impl HostedAgent {
             return Err(Failure::params("`contextId` is not that of the task."));
         }
         if report["status"] == "waiting" {
-            let asked = report["last_event_id"].as_u64().unwrap_or_default();
+            let question = report["last_event_id"].as_u64().unwrap_or_default();
             match self.answer(run, message, &report["request_keys"]).await {
                 // It may be the repeated answer to an earlier question.
                 Err(no) if no.code == KEY_REUSED => {}
-                answered => return Ok(if answered? { asked } else { 0 }),
+                answered => return Ok(if answered? { question } else { 0 }),
             }
         }
         // Section 3.3.1: a repeated message was accepted the first time. Its key matches only if the answer has the
         // same form as then, so it is rebuilt for each earlier question; the run rejects a new message for all of
         // these.
-        for (asked, keys) in self.questions(run).await?.into_iter().rev() {
+        for (question, keys) in self.questions(run).await?.into_iter().rev() {
             match self.answer(run, message, &keys).await {
-                Ok(is_new) => return Ok(if is_new { asked } else { 0 }),
+                Ok(is_new) => return Ok(if is_new { question } else { 0 }),
                 Err(no) if no.code == KEY_REUSED => {}
                 Err(no) if no.code == "run_not_active" => break,
                 Err(no) => return Err(no.into()),
@@ -206,7 +206,7 @@ impl HostedAgent {
     async fn load_until(&self, run: &str, until: u64) -> Result<(TaskSnapshot, u64), Failure> {
         let report = self.report(run).await?;
         let thread = report["thread_id"].as_str().unwrap_or_default();
-        let at = time(&report["updated_at"]);
+        let updated_at = time(&report["updated_at"]);
         let mut snapshot = TaskSnapshot::new(run, thread, &self.rooms.base_url());
         let last = report["last_event_id"].as_u64().unwrap_or_default();
         let until = until.min(last);
@@ -218,11 +218,11 @@ impl HostedAgent {
                 break;
             }
             for event in events.iter().filter(|event| event["id"].as_u64() <= Some(until)) {
-                snapshot.apply(event, at.unwrap_or_default());
+                snapshot.apply(event, updated_at.unwrap_or_default());
             }
         }
         if until == last {
-            snapshot.set_report(&report, at);
+            snapshot.set_report(&report, updated_at);
         }
         Ok((snapshot, last))
     }
@@ -266,37 +266,37 @@ impl HostedAgent {
     }
 
     /// The tasks that the caller may see, those of the most recently changed thread first.
-    pub(crate) async fn list(&self, asked: &ListTasksRequest) -> Result<ListTasksResponse, Failure> {
-        let size = page_size(asked.page_size)?;
-        let mut runs = self.runs(asked.context_id.as_deref()).await?;
+    pub(crate) async fn list(&self, request: &ListTasksRequest) -> Result<ListTasksResponse, Failure> {
+        let size = page_size(request.page_size)?;
+        let mut runs = self.runs(request.context_id.as_deref()).await?;
         let total = runs.len();
-        if let Some(token) = asked.page_token.as_deref().filter(|token| !token.is_empty()) {
-            let at = runs.iter().position(|run| run == token);
-            let at = at.ok_or_else(|| Failure::params("`pageToken` is none of this list."))?;
-            runs.drain(..=at);
+        if let Some(token) = request.page_token.as_deref().filter(|token| !token.is_empty()) {
+            let index = runs.iter().position(|run| run == token);
+            let index = index.ok_or_else(|| Failure::params("`pageToken` is none of this list."))?;
+            runs.drain(..=index);
         }
         let (mut tasks, mut next, mut bytes) = (Vec::new(), String::new(), 0);
-        let mut left = runs.iter().peekable();
-        while let Some(run) = left.next() {
+        let mut remaining = runs.iter().peekable();
+        while let Some(run) = remaining.next() {
             let report = self.report(run).await?;
-            let (state, at) = (state_by(&report), time(&report["updated_at"]));
-            let is_wanted = asked.status.as_ref().is_none_or(|status| *status == state)
-                && asked.status_timestamp_after.is_none_or(|after| at >= Some(after));
-            if !is_wanted {
+            let (state, updated_at) = (state_by(&report), time(&report["updated_at"]));
+            let is_listed = request.status.as_ref().is_none_or(|status| *status == state)
+                && request.status_timestamp_after.is_none_or(|after| updated_at >= Some(after));
+            if !is_listed {
                 continue;
             }
-            let task = if asked.include_artifacts == Some(true) {
+            let task = if request.include_artifacts == Some(true) {
                 self.filled(run).await?
             } else {
                 let thread = report["thread_id"].as_str().unwrap_or_default();
                 let mut task = TaskSnapshot::new(run, thread, &self.rooms.base_url());
-                task.report(&report, at);
+                task.report(&report, updated_at);
                 task
             };
             bytes += task.bytes();
             tasks.push(task.task());
             if tasks.len() == size || bytes >= TASK_BYTES_MAX {
-                next = if left.peek().is_some() { run.clone() } else { String::new() };
+                next = if remaining.peek().is_some() { run.clone() } else { String::new() };
                 break;
             }
         }
@@ -420,8 +420,8 @@ impl RunFeed {
             self.waiting.extend(updates.map(|update| Update::Event(Box::new(update), None)));
             return;
         }
-        let at = time_of(&self.hosted, &value).await;
-        let mut updates = self.snapshot.apply(&value, at);
+        let time = time_of(&self.hosted, &value).await;
+        let mut updates = self.snapshot.apply(&value, time);
         for update in &mut updates {
             if let StreamResponse::ArtifactUpdate(update) = update
                 && let Some(bytes) = inline_bytes(&update.artifact)
@@ -446,7 +446,7 @@ async fn time_of(hosted: &HostedAgent, event: &Value) -> DateTime<Utc> {
     report.ok().and_then(|report| time(&report["updated_at"])).unwrap_or_else(Utc::now)
 }
 
-fn begun(response: &Response) -> StartedRun {
+fn started_run(response: &Response) -> StartedRun {
     let header = |name| {
         let value = response.headers().get(name).and_then(|value| value.to_str().ok());
         value.unwrap_or_default().to_owned()
@@ -457,8 +457,8 @@ fn begun(response: &Response) -> StartedRun {
 /// A message as a request to an agent: the text as the input, and the whole message in the metadata.
 fn request(sent: &SendMessageRequest) -> Value {
     let mut metadata = Map::new();
-    for given in [&sent.metadata, &sent.message.metadata].into_iter().flatten() {
-        metadata.extend(given.iter().map(|(name, value)| (name.clone(), value.clone())));
+    for metadata_part in [&sent.metadata, &sent.message.metadata].into_iter().flatten() {
+        metadata.extend(metadata_part.iter().map(|(name, value)| (name.clone(), value.clone())));
     }
     metadata.insert("a2a".into(), json!({"message": sent.message}));
     json!({
@@ -471,7 +471,7 @@ fn request(sent: &SendMessageRequest) -> Value {
 
 /// The parts of a message as one text.
 pub(crate) fn text(parts: &[Part]) -> String {
-    let said = |part: &Part| match &part.content {
+    let part_text = |part: &Part| match &part.content {
         PartContent::Text(text) | PartContent::Url(text) => text.clone(),
         PartContent::Data(value) => value.to_string(),
         PartContent::Raw(bytes) => {
@@ -479,25 +479,25 @@ pub(crate) fn text(parts: &[Part]) -> String {
             format!("[{name}: {} bytes, in request_metadata.a2a.message]", bytes.len())
         }
     };
-    parts.iter().map(said).collect::<Vec<_>>().join("\n")
+    parts.iter().map(part_text).collect::<Vec<_>>().join("\n")
 }
 
 /// The answer to each key: the data part that contains it, otherwise the text.
 fn answers(keys: &Value, message: &Message) -> Map<String, Value> {
-    let given = message.parts.iter().filter_map(|part| match &part.content {
+    let data_parts = message.parts.iter().filter_map(|part| match &part.content {
         PartContent::Data(data) => data.as_object(),
         PartContent::Text(_) | PartContent::Raw(_) | PartContent::Url(_) => None,
     });
-    let given: Vec<_> = given.collect();
+    let data_parts: Vec<_> = data_parts.collect();
     let text = || text(&message.parts).into();
     let answer = |key: &String| {
-        let member = given.iter().find_map(|members| {
+        let member = data_parts.iter().find_map(|members| {
             members.get("request_keys").and_then(|keys| keys.get(key)).or_else(|| members.get(key))
         });
         member.cloned().unwrap_or_else(text)
     };
-    let asked = keys.as_object().into_iter().flatten();
-    asked.map(|(key, _)| (key.clone(), answer(key))).collect()
+    let questions = keys.as_object().into_iter().flatten();
+    questions.map(|(key, _)| (key.clone(), answer(key))).collect()
 }
 
 fn time(value: &Value) -> Option<DateTime<Utc>> {
@@ -505,9 +505,9 @@ fn time(value: &Value) -> Option<DateTime<Utc>> {
 }
 
 /// The number of tasks in a page.
-pub(crate) fn page_size(asked: Option<i32>) -> Result<usize, Failure> {
-    let Some(asked) = asked else { return Ok(PAGE_DEFAULT) };
-    let size = usize::try_from(asked).ok().filter(|size| (1..=PAGE_MAX).contains(size));
+pub(crate) fn page_size(requested: Option<i32>) -> Result<usize, Failure> {
+    let Some(requested) = requested else { return Ok(PAGE_DEFAULT) };
+    let size = usize::try_from(requested).ok().filter(|size| (1..=PAGE_MAX).contains(size));
     size.ok_or_else(|| Failure::params(format!("`pageSize` must be 1 to {PAGE_MAX}.")))
 }
 

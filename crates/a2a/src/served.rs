@@ -60,7 +60,7 @@ impl ServedRoom for A2a {
     }
 
     fn serving(&self, stop: CancellationToken) -> Option<Task> {
-        Some(Box::pin(self.clone().tell(stop)))
+        Some(Box::pin(self.clone().send_notifications(stop)))
     }
 
     fn close(&self) {

@@ -53,8 +53,9 @@ struct TaskPosition {
 
 impl TaskPosition {
     fn read(id: &str) -> Result<Self, Failure> {
-        let at = id.rsplit_once('.').and_then(|(session, sequence)| Some((session, sequence.parse().ok()?)));
-        let (session, sequence) = at.ok_or_else(Failure::task_not_found)?;
+        let parts =
+            id.rsplit_once('.').and_then(|(session, sequence)| Some((session, sequence.parse().ok()?)));
+        let (session, sequence) = parts.ok_or_else(Failure::task_not_found)?;
         Ok(Self { session: session.to_owned(), sequence })
     }
 
@@ -85,14 +86,14 @@ struct ListedTask {
 impl SessionAgent {
     /// Sends a message and follows its task.
     pub(crate) async fn stream(&self, sent: &SendMessageRequest) -> Result<Follow, Failure> {
-        let at = self.post_message(sent).await?;
-        Ok(Follow::Session(Box::new(self.follow(at, None).await?)))
+        let position = self.post_message(sent).await?;
+        Ok(Follow::Session(Box::new(self.follow(position, None).await?)))
     }
 
     /// Sends a message and returns the task at once.
     pub(crate) async fn send(&self, sent: &SendMessageRequest) -> Result<Task, Failure> {
-        let at = self.post_message(sent).await?;
-        Ok(self.load(at).await?.snapshot.task())
+        let position = self.post_message(sent).await?;
+        Ok(self.load(position).await?.snapshot.task())
     }
 
     async fn post_message(&self, sent: &SendMessageRequest) -> Result<TaskPosition, Failure> {
@@ -100,20 +101,20 @@ impl SessionAgent {
         let metadata = json!({"a2a": {"message_id": message.message_id, "metadata": message.metadata}});
         let body = json!({"content": content(&message.parts), "metadata": metadata});
         if let Some(task) = &message.task_id {
-            let at = TaskPosition::read(task)?;
-            if message.context_id.as_ref().is_some_and(|context| *context != at.session) {
+            let position = TaskPosition::read(task)?;
+            if message.context_id.as_ref().is_some_and(|context| *context != position.session) {
                 return Err(Failure::params("`contextId` is not that of the task."));
             }
-            let mut earlier = SessionTask::new(at.clone(), self);
+            let mut earlier = SessionTask::new(position.clone(), self);
             earlier.sought = Some(body.clone());
             let task = self.load_into(earlier).await?;
             // Section 3.3.1: a repeated message was accepted the first time, whatever happened to the task since.
             if task.is_over() && !task.is_sought_found {
                 return Err(Failure::unsupported("The task is over; send a message without `taskId`."));
             }
-            let key = self.keys.key(&json!([at.id(), body]), None);
-            self.rooms.post(&at.path("/messages"), &body, Some(&key)).await.map_err(missing)?;
-            return Ok(at);
+            let key = self.keys.key(&json!([position.id(), body]), None);
+            self.rooms.post(&position.path("/messages"), &body, Some(&key)).await.map_err(missing)?;
+            return Ok(position);
         }
         if let Some(session) = &message.context_id {
             self.check_session(session).await?;
@@ -138,21 +139,21 @@ impl SessionAgent {
             let reply = self.rooms.post(path, body, key.as_deref()).await;
             let reply = reply.map_err(|no| if session.is_some() { missing(no) } else { no.into() })?;
             let opened = reply.value["session_id"].as_str();
-            let at = TaskPosition {
+            let position = TaskPosition {
                 session: session.or(opened).unwrap_or_default().to_owned(),
                 sequence: reply.value["sequence"].as_u64().unwrap_or(1),
             };
-            let may_be_over = key.is_some() && !self.keys.is_given() && is_replayed(&reply.headers);
-            if !may_be_over || !self.is_over(&at).await? {
-                return Ok(at);
+            let may_be_over = key.is_some() && !self.keys.is_from_client() && is_replayed(&reply.headers);
+            if !may_be_over || !self.is_over(&position).await? {
+                return Ok(position);
             }
-            (over, repeats) = (Some(at.id()), repeats + 1);
+            (over, repeats) = (Some(position.id()), repeats + 1);
         }
     }
 
     /// Whether a task is over or no longer exists.
-    async fn is_over(&self, at: &TaskPosition) -> Result<bool, Failure> {
-        match self.load(at.clone()).await {
+    async fn is_over(&self, position: &TaskPosition) -> Result<bool, Failure> {
+        match self.load(position.clone()).await {
             Ok(task) => Ok(task.is_over()),
             Err(no) if no.status == http::StatusCode::NOT_FOUND => Ok(true),
             Err(no) => Err(no),
@@ -222,8 +223,8 @@ impl SessionAgent {
     }
 
     /// The current task.
-    async fn load(&self, at: TaskPosition) -> Result<SessionTask, Failure> {
-        self.load_into(SessionTask::new(at, self)).await
+    async fn load(&self, position: TaskPosition) -> Result<SessionTask, Failure> {
+        self.load_into(SessionTask::new(position, self)).await
     }
 
     async fn load_into(&self, task: SessionTask) -> Result<SessionTask, Failure> {
@@ -251,45 +252,45 @@ impl SessionAgent {
         Ok(Follow::Session(Box::new(following)))
     }
 
-    async fn follow(&self, at: TaskPosition, after: Option<u64>) -> Result<SessionFeed, Failure> {
-        let woken = self.wakeups.follow(&at.session);
-        let until = after.map_or(u64::MAX, |after| after.max(at.sequence));
-        let task = self.load_until(SessionTask::new(at, self), until).await?;
+    async fn follow(&self, position: TaskPosition, after: Option<u64>) -> Result<SessionFeed, Failure> {
+        let wakeup = self.wakeups.follow(&position.session);
+        let until = after.map_or(u64::MAX, |after| after.max(position.sequence));
+        let task = self.load_until(SessionTask::new(position, self), until).await?;
         let waiting = [Update::snapshot(task.snapshot.task(), task.snapshot.last)].into();
-        Ok(SessionFeed { agent: self.clone(), task, woken, waiting })
+        Ok(SessionFeed { agent: self.clone(), task, wakeup, waiting })
     }
 
     /// Cancels a task by ending its session.
     pub(crate) async fn cancel(&self, id: &str) -> Result<Task, Failure> {
-        let at = TaskPosition::read(id)?;
-        let mut task = self.load(at.clone()).await?;
+        let position = TaskPosition::read(id)?;
+        let mut task = self.load(position.clone()).await?;
         if task.is_over() {
             return Err(Failure::not_cancelable());
         }
-        self.rooms.post(&at.path("/end"), &json!({}), None).await.map_err(missing)?;
+        self.rooms.post(&position.path("/end"), &json!({}), None).await.map_err(missing)?;
         self.read_on(&mut task, PAGE_EVENTS).await?;
         Ok(task.snapshot.task())
     }
 
     /// The caller's tasks for the agent, those of the newest session first.
-    pub(crate) async fn list(&self, asked: &ListTasksRequest) -> Result<ListTasksResponse, Failure> {
-        let size = page_size(asked.page_size)?;
-        let mut found = self.newest_tasks(asked.context_id.as_deref()).await?;
+    pub(crate) async fn list(&self, request: &ListTasksRequest) -> Result<ListTasksResponse, Failure> {
+        let size = page_size(request.page_size)?;
+        let mut found = self.newest_tasks(request.context_id.as_deref()).await?;
         let total = found.len();
-        if let Some(token) = asked.page_token.as_deref().filter(|token| !token.is_empty()) {
-            let at = found.iter().position(|task| task.now.position.id() == token);
-            let at = at.ok_or_else(|| Failure::params("`pageToken` is none of this list."))?;
-            found.drain(..=at);
+        if let Some(token) = request.page_token.as_deref().filter(|token| !token.is_empty()) {
+            let index = found.iter().position(|task| task.now.position.id() == token);
+            let index = index.ok_or_else(|| Failure::params("`pageToken` is none of this list."))?;
+            found.drain(..=index);
         }
         found.retain(|ListedTask { now, .. }| {
-            asked.status.as_ref().is_none_or(|status| *status == now.snapshot.state())
-                && asked.status_timestamp_after.is_none_or(|after| now.snapshot.changed_at() >= Some(after))
+            request.status.as_ref().is_none_or(|status| *status == now.snapshot.state())
+                && request.status_timestamp_after.is_none_or(|after| now.snapshot.changed_at() >= Some(after))
         });
         let (mut tasks, mut bytes) = (Vec::new(), 0);
-        let mut left = found.into_iter().peekable();
+        let mut remaining = found.into_iter().peekable();
         while tasks.len() < size
             && bytes < TASK_BYTES_MAX
-            && let Some(ListedTask { start, now }) = left.next()
+            && let Some(ListedTask { start, now }) = remaining.next()
         {
             // An active task has no content yet.
             let mut task = now;
@@ -299,12 +300,12 @@ impl SessionAgent {
             }
             bytes += task.snapshot.bytes();
             let mut task = task.snapshot.task();
-            if asked.include_artifacts != Some(true) {
+            if request.include_artifacts != Some(true) {
                 task.artifacts = None;
             }
             tasks.push(task);
         }
-        let is_more = left.peek().is_some();
+        let is_more = remaining.peek().is_some();
         let next = tasks.last().filter(|_| is_more).map(|task| task.id.clone()).unwrap_or_default();
         let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
         Ok(ListTasksResponse {
@@ -337,7 +338,7 @@ impl SessionAgent {
                     tasks.iter_mut().for_each(|task| task.now.apply_without_content(event));
                 }
                 if before.is_message_of_caller(event) && !event["payload"]["metadata"]["a2a"].is_null() {
-                    let start = before.begun_by(event);
+                    let start = before.task_started_by(event);
                     tasks.push_back(ListedTask { now: start.clone(), start });
                     if tasks.len() > LISTED_MAX {
                         tasks.pop_front();
@@ -371,15 +372,15 @@ struct SessionTask {
     sought: Option<Value>,
     is_sought_found: bool,
     /// Whether the agent was invited or joined; the opener of a session was neither.
-    has_come: bool,
+    was_invited: bool,
     /// Whether the agent left and was not invited again.
     has_left: bool,
 }
 
 impl SessionTask {
-    fn new(position: TaskPosition, of: &SessionAgent) -> Self {
-        let snapshot = TaskSnapshot::new(&position.id(), &position.session, &of.rooms.base_url());
-        let (agent, caller) = (of.handle.clone(), of.me.clone());
+    fn new(position: TaskPosition, agent: &SessionAgent) -> Self {
+        let snapshot = TaskSnapshot::new(&position.id(), &position.session, &agent.rooms.base_url());
+        let (agent, caller) = (agent.handle.clone(), agent.me.clone());
         Self {
             position,
             agent,
@@ -388,7 +389,7 @@ impl SessionTask {
             is_found: false,
             sought: None,
             is_sought_found: false,
-            has_come: false,
+            was_invited: false,
             has_left: false,
         }
     }
@@ -403,7 +404,7 @@ impl SessionTask {
     }
 
     /// The task that a message starts at this point of the session.
-    fn begun_by(&self, message: &Value) -> Self {
+    fn task_started_by(&self, message: &Value) -> Self {
         let sequence = message["sequence"].as_u64().unwrap_or_default();
         let position = TaskPosition { sequence, ..self.position.clone() };
         let mut task = Self { snapshot: self.snapshot.with_id(&position.id()), position, ..self.clone() };
@@ -430,15 +431,15 @@ impl SessionTask {
         let payload = &event["payload"];
         let when = event["created_at"].as_i64().and_then(DateTime::from_timestamp_millis).unwrap_or_default();
         let is_agent = |member: &str| payload[member] == self.agent.as_str();
-        let is_behind = sequence > self.position.sequence;
+        let is_later = sequence > self.position.sequence;
         let update = match event["type"].as_str().unwrap_or_default() {
             "session.invited" if is_agent("invitee") => {
-                (self.has_come, self.has_left) = (true, false);
+                (self.was_invited, self.has_left) = (true, false);
                 self.snapshot.set_status("queued", Some(when));
                 return Vec::new();
             }
             "session.joined" if is_agent("agent") => {
-                (self.has_come, self.has_left) = (true, false);
+                (self.was_invited, self.has_left) = (true, false);
                 self.snapshot.set_state(TaskState::Working, None, when)
             }
             "session.message" if sequence == self.position.sequence => {
@@ -447,12 +448,12 @@ impl SessionTask {
                     // No agent is there to answer.
                     return vec![self.snapshot.set_state(TaskState::Rejected, None, when)];
                 }
-                if !self.has_come {
+                if !self.was_invited {
                     self.snapshot.set_status("running", Some(when));
                 }
                 return Vec::new();
             }
-            "session.message" if is_behind && is_agent("sender") && answers(payload, &self.position) => {
+            "session.message" if is_later && is_agent("sender") && answers(payload, &self.position) => {
                 return self.reply(payload, when);
             }
             "session.message" if self.sought.is_some() && self.is_message_of_caller(event) => {
@@ -463,19 +464,19 @@ impl SessionTask {
                 self.is_sought_found |= self.sought.as_ref().is_some_and(is_same);
                 return Vec::new();
             }
-            "session.left" if is_agent("agent") && !is_behind => {
+            "session.left" if is_agent("agent") && !is_later => {
                 self.has_left = true;
                 return Vec::new();
             }
             "session.left" if is_agent("agent") => self.snapshot.set_state(TaskState::Rejected, None, when),
-            "session.ended" if is_behind => {
+            "session.ended" if is_later => {
                 let is_declined = is_agent("ended_by");
                 let state = if is_declined { TaskState::Rejected } else { TaskState::Canceled };
                 self.snapshot.set_state(state, None, when)
             }
             _ => return Vec::new(),
         };
-        if is_behind { vec![update] } else { Vec::new() }
+        if is_later { vec![update] } else { Vec::new() }
     }
 
     fn reply(&mut self, payload: &Value, when: DateTime<Utc>) -> Vec<StreamResponse> {
@@ -494,7 +495,7 @@ impl SessionTask {
 pub(crate) struct SessionFeed {
     agent: SessionAgent,
     task: SessionTask,
-    woken: Arc<Notify>,
+    wakeup: Arc<Notify>,
     waiting: VecDeque<Update>,
 }
 
@@ -512,16 +513,16 @@ impl SessionFeed {
                 return Ok(None);
             }
             // Register first, then read: an event in between wakes it.
-            let woken = self.woken.notified();
-            tokio::pin!(woken);
-            woken.as_mut().enable();
+            let wakeup = self.wakeup.notified();
+            tokio::pin!(wakeup);
+            wakeup.as_mut().enable();
             let updates = self.agent.read_on(&mut self.task, PAGE_EVENTS).await?;
             self.waiting.extend(updates);
             if self.waiting.is_empty() && !self.task.is_over() {
                 // A lost wake-up only delays.
                 let again = tokio::time::sleep(Duration::from_millis(KEEPALIVE_MS));
                 tokio::select! {
-                    () = woken => {}
+                    () = wakeup => {}
                     () = again => return Ok(Some(Update::Alive)),
                     () = self.agent.stop.cancelled() => return Err(Failure::stopping()),
                 }
@@ -532,8 +533,8 @@ impl SessionFeed {
 
 /// Whether a message of the agent answers the task: it may name the message that it answers; otherwise it answers
 /// everything before it.
-fn answers(payload: &Value, at: &TaskPosition) -> bool {
-    payload["metadata"]["in_reply_to"].as_u64().is_none_or(|sequence| sequence == at.sequence)
+fn answers(payload: &Value, position: &TaskPosition) -> bool {
+    payload["metadata"]["in_reply_to"].as_u64().is_none_or(|sequence| sequence == position.sequence)
 }
 
 /// The parts of a message as the content of a session message.
@@ -565,13 +566,13 @@ fn file(part: &Part, url: &str) -> Value {
 fn parts(content: &Value) -> Vec<Part> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let part = |part: &Value| {
-        let made = match part["type"].as_str()? {
+        let content = match part["type"].as_str()? {
             "text" => PartContent::Text(text(&part["text"])?),
             "data" => PartContent::Data(part["data"].clone()),
             _ => PartContent::Url(text(&part["url"]).or_else(|| text(&part["data_uri"]))?),
         };
         Some(Part {
-            content: made,
+            content,
             filename: text(&part["name"]),
             media_type: text(&part["mime_type"]),
             metadata: None,

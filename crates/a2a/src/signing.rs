@@ -114,9 +114,9 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_was_kept_is_the_same_and_what_is_none_is_refused() {
-        let kept = CardKey::generate().unwrap();
-        assert_eq!(CardKey::read(&kept).unwrap().set(), CardKey::read(&kept).unwrap().set());
+    fn a_stored_key_is_the_same_and_other_bytes_are_refused() {
+        let stored = CardKey::generate().unwrap();
+        assert_eq!(CardKey::read(&stored).unwrap().set(), CardKey::read(&stored).unwrap().set());
         assert!(CardKey::read(b"no key").is_none());
     }
 }

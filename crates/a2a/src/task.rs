@@ -18,14 +18,14 @@ pub(crate) struct TaskSnapshot {
     base_url: String,
     state: TaskState,
     message: Option<Message>,
-    at: Option<DateTime<Utc>>,
+    changed_at: Option<DateTime<Utc>>,
     artifacts: Vec<Artifact>,
     bytes: usize,
     is_truncated: bool,
     /// The number of finished texts.
     texts: usize,
     /// All texts, to detect that the result repeats one.
-    said: String,
+    all_text: String,
     /// Whether a text is unfinished.
     is_open: bool,
     /// The number of the last event.
@@ -40,12 +40,12 @@ impl TaskSnapshot {
             base_url: base_url.to_owned(),
             state: TaskState::Submitted,
             message: None,
-            at: None,
+            changed_at: None,
             artifacts: Vec::new(),
             bytes: 0,
             is_truncated: false,
             texts: 0,
-            said: String::new(),
+            all_text: String::new(),
             is_open: false,
             last: 0,
         }
@@ -71,7 +71,7 @@ impl TaskSnapshot {
 
     /// When its state last changed.
     pub(crate) fn changed_at(&self) -> Option<DateTime<Utc>> {
-        self.at
+        self.changed_at
     }
 
     /// The bytes of text and data in its artifacts.
@@ -81,38 +81,38 @@ impl TaskSnapshot {
 
     /// Drops the content; the state stays.
     pub(crate) fn drop_content(&mut self) {
-        (self.message, self.artifacts, self.said) = (None, Vec::new(), String::new());
+        (self.message, self.artifacts, self.all_text) = (None, Vec::new(), String::new());
     }
 
     /// Sets the status from the agent's room, with its time.
-    pub(crate) fn set_status(&mut self, status: &str, at: Option<DateTime<Utc>>) {
-        self.enter(state_of(status), at);
+    pub(crate) fn set_status(&mut self, status: &str, time: Option<DateTime<Utc>>) {
+        self.enter(state_of(status), time);
     }
 
     /// Sets the status from the report of a run.
-    pub(crate) fn set_report(&mut self, report: &Value, at: Option<DateTime<Utc>>) {
-        self.enter(state_by(report), at);
+    pub(crate) fn set_report(&mut self, report: &Value, time: Option<DateTime<Utc>>) {
+        self.enter(state_by(report), time);
     }
 
-    fn enter(&mut self, state: TaskState, at: Option<DateTime<Utc>>) {
+    fn enter(&mut self, state: TaskState, time: Option<DateTime<Utc>>) {
         self.state = state;
         if self.state != TaskState::InputRequired && !self.state.is_terminal() {
             self.message = None;
         }
-        self.at = at;
+        self.changed_at = time;
     }
 
     /// Applies the next event of the run; returns the updates for a streaming client.
-    pub(crate) fn apply(&mut self, event: &Value, at: DateTime<Utc>) -> Vec<StreamResponse> {
+    pub(crate) fn apply(&mut self, event: &Value, time: DateTime<Utc>) -> Vec<StreamResponse> {
         self.last = event["id"].as_u64().unwrap_or(self.last);
         match event["type"].as_str().unwrap_or_default() {
-            "RunStarted" => vec![self.set_state(TaskState::Working, None, at)],
+            "RunStarted" => vec![self.set_state(TaskState::Working, None, time)],
             "TextOutput" => {
                 let text = event["content"].as_str().unwrap_or_default();
                 self.texts += 1;
                 self.is_open = false;
-                if self.said.len() <= TASK_BYTES_MAX {
-                    self.said.push_str(text);
+                if self.all_text.len() <= TASK_BYTES_MAX {
+                    self.all_text.push_str(text);
                 }
                 let id = format!("text-{}", self.texts);
                 vec![self.add_artifact(artifact(id, None, vec![Part::text(text)]))]
@@ -121,9 +121,9 @@ impl TaskSnapshot {
             "WaitForInput" => {
                 let keys = event["request_keys"].as_object().cloned().unwrap_or_default();
                 let message = self.question_message(keys);
-                vec![self.set_state(TaskState::InputRequired, Some(message), at)]
+                vec![self.set_state(TaskState::InputRequired, Some(message), time)]
             }
-            "RunCompleted" => self.complete(event, at),
+            "RunCompleted" => self.complete(event, time),
             // The use of tools and models is internal to the agent.
             _ => Vec::new(),
         }
@@ -137,11 +137,11 @@ impl TaskSnapshot {
         Some(self.update(artifact(id, None, vec![Part::text(text)]), append, false))
     }
 
-    fn complete(&mut self, event: &Value, at: DateTime<Utc>) -> Vec<StreamResponse> {
+    fn complete(&mut self, event: &Value, time: DateTime<Utc>) -> Vec<StreamResponse> {
         let mut updates = Vec::new();
         let reason = event["finish_reason"].as_str().unwrap_or_default();
         let result = event["result"].as_str().unwrap_or_default();
-        if reason == "success" && !result.is_empty() && !self.said.contains(result) {
+        if reason == "success" && !result.is_empty() && !self.all_text.contains(result) {
             updates.push(self.add_artifact(artifact(
                 "result".into(),
                 Some("result"),
@@ -151,15 +151,15 @@ impl TaskSnapshot {
         let state = ended(state_of(reason), event);
         let why = event["error"].as_str().filter(|_| is_refusal(&state));
         let message = why.map(|why| self.agent_message(vec![Part::text(why)]));
-        updates.push(self.set_state(state, message, at));
+        updates.push(self.set_state(state, message, time));
         updates
     }
 
     /// Completes the task with a single answer.
-    pub(crate) fn complete_with(&mut self, parts: Vec<Part>, at: DateTime<Utc>) -> Vec<StreamResponse> {
+    pub(crate) fn complete_with(&mut self, parts: Vec<Part>, time: DateTime<Utc>) -> Vec<StreamResponse> {
         let message = self.agent_message(parts.clone());
-        let made = self.add_artifact(artifact("reply".into(), Some("reply"), parts));
-        vec![made, self.set_state(TaskState::Completed, Some(message), at)]
+        let reply = self.add_artifact(artifact("reply".into(), Some("reply"), parts));
+        vec![reply, self.set_state(TaskState::Completed, Some(message), time)]
     }
 
     /// Changes the state, with an optional message.
@@ -167,9 +167,9 @@ impl TaskSnapshot {
         &mut self,
         state: TaskState,
         message: Option<Message>,
-        at: DateTime<Utc>,
+        time: DateTime<Utc>,
     ) -> StreamResponse {
-        (self.state, self.message, self.at) = (state, message, Some(at));
+        (self.state, self.message, self.changed_at) = (state, message, Some(time));
         StreamResponse::StatusUpdate(TaskStatusUpdateEvent {
             task_id: self.id.clone(),
             context_id: self.context.clone(),
@@ -215,7 +215,7 @@ impl TaskSnapshot {
     }
 
     fn status(&self) -> TaskStatus {
-        TaskStatus { state: self.state.clone(), message: self.message.clone(), timestamp: self.at }
+        TaskStatus { state: self.state.clone(), message: self.message.clone(), timestamp: self.changed_at }
     }
 
     /// The artifacts; the content of some is not inline.
@@ -231,21 +231,22 @@ impl TaskSnapshot {
     /// Replaces the newest artifact with this id by one with its content, if it fits; otherwise the artifact keeps
     /// its URL.
     pub(crate) fn fill(&mut self, filled: &Artifact) {
-        let Some(kept) = self.artifacts.iter_mut().rev().find(|kept| kept.artifact_id == filled.artifact_id)
+        let Some(stored) =
+            self.artifacts.iter_mut().rev().find(|stored| stored.artifact_id == filled.artifact_id)
         else {
             return;
         };
-        let bytes = self.bytes - weight_of(kept) + weight_of(filled);
+        let bytes = self.bytes - weight_of(stored) + weight_of(filled);
         if bytes <= TASK_BYTES_MAX {
-            kept.clone_from(filled);
+            stored.clone_from(filled);
             self.bytes = bytes;
         }
     }
 
     /// Sets the state from the report of a run, for a list, which has no content.
-    pub(crate) fn report(&mut self, report: &Value, at: Option<DateTime<Utc>>) {
+    pub(crate) fn report(&mut self, report: &Value, time: Option<DateTime<Utc>>) {
         self.last = report["last_event_id"].as_u64().unwrap_or_default();
-        self.set_report(report, at);
+        self.set_report(report, time);
         self.message = match (&self.state, report["error"].as_str()) {
             (TaskState::InputRequired, _) => {
                 let keys = report["request_keys"].as_object().cloned().unwrap_or_default();
@@ -308,13 +309,15 @@ pub(crate) fn state_by(report: &Value) -> TaskState {
 
 /// The requested input, as text for people.
 fn question(keys: &Map<String, Value>) -> String {
-    let said = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let question_text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match keys.iter().collect::<Vec<_>>()[..] {
         [] => "The agent waits for an answer.".to_owned(),
-        [(_, value)] => said(value),
-        ref keys => {
-            keys.iter().map(|(key, value)| format!("{key}: {}", said(value))).collect::<Vec<_>>().join("\n")
-        }
+        [(_, value)] => question_text(value),
+        ref keys => keys
+            .iter()
+            .map(|(key, value)| format!("{key}: {}", question_text(value)))
+            .collect::<Vec<_>>()
+            .join("\n"),
     }
 }
 
@@ -361,10 +364,10 @@ mod tests {
 
     fn updates(events: &[Value]) -> (Vec<Value>, Value) {
         let mut snapshot = TaskSnapshot::new("run_1", "thread_1", "http://h");
-        let at = DateTime::from_timestamp_millis(0).unwrap();
+        let time = DateTime::from_timestamp_millis(0).unwrap();
         let updates = events.iter().flat_map(|event| match event["type"].as_str() {
             Some("TextDelta") => snapshot.apply_delta(event).into_iter().collect(),
-            _ => snapshot.apply(event, at),
+            _ => snapshot.apply(event, time),
         });
         let updates = updates.map(|update| serde_json::to_value(update).unwrap()).collect();
         (updates, serde_json::to_value(snapshot.task()).unwrap())

@@ -74,7 +74,7 @@ struct Inner {
     operator: TokenDigest,
     bearers: Bearers,
     reaches: Reaches,
-    heard: HighWater,
+    observed: HighWater,
     consequences: OnceLock<Arc<dyn Consequences>>,
     hosted: RwLock<HashSet<AgentHandle>>,
     presence: OnceLock<Arc<Presence>>,
@@ -99,7 +99,7 @@ impl Accounts {
             operator,
             bearers: Bearers::default(),
             reaches: Reaches::default(),
-            heard: HighWater::default(),
+            observed: HighWater::default(),
             consequences: OnceLock::new(),
             hosted: RwLock::default(),
             presence: OnceLock::new(),
@@ -187,8 +187,8 @@ impl Accounts {
         &self.0.reaches
     }
     /// All events up to here were observed.
-    pub(crate) fn heard(&self) -> &HighWater {
-        &self.0.heard
+    pub(crate) fn observed(&self) -> &HighWater {
+        &self.0.observed
     }
 
     /// An agent, with at least everything that this process has committed.
@@ -271,10 +271,10 @@ impl Accounts {
         seal(async move {
             let handle = command.handle.clone();
             let registering = RegisterWith { accounts: self, command };
-            let done = self.0.agents.execute(handle.as_str(), &registering, None).await;
+            let executed = self.0.agents.execute(handle.as_str(), &registering, None).await;
             self.reaches().changed();
-            let done = done?;
-            if done.reply.makes_owner {
+            let executed = executed?;
+            if executed.reply.makes_owner {
                 self.catch_up(&self.0.owners, handle.owner()).await?;
             }
             Ok(self.agent(&handle).await?)
@@ -293,13 +293,13 @@ impl Accounts {
     ) -> Result<(KnownAgent, Option<String>), Failure> {
         let handle = command.handle.clone();
         let editing = EditWith { accounts: self, command };
-        let done = self.0.agents.execute(handle.as_str(), &editing, None).await;
+        let executed = self.0.agents.execute(handle.as_str(), &editing, None).await;
         self.reaches().changed();
-        let done = done?;
-        if let Some(eviction) = &done.reply.eviction {
+        let executed = executed?;
+        if let Some(eviction) = &executed.reply.eviction {
             self.evict(eviction).await?;
         }
-        Ok((self.agent(&handle).await?, done.reply.issued))
+        Ok((self.agent(&handle).await?, executed.reply.issued))
     }
 
     /// Gives an owner a token, and creates the owner if it is new.
@@ -374,7 +374,7 @@ impl Accounts {
     }
 
     /// Whether the token is in use.
-    pub(crate) async fn is_taken(&self, token: &TokenDigest) -> Result<bool, Fault> {
+    pub(crate) async fn is_token_in_use(&self, token: &TokenDigest) -> Result<bool, Fault> {
         let rows = self.log().read_index(TOKENS, &token.hex(), None, 1, Order::Ascending).await?;
         Ok(self.operator().matches(token) || !rows.is_empty())
     }
@@ -397,15 +397,17 @@ impl Accounts {
             let prefix = owner.map(|owner| format!("{owner}/")).unwrap_or_default();
             let (mut agents, mut after) = (Vec::new(), None::<String>);
             while agents.len() < max {
-                let asked = max - agents.len();
-                let rows =
-                    self.log().read_index(AGENTS, &prefix, after.as_deref(), asked, Order::Ascending).await?;
+                let page_size = max - agents.len();
+                let rows = self
+                    .log()
+                    .read_index(AGENTS, &prefix, after.as_deref(), page_size, Order::Ascending)
+                    .await?;
                 for row in &rows {
                     let known = self.agent(&listed(&row.key)?).await?;
                     agents.extend(known.state.is_live().then_some(known));
                 }
                 match rows.last() {
-                    Some(last) if rows.len() == asked => after = Some(last.key.clone()),
+                    Some(last) if rows.len() == page_size => after = Some(last.key.clone()),
                     _ => break,
                 }
             }
@@ -430,7 +432,7 @@ impl Observer for Accounts {
             self.observe(event);
         }
         if let Some(last) = events.last() {
-            self.heard().raise(last.position);
+            self.observed().raise(last.position);
         }
         Box::pin(std::future::ready(()))
     }

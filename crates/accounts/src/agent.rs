@@ -140,15 +140,15 @@ fn claims(event: &AgentEvent) -> Vec<RowOp> {
         tokens.flat_map(|token| [claim::freed(token), claim::unused(token)]).collect::<Vec<_>>()
     };
     match event {
-        AgentEvent::AgentRegistered(event) => vec![claim::given(&event.token)],
+        AgentEvent::AgentRegistered(event) => vec![claim::claimed(&event.token)],
         AgentEvent::TokenRotated(event) => {
             let old = event.old.as_ref().map(claim::freed).into_iter();
-            old.chain([claim::given(&event.new)]).chain(all_freed(&event.ended)).collect()
+            old.chain([claim::claimed(&event.new)]).chain(all_freed(&event.ended)).collect()
         }
         AgentEvent::AgentDeleted(event) => {
             event.token.as_ref().map(claim::freed).into_iter().chain(all_freed(&event.ended)).collect()
         }
-        AgentEvent::TokenIssued(event) => event.token.as_ref().map(claim::given).into_iter().collect(),
+        AgentEvent::TokenIssued(event) => event.token.as_ref().map(claim::claimed).into_iter().collect(),
         AgentEvent::TokensEnded(event) => all_freed(&event.ended),
         AgentEvent::GrantRenewed(_) => Vec::new(),
         AgentEvent::AgentConfigured(_)
@@ -185,15 +185,15 @@ impl Command<AgentRoom> for RegisterWith<'_> {
     async fn facts(&self, _: &AgentState) -> Result<Facts<RegisterFacts>, Fault> {
         let RegisterAgent { authority, handle, token, .. } = &self.command;
         let mut conditions = Vec::new();
-        let authority_holds = self.accounts.holds_for_agent(authority, &mut conditions).await?;
+        let is_authorized = self.accounts.holds_for_agent(authority, &mut conditions).await?;
         let owner = self.accounts.owner(&handle.owner_name()).await?;
         conditions.push(owner.condition());
         let owner_is_full =
             matches!(authority.by, Actor::Owner(_)) && self.accounts.is_full(&owner.owner).await?;
         let value = RegisterFacts {
-            authority_holds,
+            is_authorized,
             owner_exists: owner.state.exists(),
-            token_exists: self.accounts.is_taken(token).await?,
+            token_exists: self.accounts.is_token_in_use(token).await?,
             owner_is_full,
         };
         Ok(Facts { value, conditions })
@@ -234,10 +234,10 @@ impl Command<AgentRoom> for EditWith<'_> {
 
     async fn facts(&self, _: &AgentState) -> Result<Facts<EditFacts>, Fault> {
         let mut conditions = Vec::new();
-        let authority_holds = self.accounts.holds_for_agent(&self.command.authority, &mut conditions).await?;
+        let is_authorized = self.accounts.holds_for_agent(&self.command.authority, &mut conditions).await?;
         let token_exists = match &self.command.edit {
             AgentEdit::RotateToken(new) | AgentEdit::IssueToken(NewToken { token: Some(new), .. }) => {
-                self.accounts.is_taken(new).await?
+                self.accounts.is_token_in_use(new).await?
             }
             AgentEdit::IssueToken(_)
             | AgentEdit::EndToken(_)
@@ -248,7 +248,7 @@ impl Command<AgentRoom> for EditWith<'_> {
             | AgentEdit::Unblock(_)
             | AgentEdit::Delete => false,
         };
-        Ok(Facts { value: EditFacts { authority_holds, token_exists }, conditions })
+        Ok(Facts { value: EditFacts { is_authorized, token_exists }, conditions })
     }
 
     fn decide(

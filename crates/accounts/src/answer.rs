@@ -69,7 +69,7 @@ pub(crate) fn passkey_invalid() -> Refusal {
 }
 
 /// 403: the operation is outside the token's scope.
-pub(crate) fn insufficient_scope(wanted: &str) -> Refusal {
-    let text = format!("The token's scope does not admit this; it takes one with {wanted}.");
+pub(crate) fn insufficient_scope(scope: &str) -> Refusal {
+    let text = format!("The token's scope does not admit this; it takes one with {scope}.");
     Refusal::new(Class::Forbidden, "insufficient_scope", text)
 }

@@ -13,7 +13,7 @@ fn row(token: &TokenDigest) -> String {
 }
 
 /// The token gets its bearer, on the condition that it is not in use.
-pub(crate) fn given(token: &TokenDigest) -> RowOp {
+pub(crate) fn claimed(token: &TokenDigest) -> RowOp {
     RowOp { name: row(token), expected: Some(0), value: Some(Bytes::new()) }
 }
 

@@ -113,7 +113,7 @@ impl<C: ConsoleCommand> Command<ConsoleRoom> for KeyringCommand<'_, C> {
     async fn facts(&self, state: &ConsoleState) -> Result<Facts<KeyringFacts>, Fault> {
         match self.command.through(state) {
             Some(through) => self.accounts.keyring_facts(through).await,
-            None => Ok(Facts { value: KeyringFacts { through_holds: false }, conditions: Vec::new() }),
+            None => Ok(Facts { value: KeyringFacts { is_token_valid: false }, conditions: Vec::new() }),
         }
     }
 

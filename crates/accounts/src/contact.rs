@@ -103,9 +103,9 @@ impl Command<ContactRoom> for RequestContactWith<'_> {
 
     async fn facts(&self, _: &ContactState) -> Result<Facts<ContactFacts>, Fault> {
         let RequestContact { authority, from, to, .. } = &self.command;
-        let (asked_for, asked) = self.accounts.look_agent_up(to).await?;
-        if !asked {
-            self.accounts.imitate_load(&asked_for).await?;
+        let (target, is_cached) = self.accounts.look_agent_up(to).await?;
+        if !is_cached {
+            self.accounts.imitate_load(&target).await?;
         }
         let mut facts = self.accounts.contact_facts(authority, Some((from, to))).await?;
         let prefix = format!("{from}/");
@@ -206,9 +206,9 @@ fn notice(
 
 /// An entry for one agent's allowlist. The append is held to the version at which that list was read; an
 /// `EntriesAllowed` changes no index.
-fn listing(by: &Actor, on: &AgentHandle, entry: &AgentHandle) -> (plenary_log::StreamName, NewEvent) {
-    let event = AgentEvent::EntriesAllowed(Entries { by: by.clone(), entries: vec![entry.into()] });
-    (AgentRoom::stream(on.as_str()), event.encode())
+fn listing(actor: &Actor, agent: &AgentHandle, entry: &AgentHandle) -> (plenary_log::StreamName, NewEvent) {
+    let event = AgentEvent::EntriesAllowed(Entries { by: actor.clone(), entries: vec![entry.into()] });
+    (AgentRoom::stream(agent.as_str()), event.encode())
 }
 
 impl Accounts {
@@ -292,8 +292,8 @@ impl Accounts {
         pair: Option<(&AgentHandle, &AgentHandle)>,
     ) -> Result<Facts<ContactFacts>, Fault> {
         let mut conditions = Vec::new();
-        let authority_holds = self.holds(authority, &mut conditions).await?;
-        let mut value = ContactFacts { authority_holds, is_full: false, pair: None };
+        let is_authorized = self.holds(authority, &mut conditions).await?;
+        let mut value = ContactFacts { is_authorized, is_full: false, pair: None };
         if let Some((from, to)) = pair {
             let (from, to) = (self.agent(from).await?, self.agent(to).await?);
             conditions.extend([from.condition(), to.condition()]);

@@ -23,8 +23,8 @@ pub enum AccountEvent {
     AgentDeleted(AgentHandle),
     /// An agent blocked another one, or lifted the block.
     BlockChanged {
-        /// Whose block it is.
-        by: AgentHandle,
+        /// The blocking agent.
+        blocker: AgentHandle,
         /// Who is or was blocked.
         blocked: AgentHandle,
     },
@@ -44,7 +44,7 @@ impl AccountEvent {
                     Ok(AgentEvent::TokenRotated(_) | AgentEvent::TokensEnded(_)) => Self::TokenRotated(agent),
                     Ok(AgentEvent::AgentDeleted(_)) => Self::AgentDeleted(agent),
                     Ok(AgentEvent::AgentBlocked(block) | AgentEvent::AgentUnblocked(block)) => {
-                        Self::BlockChanged { by: agent, blocked: block.blocked }
+                        Self::BlockChanged { blocker: agent, blocked: block.blocked }
                     }
                     Ok(
                         AgentEvent::AgentRegistered(_)
@@ -80,7 +80,7 @@ impl AccountEvent {
             Self::AgentChanged(agent)
             | Self::TokenRotated(agent)
             | Self::AgentDeleted(agent)
-            | Self::BlockChanged { by: agent, .. } => Some(agent),
+            | Self::BlockChanged { blocker: agent, .. } => Some(agent),
             Self::ConsoleChanged | Self::OwnerChanged(_) => None,
         }
     }
@@ -103,15 +103,16 @@ mod tests {
 
     #[test]
     fn whoever_a_change_concerns_is_named() {
-        let (by, blocked): (AgentHandle, AgentHandle) = ("@a.b".parse().unwrap(), "@c.d".parse().unwrap());
+        let (blocker, blocked): (AgentHandle, AgentHandle) =
+            ("@a.b".parse().unwrap(), "@c.d".parse().unwrap());
         let block = AgentEvent::AgentBlocked(Block { by: Actor::Operator, blocked: blocked.clone() });
         let change = AccountEvent::of(&stored(AgentRoom::stream("@a.b"), &block)).unwrap();
-        assert_eq!((change.rechecked(), change.agent()), (Some(&blocked), Some(&by)));
+        assert_eq!((change.rechecked(), change.agent()), (Some(&blocked), Some(&blocker)));
         let deleted =
             AgentEvent::AgentDeleted(AgentDeleted { by: Actor::Operator, token: None, ended: Vec::new() });
         let change = AccountEvent::of(&stored(AgentRoom::stream("@a.b"), &deleted)).unwrap();
-        assert_eq!(change, AccountEvent::AgentDeleted(by.clone()));
-        assert_eq!((change.rechecked(), change.agent()), (Some(&by), Some(&by)));
+        assert_eq!(change, AccountEvent::AgentDeleted(blocker.clone()));
+        assert_eq!((change.rechecked(), change.agent()), (Some(&blocker), Some(&blocker)));
         assert_eq!(AccountEvent::of(&stored(StreamName::new("sessions.session", "@a.b"), &deleted)), None);
     }
 

@@ -58,8 +58,8 @@ impl Accounts {
             Eviction::Pair { blocker, blocked, .. } => consequences.blocked(blocker, blocked).await?,
             Eviction::Agent { agent, .. } => consequences.removed(agent).await?,
         }
-        let gone = RowOp { name: eviction.row(), expected: None, value: None };
-        self.log().append(Batch { rows: vec![gone], ..Batch::default() }).await?;
+        let removal = RowOp { name: eviction.row(), expected: None, value: None };
+        self.log().append(Batch { rows: vec![removal], ..Batch::default() }).await?;
         Ok(())
     }
 
@@ -74,11 +74,11 @@ impl Accounts {
             loop {
                 let rows = self.log().read_rows(ROWS, after.as_deref(), READ_ROWS_MAX).await?;
                 for (name, _) in &rows {
-                    let done = match Eviction::read(name) {
+                    let outcome = match Eviction::read(name) {
                         Some(eviction) => self.evict(&eviction).await,
                         None => Err(Fault::Corrupt(format!("{name} is no eviction"))),
                     };
-                    match done {
+                    match outcome {
                         Ok(()) => finished += 1,
                         Err(fault) => {
                             tracing::warn!(%fault, row = %name, "an eviction waits for the next sweep");

@@ -100,8 +100,8 @@ async fn admitted(parts: &Parts, principal: Option<&Principal>) -> Result<(), Re
 }
 
 /// The span of a request says who asks.
-fn note_caller(who: &TokenOwner) {
-    match who {
+fn note_caller(caller: &TokenOwner) {
+    match caller {
         TokenOwner::Operator => {}
         TokenOwner::Owner(owner) => note(USER_ID, || owner.to_string()),
         TokenOwner::Agent(agent) => {
@@ -269,9 +269,9 @@ pub fn signed_in<'a>(
         let open = found.ok_or_else(invalid_authorization)?;
         if !parts.method.is_safe() {
             let sent = parts.headers.get(CSRF).map(|sent| TokenDigest::of_bytes(sent.as_bytes()));
-            let is_ours = parts.extensions.get::<OwnPage>().is_some();
+            let is_own_page = parts.extensions.get::<OwnPage>().is_some();
             let expected = TokenDigest::of_bytes(csrf_of(cookie).as_bytes());
-            if !(is_ours && sent.is_some_and(|sent| sent.matches(&expected))) {
+            if !(is_own_page && sent.is_some_and(|sent| sent.matches(&expected))) {
                 return Err(csrf());
             }
         }

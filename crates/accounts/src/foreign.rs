@@ -14,7 +14,7 @@ use crate::{
     TokenOwner,
     agent::{
         command::{AgentEdit, EditAgent, NewToken},
-        tokens::{IssuedToken, IssuerWord},
+        tokens::{IssuedToken, IssuerStatement},
     },
     limits::{FOREIGN_TOKEN_BYTES_MAX, FOREIGN_TOKEN_MS_MAX, TOKEN_NAME_CHARS_MAX},
 };
@@ -37,7 +37,7 @@ pub struct Admission {
     /// Of whom the issuer speaks.
     pub subject: String,
     /// The issuer's statement.
-    pub word: IssuerWord,
+    pub statement: IssuerStatement,
     /// The resource that its token is for; `None` for this server.
     pub resource: Option<String>,
     /// When it ends.
@@ -99,10 +99,10 @@ impl Accounts {
             expires_at: Some(admission.ends),
             client: None,
             issuer: Some(admission.issuer),
-            word: Some(admission.word),
+            statement: Some(admission.statement),
             resource: admission.resource,
         };
-        // The operator has said so, in the configuration.
+        // The operator's configuration decides this.
         let authority = Authority { by: Actor::Operator, token: None };
         let edit = AgentEdit::IssueToken(new);
         let known = self.edit_agent(EditAgent { authority, handle: admission.agent, edit }).await?;
@@ -134,7 +134,7 @@ impl Accounts {
                 name: None,
                 client: None,
                 issuer: None,
-                word: None,
+                statement: None,
                 resource,
             };
             let authority = principal.clone().into();
@@ -189,7 +189,11 @@ mod tests {
             scope: "read".parse().unwrap(),
             issuer: "github".into(),
             subject: format!("repo:a/b\n\u{202e}{}", "x".repeat(500)),
-            word: IssuerWord { signed: TokenDigest::of("signed"), until: TimestampMs(1), rule: None },
+            statement: IssuerStatement {
+                signed: TokenDigest::of("signed"),
+                until: TimestampMs(1),
+                rule: None,
+            },
             resource: None,
             ends: TimestampMs(1),
         };

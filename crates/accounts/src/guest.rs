@@ -102,8 +102,8 @@ impl Accounts {
         conditions: &mut Vec<Condition>,
     ) -> Result<bool, Fault> {
         let standing = self.guest_standing(guest).await?;
-        let holds = standing.is_some();
+        let is_valid = standing.is_some();
         conditions.extend(standing.map(|standing| standing.condition));
-        Ok(holds)
+        Ok(is_valid)
     }
 }

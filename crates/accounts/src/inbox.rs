@@ -76,7 +76,7 @@ struct ContactAnswerNews<'a> {
 
 /// Somebody asks an agent for contact.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ContactAsked {
+pub(crate) struct ContactRequestNotice {
     /// The request.
     pub(crate) request: ContactId,
     /// The requesting agent.
@@ -91,14 +91,14 @@ pub fn inbox_of(handle: &AgentHandle) -> StreamName {
     StreamName::new(INBOX, handle.as_str())
 }
 
-/// The request that a stored notice tells of; `None` of an answer.
-pub(crate) fn contact_asked(event: &StoredEvent) -> Result<Option<ContactAsked>, Fault> {
+/// The request that a stored notice reports; `None` if it reports an answer.
+pub(crate) fn contact_request(event: &StoredEvent) -> Result<Option<ContactRequestNotice>, Fault> {
     let Notice { request, from, .. } = read(event)?;
     match &*event.kind {
         "ContactRequested" => {
             let message = String::from_utf8_lossy(&event.payload).into_owned();
             let message = Some(message).filter(|message| !message.is_empty());
-            Ok(Some(ContactAsked { request, from, message }))
+            Ok(Some(ContactRequestNotice { request, from, message }))
         }
         "ContactAccepted" | "ContactDeclined" => Ok(None),
         _ => unknown(event),

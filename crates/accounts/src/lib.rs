@@ -18,13 +18,13 @@ mod foreign;
 #[cfg(test)]
 mod golden;
 mod guest;
-mod hearing;
 mod hosted;
 mod inbox;
 mod index;
 mod known;
 pub mod limits;
 mod news;
+mod observing;
 mod once;
 mod onlooking;
 pub mod org;
@@ -86,6 +86,6 @@ pub use scoping::MissingScope;
 pub use seed::{Seed, SeedError, SeedReport};
 pub use token::{Token, TokenDigest, TokenKind};
 pub use trust::{
-    Policy, TrustTier, admits_elsewhere, admits_owner, blocked_between, may_contact, trust_tier,
-    turns_elsewhere,
+    Policy, TrustTier, admits_elsewhere, admits_owner, blocked_between, may_contact, may_contact_elsewhere,
+    trust_tier,
 };

@@ -64,7 +64,7 @@ pub const TICKET_SECONDS: u64 = 30;
 /// Most tokens whose bearer is cached; beyond it the cache drops entries, which are looked up again.
 pub const BEARERS_CACHED_MAX: usize = 65_536;
 /// How long a request waits for earlier commits of other processes on the store; beyond it 503 `unavailable`.
-pub const HEARING_WAIT: std::time::Duration = std::time::Duration::from_secs(2);
+pub const OBSERVATION_WAIT: std::time::Duration = std::time::Duration::from_secs(2);
 /// Most pairs of an agent (or of all other networks) and an owner whose trust is remembered; beyond it the one that was idle
 /// longest is worked out again.
 pub const REACHES_CACHED_MAX: usize = 4_096;
@@ -91,7 +91,7 @@ pub const CHALLENGES_USED_MAX: usize = 512;
 /// Longest stored `User-Agent` of a console session, in characters; the rest is cut off.
 pub const USER_AGENT_CHARS_MAX: usize = 200;
 /// Largest answer that is stored with its idempotency key, in bytes; a larger one is computed again.
-pub const ANSWER_KEPT_BYTES_MAX: usize = 64 << 10;
+pub const ANSWER_STORED_BYTES_MAX: usize = 64 << 10;
 /// Most additional tokens of one agent, including grants; beyond it 409 `too_many_tokens`.
 pub const TOKENS_PER_AGENT_MAX: usize = 128;
 /// Most of them that come from issuers' tokens; beyond it 503 at the token endpoint, 401 elsewhere, until one ends.
@@ -116,7 +116,7 @@ pub const TOKEN_NAME_CHARS_MAX: usize = 100;
 /// Longest scope, in bytes; beyond it 400 `invalid_scope`.
 pub const SCOPE_BYTES_MAX: usize = 4_096;
 /// Most sessions, channels and projects in a scope; beyond it 400 `invalid_scope`.
-pub const SCOPE_THINGS_MAX: usize = 32;
+pub const SCOPE_IDS_MAX: usize = 32;
 /// Most tokens whose last recorded use is cached; beyond it a use may be recorded earlier than necessary.
 pub const USES_NOTED_MAX: usize = 16_384;
 /// The least time between two recorded uses of a token, in milliseconds.

@@ -8,15 +8,19 @@ use plenary_room::{Description, Kind, News, NewsSource, Reference, Senders, Stre
 
 use crate::{
     Accounts, INBOX,
-    inbox::{ContactAsked, contact_asked},
+    inbox::{ContactRequestNotice, contact_request},
     inbox_of,
 };
 
 impl Accounts {
-    async fn asked(&self, stream: &StreamName, at: Version) -> Result<Option<ContactAsked>, Fault> {
-        let before = Version(at.0.saturating_sub(1));
+    async fn request_at(
+        &self,
+        stream: &StreamName,
+        version: Version,
+    ) -> Result<Option<ContactRequestNotice>, Fault> {
+        let before = Version(version.0.saturating_sub(1));
         let event = self.log().read_stream(stream, before, 1).await?.pop();
-        Ok(event.as_ref().map(contact_asked).transpose()?.flatten())
+        Ok(event.as_ref().map(contact_request).transpose()?.flatten())
     }
 
     async fn contact_news(&self, stream: &StreamName, after: Version) -> Result<StreamOfNews, Fault> {
@@ -25,8 +29,8 @@ impl Accounts {
             let events = self.log().read_stream(stream, found.read, READ_ROWS_MAX).await?;
             for event in &events {
                 found.read = event.version;
-                let Some(asked) = contact_asked(event)? else { continue };
-                found.news.push(News::at_event(Kind::ContactRequested, event, Some(asked.from)));
+                let Some(notice) = contact_request(event)? else { continue };
+                found.news.push(News::at_event(Kind::ContactRequested, event, Some(notice.from)));
             }
             if events.len() < READ_ROWS_MAX {
                 return Ok(found);
@@ -71,13 +75,13 @@ impl NewsSource for Accounts {
         &'a self,
         _me: &'a AgentHandle,
         stream: &'a StreamName,
-        at: Version,
+        version: Version,
     ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
         Box::pin(async move {
-            Ok(self.asked(stream, at).await?.map(|asked| Description {
-                subject: format!("{} asks for contact", asked.from),
-                text: asked.message.unwrap_or_default(),
-                reference: Reference { request_id: Some(asked.request.to_string()), ..Reference::default() },
+            Ok(self.request_at(stream, version).await?.map(|notice| Description {
+                subject: format!("{} asks for contact", notice.from),
+                text: notice.message.unwrap_or_default(),
+                reference: Reference { request_id: Some(notice.request.to_string()), ..Reference::default() },
             }))
         })
     }
@@ -86,12 +90,12 @@ impl NewsSource for Accounts {
         &'a self,
         _me: &'a AgentHandle,
         stream: &'a StreamName,
-        at: Version,
+        version: Version,
         _blockers: &'a [AgentHandle],
     ) -> BoxFuture<'a, Result<bool, Fault>> {
         Box::pin(async move {
-            match self.asked(stream, at).await? {
-                Some(asked) => self.awaits_answer(&asked.request).await,
+            match self.request_at(stream, version).await? {
+                Some(notice) => self.awaits_answer(&notice.request).await,
                 None => Ok(false),
             }
         })

@@ -31,7 +31,7 @@ use crate::{
     Accounts, Authority, Credentials, Principal,
     console::cookie::cookie_of,
     extract::{bearer, identify},
-    limits::ANSWER_KEPT_BYTES_MAX,
+    limits::ANSWER_STORED_BYTES_MAX,
     token::random_hex,
 };
 
@@ -97,11 +97,12 @@ enum SeenTo {
 
 fn seen_to(room: &AnsweredOnce, request: &Request) -> SeenTo {
     let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str).unwrap_or_default();
-    let is_of =
-        |list: &[(Method, &str)]| list.iter().any(|(method, at)| method == request.method() && *at == path);
-    if request.method().is_safe() || !request.headers().contains_key(&IDEMPOTENCY_KEY) || is_of(room.apart) {
+    let is_in = |list: &[(Method, &str)]| {
+        list.iter().any(|(method, pattern)| method == request.method() && *pattern == path)
+    };
+    if request.method().is_safe() || !request.headers().contains_key(&IDEMPOTENCY_KEY) || is_in(room.apart) {
         SeenTo::ByItself
-    } else if is_of(room.secret) {
+    } else if is_in(room.secret) {
         SeenTo::WithSecret
     } else {
         SeenTo::Here
@@ -121,7 +122,7 @@ async fn answered(State(Room(room)): State<Room>, request: Request, next: Next) 
         return next.run(Request::from_parts(parts, body)).await;
     };
     let (key, body) = match key(&parts, &principal, body).await {
-        Ok(of) => of,
+        Ok(key_and_body) => key_and_body,
         Err(refusal) => return (room.form)(refusal),
     };
     let secret = match secret(accounts, &parts, is_secret).await {
@@ -147,14 +148,14 @@ async fn answered(State(Room(room)): State<Room>, request: Request, next: Next) 
         return answer;
     }
     let secret = is_secret.then(|| fingerprint(secret));
-    kept(accounts, room, (key, principal), answer, secret).await
+    store_answer(accounts, room, (key, principal), answer, secret).await
 }
 
 /// The key of a request and its body. Equal JSON is the same request.
 async fn key(parts: &Parts, principal: &Principal, body: Body) -> Result<(KeyUse, Bytes), Refusal> {
     let key = idempotency_key(&parts.headers).ok().flatten().ok_or_else(invalid_key)?.to_owned();
     let body = read_bytes(&parts.headers, body, BODY_BYTES_MAX).await?;
-    let said = match serde_json::from_slice::<Value>(&body) {
+    let canonical_body = match serde_json::from_slice::<Value>(&body) {
         Ok(value) => canonical(&value, Nulls::Keep),
         Err(_) => body.to_vec(),
     };
@@ -163,7 +164,7 @@ async fn key(parts: &Parts, principal: &Principal, body: Body) -> Result<(KeyUse
     // The target is part of a key of the store, so its length is bounded by a digest.
     let target = hex::encode(digest(target.as_bytes()));
     let scope = format!("once/{actor}/{}/{target}", parts.method);
-    Ok((KeyUse { scope, key, digest: digest(&said) }, body))
+    Ok((KeyUse { scope, key, digest: digest(&canonical_body) }, body))
 }
 
 /// The secret of a request. It needs the token or cookie, which the server does not store, and a value of this server,
@@ -181,8 +182,8 @@ fn fingerprint(secret: Option<[u8; 32]>) -> Bytes {
     Bytes::copy_from_slice(&digest(&[b"the same secret\0", &secret[..]].concat()))
 }
 
-fn replayed(kept: &[u8]) -> Option<Response> {
-    let StoredAnswer { status, headers, body } = serde_json::from_slice(kept).ok()?;
+fn replayed(stored: &[u8]) -> Option<Response> {
+    let StoredAnswer { status, headers, body } = serde_json::from_slice(stored).ok()?;
     let mut answer = Response::new(Body::from(body));
     *answer.status_mut() = StatusCode::from_u16(status).ok()?;
     for (name, value) in headers {
@@ -194,7 +195,7 @@ fn replayed(kept: &[u8]) -> Option<Response> {
 
 /// Stores an answer before it is sent. A long answer, or one with a secret, is computed again when the request is repeated:
 /// its effect still happens once. Of one with a secret only the fingerprint is stored.
-async fn kept(
+async fn store_answer(
     accounts: &Accounts,
     room: &AnsweredOnce,
     (key, principal): (KeyUse, Principal),
@@ -203,7 +204,7 @@ async fn kept(
 ) -> Response {
     let (mut parts, body) = answer.into_parts();
     let is_long =
-        http_body::Body::size_hint(&body).upper().is_none_or(|bytes| bytes > ANSWER_KEPT_BYTES_MAX as u64);
+        http_body::Body::size_hint(&body).upper().is_none_or(|bytes| bytes > ANSWER_STORED_BYTES_MAX as u64);
     if is_long && secret.is_none() {
         return Response::from_parts(parts, body);
     }
@@ -214,7 +215,7 @@ async fn kept(
     let outcome = secret.or_else(|| form(&parts.headers, parts.status, &body)).unwrap_or_default();
     let KeyUse { scope, key, digest } = key;
     let claim = KeyClaim { scope, key, digest, outcome };
-    match keep(accounts.log(), claim, Authority::from(principal).by.owner()).await {
+    match append_answer(accounts.log(), claim, Authority::from(principal).by.owner()).await {
         Ok(Outcome::AlreadyDone { outcome }) => replayed(&outcome).unwrap_or_else(|| {
             parts.headers.insert(REPLAYED, HeaderValue::from_static("true"));
             Response::from_parts(parts, body.into())
@@ -228,7 +229,7 @@ async fn kept(
 }
 
 /// Stores an answer, which counts for the owner's quota; also beyond the quota, because the effect has happened.
-async fn keep(log: &Log, claim: KeyClaim, owner: Option<OwnerName>) -> Result<Outcome, Fault> {
+async fn append_answer(log: &Log, claim: KeyClaim, owner: Option<OwnerName>) -> Result<Outcome, Fault> {
     let usage = Usage::of_key(&claim);
     let charge = owner.map(|owner| Charge::of(owner, usage));
     let pledge = match &charge {
@@ -257,15 +258,15 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_answer_comes_back_as_it_was_kept() {
+    async fn a_stored_answer_is_replayed_unchanged() {
         let headers = HeaderMap::from_iter([(header::ETAG, HeaderValue::from_static("\"a\""))]);
         let body = Bytes::from_static("{\"a\":\"é\"}".as_bytes());
-        let kept = form(&headers, StatusCode::CREATED, &body).unwrap();
+        let stored = form(&headers, StatusCode::CREATED, &body).unwrap();
         assert_eq!(
-            kept,
+            stored,
             "{\"status\":201,\"headers\":[[\"etag\",\"\\\"a\\\"\"]],\"body\":\"{\\\"a\\\":\\\"é\\\"}\"}"
         );
-        let answer = replayed(&kept).unwrap();
+        let answer = replayed(&stored).unwrap();
         assert_eq!(
             (answer.status(), &answer.headers()[header::ETAG]),
             (StatusCode::CREATED, &HeaderValue::from_static("\"a\""))

@@ -25,8 +25,9 @@ impl Teller for Accounts {
     }
 
     fn tells_of(&self, stream: &StreamName) -> bool {
-        let told = [OwnerRoom::CATEGORY, AgentRoom::CATEGORY, ContactRoom::CATEGORY, ConsoleRoom::CATEGORY];
-        told.contains(&stream.category())
+        let categories =
+            [OwnerRoom::CATEGORY, AgentRoom::CATEGORY, ContactRoom::CATEGORY, ConsoleRoom::CATEGORY];
+        categories.contains(&stream.category())
     }
 
     fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>> {
@@ -51,7 +52,7 @@ fn onlooker_event(event: &StoredEvent) -> Result<Option<OnlookerEvent>, Fault> {
                     ("console.signed_in", json!({"session_id": event.session}))
                 }
                 ConsoleEvent::SignedInAtIssuer(event) => {
-                    let IssuerSubject { issuer, subject, shown } = event.at;
+                    let IssuerSubject { issuer, subject, shown } = event.identity;
                     let data = json!({
                         "session_id": event.session, "issuer": issuer, "subject": subject, "shown": shown
                     });

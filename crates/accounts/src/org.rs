@@ -71,10 +71,10 @@ impl Command<OrgRoom> for EditOrgWith<'_> {
     async fn facts(&self, _: &OrgState) -> Result<Facts<OrgFacts>, Fault> {
         let EditOrg { authority, org, .. } = &self.command;
         let mut conditions = Vec::new();
-        let authority_holds = self.accounts.holds(authority, &mut conditions).await?;
+        let is_authorized = self.accounts.holds(authority, &mut conditions).await?;
         let owner = self.accounts.owner(org).await?;
         conditions.push(owner.condition());
-        Ok(Facts { value: OrgFacts { authority_holds, owner_exists: owner.state.exists() }, conditions })
+        Ok(Facts { value: OrgFacts { is_authorized, owner_exists: owner.state.exists() }, conditions })
     }
 
     fn decide(
@@ -125,11 +125,11 @@ impl Accounts {
         seal(async move {
             let org = command.org.clone();
             let editing = EditOrgWith { accounts: self, command };
-            let done = self.orgs().execute(org.as_str(), &editing, None).await?;
-            if done.reply.makes_owner {
+            let executed = self.orgs().execute(org.as_str(), &editing, None).await?;
+            if executed.reply.makes_owner {
                 self.catch_up(self.owners(), org.as_str()).await?;
             }
-            Ok(done.reply.is_new)
+            Ok(executed.reply.is_new)
         })
     }
 }

@@ -76,9 +76,9 @@ pub(crate) fn made_beside(owner: &OwnerName, by: &Actor) -> SideEvents {
 /// The changes of the token index by an event.
 fn claims(event: &OwnerEvent) -> Vec<RowOp> {
     match event {
-        OwnerEvent::OwnerRegistered(event) => event.token.as_ref().map(claim::given).into_iter().collect(),
+        OwnerEvent::OwnerRegistered(event) => event.token.as_ref().map(claim::claimed).into_iter().collect(),
         OwnerEvent::OwnerTokenSet(event) => {
-            event.old.as_ref().map(claim::freed).into_iter().chain([claim::given(&event.new)]).collect()
+            event.old.as_ref().map(claim::freed).into_iter().chain([claim::claimed(&event.new)]).collect()
         }
     }
 }
@@ -97,7 +97,7 @@ impl Command<OwnerRoom> for GiveTokenWith<'_> {
     type Facts = bool;
 
     async fn facts(&self, _: &OwnerState) -> Result<Facts<bool>, Fault> {
-        let value = self.accounts.is_taken(&self.command.token).await?;
+        let value = self.accounts.is_token_in_use(&self.command.token).await?;
         Ok(Facts { value, conditions: Vec::new() })
     }
 

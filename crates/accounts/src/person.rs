@@ -86,8 +86,11 @@ impl Accounts {
                 (&principal.who, principal.token.lender())
             {
                 let owner = || TokenOwner::Owner(person.owner_name());
-                let who = if of_operator { TokenOwner::Operator } else { owner() };
-                return Ok(Decider { principal: Principal { who, token }, person: Some(person.clone()) });
+                let caller = if of_operator { TokenOwner::Operator } else { owner() };
+                return Ok(Decider {
+                    principal: Principal { who: caller, token },
+                    person: Some(person.clone()),
+                });
             }
             let Some(open) = self.session_of(&principal).await? else {
                 return Ok(Decider { principal, person: None });
@@ -116,7 +119,7 @@ impl Accounts {
         seal(async move {
             let handle = person_of(owner);
             let known = self.agent(&handle).await?;
-            if known.state.is_taken() {
+            if known.state.is_reserved() {
                 return Ok(known.state.is_live().then_some(known));
             }
             if !self.owner(owner).await?.state.exists() {

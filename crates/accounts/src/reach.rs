@@ -44,7 +44,7 @@ impl Reaches {
 impl Accounts {
     /// The agents of an owner that an agent may contact, by handle: with at least everything
     /// that this process has committed, and the commits of other processes whose events have arrived. To include all of
-    /// those, wait with [`Accounts::hear_others`] before. Empty if the owner does not exist.
+    /// those, wait with [`Accounts::observe_others`] before. Empty if the owner does not exist.
     pub fn reachable<'a>(
         &'a self,
         from: &'a AgentHandle,

@@ -49,7 +49,7 @@ pub enum Rejection {
     MembersFull,
     /// An agent can't send itself a contact request.
     #[error("an agent cannot be its own contact")]
-    AsksItself,
+    OwnContact,
     /// The agent has reached its limit of unanswered requests.
     #[error("too many unanswered requests")]
     TooManyContacts,
@@ -121,7 +121,7 @@ impl From<Rejection> for Refusal {
             Rejection::BlocksItself => {
                 Self::malformed("invalid_block_target", "An agent cannot block itself.")
             }
-            Rejection::AsksItself => {
+            Rejection::OwnContact => {
                 Self::malformed("invalid_handle", "to: an agent cannot be its own contact.")
             }
             Rejection::TooManyContacts => Self::new(

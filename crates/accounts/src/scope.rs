@@ -10,7 +10,7 @@ use std::{
 use plenary_kernel::MalformedText;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::limits::{SCOPE_BYTES_MAX, SCOPE_THINGS_MAX};
+use crate::limits::{SCOPE_BYTES_MAX, SCOPE_IDS_MAX};
 
 /// The rooms that a scope can name.
 pub const SCOPED_ROOMS: [&str; 8] =
@@ -80,11 +80,11 @@ impl Scope {
 
     /// Whether it is limited to sessions, channels or projects.
     #[must_use]
-    pub fn is_held(&self) -> bool {
-        self.holds().iter().any(|things| !things.is_empty())
+    pub fn is_limited(&self) -> bool {
+        self.id_sets().iter().any(|ids| !ids.is_empty())
     }
 
-    fn holds(&self) -> [&BTreeSet<String>; 3] {
+    fn id_sets(&self) -> [&BTreeSet<String>; 3] {
         [&self.sessions, &self.channels, &self.projects]
     }
 
@@ -98,11 +98,9 @@ impl Scope {
         if self.access(demand.room) < Some(demand.access) {
             return false;
         }
-        let is_among = |things: &BTreeSet<String>, thing: Option<&str>| {
-            thing.is_some_and(|thing| things.contains(thing))
-        };
+        let is_among = |ids: &BTreeSet<String>, id: Option<&str>| id.is_some_and(|id| ids.contains(id));
         match demand.room {
-            _ if !self.is_held() => true,
+            _ if !self.is_limited() => true,
             "sessions" => is_among(&self.sessions, demand.session),
             // Ids of channels are read without regard to case (CH-29).
             "channels" => demand
@@ -125,11 +123,11 @@ impl Scope {
     /// Whether it covers the other scope.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
-        let mut holds = other.holds().into_iter().zip(self.holds());
-        let is_held_as_much =
-            !self.is_held() || other.is_held() && holds.all(|(theirs, ours)| theirs.is_subset(ours));
+        let mut id_sets = other.id_sets().into_iter().zip(self.id_sets());
+        let is_limited_as_much =
+            !self.is_limited() || other.is_limited() && id_sets.all(|(theirs, ours)| theirs.is_subset(ours));
         let mut rooms = SCOPED_ROOMS.iter();
-        is_held_as_much
+        is_limited_as_much
             && other.everywhere <= self.everywhere
             && rooms.all(|room| other.access(room) <= self.access(room))
     }
@@ -138,12 +136,14 @@ impl Scope {
     #[must_use]
     pub fn meet(&self, other: &Self) -> Option<Self> {
         let room = |room| Some((room, self.access(room).min(other.access(room))?));
-        let both =
-            |ours: &BTreeSet<String>, theirs: &BTreeSet<String>| match (self.is_held(), other.is_held()) {
-                (false, _) => theirs.clone(),
-                (true, false) => ours.clone(),
-                (true, true) => ours & theirs,
-            };
+        let both = |ours: &BTreeSet<String>, theirs: &BTreeSet<String>| match (
+            self.is_limited(),
+            other.is_limited(),
+        ) {
+            (false, _) => theirs.clone(),
+            (true, false) => ours.clone(),
+            (true, true) => ours & theirs,
+        };
         let met = Self {
             everywhere: self.everywhere.min(other.everywhere),
             rooms: SCOPED_ROOMS.into_iter().filter_map(room).collect(),
@@ -152,23 +152,23 @@ impl Scope {
             projects: both(&self.projects, &other.projects),
         };
         // Two limits with an empty intersection admit nothing.
-        let is_held_on = met.is_held() || !self.is_held() && !other.is_held();
-        met.to_string().parse().ok().filter(|_| is_held_on)
+        let is_not_empty = met.is_limited() || !self.is_limited() && !other.is_limited();
+        met.to_string().parse().ok().filter(|_| is_not_empty)
     }
 
-    /// Whether a word is known here: as a right, or as a limit to one thing, well formed or not.
+    /// Whether a value is known here: as a right, or as a limit to one id, well formed or not.
     #[must_use]
-    pub fn has_word(word: &str) -> bool {
-        word.parse::<Self>().is_ok() || Self::is_hold(word)
+    pub fn is_known(value: &str) -> bool {
+        value.parse::<Self>().is_ok() || Self::is_limit(value)
     }
 
-    /// Whether a word limits a scope to a session, a channel or a project, well formed or not.
-    fn is_hold(word: &str) -> bool {
-        ["session:", "channel:", "project:"].iter().any(|hold| word.starts_with(hold))
+    /// Whether a value limits a scope to a session, a channel or a project, well formed or not.
+    fn is_limit(value: &str) -> bool {
+        ["session:", "channel:", "project:"].iter().any(|prefix| value.starts_with(prefix))
     }
 
-    /// Its words, without repetition.
-    pub fn words(&self) -> impl Iterator<Item = String> {
+    /// Its values, without repetition.
+    pub fn values(&self) -> impl Iterator<Item = String> {
         let everywhere = self.everywhere.map(|access| access.as_str().to_owned());
         let rooms = self.rooms.iter().map(|(room, access)| format!("{room}:{}", access.as_str()));
         let sessions = self.sessions.iter().map(|id| format!("session:{id}"));
@@ -177,12 +177,12 @@ impl Scope {
         everywhere.into_iter().chain(rooms).chain(sessions).chain(channels).chain(projects)
     }
 
-    fn take(&mut self, word: &str) -> Option<()> {
-        if let Some(access) = Access::parse(word) {
+    fn take(&mut self, value: &str) -> Option<()> {
+        if let Some(access) = Access::parse(value) {
             self.everywhere = self.everywhere.max(Some(access));
             return Some(());
         }
-        let (kind, rest) = word.split_once(':')?;
+        let (kind, rest) = value.split_once(':')?;
         let is_id = || (1..=128).contains(&rest.len()) && rest.bytes().all(is_of_id);
         match kind {
             "session" if is_id() => drop(self.sessions.insert(rest.to_owned())),
@@ -205,9 +205,9 @@ fn is_of_id(byte: u8) -> bool {
 
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, word) in self.words().enumerate() {
-            let space = if at == 0 { "" } else { " " };
-            write!(f, "{space}{word}")?;
+        for (index, value) in self.values().enumerate() {
+            let space = if index == 0 { "" } else { " " };
+            write!(f, "{space}{value}")?;
         }
         Ok(())
     }
@@ -224,15 +224,15 @@ impl FromStr for Scope {
             return Err(wrong());
         }
         let mut scope = Self::default();
-        for word in text.split(' ').filter(|word| !word.is_empty()) {
-            scope.take(word).ok_or_else(wrong)?;
+        for value in text.split(' ').filter(|value| !value.is_empty()) {
+            scope.take(value).ok_or_else(wrong)?;
         }
-        // A right to every room makes the words of single rooms redundant.
+        // A right to every room makes the values of single rooms redundant.
         let everywhere = scope.everywhere;
         scope.rooms.retain(|_, access| Some(*access) > everywhere);
         let is_empty = everywhere.is_none() && scope.rooms.is_empty();
-        let things: usize = scope.holds().iter().map(|things| things.len()).sum();
-        if is_empty || things > SCOPE_THINGS_MAX { Err(wrong()) } else { Ok(scope) }
+        let ids: usize = scope.id_sets().iter().map(|ids| ids.len()).sum();
+        if is_empty || ids > SCOPE_IDS_MAX { Err(wrong()) } else { Ok(scope) }
     }
 }
 
@@ -283,14 +283,14 @@ mod tests {
             assert!(bad.parse::<Scope>().is_err(), "{bad}");
         }
         assert!("read ".repeat(SCOPE_BYTES_MAX / 5 + 1).parse::<Scope>().is_err());
-        let many: String = (0..=SCOPE_THINGS_MAX).map(|id| format!(" session:{id}")).collect();
+        let many: String = (0..=SCOPE_IDS_MAX).map(|id| format!(" session:{id}")).collect();
         assert!(format!("read{many}").parse::<Scope>().is_err());
     }
 
     #[test]
-    fn what_is_no_scope_is_told_every_room() {
-        let told = "x".parse::<Scope>().unwrap_err().to_string();
-        assert!(SCOPED_ROOMS.iter().all(|room| told.contains(room)), "{told}");
+    fn the_refusal_of_a_scope_names_every_room() {
+        let refusal = "x".parse::<Scope>().unwrap_err().to_string();
+        assert!(SCOPED_ROOMS.iter().all(|room| refusal.contains(room)), "{refusal}");
     }
 
     #[test]
@@ -305,12 +305,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_to_sessions_reaches_nothing_that_shows_others() {
-        let held = scope("write session:a project:p channel:c");
+    fn a_scope_limited_to_sessions_reaches_nothing_that_shows_others() {
+        let limited = scope("write session:a project:p channel:c");
         let named = |room, session, project| {
-            held.admits(&Demand { room, access: Access::Write, session, channel: None, project })
+            limited.admits(&Demand { room, access: Access::Write, session, channel: None, project })
         };
-        let of_channel = |channel| held.admits(&Demand { channel, ..demand("channels", Access::Write) });
+        let of_channel = |channel| limited.admits(&Demand { channel, ..demand("channels", Access::Write) });
         assert!(of_channel(Some("c")) && !of_channel(Some("d")) && !of_channel(None));
         assert!(named("sessions", Some("a"), None) && named("context", None, Some("p")));
         assert!(!named("sessions", Some("b"), None) && !named("sessions", None, None));
@@ -318,7 +318,7 @@ mod tests {
         for room in ["inbox", "channels", "frames", "runs", "requests", "accounts", "console"] {
             assert!(!named(room, Some("a"), Some("p")), "{room}");
         }
-        assert!(held.admits(&demand("accounts", Access::Read)));
+        assert!(limited.admits(&demand("accounts", Access::Read)));
     }
 
     #[test]
@@ -326,10 +326,12 @@ mod tests {
         let project = ["nick:p".to_owned(), "p".to_owned()];
         let all = scope("read");
         assert!(all.reads("sessions", Some("a"), &[]) && all.reads("context", None, &project));
-        let held = scope("read session:a project:p");
-        assert!(held.reads("sessions", Some("a"), &[]) && !held.reads("sessions", Some("b"), &[]));
-        assert!(held.reads("context", None, &project) && !held.reads("context", None, &["q".to_owned()]));
-        assert!(!held.reads("channels", None, &[]) && !held.reads("runs", None, &[]));
+        let limited = scope("read session:a project:p");
+        assert!(limited.reads("sessions", Some("a"), &[]) && !limited.reads("sessions", Some("b"), &[]));
+        assert!(
+            limited.reads("context", None, &project) && !limited.reads("context", None, &["q".to_owned()])
+        );
+        assert!(!limited.reads("channels", None, &[]) && !limited.reads("runs", None, &[]));
         let room = scope("accounts:read channels:read");
         assert!(room.reads("channels", None, &[]) && !room.reads("sessions", Some("a"), &[]));
     }
@@ -384,17 +386,17 @@ mod tests {
     #[test]
     fn what_both_admit_can_be_written_down_or_is_nothing() {
         let rooms = SCOPED_ROOMS.map(|room| format!("{room}:read")).join(" ");
-        let held: String = (0..30).map(|nth| format!(" session:{nth:0>127}")).collect();
-        assert!(scope(&rooms).meet(&scope(&format!("read{held}"))).is_none(), "longer than a scope may be");
+        let limits: String = (0..30).map(|nth| format!(" session:{nth:0>127}")).collect();
+        assert!(scope(&rooms).meet(&scope(&format!("read{limits}"))).is_none(), "longer than a scope may be");
     }
 
     fn any_scope() -> impl Strategy<Value = Scope> {
         let rooms = SCOPED_ROOMS.iter().flat_map(|room| [format!("{room}:read"), format!("{room}:write")]);
-        let holds = ["session:a", "session:b", "channel:a", "channel:b", "project:a", "project:p"]
+        let limits = ["session:a", "session:b", "channel:a", "channel:b", "project:a", "project:p"]
             .map(ToOwned::to_owned);
-        let words: Vec<_> = ["read".to_owned(), "write".to_owned()].into_iter().chain(rooms).collect();
-        (subsequence(words, 1..6), subsequence(holds.to_vec(), 0..4))
-            .prop_map(|(words, holds)| scope(&[words, holds].concat().join(" ")))
+        let rights: Vec<_> = ["read".to_owned(), "write".to_owned()].into_iter().chain(rooms).collect();
+        (subsequence(rights, 1..6), subsequence(limits.to_vec(), 0..4))
+            .prop_map(|(rights, limits)| scope(&[rights, limits].concat().join(" ")))
     }
 
     proptest! {

@@ -51,7 +51,7 @@ impl MissingScope {
     pub fn take(&self) -> Option<String> {
         self.0.lock().take()
     }
-    fn say(&self, scope: &str) {
+    fn set(&self, scope: &str) {
         *self.0.lock() = Some(scope.to_owned());
     }
 }
@@ -59,13 +59,13 @@ impl MissingScope {
 impl Accounts {
     /// Sets the list of operations. Only the first call counts; until then a token with a scope is refused everywhere.
     pub fn set_operations<'a>(&self, docs: impl Iterator<Item = &'a OperationDoc>) {
-        let asks = |doc: &OperationDoc| {
+        let demand = |doc: &OperationDoc| {
             let access = if doc.only_reads() { Access::Read } else { Access::Write };
             let is_free = FOR_EVERY_SCOPE.contains(&doc.id());
             let (room, project_by_query) = (doc.room_name(), doc.is_in_project_of_query());
             ((doc.method().clone(), doc.path()), OperationDemand { room, access, is_free, project_by_query })
         };
-        let _first = self.described().set(Demands(docs.map(asks).collect()));
+        let _first = self.described().set(Demands(docs.map(demand).collect()));
     }
 
     /// Checks that a request is within the scope of its token, and records the use of the token.
@@ -81,9 +81,9 @@ impl Accounts {
         {
             return Err(invalid_authorization());
         }
-        let refused = match self.asks(parts) {
+        let refused = match self.demand_of(parts) {
             None => Some("no scope".to_owned()),
-            Some(asks) if asks.is_free => None,
+            Some(demand) if demand.is_free => None,
             Some(OperationDemand { room, access, project_by_query, .. }) => {
                 let path = Path::of(parts);
                 let [session, channel, project] =
@@ -91,25 +91,25 @@ impl Accounts {
                 let project = project.or_else(|| project_of_query(parts).filter(|_| project_by_query));
                 let (session, channel, project) =
                     (session.as_deref(), channel.as_deref(), project.as_deref());
-                let wanted = Demand { room, access, session, channel, project };
-                (!token.scope.admits(&wanted)).then(|| missing(&wanted, token.scope.is_held()))
+                let demanded = Demand { room, access, session, channel, project };
+                (!token.scope.admits(&demanded)).then(|| missing(&demanded, token.scope.is_limited()))
             }
         };
-        if let Some(wanted) = refused {
+        if let Some(demanded) = refused {
             let issued = known.state.issued();
             let is_clients = |id: &String| issued.get(id).is_some_and(|parent| parent.client.is_some());
             if let Some(cell) = parts.extensions.get::<MissingScope>()
                 && (token.issuer.is_some() || token.parent.as_ref().is_some_and(is_clients))
-                && let Ok(more) = format!("{} {wanted}", token.scope).parse::<Scope>()
+                && let Ok(more) = format!("{} {demanded}", token.scope).parse::<Scope>()
             {
-                cell.say(&more.to_string());
+                cell.set(&more.to_string());
             }
             if let Some(challenge) = parts.extensions.get::<ScopeChallenge>()
-                && wanted.parse::<Scope>().is_ok()
+                && demanded.parse::<Scope>().is_ok()
             {
-                challenge.misses(&wanted);
+                challenge.misses(&demanded);
             }
-            return Err(insufficient_scope(&wanted));
+            return Err(insufficient_scope(&demanded));
         }
         self.note_token_use(&principal.token).await;
         Ok(())
@@ -157,11 +157,14 @@ impl Accounts {
         })
     }
 
-    fn asks(&self, parts: &Parts) -> Option<OperationDemand> {
+    fn demand_of(&self, parts: &Parts) -> Option<OperationDemand> {
         let path = parts.extensions.get::<MatchedPath>()?.as_str();
         let method = if parts.method == Method::HEAD { &Method::GET } else { &parts.method };
         let operations = &self.described().get()?.0;
-        operations.iter().find(|((of, at), _)| of == method && *at == path).map(|(_, asks)| *asks)
+        operations
+            .iter()
+            .find(|((operation_method, pattern), _)| operation_method == method && *pattern == path)
+            .map(|(_, demand)| *demand)
     }
 }
 
@@ -178,8 +181,8 @@ fn is_for(resource: &str, parts: &Parts) -> bool {
 }
 
 /// The sufficient scope.
-fn missing(wanted: &Demand<'_>, is_held: bool) -> String {
-    let Demand { room, access, session, channel, project } = wanted;
+fn missing(demand: &Demand<'_>, is_limited: bool) -> String {
+    let Demand { room, access, session, channel, project } = demand;
     let room = if SCOPED_ROOMS.iter().any(|known| known == room) {
         format!("{room}:{}", access.as_str())
     } else {
@@ -190,7 +193,7 @@ fn missing(wanted: &Demand<'_>, is_held: bool) -> String {
         Some("channels") => channel.map(|id| format!("channel:{id}")),
         _ => project.map(|id| format!("project:{id}")),
     };
-    hold.filter(|_| is_held).map_or(room.clone(), |hold| format!("{room} {hold}"))
+    hold.filter(|_| is_limited).map_or(room.clone(), |hold| format!("{room} {hold}"))
 }
 
 /// The project that the query names, if it names one.

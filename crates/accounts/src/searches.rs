@@ -31,9 +31,9 @@ impl Accounts {
     ///
     /// # Errors
     /// 429 `too_many_searches` past the owner's share; 503 past the limit of all.
-    pub fn search_share(&self, who: &TokenOwner) -> Result<Share<String>, Refusal> {
+    pub fn search_share(&self, caller: &TokenOwner) -> Result<Share<String>, Refusal> {
         let searches = self.searches().get_or_init(|| Searches::new(SEARCHES_PER_OWNER_MAX));
-        let owner = match who {
+        let owner = match caller {
             TokenOwner::Operator => String::new(),
             TokenOwner::Owner(owner) => owner.to_string(),
             TokenOwner::Agent(agent) => agent.owner().to_owned(),

@@ -74,7 +74,7 @@ pub enum SeedError {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SeedReport {
     /// Created agents.
-    pub made: usize,
+    pub created: usize,
     /// Existing or deleted agents, which stay unchanged.
     pub known: usize,
 }
@@ -127,18 +127,18 @@ fn agent(name: &str, value: Value) -> Result<SeedAgent, String> {
     if let Some(strange) = fields.strange(&KNOWN) {
         return Err(format!("{strange} is not known"));
     }
-    let why = |refusal: plenary_kernel::Refusal| refusal.message.into_owned();
-    let token: Option<Token> = fields.seeded_token("token").map_err(why)?;
+    let text_of = |refusal: plenary_kernel::Refusal| refusal.message.into_owned();
+    let token: Option<Token> = fields.seeded_token("token").map_err(text_of)?;
     let policy =
-        if is_plain { Policy::Open } else { fields.policy("policy").map_err(why)?.unwrap_or_default() };
+        if is_plain { Policy::Open } else { fields.policy("policy").map_err(text_of)?.unwrap_or_default() };
     let token = token.ok_or("token is missing")?;
     Ok(SeedAgent {
         handle,
         is_guessable: token.is_short(),
         token: token.digest(),
         policy,
-        allowlist: fields.entries("allowlist", 0..=ALLOWLIST_ENTRIES_MAX).map_err(why)?,
-        profile: fields.profile().map_err(why)?,
+        allowlist: fields.entries("allowlist", 0..=ALLOWLIST_ENTRIES_MAX).map_err(text_of)?,
+        profile: fields.profile().map_err(text_of)?,
     })
 }
 
@@ -159,7 +159,7 @@ impl Accounts {
                     profile: agent.profile.clone(),
                 };
                 match self.register_agent(command).await {
-                    Ok(_) => seeded.made += 1,
+                    Ok(_) => seeded.created += 1,
                     Err(Failure::Rejected(Rejection::AgentExists)) => seeded.known += 1,
                     Err(Failure::Rejected(rejection)) => {
                         return Err(SeedError::Rejected { agent: agent.handle.clone(), rejection });
@@ -189,7 +189,7 @@ mod tests {
                 "@g.h": {"token": "t4", "policy": "allowlist"}}"#,
         )
         .unwrap();
-        let said: Vec<_> =
+        let agents: Vec<_> =
             seed.0.iter().map(|agent| (agent.handle.as_str(), agent.policy, agent.allowlist.len())).collect();
         let expected = [
             ("@a.b", Policy::Open, 0),
@@ -197,7 +197,7 @@ mod tests {
             ("@e.f", Policy::Open, 1),
             ("@g.h", Policy::Allowlist, 0),
         ];
-        assert_eq!(said, expected);
+        assert_eq!(agents, expected);
         assert_eq!(seed.0[0].token, TokenDigest::of("t1"));
         assert_eq!(Seed::parse(b"{}").unwrap().0, []);
     }
@@ -207,7 +207,7 @@ mod tests {
         assert!(wrong("{").contains("not acceptable JSON"));
         assert!(wrong(r#"{"@a.b":"x","@a.b":"y"}"#).contains("is a duplicate"));
         assert!(wrong("[]").contains("object of handles"));
-        for (text, agent, why) in [
+        for (text, agent, expected) in [
             (r#"{"a.b":"t"}"#, "a.b", "agent handle"),
             (r#"{"@a.b":7}"#, "@a.b", "a token or an object"),
             (r#"{"@a.b":""}"#, "@a.b", "token"),
@@ -221,7 +221,7 @@ mod tests {
             (r#"{"@a.b":"t","@c.d":"t"}"#, "@c.d", "same token"),
         ] {
             let text = wrong(text);
-            assert!(text.contains(agent) && text.contains(why), "{text}");
+            assert!(text.contains(agent) && text.contains(expected), "{text}");
         }
     }
 }

@@ -73,15 +73,15 @@ impl Accounts {
     /// # Errors
     /// The event can't be read.
     pub fn recount(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
-        fn of<R: Room>(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+        fn recount_in<R: Room>(event: &StoredEvent) -> Result<Option<Charge>, Fault> {
             recount::<R>(&R::State::default(), event)
         }
         match event.stream.category() {
-            AgentRoom::CATEGORY => of::<AgentRoom>(event),
-            ConsoleRoom::CATEGORY => of::<ConsoleRoom>(event),
-            ContactRoom::CATEGORY => of::<ContactRoom>(event),
-            OrgRoom::CATEGORY => of::<OrgRoom>(event),
-            OwnerRoom::CATEGORY => of::<OwnerRoom>(event),
+            AgentRoom::CATEGORY => recount_in::<AgentRoom>(event),
+            ConsoleRoom::CATEGORY => recount_in::<ConsoleRoom>(event),
+            ContactRoom::CATEGORY => recount_in::<ContactRoom>(event),
+            OrgRoom::CATEGORY => recount_in::<OrgRoom>(event),
+            OwnerRoom::CATEGORY => recount_in::<OwnerRoom>(event),
             _ => Ok(None),
         }
     }

@@ -44,8 +44,9 @@ impl Accounts {
             let now = self.clock().now();
             let mut changes = self.spare(handle, now).await?;
             let ticket = format!("{PREFIX}{}.{}", random_hex(), &handle.as_str()[1..]);
-            let kept = StoredTicket { token: *token, until: TimestampMs(now.0 + TICKET_SECONDS * 1_000) };
-            let value = serde_json::to_vec(&kept).expect("a digest and a time can be written");
+            let ticket_row =
+                StoredTicket { token: *token, until: TimestampMs(now.0 + TICKET_SECONDS * 1_000) };
+            let value = serde_json::to_vec(&ticket_row).expect("a digest and a time can be written");
             let name = format!("{}{}", rows(handle), TokenDigest::of(&ticket).hex());
             changes.push(RowOp { name, expected: Some(0), value: Some(value.into()) });
             self.log().append(Batch { rows: changes, ..Batch::default() }).await?;
@@ -56,17 +57,17 @@ impl Accounts {
     /// The rows to delete before a new ticket: expired ones, and the oldest ones past the limit.
     async fn spare(&self, handle: &AgentHandle, now: TimestampMs) -> Result<Vec<RowOp>, Fault> {
         let mut live = Vec::new();
-        let mut gone = Vec::new();
+        let mut removed = Vec::new();
         for (name, row) in self.log().read_rows(&rows(handle), None, ROWS_READ_MAX).await? {
             match serde_json::from_slice::<StoredTicket>(&row.value) {
-                Ok(kept) if now < kept.until => live.push((kept.until, name)),
-                _ => gone.push(name),
+                Ok(stored) if now < stored.until => live.push((stored.until, name)),
+                _ => removed.push(name),
             }
         }
         live.sort_unstable();
         let too_many = (live.len() + 1).saturating_sub(TICKETS_PER_AGENT_MAX);
-        gone.extend(live.drain(..too_many).map(|(_, name)| name));
-        Ok(gone.into_iter().map(|name| RowOp { name, expected: None, value: None }).collect())
+        removed.extend(live.drain(..too_many).map(|(_, name)| name));
+        Ok(removed.into_iter().map(|name| RowOp { name, expected: None, value: None }).collect())
     }
 
     /// Redeems a ticket and returns its agent. `None` if it is unknown, used or expired, or its token is
@@ -81,12 +82,14 @@ impl Accounts {
             let used = RowOp { name, expected: Some(row.revision), value: None };
             let outcome = self.log().append(Batch { rows: vec![used], ..Batch::default() }).await?;
             // An unreadable ticket is invalid; it would have been valid for 30 s.
-            let kept = serde_json::from_slice::<StoredTicket>(&row.value).ok();
-            let Some(kept) = kept.filter(|kept| self.clock().now() < kept.until) else { return Ok(None) };
+            let stored = serde_json::from_slice::<StoredTicket>(&row.value).ok();
+            let Some(stored) = stored.filter(|stored| self.clock().now() < stored.until) else {
+                return Ok(None);
+            };
             if !matches!(outcome, Outcome::Appended(_)) {
                 return Ok(None);
             }
-            let principal = Principal { who: TokenOwner::Agent(handle), token: kept.token };
+            let principal = Principal { who: TokenOwner::Agent(handle), token: stored.token };
             Ok(self.is_valid(&principal).await?.then_some(principal))
         })
     }

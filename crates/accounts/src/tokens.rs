@@ -54,7 +54,7 @@ impl Accounts {
                 name: Some(client.name.clone()),
                 client: Some(client),
                 issuer: None,
-                word: None,
+                statement: None,
                 resource: None,
             };
             let edit = AgentEdit::IssueToken(new);
@@ -73,8 +73,8 @@ impl Accounts {
         edit: &'a GrantEdit,
     ) -> Sealed<'a, Result<(GrantOutcome, KnownAgent), Failure>> {
         seal(async move {
-            let done = self.agents().execute(handle.as_str(), &GrantCommand(edit, handle), None).await?;
-            Ok((done.reply, self.agent(handle).await?))
+            let executed = self.agents().execute(handle.as_str(), &GrantCommand(edit, handle), None).await?;
+            Ok((executed.reply, self.agent(handle).await?))
         })
     }
 

@@ -51,7 +51,7 @@ pub fn admits_elsewhere(known: &KnownAgent, other: &AgentHandle) -> bool {
 
 /// Whether an agent may contact one of another network: its own policy admits that one, and it does not block it.
 #[must_use]
-pub fn turns_elsewhere(known: &KnownAgent, other: &AgentHandle) -> bool {
+pub fn may_contact_elsewhere(known: &KnownAgent, other: &AgentHandle) -> bool {
     known.state.is_live() && !known.state.blocks(other) && admits(&known.state, other)
 }
 

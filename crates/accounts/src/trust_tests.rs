@@ -20,37 +20,42 @@ struct OwnerSettings {
     blocks: Vec<&'static str>,
 }
 
-fn known(said: &OwnerSettings) -> KnownAgent {
-    let by = || Actor::Operator;
+fn known(settings: &OwnerSettings) -> KnownAgent {
+    let actor = || Actor::Operator;
     let mut events = Vec::new();
-    if said.exists {
+    if settings.exists {
         events.push(AgentEvent::AgentRegistered(AgentRegistered {
-            by: by(),
-            policy: if said.open { Policy::Open } else { Policy::Allowlist },
+            by: actor(),
+            policy: if settings.open { Policy::Open } else { Policy::Allowlist },
             allowlist: Vec::new(),
             self_service: false,
             token: TokenDigest::of("t"),
             kind: crate::AgentKind::Agent,
             profile: crate::agent::profile::ProfileChange::default(),
         }));
-        let entries: Vec<AllowEntry> = said.list.iter().map(|entry| entry.parse().unwrap()).collect();
-        events.push(AgentEvent::EntriesAllowed(Entries { by: by(), entries }));
-        for blocked in &said.blocks {
-            events.push(AgentEvent::AgentBlocked(Block { by: by(), blocked: blocked.parse().unwrap() }));
+        let entries: Vec<AllowEntry> = settings.list.iter().map(|entry| entry.parse().unwrap()).collect();
+        events.push(AgentEvent::EntriesAllowed(Entries { by: actor(), entries }));
+        for blocked in &settings.blocks {
+            events.push(AgentEvent::AgentBlocked(Block { by: actor(), blocked: blocked.parse().unwrap() }));
         }
     }
-    if said.exists && said.deleted {
-        events.push(AgentEvent::AgentDeleted(AgentDeleted { by: by(), token: None, ended: Vec::new() }));
+    if settings.exists && settings.deleted {
+        events.push(AgentEvent::AgentDeleted(AgentDeleted { by: actor(), token: None, ended: Vec::new() }));
     }
     let mut state = AgentState::default();
     for event in &events {
         state.evolve(Version(1), TimestampMs(1), event);
     }
-    KnownAgent { handle: said.handle.parse().unwrap(), state: state.into(), version: Version(1), upon: None }
+    KnownAgent {
+        handle: settings.handle.parse().unwrap(),
+        state: state.into(),
+        version: Version(1),
+        upon: None,
+    }
 }
 
 /// ASP-7: an entry names an agent exactly, or every agent of an owner.
-fn is_on(list: &[&str], handle: &str) -> bool {
+fn is_listed(list: &[&str], handle: &str) -> bool {
     let owner = handle.split('.').next().unwrap();
     list.iter().any(|entry| *entry == handle || *entry == format!("{owner}.*"))
 }
@@ -72,17 +77,17 @@ fn naive(a: &OwnerSettings, b: &OwnerSettings) -> bool {
         // ASP-11: no gate.
         (true, true) => true,
         // ASP-10: the allowlist side decides.
-        (false, true) => is_on(&a.list, b.handle),
-        (true, false) => is_on(&b.list, a.handle),
+        (false, true) => is_listed(&a.list, b.handle),
+        (true, false) => is_listed(&b.list, a.handle),
         // ASP-9: mutual entries.
-        (false, false) => is_on(&a.list, b.handle) && is_on(&b.list, a.handle),
+        (false, false) => is_listed(&a.list, b.handle) && is_listed(&b.list, a.handle),
     }
 }
 
 const HANDLES: [&str; 4] = ["@a.x", "@a.y", "@ab.x", "@b.x"];
 const ENTRIES: [&str; 8] = ["@a.x", "@a.y", "@ab.x", "@b.x", "@a.*", "@ab.*", "@b.*", "@c.*"];
 
-fn said() -> impl Strategy<Value = OwnerSettings> {
+fn settings() -> impl Strategy<Value = OwnerSettings> {
     let handle = prop::sample::select(HANDLES.to_vec());
     let flags = (prop::bool::weighted(0.9), prop::bool::weighted(0.1), any::<bool>());
     let list = subsequence(ENTRIES.to_vec(), 0..=ENTRIES.len());
@@ -101,7 +106,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn asp_6_to_13_trust_is_what_the_clauses_say(a in said(), b in said()) {
+    fn asp_6_to_13_trust_is_what_the_clauses_say(a in settings(), b in settings()) {
         let (one, other) = (known(&a), known(&b));
         prop_assert_eq!(may_contact(&one, &other), naive(&a, &b));
         prop_assert_eq!(may_contact(&one, &other), may_contact(&other, &one), "ASP-8: symmetric");
@@ -112,9 +117,9 @@ proptest! {
 fn an_owner_is_admitted_by_an_entry_for_any_of_its_agents() {
     let admits = |open, list: &[&'static str]| {
         let list = list.to_vec();
-        let said =
+        let settings =
             OwnerSettings { handle: "@bob.b", exists: true, deleted: false, open, list, blocks: Vec::new() };
-        admits_owner(&known(&said), &"host".parse().unwrap())
+        admits_owner(&known(&settings), &"host".parse().unwrap())
     };
     assert!(admits(true, &[]));
     for list in [["@host.*"], ["@host.bot"], ["@host.0"], ["@host.z-9"]] {
@@ -135,16 +140,18 @@ fn asp_9_to_13_the_whole_matrix_of_two_agents() {
     for open in 0..4 {
         for (nth_a, nth_b) in (0..16).map(|nth| (nth / 4, nth % 4)) {
             for blocks in 0..4 {
-                let of = |handle, open, list: &[&'static str], blocks: Option<&'static str>| OwnerSettings {
-                    handle,
-                    exists: true,
-                    deleted: false,
-                    open,
-                    list: list.to_vec(),
-                    blocks: blocks.into_iter().collect(),
-                };
-                let a = of("@a.x", open & 1 > 0, lists[nth_a], (blocks & 1 > 0).then_some("@b.x"));
-                let b = of("@b.x", open & 2 > 0, mirrored[nth_b], (blocks & 2 > 0).then_some("@a.x"));
+                let settings_of =
+                    |handle, open, list: &[&'static str], blocks: Option<&'static str>| OwnerSettings {
+                        handle,
+                        exists: true,
+                        deleted: false,
+                        open,
+                        list: list.to_vec(),
+                        blocks: blocks.into_iter().collect(),
+                    };
+                let a = settings_of("@a.x", open & 1 > 0, lists[nth_a], (blocks & 1 > 0).then_some("@b.x"));
+                let b =
+                    settings_of("@b.x", open & 2 > 0, mirrored[nth_b], (blocks & 2 > 0).then_some("@a.x"));
                 let (one, other) = (known(&a), known(&b));
                 assert_eq!(may_contact(&one, &other), naive(&a, &b), "{a:?} {b:?}");
                 assert_eq!(blocked_between(&one, &other), blocks > 0);
@@ -159,7 +166,7 @@ fn asp_9_to_13_the_whole_matrix_of_two_agents() {
 /// ASP-106: a stranger reaches an open agent, and not a closed one.
 #[test]
 fn asp_106_open_is_reachable_by_a_stranger_that_is_open_itself() {
-    let of = |handle, open| OwnerSettings {
+    let settings_of = |handle, open| OwnerSettings {
         handle,
         exists: true,
         deleted: false,
@@ -167,6 +174,9 @@ fn asp_106_open_is_reachable_by_a_stranger_that_is_open_itself() {
         list: vec![],
         blocks: vec![],
     };
-    assert!(may_contact(&known(&of("@a.x", true)), &known(&of("@b.x", true))));
-    assert!(!may_contact(&known(&of("@a.x", false)), &known(&of("@b.x", true))), "ASP-8: outbound as well");
+    assert!(may_contact(&known(&settings_of("@a.x", true)), &known(&settings_of("@b.x", true))));
+    assert!(
+        !may_contact(&known(&settings_of("@a.x", false)), &known(&settings_of("@b.x", true))),
+        "ASP-8: outbound as well"
+    );
 }

@@ -152,8 +152,8 @@ impl AgentChanges {
         let OwnChanges { policy, attention, attention_until, profile } = OwnChanges::any(fields)?;
         let hold_runs = fields.flag("hold_runs", "invalid_hold_runs")?;
         let hold_invitations = fields.flag("hold_invitations", "invalid_hold_invitations")?;
-        let holds = hold_runs.is_some() || hold_invitations.is_some();
-        let is_none = policy.is_none() && self_service.is_none() && !holds;
+        let changes_holds = hold_runs.is_some() || hold_invitations.is_some();
+        let is_none = policy.is_none() && self_service.is_none() && !changes_holds;
         if is_none && attention.is_none() && profile.is_empty() {
             let text = "Name policy, self_service, hold_runs, hold_invitations, attention, display_name, description, \
                         card_body or visibility.";

@@ -12,7 +12,7 @@ use crate::{
 #[derive(Debug, Clone, Default)]
 pub struct People {
     /// Whether the caller's token is valid.
-    pub holds: bool,
+    pub is_authorized: bool,
     /// The caller, if it is an agent.
     pub agent: Option<KnownAgent>,
     /// The agent that created the channel, if it is another agent than the caller.

@@ -13,7 +13,7 @@ use quick_cache::sync::Cache;
 
 use crate::{
     NOTICED_REMEMBERED_MAX, TRIES_PER_LENGTH, WATCHERS_PER_OWNER_MAX,
-    command::{Caller, ChannelMade, CreateChannel},
+    command::{Caller, CreateChannel, CreatedChannel},
     decide::Rejection,
     id::{ChannelId, LENGTH_MAX, LENGTH_MIN},
     key::LinkKey,
@@ -116,8 +116,8 @@ impl Channels {
         command: C,
         key: Option<&KeyUse>,
     ) -> Result<Executed<C::Reply>, ExecuteError<Rejection>> {
-        let asked = CommandContext { accounts: self.0.accounts.clone(), command };
-        self.0.streams.execute(id.as_str(), &asked, key).await
+        let context = CommandContext { accounts: self.0.accounts.clone(), command };
+        self.0.streams.execute(id.as_str(), &context, key).await
     }
 
     /// Creates a channel with a random unused id. After several collisions the id gets one character more (CH-37).
@@ -127,7 +127,7 @@ impl Channels {
         title: &str,
         created_by: Option<&str>,
         key: Option<&KeyUse>,
-    ) -> Result<Executed<ChannelMade>, ExecuteError<Rejection>> {
+    ) -> Result<Executed<CreatedChannel>, ExecuteError<Rejection>> {
         for length in LENGTH_MIN..=LENGTH_MAX {
             for _ in 0..TRIES_PER_LENGTH {
                 let id = ChannelId::mint(&self.0.streams.clock().stamp(), length);

@@ -58,7 +58,7 @@ pub struct CreateChannel {
 
 /// The reply to [`CreateChannel`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChannelMade {
+pub struct CreatedChannel {
     /// The id of the channel.
     pub id: ChannelId,
     /// The title; may be empty.

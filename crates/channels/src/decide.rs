@@ -7,8 +7,8 @@ use plenary_kernel::{OwnerName, Refusal, Stamp, Version};
 use crate::{
     access::{Access, People, access},
     command::{
-        AdmitOwner, AppendEvent, AppendReceipt, Caller, ChangeKey, ChannelMade, CloseChannel, CloseReceipt,
-        CreateChannel, KeyChanged,
+        AdmitOwner, AppendEvent, AppendReceipt, Caller, ChangeKey, CloseChannel, CloseReceipt, CreateChannel,
+        CreatedChannel, KeyChanged,
     },
     event::{
         self, ChannelClosed, ChannelCreated, ChannelEvent, EventAppended, FirstClosing, Joins, OwnerAdmitted,
@@ -41,7 +41,7 @@ fn entered<'a>(
     caller: &Caller,
     people: &People,
 ) -> Result<(&'a Creation, Access), Rejection> {
-    if !people.holds {
+    if !people.is_authorized {
         return Err(Rejection::Unauthenticated);
     }
     state.created.as_ref().zip(access(state, caller, people)).ok_or(Rejection::NoSuchChannel)
@@ -53,8 +53,8 @@ pub fn create(
     people: &People,
     stamp: &Stamp,
     command: &CreateChannel,
-) -> Decided<ChannelMade> {
-    if !people.holds {
+) -> Decided<CreatedChannel> {
+    if !people.is_authorized {
         return Err(Rejection::Unauthenticated);
     }
     if state.created.is_some() {
@@ -71,14 +71,14 @@ pub fn create(
         created: at,
         key: key.clone(),
     };
-    let made = ChannelMade { id, title, created_by, at, key };
-    Ok(Decision::new(vec![ChannelEvent::ChannelCreated(event)], made))
+    let reply = CreatedChannel { id, title, created_by, at, key };
+    Ok(Decision::new(vec![ChannelEvent::ChannelCreated(event)], reply))
 }
 
-/// Decides `AppendEvent` for a stream at version `at`.
+/// Decides `AppendEvent` for a stream at version `head`.
 pub fn append(
     state: &ChannelState,
-    at: Version,
+    head: Version,
     people: &People,
     stamp: &Stamp,
     command: &AppendEvent,
@@ -88,13 +88,13 @@ pub fn append(
     if command.reject_after_close && state.closed_at.is_some() {
         return Err(Rejection::ChannelClosed);
     }
-    let version = at.next();
+    let version = head.next();
     // A peer may have any number of owners; their lists of channels are not kept here.
     let is_listed = |owner: &OwnerName| !command.caller.is_guest() && !state.owners.contains(owner);
     let owner = owner_of(command.caller.via()).filter(is_listed);
     let open = state.closed_at.is_none();
     let joins = owner.map(|owner| Joins { owner, created: created.at, open });
-    let run = state.begins_a_run(version, &draft.kind);
+    let run = state.first_run_of_kind(version, &draft.kind);
     let author = draft.author.unwrap_or_else(|| command.caller.name());
     let (kind, payload, via) = (draft.kind, draft.payload, command.caller.via().cloned());
     let trace = command.trace.clone();

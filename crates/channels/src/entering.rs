@@ -59,17 +59,18 @@ pub(crate) async fn people(
 ) -> Result<(People, Vec<Condition>), Fault> {
     let mut conditions = Vec::new();
     let Some(authority) = &caller.authority else {
-        return Ok((People { holds: true, ..People::default() }, conditions));
+        return Ok((People { is_authorized: true, ..People::default() }, conditions));
     };
     let Authority { by: Actor::Agent(agent), token } = authority else {
-        let holds = accounts.holds(authority, &mut conditions).await?;
-        return Ok((People { holds, ..People::default() }, conditions));
+        let is_authorized = accounts.holds(authority, &mut conditions).await?;
+        return Ok((People { is_authorized, ..People::default() }, conditions));
     };
     let agent = accounts.agent(agent).await?;
     let standing = standing(accounts, caller).await?;
-    let held = standing.as_ref().map_or_else(|| agent.condition(), |standing| standing.condition.clone());
-    conditions.push(held);
-    let holds = match token {
+    let condition =
+        standing.as_ref().map_or_else(|| agent.condition(), |standing| standing.condition.clone());
+    conditions.push(condition);
+    let is_authorized = match token {
         Some(token) if token.is_guest() => standing.is_some(),
         Some(token) if token.is_person() => {
             agent.state.is_live() && accounts.person_holds(&authority.by, token, &mut conditions).await?
@@ -82,7 +83,7 @@ pub(crate) async fn people(
         None => None,
     };
     conditions.extend(creator.as_ref().map(KnownAgent::condition));
-    Ok((People { holds, agent: Some(agent), creator, standing }, conditions))
+    Ok((People { is_authorized, agent: Some(agent), creator, standing }, conditions))
 }
 
 /// The accord under which a caller of another network acts.
@@ -135,7 +136,7 @@ impl Channels {
         if caller.is_guest() && standing.is_none() {
             return Ok(None);
         }
-        let mut people = People { holds: true, standing, ..People::default() };
+        let mut people = People { is_authorized: true, standing, ..People::default() };
         if let Some(creator) = other_creator(state, caller)
             && let Some(Actor::Agent(agent)) = caller.via()
         {
@@ -149,7 +150,7 @@ impl Channels {
     pub(crate) async fn admits(&self, id: &ChannelId, caller: &Caller) -> Result<bool, Fault> {
         let (state, _) = self.0.streams.state(id.as_str()).await?;
         let (people, _) = people(self.accounts(), &state, caller).await?;
-        Ok(people.holds && access(&state, caller, &people).is_some())
+        Ok(people.is_authorized && access(&state, caller, &people).is_some())
     }
 
     /// Whether an agent may read a channel, so that its events can be news for the agent.

@@ -7,7 +7,7 @@ use plenary_engine::Room as _;
 use plenary_kernel::Version;
 use plenary_log::{Fault, Order, StoredEvent};
 use plenary_retrieval::Change;
-use plenary_room::{Findable, FoundThing, Reference, Searcher, Shelf, body, indexed, indexed_at, texts};
+use plenary_room::{Findable, FoundItem, Reference, Searcher, Shelf, body, indexed, indexed_at, texts};
 use serde_json::Value;
 
 use crate::{
@@ -36,7 +36,7 @@ fn change(event: &StoredEvent) -> Option<Change> {
 }
 
 impl Channels {
-    async fn found_event(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundThing>, Fault> {
+    async fn found_event(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {
         let Some((channel, version)) = indexed_at::<ChannelId>(id) else { return Ok(None) };
         let (state, _) = self.fresh(&channel).await?;
         let authority = Some(Authority { by: Actor::from(searcher), token: None });
@@ -56,13 +56,13 @@ impl Channels {
             ..Reference::default()
         };
         let title = state.created.as_ref().map(|created| created.title.clone());
-        let by = appended.via.as_ref().map_or_else(|| appended.author.clone(), Actor::to_string);
-        Ok(Some(FoundThing {
+        let author = appended.via.as_ref().map_or_else(|| appended.author.clone(), Actor::to_string);
+        Ok(Some(FoundItem {
             kind: "event",
             path: format!("/agent-channel/{channel}/events?after_id={}&limit=1", number.saturating_sub(1)),
             reference,
             about: title.filter(|title| !title.is_empty()),
-            by: Some(by).filter(|by| !by.is_empty()),
+            by: Some(author).filter(|author| !author.is_empty()),
             at_ms: stored.at.ms(),
             sections: body(text(&appended)),
         }))
@@ -85,8 +85,8 @@ impl Findable for Channels {
     fn shelves<'a>(&'a self, searcher: &'a Searcher, max: usize) -> BoxFuture<'a, Result<Vec<Shelf>, Fault>> {
         Box::pin(async move {
             let owner = Actor::from(searcher).owner();
-            let who = owner.map_or_else(|| EVERYBODY.to_owned(), |owner| owner.to_string());
-            let prefix = format!("{who}/");
+            let list = owner.map_or_else(|| EVERYBODY.to_owned(), |owner| owner.to_string());
+            let prefix = format!("{list}/");
             let rows = self.log().read_index(LISTED, &prefix, None, max, Order::Descending).await?;
             let ids = rows.iter().filter_map(|row| row.key.rsplit('/').next());
             Ok(ids.map(Shelf::new).collect())
@@ -97,7 +97,7 @@ impl Findable for Channels {
         &'a self,
         searcher: &'a Searcher,
         id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<FoundThing>, Fault>> {
+    ) -> BoxFuture<'a, Result<Option<FoundItem>, Fault>> {
         Box::pin(self.found_event(searcher, id))
     }
 }

@@ -24,21 +24,21 @@ impl Problems {
     }
 
     /// Requires a text that is not empty.
-    fn text<'a>(&mut self, object: &'a Object, at: &str, name: &str) -> Option<&'a str> {
+    fn text<'a>(&mut self, object: &'a Object, path: &str, name: &str) -> Option<&'a str> {
         match object.get(name) {
             Some(Value::String(text)) if !text.is_empty() => return Some(text),
-            Some(_) => self.add(format!("{at}{name}"), "must be a string that is not empty"),
-            None => self.add(format!("{at}{name}"), "is missing"),
+            Some(_) => self.add(format!("{path}{name}"), "must be a string that is not empty"),
+            None => self.add(format!("{path}{name}"), "is missing"),
         }
         None
     }
 
-    /// Requires one of these words.
-    fn word(&mut self, object: &Object, at: &str, name: &str, words: &[&str]) {
+    /// Requires one of these texts.
+    fn one_of(&mut self, object: &Object, path: &str, name: &str, allowed: &[&str]) {
         match object.get(name).map(Value::as_str) {
-            Some(Some(word)) if words.contains(&word) => {}
-            Some(_) => self.add(format!("{at}{name}"), format!("must be one of {}", words.join(", "))),
-            None => self.add(format!("{at}{name}"), format!("is missing; one of {}", words.join(", "))),
+            Some(Some(text)) if allowed.contains(&text) => {}
+            Some(_) => self.add(format!("{path}{name}"), format!("must be one of {}", allowed.join(", "))),
+            None => self.add(format!("{path}{name}"), format!("is missing; one of {}", allowed.join(", "))),
         }
     }
 
@@ -110,13 +110,13 @@ fn state(found: &mut Problems, payload: &Object, current: Option<&Object>) {
     match payload.get("agents").map(Value::as_object) {
         Some(Some(agents)) => {
             for (id, agent) in agents {
-                let at = format!("agents.{id}");
+                let path = format!("agents.{id}");
                 let Some(agent) = agent.as_object() else {
-                    found.add(at, "must be an object, {role, status}");
+                    found.add(path, "must be an object, {role, status}");
                     continue;
                 };
-                found.word(agent, &format!("{at}."), "role", ROLES);
-                found.word(agent, &format!("{at}."), "status", STANDINGS);
+                found.one_of(agent, &format!("{path}."), "role", ROLES);
+                found.one_of(agent, &format!("{path}."), "status", STANDINGS);
             }
         }
         Some(None) => found.add("agents", "must be an object"),
@@ -126,8 +126,8 @@ fn state(found: &mut Problems, payload: &Object, current: Option<&Object>) {
 
 /// Whether a text is lower-case words or numbers joined by hyphens.
 fn is_slug(text: &str) -> bool {
-    let plain = |word: &str| {
-        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+    let plain = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
     };
     text.split('-').all(plain)
 }
@@ -136,24 +136,24 @@ fn concepts(found: &mut Problems, concepts: &[Value], current: Option<&Object>) 
     let before = current.map(known_concepts);
     let mut seen = BTreeSet::new();
     for (n, concept) in concepts.iter().enumerate() {
-        let at = format!("concepts[{n}].");
+        let path = format!("concepts[{n}].");
         let Some(concept) = concept.as_object() else {
             found.add(format!("concepts[{n}]"), "must be an object");
             continue;
         };
-        found.text(concept, &at, "owner");
-        found.text(concept, &at, "concept");
-        found.word(concept, &at, "status", CONCEPT_STANDINGS);
-        found.texts(concept.get("suggested_actions"), &format!("{at}suggested_actions"));
-        let Some(id) = found.text(concept, &at, "id") else { continue };
+        found.text(concept, &path, "owner");
+        found.text(concept, &path, "concept");
+        found.one_of(concept, &path, "status", CONCEPT_STANDINGS);
+        found.texts(concept.get("suggested_actions"), &format!("{path}suggested_actions"));
+        let Some(id) = found.text(concept, &path, "id") else { continue };
         if !is_slug(id) {
-            found.add(format!("{at}id"), "must be a slug: lower-case words joined by hyphens");
+            found.add(format!("{path}id"), "must be a slug: lower-case words joined by hyphens");
         }
         if !seen.insert(id) {
-            found.add(format!("{at}id"), format!("stands twice: {id}"));
+            found.add(format!("{path}id"), format!("stands twice: {id}"));
         }
         if let Some(before) = &before {
-            step(found, &at, before.get(id).copied(), concept);
+            step(found, &path, before.get(id).copied(), concept);
         }
     }
     for id in before.into_iter().flatten().map(|(id, _)| id).filter(|id| !seen.contains(id)) {
@@ -174,14 +174,14 @@ fn known_concepts(current: &Object) -> BTreeMap<&str, &Object> {
 }
 
 /// The transitions: proposed -> in_progress -> done | abandoned. A finished concept never changes.
-fn step(found: &mut Problems, at: &str, before: Option<&Object>, after: &Object) {
+fn step(found: &mut Problems, path: &str, before: Option<&Object>, after: &Object) {
     fn standing(concept: &Object) -> &str {
         concept.get("status").and_then(Value::as_str).unwrap_or_default()
     }
     let to = standing(after);
     let Some(before) = before else {
         if to != "proposed" && CONCEPT_STANDINGS.contains(&to) {
-            found.add(format!("{at}status"), format!("a new concept must be proposed, not {to}"));
+            found.add(format!("{path}status"), format!("a new concept must be proposed, not {to}"));
         }
         return;
     };
@@ -189,15 +189,15 @@ fn step(found: &mut Problems, at: &str, before: Option<&Object>, after: &Object)
     match (from, to) {
         ("done" | "abandoned", _) if before != after => {
             found.add(
-                at.trim_end_matches('.'),
+                path.trim_end_matches('.'),
                 format!("is already {from}; a finished concept cannot change"),
             );
         }
         ("proposed", "done" | "abandoned") => {
-            found.add(format!("{at}status"), format!("must be in_progress before it is {to}"));
+            found.add(format!("{path}status"), format!("must be in_progress before it is {to}"));
         }
         ("in_progress", "proposed") => {
-            found.add(format!("{at}status"), "cannot go back from in_progress to proposed");
+            found.add(format!("{path}status"), "cannot go back from in_progress to proposed");
         }
         _ => {}
     }

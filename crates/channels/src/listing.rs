@@ -24,21 +24,21 @@ impl Channels {
     /// For a caller without a token, if none is needed, the channels that were created without one.
     pub(crate) async fn list(
         &self,
-        asking: &RequestCaller,
+        requester: &RequestCaller,
         limit: usize,
         include_closed: bool,
         cursor: Option<&str>,
     ) -> Result<ChannelList, Fault> {
-        let who = asking.owner().map_or_else(|| EVERYBODY.to_owned(), |owner| owner.to_string());
-        let prefix = format!("{who}/");
+        let list = requester.owner().map_or_else(|| EVERYBODY.to_owned(), |owner| owner.to_string());
+        let prefix = format!("{list}/");
         let index = if include_closed { LISTED } else { OPEN };
-        let (caller, mut seen) = (asking.caller(), AgentCache::default());
+        let (caller, mut seen) = (requester.caller(), AgentCache::default());
         let after = cursor.map(|cursor| format!("{prefix}{cursor}"));
         let (mut channels, mut after, mut looked_at) = (Vec::new(), after, 0);
         while channels.len() < limit && looked_at < LISTED_LOOKED_AT_MAX {
-            let wanted = limit - channels.len();
+            let page_size = limit - channels.len();
             let rows =
-                self.log().read_index(index, &prefix, after.as_deref(), wanted, Order::Descending).await?;
+                self.log().read_index(index, &prefix, after.as_deref(), page_size, Order::Descending).await?;
             looked_at += rows.len();
             for row in &rows {
                 let corrupt = || Fault::Corrupt(format!("{} in {index}", row.key));
@@ -48,7 +48,7 @@ impl Channels {
                     Fault::skip_corrupt(self.fresh(&id).await, "a list leaves out a damaged channel")?;
                 let Some((state, _)) = state else { continue };
                 let channel =
-                    Channel::of(&asking.base_url, &id, &state, asking.may_write).ok_or_else(corrupt)?;
+                    Channel::of(&requester.base_url, &id, &state, requester.may_write).ok_or_else(corrupt)?;
                 let may_use = self.access_of(&state, &caller, &mut seen).await?.is_some();
                 // The channel may have been closed since the index was read.
                 if may_use && (include_closed || channel.closed_at.is_none()) {
@@ -56,7 +56,7 @@ impl Channels {
                 }
             }
             match rows.last() {
-                Some(last) if rows.len() == wanted => after = Some(last.key.clone()),
+                Some(last) if rows.len() == page_size => after = Some(last.key.clone()),
                 _ => return Ok(ChannelList { channels, next: None }),
             }
         }

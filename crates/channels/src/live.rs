@@ -27,7 +27,7 @@ pub(crate) struct Live {
     pub(crate) caller: Caller,
     pub(crate) kind: Option<String>,
     /// Everything up to here has been read.
-    pub(crate) at: Start,
+    pub(crate) cursor: Start,
     pub(crate) size: PageSize,
 }
 
@@ -37,7 +37,7 @@ impl LiveSource for Live {
     }
 
     fn passed(&self) -> u64 {
-        self.at.id
+        self.cursor.id
     }
 
     async fn look(&mut self) -> Result<Catchup, Fault> {
@@ -50,7 +50,7 @@ impl LiveSource for Live {
 impl Live {
     async fn read_on(&mut self) -> Result<Catchup, Fault> {
         let mut looked = Catchup::default();
-        if let Some(rows) = self.channels.0.tail.read(&self.stream, self.at.version, TAIL_PAGE) {
+        if let Some(rows) = self.channels.0.tail.read(&self.stream, self.cursor.version, TAIL_PAGE) {
             looked.more = rows.len() == TAIL_PAGE;
             for row in rows {
                 self.pass(&row.event, &mut looked)?;
@@ -61,10 +61,10 @@ impl Live {
             }
             return Ok(looked);
         }
-        let asked = self.size.events();
-        let stored = self.channels.log().read_stream(&self.stream, self.at.version, asked).await?;
+        let limit = self.size.events();
+        let stored = self.channels.log().read_stream(&self.stream, self.cursor.version, limit).await?;
         self.size.learn(&stored);
-        looked.more = stored.len() == asked;
+        looked.more = stored.len() == limit;
         for stored in &stored {
             self.pass(stored, &mut looked)?;
         }
@@ -73,11 +73,11 @@ impl Live {
 
     /// Advances the cursor over one event, and writes it if its kind matches.
     fn pass(&mut self, stored: &StoredEvent, looked: &mut Catchup) -> Result<(), Fault> {
-        self.at = Start { version: stored.version, id: stored.position.0 };
+        self.cursor = Start { version: stored.version, id: stored.position.0 };
         let Some(event) = Event::of(&self.id, stored)? else { return Ok(()) };
         if self.kind.as_ref().is_none_or(|kind| *kind == event.kind) {
             let json = serde_json::to_string(&event).expect("strings, numbers and JSON can be written");
-            looked.tell(event.id, None, &json);
+            looked.push_event(event.id, None, &json);
         }
         Ok(())
     }

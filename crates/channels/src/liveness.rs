@@ -64,9 +64,9 @@ pub fn presence(
     noticed: Option<ClockNotice>,
     now: TimestampMs,
 ) -> Presence {
-    let mut heard: Vec<_> = state.statuses.iter().collect();
-    heard.sort_by_key(|(_, last)| std::cmp::Reverse(last.version));
-    let agents = heard.into_iter().map(|(agent, last)| {
+    let mut statuses: Vec<_> = state.statuses.iter().collect();
+    statuses.sort_by_key(|(_, last)| std::cmp::Reverse(last.version));
+    let agents = statuses.into_iter().map(|(agent, last)| {
         let at = ClockNotice::dated(noticed, last.version, last.at);
         AgentPresence {
             agent: agent.clone(),

@@ -42,7 +42,7 @@ impl Default for Misses {
 
 impl Window {
     /// Checks the budget. A window begins with its first miss, and again after its end or when the clock was set back.
-    fn left(&mut self, now: TimestampMs) -> Result<(), UsedUp> {
+    fn check(&mut self, now: TimestampMs) -> Result<(), UsedUp> {
         let age_ms = now.0.saturating_sub(self.since.0);
         if age_ms >= WINDOW_MS || now < self.since {
             *self = Self { since: now, missed: 0 };
@@ -56,9 +56,9 @@ impl Window {
 
 impl Misses {
     /// Checks that all of these budgets have something left.
-    pub(crate) fn left(&self, guessers: &[Guesser], now: TimestampMs) -> Result<(), UsedUp> {
+    pub(crate) fn check(&self, guessers: &[Guesser], now: TimestampMs) -> Result<(), UsedUp> {
         guessers.iter().try_for_each(|guesser| match self.0.get(guesser) {
-            Some(window) => window.lock().left(now),
+            Some(window) => window.lock().check(now),
             None => Ok(()),
         })
     }
@@ -69,13 +69,13 @@ impl Misses {
     }
 
     fn count_one(&self, guesser: &Guesser, now: TimestampMs) -> Result<(), UsedUp> {
-        let made: Result<_, Infallible> = self.0.get_or_insert_with(guesser, || Ok(Arc::default()));
-        let window = match made {
+        let entry: Result<_, Infallible> = self.0.get_or_insert_with(guesser, || Ok(Arc::default()));
+        let window = match entry {
             Ok(window) => window,
             Err(never) => match never {},
         };
         let mut window = window.lock();
-        window.left(now)?;
+        window.check(now)?;
         window.missed += 1;
         Ok(())
     }
@@ -88,16 +88,16 @@ mod tests {
     #[test]
     fn ch_30_sixty_misses_a_minute_and_then_none() {
         let (misses, owner) = (Misses::default(), |name: &str| Guesser::Owner(name.parse().unwrap()));
-        let who = [owner("a")];
-        let at = |ms| TimestampMs(1_000_000 + ms);
+        let guessers = [owner("a")];
+        let time = |ms| TimestampMs(1_000_000 + ms);
         for n in 0..u64::from(MISSES_MAX) {
-            assert_eq!(misses.left(&who, at(n)), Ok(()));
-            assert_eq!(misses.count(&who, at(n)), Ok(()));
+            assert_eq!(misses.check(&guessers, time(n)), Ok(()));
+            assert_eq!(misses.count(&guessers, time(n)), Ok(()));
         }
-        assert_eq!(misses.count(&who, at(500)), Err(UsedUp { retry_after_s: 60 }));
-        assert_eq!(misses.left(&who, at(59_001)), Err(UsedUp { retry_after_s: 1 }));
-        assert_eq!(misses.count(&[owner("b")], at(500)), Ok(()), "each has its own");
-        assert_eq!(misses.count(&who, at(60_000)), Ok(()));
+        assert_eq!(misses.count(&guessers, time(500)), Err(UsedUp { retry_after_s: 60 }));
+        assert_eq!(misses.check(&guessers, time(59_001)), Err(UsedUp { retry_after_s: 1 }));
+        assert_eq!(misses.count(&[owner("b")], time(500)), Ok(()), "each has its own");
+        assert_eq!(misses.count(&guessers, time(60_000)), Ok(()));
     }
 
     #[test]
@@ -110,15 +110,19 @@ mod tests {
             assert_eq!(misses.count(&both("b"), now), Ok(()));
         }
         assert!(misses.count(&both("c"), now).is_err(), "the address has none left");
-        assert_eq!(misses.left(&both("a")[..1], now), Ok(()), "from elsewhere the owner has half of its own");
+        assert_eq!(
+            misses.check(&both("a")[..1], now),
+            Ok(()),
+            "from elsewhere the owner has half of its own"
+        );
     }
 
     #[test]
     fn a_clock_that_went_back_begins_a_new_window() {
-        let (misses, who) = (Misses::default(), [Guesser::Owner("a".parse().unwrap())]);
+        let (misses, guessers) = (Misses::default(), [Guesser::Owner("a".parse().unwrap())]);
         for _ in 0..MISSES_MAX {
-            assert_eq!(misses.count(&who, TimestampMs(9_000_000)), Ok(()));
+            assert_eq!(misses.count(&guessers, TimestampMs(9_000_000)), Ok(()));
         }
-        assert_eq!(misses.left(&who, TimestampMs(1_000_000)), Ok(()));
+        assert_eq!(misses.check(&guessers, TimestampMs(1_000_000)), Ok(()));
     }
 }

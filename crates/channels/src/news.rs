@@ -49,10 +49,10 @@ pub fn is_channel(stream: &StreamName) -> bool {
 #[must_use]
 pub fn mentions(payload: &[u8]) -> BTreeSet<AgentHandle> {
     let mut named = BTreeSet::new();
-    for (at, _) in payload.iter().enumerate().filter(|(_, byte)| **byte == b'@') {
+    for (index, _) in payload.iter().enumerate().filter(|(_, byte)| **byte == b'@') {
         // `a@b.c` is an e-mail address.
-        let stands_alone = at.checked_sub(1).is_none_or(|before| !is_part(payload[before]));
-        if stands_alone && let Some(handle) = handle_at(&payload[at..]) {
+        let stands_alone = index.checked_sub(1).is_none_or(|before| !is_part(payload[before]));
+        if stands_alone && let Some(handle) = handle_at(&payload[index..]) {
             named.insert(handle);
             if named.len() == MENTIONS_MAX {
                 break;
@@ -102,7 +102,7 @@ impl Channels {
 
     /// The first `max` events after a version that mention an agent and are not its own, without their payloads; and the
     /// version up to which the stream was read.
-    pub async fn naming_behind(
+    pub async fn mentions_after(
         &self,
         me: &AgentHandle,
         stream: &StreamName,
@@ -148,10 +148,10 @@ impl Channels {
         &self,
         me: &AgentHandle,
         stream: &StreamName,
-        at: Version,
+        version: Version,
     ) -> Result<Option<Mention>, Fault> {
         let Ok(channel) = stream.id().parse::<ChannelId>() else { return Ok(None) };
-        let before = Version(at.0.saturating_sub(1));
+        let before = Version(version.0.saturating_sub(1));
         let Some(stored) = self.log().read_stream(stream, before, 1).await?.pop() else { return Ok(None) };
         let Some(from) = self.named_by(me, &stored)? else { return Ok(None) };
         let Some(event) = Event::of(&channel, &stored)? else { return Ok(None) };

@@ -29,16 +29,16 @@ impl Teller for Channels {
             let (id, channel_id) = (event.position.0, event.stream.id());
             let mut trace = None;
             let (kind, via, data) = match ChannelEvent::decode(event)? {
-                ChannelEvent::ChannelCreated(made) => {
-                    ("channel.created", made.via, json!({"channel_id": channel_id, "title": title}))
+                ChannelEvent::ChannelCreated(created) => {
+                    ("channel.created", created.via, json!({"channel_id": channel_id, "title": title}))
                 }
-                ChannelEvent::EventAppended(said) => {
-                    trace = said.trace.as_deref().and_then(TraceParent::trace_of);
-                    let text = excerpt(std::str::from_utf8(&said.payload).unwrap_or_default());
-                    let (kind, author) = (excerpt(&said.kind), excerpt(&said.author));
+                ChannelEvent::EventAppended(appended) => {
+                    trace = appended.trace.as_deref().and_then(TraceParent::trace_of);
+                    let text = excerpt(std::str::from_utf8(&appended.payload).unwrap_or_default());
+                    let (kind, author) = (excerpt(&appended.kind), excerpt(&appended.author));
                     let data = json!({"channel_id": channel_id, "title": title, "event_id": id, "event_kind": kind,
                                       "author": author, "text": text});
-                    ("channel.event", said.via, data)
+                    ("channel.event", appended.via, data)
                 }
                 ChannelEvent::ChannelClosed(closed) => {
                     ("channel.closed", closed.via, json!({"channel_id": channel_id, "title": title}))

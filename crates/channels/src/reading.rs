@@ -68,18 +68,18 @@ impl Channels {
         &self,
         id: &ChannelId,
         head: Version,
-        wanted: EventQuery<'_>,
+        query: EventQuery<'_>,
     ) -> Result<Page, Fault> {
         let stream = ChannelRoom::stream(id.as_str());
-        let mut range = self.range(&stream, head, wanted).await?;
-        let from = match (wanted.after, wanted.before) {
+        let mut range = self.range(&stream, head, query).await?;
+        let from = match (query.after, query.before) {
             (Some(_), None) => ReadOrder::Oldest,
             _ => ReadOrder::Newest,
         };
         let (mut page, mut size) = (Page::default(), PageSize::default());
         let (mut bytes, mut scanned) = (0, 0);
-        while let Some(part) = self.window_of(id, range, wanted, from, size, page.events.len()).await? {
-            let window = self.window(id, &stream, part, wanted.kind, &mut size).await?;
+        while let Some(part) = self.window_of(id, range, query, from, size, page.events.len()).await? {
+            let window = self.window(id, &stream, part, query.kind, &mut size).await?;
             scanned += window.bytes;
             let (mut edge, mut events) = match from {
                 ReadOrder::Newest => {
@@ -91,7 +91,7 @@ impl Channels {
                 bytes += event.payload.get().len();
                 let last = event.id;
                 page.events.push(event);
-                if page.events.len() >= wanted.limit || bytes >= PAGE_BYTES_MAX {
+                if page.events.len() >= query.limit || bytes >= PAGE_BYTES_MAX {
                     edge = last;
                     break;
                 }
@@ -101,7 +101,7 @@ impl Channels {
                 ReadOrder::Oldest => range.low = part.high,
             }
             let full =
-                page.events.len() >= wanted.limit || bytes >= PAGE_BYTES_MAX || scanned >= SCAN_BYTES_MAX;
+                page.events.len() >= query.limit || bytes >= PAGE_BYTES_MAX || scanned >= SCAN_BYTES_MAX;
             let more = events.next().is_some() || range.low < range.high;
             if full && more {
                 page.next = Some(match from {
@@ -141,17 +141,12 @@ impl Channels {
     }
 
     /// Converts ids to versions. Version 1 is the creation, which is not an event of the protocol.
-    async fn range(
-        &self,
-        stream: &StreamName,
-        head: Version,
-        wanted: EventQuery<'_>,
-    ) -> Result<Range, Fault> {
-        let low = match wanted.after {
+    async fn range(&self, stream: &StreamName, head: Version, query: EventQuery<'_>) -> Result<Range, Fault> {
+        let low = match query.after {
             Some(after) => self.version_at(stream, head, after).await?.max(Version(1)),
             None => Version(1),
         };
-        let high = match wanted.before {
+        let high = match query.before {
             Some(0) => Version::ZERO,
             Some(before) => self.version_at(stream, head, before - 1).await?,
             None => head,
@@ -164,7 +159,7 @@ impl Channels {
         &self,
         id: &ChannelId,
         range: Range,
-        wanted: EventQuery<'_>,
+        query: EventQuery<'_>,
         from: ReadOrder,
         size: PageSize,
         gathered: usize,
@@ -173,8 +168,8 @@ impl Channels {
         if low >= high {
             return Ok(None);
         }
-        let Some(kind) = wanted.kind else {
-            let most = size.events().min(wanted.limit.saturating_sub(gathered)).max(1) as u64;
+        let Some(kind) = query.kind else {
+            let most = size.events().min(query.limit.saturating_sub(gathered)).max(1) as u64;
             return Ok(Some(match from {
                 ReadOrder::Newest => Range { low: low.max(Version(high.0.saturating_sub(most))), high },
                 ReadOrder::Oldest => Range { low, high: high.min(low.plus(most)) },

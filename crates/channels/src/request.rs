@@ -75,8 +75,8 @@ impl<'a> Fields<'a> {
     /// The title and the creator.
     pub(crate) fn create(&self) -> Result<(String, Option<String>), ChannelRefusal> {
         let title = TITLE.read(self.title)?.unwrap_or_default();
-        let by = CREATED_BY.read(self.created_by)?;
-        Ok((title, by.filter(|by| !by.is_empty())))
+        let author = CREATED_BY.read(self.created_by)?;
+        Ok((title, author.filter(|author| !author.is_empty())))
     }
 
     /// The event. Its payload is a slice of the body, so it keeps every byte.

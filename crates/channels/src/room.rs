@@ -10,8 +10,8 @@ use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
 use crate::{
     access::People,
     command::{
-        AdmitOwner, AppendEvent, AppendReceipt, Caller, ChangeKey, ChannelMade, CloseChannel, CloseReceipt,
-        CreateChannel, KeyChanged,
+        AdmitOwner, AppendEvent, AppendReceipt, Caller, ChangeKey, CloseChannel, CloseReceipt, CreateChannel,
+        CreatedChannel, KeyChanged,
     },
     decide::{self, Rejection},
     entering::people,
@@ -33,8 +33,8 @@ pub(crate) const MENTIONED: &str = "channels.mentioned";
 pub(crate) const EVERYBODY: &str = "*";
 
 /// The key of a channel in [`LISTED`] and [`OPEN`].
-fn listed(who: &str, created: TimestampMs, id: &str) -> String {
-    format!("{who}/{:014}/{id}", created.0)
+fn listed(list: &str, created: TimestampMs, id: &str) -> String {
+    format!("{list}/{:014}/{id}", created.0)
 }
 
 /// The prefix of a kind's runs in [`KINDS`].
@@ -88,7 +88,7 @@ impl Room for ChannelRoom {
                 let owner = owner_of(event.via.as_ref());
                 let lists = std::iter::once(EVERYBODY).chain(owner.as_ref().map(OwnerName::as_str));
                 lists
-                    .flat_map(|who| [LISTED, OPEN].map(|name| put(name, listed(who, event.created, id))))
+                    .flat_map(|list| [LISTED, OPEN].map(|name| put(name, listed(list, event.created, id))))
                     .collect()
             }
             ChannelEvent::EventAppended(event) => {
@@ -104,8 +104,8 @@ impl Room for ChannelRoom {
             ChannelEvent::ChannelClosed(event) => {
                 let Some(first) = &event.first else { return Vec::new() };
                 let lists = std::iter::once(EVERYBODY).chain(first.owners.iter().map(OwnerName::as_str));
-                let key = |who| listed(who, first.created, id);
-                lists.map(|who| IndexOp::Delete { name: OPEN, key: key(who) }).collect()
+                let key = |list| listed(list, first.created, id);
+                lists.map(|list| IndexOp::Delete { name: OPEN, key: key(list) }).collect()
             }
             ChannelEvent::OwnerAdmitted(_) | ChannelEvent::KeyChanged(_) => Vec::new(),
         }
@@ -131,7 +131,7 @@ pub(crate) trait Decides: Send + Sync {
     fn decide(
         &self,
         state: &ChannelState,
-        at: Version,
+        head: Version,
         people: &People,
         stamp: &Stamp,
     ) -> Result<Decision<ChannelEvent, Self::Reply>, Rejection>;
@@ -152,11 +152,11 @@ impl<C: Decides> Command<ChannelRoom> for CommandContext<C> {
     fn decide(
         &self,
         state: &ChannelState,
-        at: Version,
+        head: Version,
         people: &People,
         stamp: &Stamp,
     ) -> Result<Decision<ChannelEvent, C::Reply>, Rejection> {
-        self.command.decide(state, at, people, stamp)
+        self.command.decide(state, head, people, stamp)
     }
 
     fn exceeds_quota(&self) -> bool {
@@ -165,7 +165,7 @@ impl<C: Decides> Command<ChannelRoom> for CommandContext<C> {
 }
 
 macro_rules! decides {
-    ($name:literal, $command:ty => $reply:ty $(, $ending:ident)?, |$this:ident, $state:ident, $at:ident, $people:ident, $stamp:ident| $decide:expr) => {
+    ($name:literal, $command:ty => $reply:ty $(, $ending:ident)?, |$this:ident, $state:ident, $head:ident, $people:ident, $stamp:ident| $decide:expr) => {
         impl Decides for $command {
             const NAME: &'static str = $name;
             type Reply = $reply;
@@ -179,7 +179,7 @@ macro_rules! decides {
             fn decide(
                 &self,
                 $state: &ChannelState,
-                $at: Version,
+                $head: Version,
                 $people: &People,
                 $stamp: &Stamp,
             ) -> Result<Decision<ChannelEvent, $reply>, Rejection> {
@@ -190,8 +190,8 @@ macro_rules! decides {
     };
 }
 
-decides!("create_channel", CreateChannel => ChannelMade, |this, state, _at, people, stamp| decide::create(state, people, stamp, this));
-decides!("append_event", AppendEvent => AppendReceipt, |this, state, at, people, stamp| decide::append(state, at, people, stamp, this));
-decides!("close_channel", CloseChannel => CloseReceipt, is_ending, |this, state, _at, people, stamp| decide::close(state, people, stamp, this));
-decides!("admit_owner", AdmitOwner => (), |this, state, _at, people, _stamp| decide::admit(state, people, this));
-decides!("change_key", ChangeKey => KeyChanged, is_ending, |this, state, _at, people, _stamp| decide::change_key(state, people, this));
+decides!("create_channel", CreateChannel => CreatedChannel, |this, state, _head, people, stamp| decide::create(state, people, stamp, this));
+decides!("append_event", AppendEvent => AppendReceipt, |this, state, head, people, stamp| decide::append(state, head, people, stamp, this));
+decides!("close_channel", CloseChannel => CloseReceipt, is_ending, |this, state, _head, people, stamp| decide::close(state, people, stamp, this));
+decides!("admit_owner", AdmitOwner => (), |this, state, _head, people, _stamp| decide::admit(state, people, this));
+decides!("change_key", ChangeKey => KeyChanged, is_ending, |this, state, _head, people, _stamp| decide::change_key(state, people, this));

@@ -89,19 +89,19 @@ impl Surface {
     /// Finds a channel that the caller may use. Any other id is a miss and is counted. Beyond the budget, a channel that only
     /// trust opens gets 429 like an absent one, unless the caller's owner takes part in it; otherwise trust would confirm every
     /// correct guess.
-    async fn find(&self, asking: &RequestCaller, id: &str) -> Result<OpenChannel, ChannelRefusal> {
+    async fn find(&self, requester: &RequestCaller, id: &str) -> Result<OpenChannel, ChannelRefusal> {
         let (misses, now) = (&self.channels.0.misses, self.channels.now());
-        let used_up = misses.left(&asking.guessers, now).err();
+        let used_up = misses.check(&requester.guessers, now).err();
         let found = match id.parse::<ChannelId>() {
-            Ok(id) => self.channels.found(&id, &asking.caller()).await?,
+            Ok(id) => self.channels.found(&id, &requester.caller()).await?,
             Err(_) => None,
         };
         match (found, used_up) {
             (Some(found), None) => Ok(found),
-            (Some(found), Some(_)) if takes_part(&found, asking) => Ok(found),
+            (Some(found), Some(_)) if takes_part(&found, requester) => Ok(found),
             (_, Some(used_up)) => Err(used_up.into()),
             (None, None) => {
-                misses.count(&asking.guessers, now)?;
+                misses.count(&requester.guessers, now)?;
                 Err(refusals::no_such_channel())
             }
         }
@@ -109,8 +109,9 @@ impl Surface {
 }
 
 /// Whether the caller has a stronger reason than trust, or its owner has appended to the channel before.
-fn takes_part(found: &OpenChannel, asking: &RequestCaller) -> bool {
-    found.access != Access::Trusted || asking.owner().is_some_and(|owner| found.state.owners.contains(&owner))
+fn takes_part(found: &OpenChannel, requester: &RequestCaller) -> bool {
+    found.access != Access::Trusted
+        || requester.owner().is_some_and(|owner| found.state.owners.contains(&owner))
 }
 
 /// A response with text that is JSON already.

@@ -126,7 +126,7 @@ impl NewsSource for Channels {
         max: usize,
     ) -> BoxFuture<'a, Result<StreamOfNews, Fault>> {
         Box::pin(async move {
-            let (found, read) = self.naming_behind(me, stream, after, max).await?;
+            let (found, read) = self.mentions_after(me, stream, after, max).await?;
             let news =
                 found.into_iter().map(|(event, from)| News::at_event(Kind::ChannelMention, &event, from));
             Ok(StreamOfNews { news: news.collect(), read, ..StreamOfNews::default() })
@@ -137,10 +137,10 @@ impl NewsSource for Channels {
         &'a self,
         me: &'a AgentHandle,
         stream: &'a StreamName,
-        at: Version,
+        version: Version,
     ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
         Box::pin(async move {
-            Ok(self.mention(me, stream, at).await?.map(|mention| {
+            Ok(self.mention(me, stream, version).await?.map(|mention| {
                 let channel_id = Some(mention.channel.to_string());
                 let subject = if mention.title.is_empty() { mention.kind } else { mention.title };
                 let reference =
@@ -154,7 +154,7 @@ impl NewsSource for Channels {
         &'a self,
         me: &'a AgentHandle,
         stream: &'a StreamName,
-        _at: Version,
+        _version: Version,
         _blockers: &'a [AgentHandle],
     ) -> BoxFuture<'a, Result<bool, Fault>> {
         Box::pin(self.is_open_to(me, stream))

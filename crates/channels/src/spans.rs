@@ -13,17 +13,17 @@ pub(crate) struct CommittedAppend<'a> {
     /// The span of the caller, from its request.
     pub(crate) parent: Option<TraceParent>,
     /// When the server began to handle the request.
-    pub(crate) begun: Instant,
+    pub(crate) started_at: Instant,
 }
 
 impl Channels {
     /// Records the span. Never waits and never fails.
-    pub(crate) fn tell(&self, told: CommittedAppend<'_>) {
+    pub(crate) fn record_span(&self, append: CommittedAppend<'_>) {
         let spans = self.spans();
         if !spans.is_on() {
             return;
         }
-        let CommittedAppend { event, parent, begun } = told;
+        let CommittedAppend { event, parent, started_at } = append;
         let channel = event.channel_id.to_string();
         let author = if event.author.is_empty() { "(anonymous)" } else { &event.author };
         spans.record(FinishedSpan {
@@ -31,7 +31,7 @@ impl Channels {
             kind: Kind::Internal,
             parent,
             links: Vec::new(),
-            start: begun,
+            start: started_at,
             end: Instant::now(),
             attributes: vec![
                 ("session.id", channel.clone().into()),

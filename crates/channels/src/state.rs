@@ -90,7 +90,7 @@ impl ChannelState {
     }
 
     /// The run of `version`, if an event there would be the first of its kind in the run.
-    pub(crate) fn begins_a_run(&self, version: Version, kind: &str) -> Option<u64> {
+    pub(crate) fn first_run_of_kind(&self, version: Version, kind: &str) -> Option<u64> {
         let run = run_of(version);
         (run != self.run || !self.kinds.contains(kind)).then_some(run)
     }
@@ -133,7 +133,7 @@ impl ChannelState {
         match event.kind.as_str() {
             "spec" => self.spec = version,
             "state" => (self.state, self.state_at) = (version, at),
-            "status" => self.heard(version, at, event),
+            "status" => self.record_status(version, at, event),
             _ => {}
         }
     }
@@ -147,12 +147,12 @@ impl ChannelState {
         self.latest = at;
     }
 
-    fn heard(&mut self, version: Version, at: TimestampMs, event: &EventAppended) {
+    fn record_status(&mut self, version: Version, at: TimestampMs, event: &EventAppended) {
         self.statuses.insert(event.author.clone(), LastStatus { at, version, via: event.via.clone() });
         if self.statuses.len() > AGENTS_REMEMBERED_MAX {
             let silent_longest =
-                self.statuses.iter().min_by_key(|(_, last)| last.version).map(|(who, _)| who.clone());
-            silent_longest.map(|who| self.statuses.remove(&who));
+                self.statuses.iter().min_by_key(|(_, last)| last.version).map(|(author, _)| author.clone());
+            silent_longest.map(|author| self.statuses.remove(&author));
         }
     }
 }

@@ -3,7 +3,7 @@
 
 mod accept;
 mod markdown;
-mod words;
+mod text;
 mod yaml;
 
 use plenary_kernel::TimestampMs;
@@ -85,7 +85,7 @@ pub(crate) struct Participate {
 impl View {
     /// Builds the view.
     pub(crate) fn of(seen: ViewSource) -> Self {
-        let (onboarding, participate) = (words::onboarding(&seen), words::participate(&seen));
+        let (onboarding, participate) = (text::onboarding(&seen), text::participate(&seen));
         Self {
             channel: seen.channel,
             onboarding,

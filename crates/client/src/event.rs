@@ -143,30 +143,30 @@ struct ContactRequested {
 
 impl EventBody {
     fn read(kind: &str, payload: &str) -> serde_json::Result<Self> {
-        fn of<'a, T: Deserialize<'a>>(payload: &'a str) -> serde_json::Result<T> {
+        fn parse<'a, T: Deserialize<'a>>(payload: &'a str) -> serde_json::Result<T> {
             serde_json::from_str(payload)
         }
         Ok(match kind {
             "session.invited" => {
-                let InvitedMembers { invitee, by, topic, initial_message } = of(payload)?;
+                let InvitedMembers { invitee, by, topic, initial_message } = parse(payload)?;
                 Self::Invited { invitee, by, topic, initial_message }
             }
-            "session.joined" => Self::Joined(of::<AgentMembers>(payload)?.agent),
-            "session.disconnected" => Self::Disconnected(of::<AgentMembers>(payload)?.agent),
-            "session.reconnected" => Self::Reconnected(of::<AgentMembers>(payload)?.agent),
+            "session.joined" => Self::Joined(parse::<AgentMembers>(payload)?.agent),
+            "session.disconnected" => Self::Disconnected(parse::<AgentMembers>(payload)?.agent),
+            "session.reconnected" => Self::Reconnected(parse::<AgentMembers>(payload)?.agent),
             "session.left" => {
-                let AgentMembers { agent, reason } = of(payload)?;
+                let AgentMembers { agent, reason } = parse(payload)?;
                 Self::Left { agent, reason }
             }
-            "session.message" => Self::Message(of(payload)?),
-            "session.ended" => Self::Ended(of::<EndMembers>(payload)?.ended_by),
-            "session.reopened" => Self::Reopened(of::<ReopenMembers>(payload)?.reopened_by),
+            "session.message" => Self::Message(parse(payload)?),
+            "session.ended" => Self::Ended(parse::<EndMembers>(payload)?.ended_by),
+            "session.reopened" => Self::Reopened(parse::<ReopenMembers>(payload)?.reopened_by),
             "contact.requested" => {
-                let ContactRequested { from, to, message } = of(payload)?;
+                let ContactRequested { from, to, message } = parse(payload)?;
                 Self::ContactRequested { from, to, message }
             }
-            "contact.accepted" => Self::ContactAccepted(of::<ActorMembers>(payload)?.by),
-            "contact.declined" => Self::ContactDeclined(of::<ActorMembers>(payload)?.by),
+            "contact.accepted" => Self::ContactAccepted(parse::<ActorMembers>(payload)?.by),
+            "contact.declined" => Self::ContactDeclined(parse::<ActorMembers>(payload)?.by),
             _ => Self::Unknown,
         })
     }

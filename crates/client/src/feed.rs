@@ -65,7 +65,7 @@ struct Open {
     parser: Parser,
     items: VecDeque<Item>,
     since: Instant,
-    heard: Instant,
+    last_data_at: Instant,
 }
 
 enum State {
@@ -120,7 +120,8 @@ impl Feed {
                         self.reached = true;
                         let now = Instant::now();
                         let parser = Parser::holding(self.event_bytes_max);
-                        let open = Open { body, parser, items: VecDeque::new(), since: now, heard: now };
+                        let open =
+                            Open { body, parser, items: VecDeque::new(), since: now, last_data_at: now };
                         self.state = State::Open(Box::new(open));
                         Ok(FeedItem::Opened)
                     }
@@ -205,12 +206,12 @@ impl Open {
             if let Some(id) = self.parser.last_id() {
                 *after = Some(id.to_owned());
             }
-            match timeout_at(self.heard + silence_max, self.body.frame()).await {
+            match timeout_at(self.last_data_at + silence_max, self.body.frame()).await {
                 Err(_) => return Err("the server stopped sending".into()),
                 Ok(None) => return Err("the server ended the stream".into()),
                 Ok(Some(Err(error))) => return Err(error.to_string()),
                 Ok(Some(Ok(part))) => {
-                    self.heard = Instant::now();
+                    self.last_data_at = Instant::now();
                     let mut items = Vec::new();
                     if let Some(bytes) = part.data_ref() {
                         self.parser.feed(bytes, &mut items).map_err(|e| e.to_string())?;

@@ -232,12 +232,13 @@ impl Client {
     pub async fn wait_inbox(&self, query: &InboxQuery, timeout: Duration) -> Result<Reply<InboxPage>> {
         let deadline = Instant::now() + timeout;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let remaining = deadline.saturating_duration_since(Instant::now());
             // Rounds a part of a second up to a whole second.
-            let slice = Duration::from_secs(left.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX));
+            let slice =
+                Duration::from_secs(remaining.as_millis().div_ceil(1_000).try_into().unwrap_or(u64::MAX));
             let page: Reply<InboxPage> =
                 self.get(&path("/inbox/wait", query, Some(slice.min(SLICE)))).await?;
-            if !page.items.is_empty() || left <= SLICE {
+            if !page.items.is_empty() || remaining <= SLICE {
                 return Ok(page);
             }
         }
@@ -363,7 +364,7 @@ impl Client {
             attention: bool,
         }
         let InboxPage { cursor, held, .. } = page;
-        let attention = page.attention.as_ref().is_some_and(|told| told.level == "open");
+        let attention = page.attention.as_ref().is_some_and(|digest| digest.level == "open");
         let items = page.items.iter().filter_map(|item| item["id"].as_str()).collect();
         self.post("/inbox/shown", &Body { session, event, cursor, items, held, cut, attention }).await
     }
@@ -391,12 +392,12 @@ impl Client {
         let deadline = Instant::now() + timeout;
         let path = format!("/sessions/{}/messages/{sequence}/status", segment(session.as_str()));
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
+            let remaining = deadline.saturating_duration_since(Instant::now());
             let slice =
-                u64::try_from(left.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX).min(SLICE.as_secs());
+                u64::try_from(remaining.as_millis().div_ceil(1_000)).unwrap_or(u64::MAX).min(SLICE.as_secs());
             let query = format!("?until={}&timeout_s={slice}", segment(until));
             let status: Reply<MessageStatus> = self.get(&format!("{path}{query}")).await?;
-            if !status.timed_out || left <= SLICE {
+            if !status.timed_out || remaining <= SLICE {
                 return Ok(status);
             }
         }

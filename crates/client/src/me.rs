@@ -118,9 +118,10 @@ impl Client {
         owner: Option<&str>,
         cursor: Option<&str>,
     ) -> Result<Reply<ReachablePage>> {
-        let given = [("query", query), ("owner", owner), ("cursor", cursor)];
-        let given = given.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", segment(value?))));
-        let query = given.collect::<Vec<_>>().join("&");
+        let parameters = [("query", query), ("owner", owner), ("cursor", cursor)];
+        let parameters =
+            parameters.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", segment(value?))));
+        let query = parameters.collect::<Vec<_>>().join("&");
         self.get(&format!("/agents?{query}")).await
     }
 
@@ -136,9 +137,11 @@ impl Client {
         cursor: Option<&str>,
     ) -> Result<Reply<WhoPage>> {
         let limit = limit.map(|limit| limit.to_string());
-        let given = [("query", query), ("owner", owner), ("limit", limit.as_deref()), ("cursor", cursor)];
-        let given = given.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", segment(value?))));
-        let query = given.collect::<Vec<_>>().join("&");
+        let parameters =
+            [("query", query), ("owner", owner), ("limit", limit.as_deref()), ("cursor", cursor)];
+        let parameters =
+            parameters.into_iter().filter_map(|(name, value)| Some(format!("{name}={}", segment(value?))));
+        let query = parameters.collect::<Vec<_>>().join("&");
         self.get(&format!("/who?{query}")).await
     }
 

@@ -33,7 +33,7 @@ pub enum ReceiptSignal {
 pub struct ReceiptStream {
     feed: Feed,
     /// The last reported state of each recipient, and the reason why the message waits.
-    told: HashMap<AgentHandle, (String, Option<String>)>,
+    reported: HashMap<AgentHandle, (String, Option<String>)>,
     /// Whether the stream was open since it last ended.
     is_open: bool,
 }
@@ -70,11 +70,11 @@ impl ReceiptStream {
     fn is_news(&mut self, receipt: &RecipientStatus) -> bool {
         let reason = receipt.waiting.as_ref().map(|waiting| waiting.reason.clone());
         let known = (receipt.state.clone(), reason);
-        self.told.insert(receipt.agent.clone(), known.clone()) != Some(known)
+        self.reported.insert(receipt.agent.clone(), known.clone()) != Some(known)
     }
 
     fn is_over(&self) -> bool {
-        self.told.values().all(|(state, _)| matches!(state.as_str(), "acknowledged" | "expired"))
+        self.reported.values().all(|(state, _)| matches!(state.as_str(), "acknowledged" | "expired"))
     }
 }
 
@@ -86,6 +86,6 @@ impl Client {
         let path = format!("/sessions/{}/messages/{sequence}/receipts", segment(session.as_str()));
         let paths = Paths { first: path.clone(), resumed: path };
         let feed = Feed::new(self.clone(), paths, None, EVENT_BYTES_MAX, options);
-        ReceiptStream { feed, told: HashMap::new(), is_open: false }
+        ReceiptStream { feed, reported: HashMap::new(), is_open: false }
     }
 }

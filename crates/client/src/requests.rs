@@ -27,7 +27,7 @@ pub struct RequestsQuery {
     pub owner: Option<String>,
 }
 
-fn of(id: &AskId, below: &str) -> String {
+fn request_path(id: &AskId, below: &str) -> String {
     format!("/requests/{}{below}", segment(id.as_str()))
 }
 
@@ -46,7 +46,7 @@ impl Client {
     /// As every call.
     pub async fn request(&self, id: &AskId, wait: Option<u64>) -> Result<Reply<Value>> {
         let wait = wait.map(|seconds| format!("?wait={seconds}")).unwrap_or_default();
-        self.get(&of(id, &wait)).await
+        self.get(&request_path(id, &wait)).await
     }
 
     /// `GET /requests/{id}`, repeated until the answer is final or the deadline passes.
@@ -56,12 +56,12 @@ impl Client {
     pub async fn wait_request(&self, id: &AskId, timeout: Duration) -> Result<Reply<Value>> {
         let deadline = Instant::now() + timeout;
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let slice = left.min(SLICE).as_millis().div_ceil(1_000);
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            let slice = remaining.min(SLICE).as_millis().div_ceil(1_000);
             let reply = self.request(id, u64::try_from(slice).ok()).await?;
             let is_open = matches!(reply.value["state"].as_str(), Some("open" | "snoozed"));
             let is_settled = !is_open && reply.value["answer"]["undo_until"].is_null();
-            if is_settled || left <= SLICE {
+            if is_settled || remaining <= SLICE {
                 return Ok(reply);
             }
         }
@@ -72,7 +72,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn withdraw_request(&self, id: &AskId) -> Result<Reply<Value>> {
-        self.delete(&of(id, "")).await
+        self.delete(&request_path(id, "")).await
     }
 
     /// `GET /requests`, one page.
@@ -98,7 +98,7 @@ impl Client {
     /// # Errors
     /// As every call; 409 `already_answered` if somebody else answered first.
     pub async fn answer_request(&self, id: &AskId, answer: &Value) -> Result<Reply<Value>> {
-        self.post(&of(id, "/answer"), answer).await
+        self.post(&request_path(id, "/answer"), answer).await
     }
 
     /// `POST /requests/{id}/undo`.
@@ -106,7 +106,7 @@ impl Client {
     /// # Errors
     /// As every call; 409 `too_late` if the agent has received the answer.
     pub async fn undo_request(&self, id: &AskId) -> Result<Reply<Value>> {
-        self.post_empty(&of(id, "/undo")).await
+        self.post_empty(&request_path(id, "/undo")).await
     }
 
     /// `POST /requests/{id}/snooze`, until epoch milliseconds.
@@ -114,7 +114,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn snooze_request(&self, id: &AskId, until: u64) -> Result<Reply<Value>> {
-        self.post(&of(id, "/snooze"), &json!({"until": until})).await
+        self.post(&request_path(id, "/snooze"), &json!({"until": until})).await
     }
 
     /// `POST /requests/{id}/delegate`.
@@ -122,7 +122,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn delegate_request(&self, id: &AskId, to: &str) -> Result<Reply<Value>> {
-        self.post(&of(id, "/delegate"), &json!({"to": to})).await
+        self.post(&request_path(id, "/delegate"), &json!({"to": to})).await
     }
 
     /// `POST /requests/{id}/link`.
@@ -130,7 +130,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn link_request(&self, id: &AskId) -> Result<Reply<Value>> {
-        self.post_empty(&of(id, "/link")).await
+        self.post_empty(&request_path(id, "/link")).await
     }
 
     /// `GET /requests/rules`; the operator names the owner.

@@ -99,15 +99,15 @@ impl Retry {
         F: Future<Output = crate::Result<T>>,
     {
         let mut backoff = Backoff::new(self.first_wait, self.longest_wait);
-        let mut left = self.attempts.max(1);
+        let mut attempts_left = self.attempts.max(1);
         loop {
-            left -= 1;
+            attempts_left -= 1;
             match call().await {
-                Err(error) if left > 0 && error.is_transient() => {
-                    let asked = error.retry_after().unwrap_or_default().min(self.longest_wait);
-                    tokio::time::sleep(backoff.next_wait().max(asked)).await;
+                Err(error) if attempts_left > 0 && error.is_transient() => {
+                    let requested_wait = error.retry_after().unwrap_or_default().min(self.longest_wait);
+                    tokio::time::sleep(backoff.next_wait().max(requested_wait)).await;
                 }
-                done => return done,
+                outcome => return outcome,
             }
         }
     }

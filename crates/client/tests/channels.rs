@@ -26,7 +26,7 @@ fn event(id: u64) -> String {
     )
 }
 
-fn said(signal: &Signal) -> String {
+fn describe(signal: &Signal) -> String {
     match signal {
         Signal::Opened => "opened".into(),
         Signal::Keepalive => "keepalive".into(),
@@ -45,11 +45,11 @@ async fn silence_opens_the_stream_again_behind_what_was_passed() {
     let client = raw(move |n, mut tcp| {
         let log = Arc::clone(&log);
         async move {
-            let mut asked = Vec::new();
-            while !asked.ends_with(b"\r\n\r\n") {
-                assert_ne!(tcp.read_buf(&mut asked).await.unwrap(), 0);
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                assert_ne!(tcp.read_buf(&mut request).await.unwrap(), 0);
             }
-            log.lock().unwrap().push(String::from_utf8(asked).unwrap().to_lowercase());
+            log.lock().unwrap().push(String::from_utf8(request).unwrap().to_lowercase());
             let begin = |id: u64| format!("{HEAD}retry: 1000\nid: {id}\n\n");
             let text = match n {
                 0 => begin(7),
@@ -59,7 +59,7 @@ async fn silence_opens_the_stream_again_behind_what_was_passed() {
             };
             tcp.write_all(text.as_bytes()).await.unwrap();
             // Held open, with nothing said.
-            let _gone = tcp.read_to_end(&mut Vec::new()).await;
+            let _closed = tcp.read_to_end(&mut Vec::new()).await;
         }
     })
     .await;
@@ -68,7 +68,7 @@ async fn silence_opens_the_stream_again_behind_what_was_passed() {
     let mut stream = client.channel(&subscription, options);
     let mut story = Vec::new();
     while story.last() != Some(&"12".to_owned()) {
-        story.push(said(&stream.next().await.unwrap()));
+        story.push(describe(&stream.next().await.unwrap()));
     }
     let silent = "the server stopped sending";
     assert_eq!(

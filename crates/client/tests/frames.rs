@@ -62,7 +62,7 @@ async fn head(tcp: &mut TcpStream) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-fn said(signal: &Signal) -> String {
+fn describe(signal: &Signal) -> String {
     match signal {
         Signal::Opened => "opened".into(),
         Signal::Keepalive => "keepalive".into(),
@@ -85,8 +85,8 @@ async fn fo_60_fo_61_fo_82_fo_83_it_comes_back_behind_the_last_id_over_gaps_and_
     let client = raw(move |n, mut tcp| {
         let (log, body) = (Arc::clone(&log), if n == 0 { first.clone() } else { second.clone() });
         async move {
-            let asked = head(&mut tcp).await;
-            log.lock().unwrap().push(asked);
+            let request = head(&mut tcp).await;
+            log.lock().unwrap().push(request);
             tcp.write_all(format!("{HEAD}{body}").as_bytes()).await.unwrap();
             if n > 0 {
                 std::future::pending::<()>().await;
@@ -103,7 +103,7 @@ async fn fo_60_fo_61_fo_82_fo_83_it_comes_back_behind_the_last_id_over_gaps_and_
     let mut stream = client.frames(subscription, StreamOptions::default());
     let mut story = Vec::new();
     while story.last() != Some(&"Some(10) two".to_owned()) {
-        story.push(said(&stream.next().await.unwrap()));
+        story.push(describe(&stream.next().await.unwrap()));
     }
     assert_eq!(
         story,
@@ -133,7 +133,7 @@ async fn fo_58_silence_opens_the_stream_again() {
         if n == 0 {
             // Held open, with nothing said.
             let mut rest = Vec::new();
-            let _gone = tcp.read_to_end(&mut rest).await;
+            let _closed = tcp.read_to_end(&mut rest).await;
         } else {
             tcp.write_all(event(1, &frame("back", now(), None)).as_bytes()).await.unwrap();
             std::future::pending::<()>().await;
@@ -144,7 +144,7 @@ async fn fo_58_silence_opens_the_stream_again() {
     let mut stream = client.frames(Subscription::of(nick(), Seat::default()), options);
     let mut story = Vec::new();
     while story.last() != Some(&"Some(1) back".to_owned()) {
-        story.push(said(&stream.next().await.unwrap()));
+        story.push(describe(&stream.next().await.unwrap()));
     }
     assert_eq!(story, ["opened", "the server stopped sending", "opened", "Some(1) back"]);
 }

@@ -60,16 +60,16 @@ async fn asp_44_it_comes_back_by_itself_and_drops_repeats() {
 
 #[tokio::test]
 async fn delivery_is_confirmed_only_when_the_caller_comes_back() {
-    let (tell, mut told) = mpsc::channel(8);
+    let (sender, mut receiver) = mpsc::channel(8);
     let client = raw(move |_, tcp| {
-        let tell = tell.clone();
+        let sender = sender.clone();
         async move {
             let mut ws = upgraded(tcp).await;
             ws.send(frame(1)).await.unwrap();
             ws.send(Message::Ping("1".into())).await.unwrap();
             while let Some(Ok(message)) = ws.next().await {
                 if message.is_pong() {
-                    tell.send(()).await.unwrap();
+                    sender.send(()).await.unwrap();
                     ws.send(frame(2)).await.unwrap();
                 }
             }
@@ -80,9 +80,9 @@ async fn delivery_is_confirmed_only_when_the_caller_comes_back() {
     assert!(matches!(live.next().await.unwrap(), Signal::Connected));
     assert_eq!(sequence(&live.next().await.unwrap()), Some(1));
     tokio::task::yield_now().await;
-    assert!(told.try_recv().is_err(), "confirmed before the caller was done with it");
+    assert!(receiver.try_recv().is_err(), "confirmed before the caller was done with it");
     assert_eq!(sequence(&live.next().await.unwrap()), Some(2));
-    assert!(told.try_recv().is_ok());
+    assert!(receiver.try_recv().is_ok());
 }
 
 #[tokio::test]
@@ -134,14 +134,14 @@ async fn the_stream_yields_events_and_ends_with_the_last_error() {
 
 #[tokio::test]
 async fn closing_says_good_bye() {
-    let (tell, mut told) = mpsc::channel(8);
+    let (sender, mut receiver) = mpsc::channel(8);
     let client = raw(move |_, tcp| {
-        let tell = tell.clone();
+        let sender = sender.clone();
         async move {
             let mut ws = upgraded(tcp).await;
             while let Some(Ok(message)) = ws.next().await {
                 if let Message::Close(Some(frame)) = message {
-                    tell.send(u16::from(frame.code)).await.unwrap();
+                    sender.send(u16::from(frame.code)).await.unwrap();
                 }
             }
         }
@@ -150,5 +150,5 @@ async fn closing_says_good_bye() {
     let mut live = client.live(LiveOptions::default());
     live.next().await.unwrap();
     live.close().await;
-    assert_eq!(told.recv().await, Some(1000));
+    assert_eq!(receiver.recv().await, Some(1000));
 }

@@ -77,13 +77,13 @@ impl Room for AuditRoom {
         id.parse().ok()
     }
     fn index(id: &str, event: &WriteMade) -> Vec<IndexOp> {
-        let put = |under: &str| IndexOp::Put {
+        let row = |under: &str| IndexOp::Put {
             name: AUDIT,
             key: format!("{under}/{}", event.id),
             value: event.encode().envelope,
         };
-        let mut ops = vec![put(EVERYBODY)];
-        ops.extend((id != EVERYBODY).then(|| put(id)));
+        let mut ops = vec![row(EVERYBODY)];
+        ops.extend((id != EVERYBODY).then(|| row(id)));
         ops
     }
 }
@@ -100,19 +100,19 @@ pub(crate) struct Write {
     pub(crate) operation: &'static str,
     pub(crate) path: String,
     /// The entry of its beginning and the status of its response; `None` before it begins.
-    pub(crate) done: Option<(EntryBegun, u16)>,
+    pub(crate) outcome: Option<(StartedEntry, u16)>,
 }
 
 /// The entry that was stored before the write. The entry of the outcome replaces it in the list.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct EntryBegun {
+pub(crate) struct StartedEntry {
     id: String,
     at: TimestampMs,
 }
 
 impl Command<AuditRoom> for Write {
     const NAME: &'static str = "note";
-    type Reply = EntryBegun;
+    type Reply = StartedEntry;
     type Rejection = ();
     type Facts = ();
 
@@ -126,14 +126,14 @@ impl Command<AuditRoom> for Write {
         _: Version,
         (): &(),
         stamp: &Stamp,
-    ) -> Result<Decision<WriteMade, EntryBegun>, ()> {
-        let (begun, status) = match &self.done {
-            Some((begun, status)) => (begun.clone(), *status),
-            None => (EntryBegun { id: stamp.ulid(0).to_string(), at: stamp.now }, UNKNOWN),
+    ) -> Result<Decision<WriteMade, StartedEntry>, ()> {
+        let (entry, status) = match &self.outcome {
+            Some((entry, status)) => (entry.clone(), *status),
+            None => (StartedEntry { id: stamp.ulid(0).to_string(), at: stamp.now }, UNKNOWN),
         };
         let event = WriteMade {
-            id: begun.id.clone(),
-            at: begun.at,
+            id: entry.id.clone(),
+            at: entry.at,
             person: self.person.clone(),
             session: self.session.clone(),
             agent: self.agent.clone(),
@@ -141,7 +141,7 @@ impl Command<AuditRoom> for Write {
             path: self.path.clone(),
             status,
         };
-        Ok(Decision::new(vec![event], begun))
+        Ok(Decision::new(vec![event], entry))
     }
 
     /// An entry is recorded even beyond the owner's quota.
@@ -152,7 +152,7 @@ impl Command<AuditRoom> for Write {
 
 impl Console {
     /// Records a write. The entry is on disk when this returns.
-    pub(crate) async fn note(&self, write: &Write) -> Result<EntryBegun, Fault> {
+    pub(crate) async fn note(&self, write: &Write) -> Result<StartedEntry, Fault> {
         match self
             .0
             .audits

@@ -41,17 +41,17 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], Fault> {
 }
 
 fn challenge(key: &hmac::Key, until: TimestampMs, random: [u8; RANDOM_BYTES]) -> String {
-    let said = [&until.0.to_be_bytes()[..], &random].concat();
-    let tag = hmac::sign(key, &[PURPOSE, &said].concat());
-    URL_SAFE_NO_PAD.encode([&said[..], tag.as_ref()].concat())
+    let payload = [&until.0.to_be_bytes()[..], &random].concat();
+    let tag = hmac::sign(key, &[PURPOSE, &payload].concat());
+    URL_SAFE_NO_PAD.encode([&payload[..], tag.as_ref()].concat())
 }
 
 /// The expiry of a challenge, if the key created it.
 fn until(key: &hmac::Key, challenge: &str) -> Option<TimestampMs> {
     let bytes = URL_SAFE_NO_PAD.decode(challenge).ok()?;
-    let (said, tag) = bytes.split_at_checked(UNTIL_BYTES + RANDOM_BYTES)?;
-    hmac::verify(key, &[PURPOSE, said].concat(), tag).ok()?;
-    Some(TimestampMs(u64::from_be_bytes(said[..UNTIL_BYTES].try_into().ok()?)))
+    let (payload, tag) = bytes.split_at_checked(UNTIL_BYTES + RANDOM_BYTES)?;
+    hmac::verify(key, &[PURPOSE, payload].concat(), tag).ok()?;
+    Some(TimestampMs(u64::from_be_bytes(payload[..UNTIL_BYTES].try_into().ok()?)))
 }
 
 impl Console {
@@ -69,10 +69,10 @@ impl Console {
 
     /// The key, which all processes of a store share.
     async fn challenge_key(&self) -> Result<&hmac::Key, Fault> {
-        self.0.challenge_key.get_or_try_init(|| self.kept_key()).await
+        self.0.challenge_key.get_or_try_init(|| self.stored_key()).await
     }
 
-    async fn kept_key(&self) -> Result<hmac::Key, Fault> {
+    async fn stored_key(&self) -> Result<hmac::Key, Fault> {
         if self.log().read_row(ROW).await?.is_none() {
             let value = Some(random::<KEY_BYTES>()?.to_vec().into());
             // If another process was faster, its row stays and is read below.
@@ -93,7 +93,7 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    fn at(&self, now: TimestampMs, address: Option<IpAddr>, count: bool) -> bool {
+    fn check(&self, now: TimestampMs, address: Option<IpAddr>, count: bool) -> bool {
         let mut counted = self.counted.lock();
         let minute = now.0 / MINUTE_MS;
         if self.minute.swap(minute, Ordering::Relaxed) != minute {
@@ -109,11 +109,11 @@ impl Failures {
     }
     /// Whether a client at this address may try.
     pub(crate) fn may_try(&self, now: TimestampMs, address: Option<IpAddr>) -> bool {
-        self.at(now, address, false)
+        self.check(now, address, false)
     }
     /// Counts a failed attempt.
     pub(crate) fn failed(&self, now: TimestampMs, address: Option<IpAddr>) {
-        self.at(now, address, true);
+        self.check(now, address, true);
     }
 }
 
@@ -129,14 +129,14 @@ mod tests {
     #[test]
     fn a_challenge_says_itself_until_when_it_holds_and_cannot_be_made_up() {
         let key = hmac::Key::new(HMAC_SHA256, &[7; KEY_BYTES]);
-        let made = challenge(&key, TimestampMs(5), [1; RANDOM_BYTES]);
-        assert_eq!(until(&key, &made), Some(TimestampMs(5)));
+        let text = challenge(&key, TimestampMs(5), [1; RANDOM_BYTES]);
+        assert_eq!(until(&key, &text), Some(TimestampMs(5)));
         let other = hmac::Key::new(HMAC_SHA256, &[8; KEY_BYTES]);
-        assert_eq!(until(&other, &made), None);
-        let mut bytes = URL_SAFE_NO_PAD.decode(&made).unwrap();
+        assert_eq!(until(&other, &text), None);
+        let mut bytes = URL_SAFE_NO_PAD.decode(&text).unwrap();
         bytes[7] = 6;
         assert_eq!(until(&key, &URL_SAFE_NO_PAD.encode(&bytes)), None, "it cannot be made to last");
-        for wrong in ["", "x", "AAAA", &made[..made.len() - 2]] {
+        for wrong in ["", "x", "AAAA", &text[..text.len() - 2]] {
             assert_eq!(until(&key, wrong), None, "{wrong}");
         }
     }

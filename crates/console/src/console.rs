@@ -154,7 +154,7 @@ pub(crate) struct ConsoleState {
 }
 
 impl FromRef<ConsoleState> for Accounts {
-    fn from_ref(at: &ConsoleState) -> Self {
-        at.console.0.accounts.clone()
+    fn from_ref(state: &ConsoleState) -> Self {
+        state.console.0.accounts.clone()
     }
 }

@@ -26,7 +26,7 @@ impl EphemeralReader {
     }
 
     /// The new events that match the filter, as they are written to the stream.
-    pub(crate) fn read(&mut self, console: &Console, wanted: &WatchFilter) -> Vec<Value> {
+    pub(crate) fn read(&mut self, console: &Console, filter: &WatchFilter) -> Vec<Value> {
         let marks = self.watch.mailbox().take();
         let is_first = self.after.is_empty();
         if !is_first && marks.streams.is_empty() && !marks.recheck {
@@ -38,26 +38,26 @@ impl EphemeralReader {
         for (source, after) in sources.iter().zip(&mut self.after) {
             let events = source.retained(&self.owner, *after);
             *after = events.last().map_or(*after, |last| last.number);
-            let told = events.into_iter().filter(|event| is_wanted(wanted, event));
-            reported.extend(told.map(|event| shown(source.room(), event)));
+            let matching = events.into_iter().filter(|event| matches(filter, event));
+            reported.extend(matching.map(|event| shown(source.room(), event)));
         }
         reported
     }
 }
 
-fn is_wanted(wanted: &WatchFilter, event: &EphemeralEvent) -> bool {
-    let has_words = |query: &plenary_retrieval::Query| query.coverage(&texts(&event.told.data)) >= 1.0;
-    wanted.has(&event.told) && wanted.query.as_ref().is_none_or(has_words)
+fn matches(filter: &WatchFilter, event: &EphemeralEvent) -> bool {
+    let matches_query = |query: &plenary_retrieval::Query| query.coverage(&texts(&event.content.data)) >= 1.0;
+    filter.has(&event.content) && filter.query.as_ref().is_none_or(matches_query)
 }
 
 /// The event in the form of `/watch`, without a cursor.
-fn shown(room: &str, EphemeralEvent { at, told, .. }: EphemeralEvent) -> Value {
+fn shown(room: &str, EphemeralEvent { at, content, .. }: EphemeralEvent) -> Value {
     serde_json::json!({
         "at": at.0,
         "room": room,
-        "kind": told.kind,
-        "stream": told.stream,
-        "agents": told.agents,
-        "data": limited(told.data),
+        "kind": content.kind,
+        "stream": content.stream,
+        "agents": content.agents,
+        "data": limited(content.data),
     })
 }

@@ -15,7 +15,7 @@ pub const OVERVIEW_AGENTS_MAX: usize = 200;
 /// Maximum number of events that one overview counts; beyond it `at_least` is set, and the next overview continues.
 pub const COUNTED_AT_ONCE_MAX: usize = 20_000;
 /// Number of owners whose counts of the day stay in memory; beyond it all counts start again.
-pub const DAYS_KEPT_MAX: usize = 1_024;
+pub const DAYS_STORED_MAX: usize = 1_024;
 /// Lifetime of a passkey challenge, in milliseconds.
 pub const CHALLENGE_MS_MAX: u64 = 3 * 60 * 1_000;
 /// Maximum length of a passkey's id, in bytes (WebAuthn, 4).

@@ -7,7 +7,7 @@ use plenary_room::{Glance, Glances, Onlooker};
 
 use crate::{
     Console,
-    limits::{COUNTED_AT_ONCE_MAX, DAYS_KEPT_MAX, OVERVIEW_AGENTS_MAX},
+    limits::{COUNTED_AT_ONCE_MAX, DAYS_STORED_MAX, OVERVIEW_AGENTS_MAX},
     wire::{AgentAtAGlance, AgentStanding, Counts, Overview, WaitingCount},
 };
 
@@ -19,7 +19,7 @@ pub(crate) struct Day {
     /// The start of the day, in ms since the epoch.
     since: u64,
     /// The events up to here are counted.
-    at: Position,
+    counted_to: Position,
     messages: u64,
     runs: u64,
     runs_failed: u64,
@@ -51,45 +51,50 @@ impl Console {
     async fn counts(&self, owner: Option<&OwnerName>) -> Result<Counts, Fault> {
         let now = self.0.clock.now().0;
         let (since, handed) = (now - now % DAY_MS, self.handed());
-        let whose = owner.map(ToString::to_string).unwrap_or_default();
-        let known = self.0.days.lock().get(&whose).copied().filter(|day| day.since == since);
+        let key = owner.map(ToString::to_string).unwrap_or_default();
+        let known = self.0.days.lock().get(&key).copied().filter(|day| day.since == since);
         let mut day = match known {
             Some(day) => day,
-            None => Day { since, at: self.first_since(TimestampMs(since), handed).await?, ..Day::default() },
+            None => Day {
+                since,
+                counted_to: self.first_since(TimestampMs(since), handed).await?,
+                ..Day::default()
+            },
         };
         let onlooker = owner.map(|owner| Onlooker::Owner(owner.clone()));
-        let (mut size, mut left) = (plenary_log::PageSize::default(), COUNTED_AT_ONCE_MAX);
-        while day.at < handed && left > 0 {
-            let (events, until) = self.log().read_past_damage(day.at, size.events().min(left)).await?;
+        let (mut size, mut remaining) = (plenary_log::PageSize::default(), COUNTED_AT_ONCE_MAX);
+        while day.counted_to < handed && remaining > 0 {
+            let (events, until) =
+                self.log().read_past_damage(day.counted_to, size.events().min(remaining)).await?;
             size.learn(&events);
             for event in events.iter().filter(|event| event.position <= handed) {
-                left = left.saturating_sub(1);
-                day.at = event.position;
+                remaining = remaining.saturating_sub(1);
+                day.counted_to = event.position;
                 let Some(count) = day.count_of(&event.kind) else { continue };
                 let Some(teller) = self.teller(&event.stream) else { continue };
-                let Ok(Some(told)) = teller.tell(event).await else { continue };
-                if onlooker.as_ref().is_none_or(|onlooker| (told.audience)(onlooker)) {
-                    count(&mut day, &told.data);
+                let Ok(Some(reported)) = teller.tell(event).await else { continue };
+                if onlooker.as_ref().is_none_or(|onlooker| (reported.audience)(onlooker)) {
+                    count(&mut day, &reported.data);
                 }
             }
-            if events.is_empty() && until <= day.at {
+            if events.is_empty() && until <= day.counted_to {
                 break;
             }
-            day.at = day.at.max(until.min(handed));
+            day.counted_to = day.counted_to.max(until.min(handed));
         }
         let mut days = self.0.days.lock();
-        if days.len() >= DAYS_KEPT_MAX && !days.contains_key(&whose) {
+        if days.len() >= DAYS_STORED_MAX && !days.contains_key(&key) {
             // Any other owner's count makes room.
             if let Some(other) = days.keys().next().cloned() {
                 days.remove(&other);
             }
         }
-        days.insert(whose, day);
+        days.insert(key, day);
         Ok(Counts {
             messages_today: day.messages,
             runs_today: day.runs,
             runs_failed_today: day.runs_failed,
-            at_least: day.at < handed,
+            at_least: day.counted_to < handed,
         })
     }
 
@@ -127,11 +132,11 @@ impl Day {
 /// The state of an agent, and since when.
 pub(crate) fn standing(glance: &Glance) -> (AgentStanding, Option<TimestampMs>) {
     match glance {
-        Glance { asks_since: Some(since), is_there: true, .. } => (AgentStanding::Waiting, Some(*since)),
-        Glance { runs_waiting: 1.., .. } => (AgentStanding::Waiting, glance.heard_at),
-        Glance { works_since: Some(since), .. } => (AgentStanding::Working, Some(*since)),
-        Glance { is_there: true, .. } => (AgentStanding::Idle, glance.heard_at),
-        Glance { .. } => (AgentStanding::Gone, glance.heard_at),
+        Glance { waiting_since: Some(since), is_there: true, .. } => (AgentStanding::Waiting, Some(*since)),
+        Glance { runs_waiting: 1.., .. } => (AgentStanding::Waiting, glance.last_active_at),
+        Glance { working_since: Some(since), .. } => (AgentStanding::Working, Some(*since)),
+        Glance { is_there: true, .. } => (AgentStanding::Idle, glance.last_active_at),
+        Glance { .. } => (AgentStanding::Gone, glance.last_active_at),
     }
 }
 

@@ -40,9 +40,9 @@ fn prefers_html(headers: &HeaderMap) -> bool {
     let accepted: Vec<_> = weighted(headers, &header::ACCEPT).collect();
     // The higher weight counts, or else the first place.
     let rank = |media_type| {
-        let mut places = accepted.iter().zip((0..accepted.len()).rev());
-        let named = places.find(|((name, weight), _)| name.eq_ignore_ascii_case(media_type) && *weight > 0.0);
-        named.map(|((_, weight), place)| (*weight, place))
+        let mut ranks = accepted.iter().zip((0..accepted.len()).rev());
+        let named = ranks.find(|((name, weight), _)| name.eq_ignore_ascii_case(media_type) && *weight > 0.0);
+        named.map(|((_, weight), rank)| (*weight, rank))
     };
     match (rank("text/html"), rank("application/json")) {
         (Some(html), Some(json)) => html > json,

@@ -46,7 +46,10 @@ pub(crate) fn all() -> Vec<Operation<ConsoleState>> {
 }
 
 /// The caller and its console session, if any. Other rooms refuse writes of a viewer's session; here each operation decides.
-async fn asking(accounts: &Accounts, parts: &Parts) -> Result<(Principal, Option<OpenSession>), Refusal> {
+async fn caller_and_session(
+    accounts: &Accounts,
+    parts: &Parts,
+) -> Result<(Principal, Option<OpenSession>), Refusal> {
     if !parts.headers.contains_key(http::header::AUTHORIZATION)
         && let Some(open) = signed_in(accounts, parts).await?
     {

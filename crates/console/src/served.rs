@@ -60,8 +60,8 @@ impl ServedRoom for Console {
     }
 
     fn routes(&self, mount: Mount<'_>) -> Result<Router, RegistryFault> {
-        let at = ConsoleState { console: self.clone(), origin: Arc::new(mount.origin.clone()) };
-        let router = plenary_edge::routes(routes::all(), mount.metrics)?.with_state(at);
+        let state = ConsoleState { console: self.clone(), origin: Arc::new(mount.origin.clone()) };
+        let router = plenary_edge::routes(routes::all(), mount.metrics)?.with_state(state);
         Ok(once(router, self.accounts().clone(), ONCE))
     }
 
@@ -116,7 +116,7 @@ async fn looked_at(State((console, ids)): State<(Console, Ids)>, request: Reques
     }
     let (mut parts, body) = request.into_parts();
     let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str).to_owned();
-    let id = ids.iter().find(|((method, at), _)| *method == parts.method && *at == route);
+    let id = ids.iter().find(|((method, path), _)| *method == parts.method && *path == route);
     let operation = id.map_or("", |(_, id)| *id);
     let write = match write_of(&console, &mut parts, operation, &route).await {
         Ok(Some(write)) => write,
@@ -132,14 +132,14 @@ async fn looked_at(State((console, ids)): State<(Console, Ids)>, request: Reques
 }
 
 /// Executes a write. Its entry is on disk before it begins, and the outcome before the response is sent.
-async fn noted(console: &Console, write: Write, made: impl Future<Output = Response>) -> Response {
-    let begun = match console.note(&write).await {
-        Ok(begun) => begun,
+async fn noted(console: &Console, write: Write, response: impl Future<Output = Response>) -> Response {
+    let entry = match console.note(&write).await {
+        Ok(entry) => entry,
         Err(fault) => return house_error(fault_refusal(&fault)),
     };
-    let answer = made.await;
-    let done = Some((begun, answer.status().as_u16()));
-    match console.note(&Write { done, ..write }).await {
+    let answer = response.await;
+    let outcome = Some((entry, answer.status().as_u16()));
+    match console.note(&Write { outcome, ..write }).await {
         Ok(_) => answer,
         Err(fault) => house_error(fault_refusal(&fault)),
     }
@@ -176,7 +176,7 @@ async fn write_of(
     };
     let person = person.map_or_else(|| keyring.to_string(), |person| person.to_string());
     let path = parts.uri.path().to_owned();
-    Ok(Some(Write { owner, person, session, agent, operation, path, done: None }))
+    Ok(Some(Write { owner, person, session, agent, operation, path, outcome: None }))
 }
 
 /// The owner or operator, the person, the console session, and the agent in whose name the write is made.
@@ -215,8 +215,8 @@ async fn writer(
 
 /// The session of a person on the page of a consent. The CSRF token is in the form's body, which the handler checks.
 async fn consenting(console: &Console, parts: &Parts) -> Result<Option<OpenSession>, Refusal> {
-    let is_ours = parts.extensions.get::<OwnPage>().is_some();
-    let Some(cookie) = cookie_of(&parts.headers).filter(|_| is_ours) else { return Ok(None) };
+    let is_own_page = parts.extensions.get::<OwnPage>().is_some();
+    let Some(cookie) = cookie_of(&parts.headers).filter(|_| is_own_page) else { return Ok(None) };
     console.accounts().console_session(cookie).await.map_err(|fault| fault_refusal(&fault))
 }
 

@@ -38,15 +38,15 @@ pub(crate) struct WatchFilter {
 
 impl WatchFilter {
     fn has_room(&self, room: &str) -> bool {
-        self.rooms.is_empty() || self.rooms.iter().any(|wanted| wanted == room)
+        self.rooms.is_empty() || self.rooms.iter().any(|named| named == room)
     }
 
-    pub(crate) fn has(&self, told: &OnlookerEvent) -> bool {
-        let family = told.kind.split_once('.').map_or(&*told.kind, |(family, _)| family);
-        let is_kind = |wanted: &String| *wanted == told.kind || wanted == family;
+    pub(crate) fn has(&self, event: &OnlookerEvent) -> bool {
+        let family = event.kind.split_once('.').map_or(&*event.kind, |(family, _)| family);
+        let is_kind = |kind: &String| *kind == event.kind || kind == family;
         (self.kinds.is_empty() || self.kinds.iter().any(is_kind))
-            && (self.agents.is_empty() || told.agents.iter().any(|agent| self.agents.contains(agent)))
-            && (self.trace.is_none() || self.trace == told.trace)
+            && (self.agents.is_empty() || event.agents.iter().any(|agent| self.agents.contains(agent)))
+            && (self.trace.is_none() || self.trace == event.trace)
     }
 }
 
@@ -64,14 +64,14 @@ pub(crate) struct Watcher {
     pub(crate) console: Console,
     pub(crate) principal: Principal,
     pub(crate) onlooker: Option<Onlooker>,
-    pub(crate) wanted: WatchFilter,
+    pub(crate) filter: WatchFilter,
     /// Everything up to here has been read.
-    pub(crate) at: Position,
+    pub(crate) cursor: Position,
     pub(crate) watch: Watch<String>,
     /// The ephemeral events, if an owner requested them.
     pub(crate) ephemeral: Option<EphemeralReader>,
     pub(crate) greeted: bool,
-    pub(crate) spoke: Instant,
+    pub(crate) sent_at: Instant,
     pub(crate) size: PageSize,
 }
 
@@ -81,7 +81,7 @@ impl Pieces for Watcher {
             return Ok(None);
         }
         if !std::mem::replace(&mut self.greeted, true) {
-            return Ok(Some(self.said("hello")));
+            return Ok(Some(self.position_event("hello")));
         }
         loop {
             let marks = self.watch.mailbox().take();
@@ -93,17 +93,17 @@ impl Pieces for Watcher {
             if !text.is_empty() {
                 // The permission may have ended before these events.
                 let is_allowed = self.is_allowed().await?;
-                self.spoke = Instant::now();
+                self.sent_at = Instant::now();
                 return Ok(is_allowed.then(|| Bytes::from(text)));
             }
-            let due = self.spoke + HEAD_EVERY;
+            let due = self.sent_at + HEAD_EVERY;
             if more && Instant::now() < due {
                 tokio::task::yield_now().await;
                 continue;
             }
             // A lost wake-up only costs time: the log is read again after this wait.
-            if more || timeout_at(due, self.woken()).await.is_err() {
-                return Ok(Some(self.said("head")));
+            if more || timeout_at(due, self.wait_for_wakeup()).await.is_err() {
+                return Ok(Some(self.position_event("head")));
             }
         }
     }
@@ -115,15 +115,15 @@ impl Watcher {
     }
 
     /// Reports the cursor and the head of the log. The difference shows how far the stream is behind.
-    fn said(&mut self, kind: &str) -> Bytes {
-        self.spoke = Instant::now();
-        let (at, head) = (self.at.0, self.console.handed().0);
-        let data = json!({"kind": kind, "cursor": at.to_string(), "head": head.to_string()});
-        Bytes::from(format!("id: {at}\ndata: {data}\n\n"))
+    fn position_event(&mut self, kind: &str) -> Bytes {
+        self.sent_at = Instant::now();
+        let (cursor, head) = (self.cursor.0, self.console.handed().0);
+        let data = json!({"kind": kind, "cursor": cursor.to_string(), "head": head.to_string()});
+        Bytes::from(format!("id: {cursor}\ndata: {data}\n\n"))
     }
 
     /// Waits for a wake-up.
-    async fn woken(&self) {
+    async fn wait_for_wakeup(&self) {
         match &self.ephemeral {
             None => self.watch.mailbox().wait().await,
             Some(ephemeral) => tokio::select! {
@@ -135,45 +135,45 @@ impl Watcher {
 
     /// New ephemeral events. They have no position in the log, so their `id` is the stream's cursor.
     fn ephemeral_text(&mut self) -> String {
-        let at = self.at.0;
+        let cursor = self.cursor.0;
         let ephemeral = self.ephemeral.as_mut();
         let events =
-            ephemeral.map(|ephemeral| ephemeral.read(&self.console, &self.wanted)).unwrap_or_default();
+            ephemeral.map(|ephemeral| ephemeral.read(&self.console, &self.filter)).unwrap_or_default();
         let mut text = String::new();
-        events.iter().for_each(|json| text.push_str(&format!("id: {at}\ndata: {json}\n\n")));
+        events.iter().for_each(|json| text.push_str(&format!("id: {cursor}\ndata: {json}\n\n")));
         text
     }
 
     /// Appends the next events of the log to a text. Also returns whether there are more.
     async fn look(&mut self, mut text: String) -> Result<(String, bool), Fault> {
-        let (handed, before) = (self.console.handed(), self.at);
-        if self.at >= handed {
+        let (handed, before) = (self.console.handed(), self.cursor);
+        if self.cursor >= handed {
             return Ok((text, false));
         }
-        let (events, until) = self.console.log().read_past_damage(self.at, self.size.events()).await?;
+        let (events, until) = self.console.log().read_past_damage(self.cursor, self.size.events()).await?;
         self.size.learn(&events);
         for event in events.iter().filter(|event| event.position <= handed) {
             if let Some(json) = self.frame_of(event).await? {
                 text.push_str(&format!("id: {}\ndata: {json}\n\n", event.position.0));
             }
-            self.at = event.position;
+            self.cursor = event.position;
             if text.len() >= BURST_BYTES {
                 return Ok((text, true));
             }
         }
         // Skip the damaged part of the log.
-        self.at = self.at.max(until.min(handed));
-        let more = self.at > before && self.at < handed;
+        self.cursor = self.cursor.max(until.min(handed));
+        let more = self.cursor > before && self.cursor < handed;
         Ok((text, more))
     }
 
     async fn frame_of(&self, event: &StoredEvent) -> Result<Option<Value>, Fault> {
         let Some(teller) = self.console.teller(&event.stream) else { return Ok(None) };
-        if !self.wanted.has_room(teller.room()) {
+        if !self.filter.has_room(teller.room()) {
             return Ok(None);
         }
-        let told = match teller.tell(event).await {
-            Ok(Some(told)) => self.for_onlooker(told),
+        let reported = match teller.tell(event).await {
+            Ok(Some(reported)) => self.for_onlooker(reported),
             Ok(None) => return Ok(None),
             // An unreadable event must not stop the stream.
             Err(fault @ Fault::Corrupt(_)) => {
@@ -182,20 +182,20 @@ impl Watcher {
             }
             Err(fault) => return Err(fault),
         };
-        let may_know = self.onlooker.as_ref().is_none_or(|onlooker| (told.audience)(onlooker));
-        let is_wanted = may_know && self.wanted.has(&told) && self.has_words(event, &told).await?;
-        Ok(is_wanted.then(|| shown(event, teller.room(), told)))
+        let may_know = self.onlooker.as_ref().is_none_or(|onlooker| (reported.audience)(onlooker));
+        let matches = may_know && self.filter.has(&reported) && self.matches_query(event, &reported).await?;
+        Ok(matches.then(|| shown(event, teller.room(), reported)))
     }
 
     /// Removes what an agent may not know of an event that it may see: the trace.
-    fn for_onlooker(&self, told: OnlookerEvent) -> OnlookerEvent {
+    fn for_onlooker(&self, reported: OnlookerEvent) -> OnlookerEvent {
         let is_agent = matches!(self.onlooker, Some(Onlooker::Agent(_)));
-        OnlookerEvent { trace: told.trace.filter(|_| !is_agent), ..told }
+        OnlookerEvent { trace: reported.trace.filter(|_| !is_agent), ..reported }
     }
 
     /// Whether an event contains all words of the query, in its indexed text, or else in the texts of its data.
-    async fn has_words(&self, event: &StoredEvent, told: &OnlookerEvent) -> Result<bool, Fault> {
-        let Some(query) = &self.wanted.query else { return Ok(true) };
+    async fn matches_query(&self, event: &StoredEvent, reported: &OnlookerEvent) -> Result<bool, Fault> {
+        let Some(query) = &self.filter.query else { return Ok(true) };
         let change = match self.console.findable(&event.stream) {
             Some(room) => room.change(event).await?,
             None => None,
@@ -205,7 +205,7 @@ impl Watcher {
                 let texts: Vec<String> = document.sections.into_iter().map(|section| section.text).collect();
                 texts.join("\n")
             }
-            None => texts(&told.data),
+            None => texts(&reported.data),
         };
         Ok(query.coverage(&text) >= 1.0)
     }
@@ -217,18 +217,18 @@ pub(crate) fn limited(data: Value) -> Value {
 }
 
 /// An event in the form of `/watch`.
-fn shown(event: &StoredEvent, room: &str, told: OnlookerEvent) -> Value {
-    let data = limited(told.data);
+fn shown(event: &StoredEvent, room: &str, reported: OnlookerEvent) -> Value {
+    let data = limited(reported.data);
     let mut shown = json!({
         "cursor": event.position.0.to_string(),
         "at": event.at.0,
         "room": room,
-        "kind": told.kind,
-        "stream": told.stream,
-        "agents": told.agents,
+        "kind": reported.kind,
+        "stream": reported.stream,
+        "agents": reported.agents,
         "data": data,
     });
-    if let Some(trace) = told.trace {
+    if let Some(trace) = reported.trace {
         shown["trace_id"] = trace.into();
     }
     shown
@@ -264,25 +264,25 @@ mod tests {
 
     #[test]
     fn what_is_wanted_is_named_by_room_kind_and_agent() {
-        let wanted = WatchFilter {
+        let filter = WatchFilter {
             rooms: vec!["sessions".into()],
             kinds: vec!["session.message".into(), "run".into()],
             agents: vec!["@a.b".parse().unwrap()],
             query: None,
             trace: None,
         };
-        assert!(wanted.has_room("sessions") && !wanted.has_room("runs"));
+        assert!(filter.has_room("sessions") && !filter.has_room("runs"));
         assert!(
-            wanted.has(&event("session.message", &["@x.y", "@a.b"]))
-                && wanted.has(&event("run.queued", &["@a.b"]))
+            filter.has(&event("session.message", &["@x.y", "@a.b"]))
+                && filter.has(&event("run.queued", &["@a.b"]))
         );
         assert!(
-            !wanted.has(&event("session.joined", &["@a.b"])) && !wanted.has(&event("run.queued", &["@x.y"]))
+            !filter.has(&event("session.joined", &["@a.b"])) && !filter.has(&event("run.queued", &["@x.y"]))
         );
         let of_trace = |trace: &str| OnlookerEvent { trace: Some(trace.into()), ..event("any", &[]) };
-        let wanted = WatchFilter { trace: Some("4b".into()), ..WatchFilter::default() };
+        let filter = WatchFilter { trace: Some("4b".into()), ..WatchFilter::default() };
         assert!(
-            wanted.has(&of_trace("4b")) && !wanted.has(&of_trace("4c")) && !wanted.has(&event("any", &[]))
+            filter.has(&of_trace("4b")) && !filter.has(&of_trace("4c")) && !filter.has(&event("any", &[]))
         );
         assert!(WatchFilter::default().has_room("runs") && WatchFilter::default().has(&event("any", &[])));
     }

@@ -155,19 +155,19 @@ impl Answer {
         let client_data = bytes(client_data).ok_or("client_data is no base64url, or too long")?;
         let authenticator_data =
             bytes(authenticator_data).ok_or("authenticator_data is no base64url, or too long")?;
-        let said: ClientData =
+        let parsed: ClientData =
             serde_json::from_slice(&client_data).map_err(|_| "client_data cannot be read")?;
         let kind = if is_new { "webauthn.create" } else { "webauthn.get" };
-        if said.kind != kind {
+        if parsed.kind != kind {
             return Err("client_data is for another operation");
         }
-        if said.origin != site.origin || said.is_cross_origin {
+        if parsed.origin != site.origin || parsed.is_cross_origin {
             return Err("client_data is of another origin");
         }
         if authenticator_data.get(..FLAGS) != Some(&digest(site.rp_id.as_bytes())[..]) {
             return Err("authenticator_data is for another site");
         }
-        let answer = Self { client_data, authenticator_data, challenge: said.challenge };
+        let answer = Self { client_data, authenticator_data, challenge: parsed.challenge };
         let (flags, _) = answer.flags_and_counter().ok_or("authenticator_data is too short")?;
         if flags & (USER_PRESENT | USER_VERIFIED) != USER_PRESENT | USER_VERIFIED {
             return Err("the authenticator did not verify its user");
@@ -186,7 +186,7 @@ impl Answer {
     }
 
     /// The new passkey of a registration.
-    pub(crate) fn made(&self) -> Result<CreatedPasskey, &'static str> {
+    pub(crate) fn created_passkey(&self) -> Result<CreatedPasskey, &'static str> {
         let (flags, counter) = self.flags_and_counter().ok_or("authenticator_data is too short")?;
         if flags & HAS_CREDENTIAL == 0 {
             return Err("authenticator_data has no passkey");
@@ -223,18 +223,19 @@ mod tests {
     }
 
     fn client_data(kind: &str, origin: &str) -> String {
-        let said = json!({"type": kind, "challenge": "Y2g", "origin": origin, "crossOrigin": false});
-        URL_SAFE_NO_PAD.encode(said.to_string())
+        let json = json!({"type": kind, "challenge": "Y2g", "origin": origin, "crossOrigin": false});
+        URL_SAFE_NO_PAD.encode(json.to_string())
     }
 
     fn data(rp_id: &str, flags: u8, counter: u32, rest: &[u8]) -> Vec<u8> {
         [&digest(rp_id.as_bytes())[..], &[flags], &counter.to_be_bytes(), rest].concat()
     }
 
-    fn made(cose: &[u8]) -> Result<CreatedPasskey, &'static str> {
+    fn created(cose: &[u8]) -> Result<CreatedPasskey, &'static str> {
         let rest = [&[0; 16][..], &[0, 3], b"abc", cose].concat();
         let data = URL_SAFE_NO_PAD.encode(data("agents.example", 0x45, 7, &rest));
-        Answer::read(&site(), true, &client_data("webauthn.create", "https://agents.example"), &data)?.made()
+        Answer::read(&site(), true, &client_data("webauthn.create", "https://agents.example"), &data)?
+            .created_passkey()
     }
 
     #[test]
@@ -269,12 +270,12 @@ mod tests {
             EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, pkcs8.as_ref(), &random).unwrap();
         let point = pair.public_key().as_ref();
         let cose = [ES256_HEAD, &point[1..33], ES256_Y, &point[33..]].concat();
-        let es256 = made(&cose).unwrap();
+        let es256 = created(&cose).unwrap();
         assert_eq!((es256.credential.as_str(), es256.counter), ("YWJj", 7));
         assert_eq!(es256.key.to_string().parse(), Ok(es256.key.clone()));
         let pkcs8 = Ed25519KeyPair::generate_pkcs8(&random).unwrap();
         let other = Ed25519KeyPair::from_pkcs8(pkcs8.as_ref()).unwrap();
-        let ed25519 = made(&[ED25519_HEAD, other.public_key().as_ref()].concat()).unwrap().key;
+        let ed25519 = created(&[ED25519_HEAD, other.public_key().as_ref()].concat()).unwrap().key;
         assert_eq!(ed25519.to_string().parse(), Ok(ed25519.clone()));
 
         let (client, data) =
@@ -291,7 +292,7 @@ mod tests {
         changed[12] ^= 1;
         assert!(!answer.is_signed_by(&es256.key, &changed));
         for cut in 0..cose.len() {
-            assert!(made(&cose[..cut]).is_err(), "{cut}");
+            assert!(created(&cose[..cut]).is_err(), "{cut}");
         }
     }
 

@@ -38,8 +38,8 @@ impl Console {
                 unread: (!is_brief).then_some(glance.unread),
                 oldest_unread_at: glance.oldest_unread_at.map(|at| at.0),
                 sessions,
-                attention: glance.attention.map(|held| held.level),
-                attention_until: glance.attention.and_then(|held| held.until).map(|until| until.0),
+                attention: glance.attention.map(|attention| attention.level),
+                attention_until: glance.attention.and_then(|attention| attention.until).map(|until| until.0),
             }
         });
         Ok(seen.collect())
@@ -50,9 +50,9 @@ impl Console {
 fn sessions(glance: &Glance) -> Vec<CodingAtAGlance> {
     let working = glance.coding.iter().filter(|coding| coding.works).count();
     // A request does not name its coding session, so if several sessions work, none is shown as waiting.
-    let asks = glance.asks_since.is_some() && working == 1;
+    let is_asking = glance.waiting_since.is_some() && working == 1;
     let state = |coding: &CodingGlance| match coding.works {
-        true if asks => AgentStanding::Waiting,
+        true if is_asking => AgentStanding::Waiting,
         true => AgentStanding::Working,
         false => AgentStanding::Idle,
     };
@@ -64,8 +64,8 @@ fn sessions(glance: &Glance) -> Vec<CodingAtAGlance> {
         state: state(coding),
         hooks: coding.hooks,
         since: coding.since.0,
-        attention: coding.attention.map(|held| held.level),
-        attention_until: coding.attention.and_then(|held| held.until).map(|until| until.0),
+        attention: coding.attention.map(|attention| attention.level),
+        attention_until: coding.attention.and_then(|attention| attention.until).map(|until| until.0),
     });
     seen.collect()
 }

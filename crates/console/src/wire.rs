@@ -217,8 +217,8 @@ impl SessionView {
             expires_at: open.session.until.0,
             address: open.session.address,
             user_agent: open.session.user_agent,
-            issuer: open.session.at.as_ref().map(|at| at.issuer.clone()),
-            issuer_subject: open.session.at.map(|at| at.shown),
+            issuer: open.session.identity.as_ref().map(|identity| identity.issuer.clone()),
+            issuer_subject: open.session.identity.map(|identity| identity.shown),
         }
     }
 }
@@ -264,15 +264,15 @@ pub(crate) struct AuditEntry {
 }
 
 impl From<WriteMade> for AuditEntry {
-    fn from(made: WriteMade) -> Self {
+    fn from(write: WriteMade) -> Self {
         Self {
-            at: made.at.0,
-            person: made.person,
-            session_id: made.session,
-            agent: made.agent,
-            operation: made.operation,
-            path: made.path,
-            status: made.status,
+            at: write.at.0,
+            person: write.person,
+            session_id: write.session,
+            agent: write.agent,
+            operation: write.operation,
+            path: write.path,
+            status: write.status,
         }
     }
 }

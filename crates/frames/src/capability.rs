@@ -39,8 +39,8 @@ pub(crate) fn capability(
 }
 
 /// Whether a bearer credential is a capability rather than a token.
-pub(crate) fn is_capability(word: &str) -> bool {
-    word.starts_with(PREFIX)
+pub(crate) fn is_capability(credential: &str) -> bool {
+    credential.starts_with(PREFIX)
 }
 
 /// The principal of a capability; `None` if this server did not make it, or it has expired. The caller
@@ -80,16 +80,16 @@ mod tests {
     #[test]
     fn a_capability_stands_for_its_token_until_it_ends() {
         let key = FrameKey::new();
-        let (made, until) = capability(&key, caller(), TimestampMs(5)).unwrap();
+        let (credential, until) = capability(&key, caller(), TimestampMs(5)).unwrap();
         assert_eq!(until, TimestampMs(5 + CAPABILITY_MS));
-        assert!(is_capability(&made) && !is_capability("pla_one"));
+        assert!(is_capability(&credential) && !is_capability("pla_one"));
         let AgentCaller { handle, token } = caller();
         let principal = Principal { who: TokenOwner::Agent(handle), token };
-        assert_eq!(bearer(&key, &made, TimestampMs(until.0 - 1)), Some(principal));
-        assert_eq!(bearer(&key, &made, until), None);
-        assert_eq!(bearer(&FrameKey::new(), &made, TimestampMs(5)), None, "of another server");
-        assert_eq!(bearer(&key, &made, TimestampMs(4)), None, "it lasts longer than any that was made");
-        for wrong in ["plf_", "plf_.", &made[..made.len() - 4], &format!("{made}AAAA")] {
+        assert_eq!(bearer(&key, &credential, TimestampMs(until.0 - 1)), Some(principal));
+        assert_eq!(bearer(&key, &credential, until), None);
+        assert_eq!(bearer(&FrameKey::new(), &credential, TimestampMs(5)), None, "of another server");
+        assert_eq!(bearer(&key, &credential, TimestampMs(4)), None, "it lasts longer than any that was made");
+        for wrong in ["plf_", "plf_.", &credential[..credential.len() - 4], &format!("{credential}AAAA")] {
             assert_eq!(bearer(&key, wrong, TimestampMs(5)), None, "{wrong}");
         }
     }

@@ -21,7 +21,7 @@ pub struct KindDef {
     /// Its name on the wire.
     pub name: &'static str,
     /// Its purpose.
-    pub says: &'static str,
+    pub description: &'static str,
     /// The shape of its payload.
     pub shape: Shape,
     /// The member of the payload that limits how long the frame is retained.
@@ -118,8 +118,8 @@ const CONVERGENCE: Field = required(
 );
 const ONE_LINE: Form = Form::Line(bounds(1, TEXT_BYTES_MAX));
 
-const fn kind(name: &'static str, says: &'static str, fields: &'static [Field]) -> KindDef {
-    KindDef { name, says, shape: Shape { fields, rules: &[] }, decay: None }
+const fn kind(name: &'static str, description: &'static str, fields: &'static [Field]) -> KindDef {
+    KindDef { name, description, shape: Shape { fields, rules: &[] }, decay: None }
 }
 
 /// The question of `agent_binding_moment` (section 5.10).
@@ -134,7 +134,7 @@ const QUESTION: Shape = Shape {
             "Alternatives to the options; both are open when absent.",
         ),
     ],
-    rules: &[Rule::Index { index: "recommended_idx", of: "options" }],
+    rules: &[Rule::Index { index: "recommended_idx", array: "options" }],
 };
 const OPTION: Shape = Shape {
     fields: &[
@@ -242,7 +242,7 @@ static STATED: &[KindDef] = &[
     ),
     KindDef {
         name: "intent_declare",
-        says: "A session declares the intent to cause a costly effect.",
+        description: "A session declares the intent to cause a costly effect.",
         shape: Shape {
             fields: &[
                 CONVERGENCE,

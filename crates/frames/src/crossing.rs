@@ -125,15 +125,15 @@ impl Frames {
         }
         // The number of the recipient's handle rises, but no session here receives the frame; the
         // sender's owner sees it.
-        let told = FrameSignal::Frame(Box::new(Envelope {
+        let signal = FrameSignal::Frame(Box::new(Envelope {
             traits: Traits { kind: frame.kind, sender: frame.sender, tool: session.tool.clone(), org: None },
             to: Vec::new(),
             except: None,
             forget_at_ms: frame.forget_at_ms,
-            by: Some(session.agent.clone()),
+            submitter: Some(session.agent.clone()),
             line: frame.line,
         }));
-        let numbers = self.ask(counters, &told).await?.numbers;
+        let numbers = self.ask(counters, &signal).await?.numbers;
         let event_id = numbers.first().map(ToString::to_string).unwrap_or_default();
         Ok(Submitted { frame_id: frame.id, event_id, delivered_count: count, recipient_count: count })
     }
@@ -155,7 +155,7 @@ impl Frames {
                 .map_err(|_| ReceiveError::Malformed)?;
             let sender = elsewhere(arriving.agent, arriving.peer).ok_or(ReceiveError::Malformed)?;
             let tool: ToolClass = arriving.tool.parse().map_err(|_| ReceiveError::Malformed)?;
-            self.accounts().hear_others().await.map_err(|_| ReceiveError::Failed)?;
+            self.accounts().observe_others().await.map_err(|_| ReceiveError::Failed)?;
             // An owner of this network may have the name from before names with `-at-` were refused: no
             // foreign sender may use it.
             let namesake =
@@ -175,16 +175,16 @@ impl Frames {
                     format!("~{owner}").parse().expect("an owner's name makes a handle");
                 let frame = renamed(&frame, &sender, &recipient).ok_or(ReceiveError::Malformed)?;
                 let audience = Audience { sessions: Sessions::All, agents: Agents::Only(listing) };
-                let told = FrameSignal::Frame(Box::new(Envelope {
+                let signal = FrameSignal::Frame(Box::new(Envelope {
                     traits: Traits { kind: frame.kind, sender: frame.sender, tool: tool.clone(), org: None },
                     to: vec![(recipient.clone(), audience)],
                     except: None,
                     forget_at_ms: frame.forget_at_ms,
-                    by: Some(sender.clone()),
+                    submitter: Some(sender.clone()),
                     line: frame.line,
                 }));
-                let told = self.ask(vec![counter(&recipient)], &told).await;
-                count += emitted(&told.map_err(|_| ReceiveError::Failed)?);
+                let answers = self.ask(vec![counter(&recipient)], &signal).await;
+                count += emitted(&answers.map_err(|_| ReceiveError::Failed)?);
             }
             if is_admitted { Ok(count) } else { Err(ReceiveError::Unauthorised) }
         })

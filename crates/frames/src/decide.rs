@@ -68,9 +68,9 @@ pub enum Target {
 ///
 /// # Errors
 /// `SenderIdentityMismatch`, also for a token that does not belong to an agent.
-pub fn identity(frame: &Frame, who: &TokenOwner) -> Result<AgentHandle, Rejection> {
+pub fn identity(frame: &Frame, caller: &TokenOwner) -> Result<AgentHandle, Rejection> {
     let mismatch = |field: &str| Rejection::SenderIdentityMismatch { field: field.to_owned() };
-    let TokenOwner::Agent(agent) = who else { return Err(mismatch("sender_handle")) };
+    let TokenOwner::Agent(agent) = caller else { return Err(mismatch("sender_handle")) };
     if frame.sender.owner() != agent.owner() {
         return Err(mismatch("sender_handle"));
     }
@@ -140,8 +140,8 @@ pub fn members(
     if !org.members().contains_key(sender) {
         return Err(Rejection::ScopeUnauthorised);
     }
-    let holds = |roles: &std::collections::BTreeSet<Role>| role.is_none_or(|role| roles.contains(role));
-    let members = org.members().iter().filter(|(_, roles)| holds(roles));
+    let has_role = |roles: &std::collections::BTreeSet<Role>| role.is_none_or(|role| roles.contains(role));
+    let members = org.members().iter().filter(|(_, roles)| has_role(roles));
     Ok(members.map(|(member, _)| member.clone()).collect())
 }
 

@@ -53,7 +53,7 @@ pub fn page() -> String {
     fields(&mut page, &ENVELOPE, "");
     for kind in Kind::all() {
         let def = kind.def();
-        let _ = write!(page, "\n## {}\n\n{}", def.name, def.says);
+        let _ = write!(page, "\n## {}\n\n{}", def.name, def.description);
         if RECONSTRUCTED.iter().any(|lost| lost.name == def.name) {
             page.push_str(" Reconstructed: the published page lost this shape.");
         }
@@ -71,9 +71,13 @@ fn fields(page: &mut String, shape: &Shape, before: &str) {
         page.push_str("\n| field | required | value | what it is |\n|---|---|---|---|\n");
     }
     for field in shape.fields {
-        let Field { name, required, form, says } = field;
+        let Field { name, required, form, description } = field;
         let required = if *required { "yes" } else { "" };
-        let _ = writeln!(page, "| `{before}{name}` | {required} | {form}{} | {says} |", rules(shape, name));
+        let _ = writeln!(
+            page,
+            "| `{before}{name}` | {required} | {form}{} | {description} |",
+            rules(shape, name)
+        );
         match form {
             Form::Object(inner) => fields(page, inner, &format!("{before}{name}.")),
             Form::Objects { shape, .. } => fields(page, shape, &format!("{before}{name}[].")),
@@ -100,8 +104,8 @@ fn rules(shape: &Shape, name: &str) -> String {
     let mut text = String::new();
     for rule in shape.rules {
         match rule {
-            Rule::Index { index, of } if *index == name => {
-                let _ = write!(text, ", less than the number of `{of}`");
+            Rule::Index { index, array } if *index == name => {
+                let _ = write!(text, ", less than the number of `{array}`");
             }
             Rule::OneIsTrue(flags) if flags.contains(&name) => {
                 let _ = write!(
@@ -122,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_page_is_the_table() {
-        let (page, kept) = (page(), include_str!("../KINDS.md"));
-        assert!(page == kept, "KINDS.md must read:\n{page}");
+        let (page, stored) = (page(), include_str!("../KINDS.md"));
+        assert!(page == stored, "KINDS.md must read:\n{page}");
     }
 }

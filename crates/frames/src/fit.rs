@@ -60,46 +60,46 @@ impl<'a> Path<'a> {
     }
 
     /// A fault at this location.
-    pub(crate) fn fault(&self, code: Code, what: &str) -> FrameFault {
+    pub(crate) fn fault(&self, code: Code, problem: &str) -> FrameFault {
         let field = self.render();
-        let message = format!("`{field}` {what}.");
+        let message = format!("`{field}` {problem}.");
         FrameFault::of(code, field, message)
     }
 }
 
 /// Checks that an object has exactly the members of a shape, each with a valid value. Selectors and the
 /// payload pass: they are checked once the kind is known.
-pub(crate) fn fit(shape: &Shape, object: &Map<String, Value>, at: &Path<'_>) -> Result<(), FrameFault> {
+pub(crate) fn fit(shape: &Shape, object: &Map<String, Value>, path: &Path<'_>) -> Result<(), FrameFault> {
     if let Some(name) = object.keys().find(|name| shape.field(name).is_none()) {
-        return Err(at.member(name).fault(Code::FieldUnknown, "is not a field of this object"));
+        return Err(path.member(name).fault(Code::FieldUnknown, "is not a field of this object"));
     }
     if let Some(field) = shape.fields.iter().find(|field| field.required && !object.contains_key(field.name))
     {
-        return Err(at.member(field.name).fault(Code::FieldMissing, "is required"));
+        return Err(path.member(field.name).fault(Code::FieldMissing, "is required"));
     }
     for field in shape.fields {
         if let Some(value) = object.get(field.name) {
-            fits(field, value, &at.member(field.name))?;
+            fits(field, value, &path.member(field.name))?;
         }
     }
-    shape.rules.iter().try_for_each(|rule| holds(rule, object, at))
+    shape.rules.iter().try_for_each(|rule| check_rule(rule, object, path))
 }
 
-fn fits(field: &Field, value: &Value, at: &Path<'_>) -> Result<(), FrameFault> {
+fn fits(field: &Field, value: &Value, path: &Path<'_>) -> Result<(), FrameFault> {
     let fits = match &field.form {
         Form::Selector | Form::Payload => true,
         Form::Flag => value.is_boolean(),
         Form::Integer(bounds) => value.as_u64().is_some_and(|number| bounds.hold(number)),
         Form::Object(shape) => match value.as_object() {
-            Some(inner) => return fit(shape, inner, at),
+            Some(inner) => return fit(shape, inner, path),
             None => false,
         },
         Form::Objects { items, shape } => match array(value, *items) {
-            Some(inner) => return fit_all(shape, inner, at),
+            Some(inner) => return fit_all(shape, inner, path),
             None => false,
         },
         Form::Texts { items, bytes } => match array(value, *items) {
-            Some(texts) => return all_texts(*bytes, texts, &field.form, at),
+            Some(texts) => return all_texts(*bytes, texts, &field.form, path),
             None => false,
         },
         Form::Text(_)
@@ -113,28 +113,28 @@ fn fits(field: &Field, value: &Value, at: &Path<'_>) -> Result<(), FrameFault> {
         | Form::Scope
         | Form::Namespaced(_) => value.as_str().is_some_and(|text| fits_text(&field.form, text)),
     };
-    if fits { Ok(()) } else { Err(invalid(&field.form, at)) }
+    if fits { Ok(()) } else { Err(invalid(&field.form, path)) }
 }
 
 fn array(value: &Value, items: Bounds) -> Option<&[Value]> {
     value.as_array().map(Vec::as_slice).filter(|array| items.hold(array.len() as u64))
 }
 
-fn fit_all(shape: &Shape, items: &[Value], at: &Path<'_>) -> Result<(), FrameFault> {
+fn fit_all(shape: &Shape, items: &[Value], path: &Path<'_>) -> Result<(), FrameFault> {
     for (nth, item) in items.iter().enumerate() {
-        let at = at.item(nth);
+        let path = path.item(nth);
         match item.as_object() {
-            Some(inner) => fit(shape, inner, &at)?,
-            None => return Err(at.fault(Code::FieldInvalid, "must be an object")),
+            Some(inner) => fit(shape, inner, &path)?,
+            None => return Err(path.fault(Code::FieldInvalid, "must be an object")),
         }
     }
     Ok(())
 }
 
-fn all_texts(bytes: Bounds, texts: &[Value], form: &Form, at: &Path<'_>) -> Result<(), FrameFault> {
-    let holds = |text: &Value| text.as_str().is_some_and(|text| bytes.hold(text.len() as u64));
-    match texts.iter().position(|text| !holds(text)) {
-        Some(nth) => Err(invalid(form, &at.item(nth))),
+fn all_texts(bytes: Bounds, texts: &[Value], form: &Form, path: &Path<'_>) -> Result<(), FrameFault> {
+    let fits = |text: &Value| text.as_str().is_some_and(|text| bytes.hold(text.len() as u64));
+    match texts.iter().position(|text| !fits(text)) {
+        Some(nth) => Err(invalid(form, &path.item(nth))),
         None => Ok(()),
     }
 }
@@ -186,26 +186,26 @@ fn is_instrument(text: &str) -> bool {
     handle.parse::<SovereignHandle>().is_ok() && version.is_none_or(is_version)
 }
 
-fn invalid(form: &Form, at: &Path<'_>) -> FrameFault {
-    at.fault(Code::FieldInvalid, &format!("must be {form}"))
+fn invalid(form: &Form, path: &Path<'_>) -> FrameFault {
+    path.fault(Code::FieldInvalid, &format!("must be {form}"))
 }
 
-fn holds(rule: &Rule, object: &Map<String, Value>, at: &Path<'_>) -> Result<(), FrameFault> {
+fn check_rule(rule: &Rule, object: &Map<String, Value>, path: &Path<'_>) -> Result<(), FrameFault> {
     match rule {
-        Rule::Index { index, of } => {
-            let items = object.get(*of).and_then(Value::as_array).map_or(0, Vec::len) as u64;
+        Rule::Index { index, array } => {
+            let items = object.get(*array).and_then(Value::as_array).map_or(0, Vec::len) as u64;
             let named = object.get(*index).and_then(Value::as_u64);
             if named.is_none_or(|named| named < items) {
                 return Ok(());
             }
-            let what = format!("must count one of the {items} {of}, from 0");
-            Err(at.member(index).fault(Code::FieldInvalid, &what))
+            let problem = format!("must count one of the {items} {array}, from 0");
+            Err(path.member(index).fault(Code::FieldInvalid, &problem))
         }
         Rule::OneIsTrue(flags) => {
             if flags.iter().any(|flag| object.get(*flag).is_none_or(|value| value != &Value::Bool(false))) {
                 return Ok(());
             }
-            Err(at.fault(Code::FieldInvalid, &format!("must leave one of {} open", flags.join(", "))))
+            Err(path.fault(Code::FieldInvalid, &format!("must leave one of {} open", flags.join(", "))))
         }
     }
 }

@@ -76,43 +76,43 @@ impl Frame {
 
 /// Checks the version first: other fields of an unsupported version are not examined (FO-6).
 fn version(frame: &Map<String, Value>) -> Result<(), FrameFault> {
-    let at = Path::TOP;
-    let at = at.member("envelope_version");
+    let path = Path::TOP;
+    let path = path.member("envelope_version");
     match frame.get("envelope_version") {
-        None => Err(at.fault(Code::FieldMissing, "is required")),
+        None => Err(path.fault(Code::FieldMissing, "is required")),
         Some(Value::String(version)) if version == ENVELOPE_VERSION => Ok(()),
         Some(_) => {
-            Err(at.fault(Code::EnvelopeVersionUnsupported, &format!("must be \"{ENVELOPE_VERSION}\"")))
+            Err(path.fault(Code::EnvelopeVersionUnsupported, &format!("must be \"{ENVELOPE_VERSION}\"")))
         }
     }
 }
 
 fn kind(frame: &Map<String, Value>) -> Result<Kind, FrameFault> {
-    let at = Path::TOP;
-    let at = at.member("kind");
+    let path = Path::TOP;
+    let path = path.member("kind");
     let Some(kind) = frame.get("kind") else {
-        return Err(at.fault(Code::FieldMissing, "is required"));
+        return Err(path.fault(Code::FieldMissing, "is required"));
     };
     let named = kind.as_str().and_then(Kind::named);
-    named.ok_or_else(|| at.fault(Code::KindUnknown, "is not one of the fifteen kinds"))
+    named.ok_or_else(|| path.fault(Code::KindUnknown, "is not one of the fifteen kinds"))
 }
 
 /// The payload of a frame whose envelope fits. It is refused as a whole if it does not belong to the
 /// kind at all: if it is not an object, has another kind's shape, or none of its own members.
 fn payload(frame: &Map<String, Value>, kind: Kind) -> Result<&Map<String, Value>, FrameFault> {
-    let at = Path::TOP;
-    let at = at.member("payload");
+    let path = Path::TOP;
+    let path = path.member("payload");
     let Some(Value::Object(payload)) = frame.get("payload") else {
-        return Err(at.fault(Code::PayloadKindMismatch, "must be an object"));
+        return Err(path.fault(Code::PayloadKindMismatch, "must be an object"));
     };
     let shape = &kind.def().shape;
-    let Err(fault) = fit(shape, payload, &at) else { return Ok(payload) };
+    let Err(fault) = fit(shape, payload, &path) else { return Ok(payload) };
     let of_another =
-        || Kind::all().any(|other| other != kind && fit(&other.def().shape, payload, &at).is_ok());
+        || Kind::all().any(|other| other != kind && fit(&other.def().shape, payload, &path).is_ok());
     let shares_none = || payload.keys().all(|name| shape.field(name).is_none());
     if !payload.is_empty() && (shares_none() || of_another()) {
-        let what = format!("is not the payload of `{}`", kind.def().name);
-        return Err(at.fault(Code::PayloadKindMismatch, &what));
+        let problem = format!("is not the payload of `{}`", kind.def().name);
+        return Err(path.fault(Code::PayloadKindMismatch, &problem));
     }
     Err(fault)
 }

@@ -103,8 +103,8 @@ pub(crate) struct Event {
     pub(crate) number: u64,
     pub(crate) line: Bytes,
     /// The submitting agent, and the time of arrival.
-    pub(crate) by: Option<AgentHandle>,
-    pub(crate) at: TimestampMs,
+    pub(crate) submitter: Option<AgentHandle>,
+    pub(crate) arrived_at: TimestampMs,
     /// The encoded event, shared by all recipients. `None` for a frame to several handles: they share
     /// its line, and an encoding for each would store it again.
     written: Option<OnceLock<Bytes>>,
@@ -192,8 +192,8 @@ impl Frames {
 
     /// The key that signs wrapped frames and capabilities.
     pub(crate) async fn key(&self) -> Result<Arc<FrameKey>, Fault> {
-        let kept = || async { FrameKey::kept(&self.0.log).await.map(Arc::new) };
-        self.0.key.get_or_try_init(kept).await.cloned()
+        let load = || async { FrameKey::load(&self.0.log).await.map(Arc::new) };
+        self.0.key.get_or_try_init(load).await.cloned()
     }
 
     fn buckets(&self) -> MutexGuard<'_, Buckets> {
@@ -241,8 +241,8 @@ impl Frames {
     /// Puts a frame on the stream of each principal that it addresses; returns the number of
     /// subscriptions that get it.
     fn emit(&self, envelope: Envelope, number: impl Fn(&SovereignHandle) -> Option<u64>) -> usize {
-        let Envelope { traits, to, except, forget_at_ms, by, line } = envelope;
-        let forget_at = forget_at_ms.and_then(|at| self.instant(at));
+        let Envelope { traits, to, except, forget_at_ms, submitter, line } = envelope;
+        let forget_at = forget_at_ms.and_then(|ms| self.instant(ms));
         let is_alone = to.len() == 1;
         let shared = Arc::new((traits, except));
         let (mut own, mut others) = (Vec::new(), Vec::new());
@@ -260,8 +260,14 @@ impl Frames {
                 });
                 !is_sender && audience.admits(session) && filter.admits(traits)
             };
-            let (by, at) = (by.clone(), self.0.clock.now());
-            let event = Event { number, line: line.clone(), by, at, written: is_alone.then(OnceLock::new) };
+            let (submitter, arrived_at) = (submitter.clone(), self.0.clock.now());
+            let event = Event {
+                number,
+                line: line.clone(),
+                submitter,
+                arrived_at,
+                written: is_alone.then(OnceLock::new),
+            };
             let emission = Emission {
                 number,
                 message: Arc::new(event),
@@ -271,15 +277,21 @@ impl Frames {
             };
             if is_own { &mut own } else { &mut others }.push((handle, emission));
         }
-        let mut told: Vec<_> = own.iter().chain(&others).map(|(handle, _)| handle.clone()).collect();
+        let mut handles: Vec<_> = own.iter().chain(&others).map(|(handle, _)| handle.clone()).collect();
         // No stream of the sender's owner has it: it is listed for the owner as sent by its agents.
         let sender = &shared.0.sender;
         if let Some(number) = number(sender).filter(|_| own.is_empty()) {
-            let event = Event { number, line: line.clone(), by, at: self.0.clock.now(), written: None };
+            let event = Event {
+                number,
+                line: line.clone(),
+                submitter,
+                arrived_at: self.0.clock.now(),
+                written: None,
+            };
             let (bytes, matches) = (line.len(), Arc::new(|_: &Subscriber| false));
             let emission = Emission { number, message: Arc::new(event), bytes, forget_at, matches };
             self.0.lane.emit(&sent_by(sender), emission);
-            told.push(sender.clone());
+            handles.push(sender.clone());
         }
         let own = own.into_iter().map(|(handle, emission)| self.0.lane.emit(handle.as_str(), emission));
         let mut count: usize = own.sum();
@@ -289,7 +301,7 @@ impl Frames {
             count += self.0.lane.emit_from(shared.0.sender.as_str(), others.collect());
         }
         for listener in &*self.0.listeners.read() {
-            told.iter().for_each(listener);
+            handles.iter().for_each(listener);
         }
         count
     }

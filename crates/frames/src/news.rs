@@ -51,14 +51,14 @@ impl Frames {
             token: TokenDigest::of(""),
             started_at: self.0.clock.now(),
         };
-        let kept = self.0.lane.retained(&format!("~{}", me.owner()), &reader, after);
-        let frames = kept.into_iter().filter_map(|(_, event)| {
-            let from = event.by.clone().filter(|by| by != me)?;
+        let retained = self.0.lane.retained(&format!("~{}", me.owner()), &reader, after);
+        let frames = retained.into_iter().filter_map(|(_, event)| {
+            let from = event.submitter.clone().filter(|submitter| submitter != me)?;
             let frame: Value = serde_json::from_slice(&event.line).ok()?;
             let member = |name: &str| frame.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
             let payload = frame.get("payload").map(Value::to_string).unwrap_or_default();
             let (frame_id, kind) = (member("frame_id"), member("kind"));
-            Some(RetainedFrame { number: event.number, from, at: event.at, frame_id, kind, payload })
+            Some(RetainedFrame { number: event.number, from, at: event.arrived_at, frame_id, kind, payload })
         });
         frames.collect()
     }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// How far ahead of the clock the stored time is, in milliseconds.
 const AHEAD_MS: u64 = 3_600_000;
 /// With less than this left, a later time is stored.
-const LEFT_MS: u64 = AHEAD_MS / 2;
+const MARGIN_MS: u64 = AHEAD_MS / 2;
 /// The pause after a failed append, in milliseconds.
 const AGAIN_MS: u64 = 1_000;
 /// The id of the only stream.
@@ -56,9 +56,9 @@ impl Room for NumbersRoom {
 }
 
 /// Stores a later time.
-struct KeepMore {
+struct ReserveMore {
     /// The current time of the process.
-    at: TimestampMs,
+    time: TimestampMs,
 }
 
 /// The stored range of times for this process.
@@ -68,7 +68,7 @@ struct Range {
     until: TimestampMs,
 }
 
-impl Command<NumbersRoom> for KeepMore {
+impl Command<NumbersRoom> for ReserveMore {
     const NAME: &'static str = "keep_more";
     type Reply = Range;
     type Rejection = std::convert::Infallible;
@@ -85,7 +85,7 @@ impl Command<NumbersRoom> for KeepMore {
         (): &(),
         _: &Stamp,
     ) -> Result<Decision<StoredNumber, Range>, Self::Rejection> {
-        let from = state.until.max(self.at);
+        let from = state.until.max(self.time);
         let until = TimestampMs(from.0.saturating_add(AHEAD_MS));
         Ok(Decision::new(vec![StoredNumber { until }], Range { from, until }))
     }
@@ -95,41 +95,41 @@ impl Command<NumbersRoom> for KeepMore {
 pub(crate) struct Numbers {
     streams: Streams<NumbersRoom>,
     range: Mutex<Option<Range>>,
-    keeping: tokio::sync::Mutex<()>,
+    reserving: tokio::sync::Mutex<()>,
 }
 
 impl Numbers {
     pub(crate) fn new(log: Log, clock: Arc<dyn Clock>) -> Self {
         let streams = Streams::new(log, clock);
-        Self { streams, range: Mutex::default(), keeping: tokio::sync::Mutex::default() }
+        Self { streams, range: Mutex::default(), reserving: tokio::sync::Mutex::default() }
     }
 
     /// The time with which the next number begins: now, or later if an earlier process may have given
     /// such numbers already. A store with several processes counts by itself.
-    pub(crate) async fn at(&self) -> TimestampMs {
+    pub(crate) async fn next_time(&self) -> TimestampMs {
         let now = self.streams.clock().now();
         if self.streams.log().shared() {
             return now;
         }
-        if let Some(at) = self.within(now) {
-            return at;
+        if let Some(time) = self.within(now) {
+            return time;
         }
-        let _keeping = self.keeping.lock().await;
-        if let Some(at) = self.within(now) {
-            return at;
+        let _reserving = self.reserving.lock().await;
+        if let Some(time) = self.within(now) {
+            return time;
         }
-        let begun = self.range().map(|range| range.from);
-        let at = begun.map_or(now, |from| from.max(now));
-        let range = match self.streams.execute(ID, &KeepMore { at }, None).await {
-            Ok(done) => done.reply,
+        let first = self.range().map(|range| range.from);
+        let time = first.map_or(now, |from| from.max(now));
+        let range = match self.streams.execute(ID, &ReserveMore { time }, None).await {
+            Ok(executed) => executed.reply,
             Err(error) => {
                 tracing::warn!(?error, "the frame counter cannot be advanced; it is tried again");
-                let kept = self.streams.state(ID).await.map(|(kept, _)| kept.until).unwrap_or_default();
-                let from = kept.max(at);
-                Range { from, until: TimestampMs(from.0.saturating_add(LEFT_MS + AGAIN_MS)) }
+                let stored = self.streams.state(ID).await.map(|(stored, _)| stored.until).unwrap_or_default();
+                let from = stored.max(time);
+                Range { from, until: TimestampMs(from.0.saturating_add(MARGIN_MS + AGAIN_MS)) }
             }
         };
-        let range = Range { from: begun.unwrap_or(range.from), ..range };
+        let range = Range { from: first.unwrap_or(range.from), ..range };
         *self.range.lock() = Some(range);
         range.from.max(now)
     }
@@ -141,8 +141,8 @@ impl Numbers {
     /// The time, if the stored range contains it.
     fn within(&self, now: TimestampMs) -> Option<TimestampMs> {
         let range = self.range()?;
-        let at = range.from.max(now);
-        (at.0.saturating_add(LEFT_MS) < range.until.0).then_some(at)
+        let time = range.from.max(now);
+        (time.0.saturating_add(MARGIN_MS) < range.until.0).then_some(time)
     }
 }
 
@@ -170,26 +170,26 @@ mod tests {
     #[tokio::test]
     async fn d_5_numbers_rise_over_a_restart_with_the_clock_set_back() {
         let (log, clock) = (open_memory().log, Arc::new(SetClock::default()));
-        let at = |ms| clock.0.store(ms, Ordering::Relaxed);
-        at(10_000_000);
+        let set_clock = |ms| clock.0.store(ms, Ordering::Relaxed);
+        set_clock(10_000_000);
         let first = Numbers::new(log.clone(), clock.clone());
-        let mut newest = first.at().await;
+        let mut newest = first.next_time().await;
         assert_eq!(newest, TimestampMs(10_000_000));
         for ms in [10_500_000, 12_000_000, 9_000_000, 16_000_000] {
-            at(ms);
-            newest = newest.max(first.at().await);
+            set_clock(ms);
+            newest = newest.max(first.next_time().await);
         }
         assert_eq!(newest, TimestampMs(16_000_000));
-        at(1_000_000);
+        set_clock(1_000_000);
         let second = Numbers::new(log.clone(), clock.clone());
-        let begun = second.at().await;
-        assert!(begun > newest, "{begun:?}");
-        at(2_000_000);
-        assert_eq!(second.at().await, begun, "never before it");
-        at(begun.0 + 5);
-        assert_eq!(second.at().await, TimestampMs(begun.0 + 5), "and with the clock again behind it");
-        let kept = log.read_stream(&NumbersRoom::stream(ID), Version::ZERO, 100).await.unwrap();
-        assert!(kept.len() <= 6, "few are stored: {}", kept.len());
+        let first = second.next_time().await;
+        assert!(first > newest, "{first:?}");
+        set_clock(2_000_000);
+        assert_eq!(second.next_time().await, first, "never before it");
+        set_clock(first.0 + 5);
+        assert_eq!(second.next_time().await, TimestampMs(first.0 + 5), "and with the clock again behind it");
+        let events = log.read_stream(&NumbersRoom::stream(ID), Version::ZERO, 100).await.unwrap();
+        assert!(events.len() <= 6, "few are stored: {}", events.len());
     }
 
     #[test]

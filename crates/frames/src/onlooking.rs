@@ -18,11 +18,11 @@ impl EphemeralSource for Frames {
 
     fn retained(&self, owner: &OwnerName, after: u64) -> Vec<EphemeralEvent> {
         let Ok(handle) = format!("~{owner}").parse::<SovereignHandle>() else { return Vec::new() };
-        let kept = |key: &str| self.0.lane.retained_by_anyone(key, after);
-        let mut kept = [kept(handle.as_str()), kept(&sent_by(&handle))].concat();
+        let retained = |key: &str| self.0.lane.retained_by_anyone(key, after);
+        let mut retained = [retained(handle.as_str()), retained(&sent_by(&handle))].concat();
         // The handle's counter numbers both.
-        kept.sort_by_key(|(number, _)| *number);
-        kept.into_iter().filter_map(|(_, event)| reported(handle.as_str(), &event)).collect()
+        retained.sort_by_key(|(number, _)| *number);
+        retained.into_iter().filter_map(|(_, event)| reported(handle.as_str(), &event)).collect()
     }
 
     fn on_arrival(&self, wake: Box<dyn Fn(&OwnerName) + Send + Sync>) {
@@ -43,13 +43,13 @@ fn reported(handle: &str, event: &Event) -> Option<EphemeralEvent> {
         "to": member("recipient_handle"),
         "text": excerpt(&payload),
     });
-    let told = OnlookerEvent {
+    let content = OnlookerEvent {
         kind: format!("frame.{}", member("kind")),
         stream: handle.to_owned(),
-        agents: event.by.iter().cloned().collect(),
+        agents: event.submitter.iter().cloned().collect(),
         data,
         trace: None,
         audience: Box::new(|_| true),
     };
-    Some(EphemeralEvent { number: event.number, at: event.at, told })
+    Some(EphemeralEvent { number: event.number, at: event.arrived_at, content })
 }

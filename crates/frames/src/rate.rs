@@ -96,19 +96,19 @@ mod tests {
     #[test]
     fn fo_78_a_burst_passes_then_the_rate_applies() {
         let mut buckets = Buckets::new(Rate { per_s: 2, burst: 3 });
-        let at = Duration::from_millis;
+        let ms = Duration::from_millis;
         for _ in 0..3 {
-            assert_eq!(buckets.take(&agent("a"), at(0)), Ok(()));
+            assert_eq!(buckets.take(&agent("a"), ms(0)), Ok(()));
         }
-        assert_eq!(buckets.take(&agent("a"), at(0)), Err(at(500)));
-        assert_eq!(buckets.take(&agent("a"), at(400)), Err(at(100)));
-        assert_eq!(buckets.take(&agent("b"), at(400)), Ok(()), "each sender has its own");
-        assert_eq!(buckets.take(&agent("a"), at(500)), Ok(()));
-        assert_eq!(buckets.take(&agent("a"), at(500)), Err(at(500)));
+        assert_eq!(buckets.take(&agent("a"), ms(0)), Err(ms(500)));
+        assert_eq!(buckets.take(&agent("a"), ms(400)), Err(ms(100)));
+        assert_eq!(buckets.take(&agent("b"), ms(400)), Ok(()), "each sender has its own");
+        assert_eq!(buckets.take(&agent("a"), ms(500)), Ok(()));
+        assert_eq!(buckets.take(&agent("a"), ms(500)), Err(ms(500)));
         for _ in 0..3 {
-            assert_eq!(buckets.take(&agent("a"), at(60_000)), Ok(()));
+            assert_eq!(buckets.take(&agent("a"), ms(60_000)), Ok(()));
         }
-        assert!(buckets.take(&agent("a"), at(60_000)).is_err(), "it fills up to the burst");
+        assert!(buckets.take(&agent("a"), ms(60_000)).is_err(), "it fills up to the burst");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::{
 pub(crate) static RECONSTRUCTED: &[KindDef] = &[
     KindDef {
         name: "agent_lock_release",
-        says: "A session announces that it released a lease.",
+        description: "A session announces that it released a lease.",
         shape: Shape {
             fields: &[
                 required("lease_id", Form::Uuid, "The lease."),
@@ -26,7 +26,7 @@ pub(crate) static RECONSTRUCTED: &[KindDef] = &[
     },
     KindDef {
         name: "agent_lease_extend",
-        says: "A session announces that it extends a lease.",
+        description: "A session announces that it extends a lease.",
         shape: Shape {
             fields: &[
                 required("lease_id", Form::Uuid, "The lease."),
@@ -38,7 +38,7 @@ pub(crate) static RECONSTRUCTED: &[KindDef] = &[
     },
     KindDef {
         name: "agent_response",
-        says: "A session answers a question.",
+        description: "A session answers a question.",
         shape: Shape {
             fields: &[
                 required("query_id", Form::Uuid, "The question."),
@@ -52,7 +52,7 @@ pub(crate) static RECONSTRUCTED: &[KindDef] = &[
     },
     KindDef {
         name: "peer_diagnostic_response",
-        says: "A peer reports what it found.",
+        description: "A peer reports what it found.",
         shape: Shape {
             fields: &[
                 required("diagnostic_id", Form::Uuid, "The request that it answers."),

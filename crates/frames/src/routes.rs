@@ -29,7 +29,7 @@ use crate::{
     stream::{EventStream, Form},
     submission::Submission,
     submit::Submitter,
-    wire::{CapabilityMade, FrameError, RetentionView, Roster, Submitted},
+    wire::{FrameCapability, FrameError, RetentionView, Roster, Submitted},
 };
 
 impl FromRef<Frames> for Accounts {
@@ -177,7 +177,7 @@ fn of_alter() -> [Operation<Frames>; 2] {
         "For alter-runtime. The capability opens streams for ten minutes in place of the token, and ends with it. \
          `frame_signature_pubkey` is the key to pin. The body is ignored.",
     )
-    .reply::<CapabilityMade>()
+    .reply::<FrameCapability>()
     .errors(Class::Forbidden, &["scope-unauthorised"]);
     let wrapped_doc =
         of_handle("frame.events", "/events/{handle}/stream", "Receive the frames for a handle, wrapped and signed")
@@ -251,12 +251,12 @@ impl FromRequestParts<Frames> for CapabilityBearer {
     type Rejection = FrameRefusal;
     async fn from_request_parts(parts: &mut Parts, frames: &Frames) -> Result<Self, FrameRefusal> {
         let sent = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let word = sent.and_then(|sent| sent.split_once(' ')).map(|(_, word)| word.trim());
-        let Some(word) = word.filter(|word| is_capability(word)) else {
+        let credential = sent.and_then(|sent| sent.split_once(' ')).map(|(_, credential)| credential.trim());
+        let Some(credential) = credential.filter(|credential| is_capability(credential)) else {
             return Ok(Self(identify(parts, frames.accounts(), Credentials::HeaderOrTicket).await?));
         };
         let ended = || Refusal::new(Class::Unauthenticated, "unauthenticated", "The capability has ended.");
-        let principal = bearer(&*frames.key().await?, word, frames.0.clock.now()).ok_or_else(ended)?;
+        let principal = bearer(&*frames.key().await?, credential, frames.0.clock.now()).ok_or_else(ended)?;
         // The token itself was not checked, and may have been revoked since.
         if !frames.accounts().is_valid(&principal).await? {
             return Err(ended().into());
@@ -265,7 +265,7 @@ impl FromRequestParts<Frames> for CapabilityBearer {
     }
 }
 
-async fn make_capability(State(frames): State<Frames>, Bearer(principal): Bearer) -> Answer<CapabilityMade> {
+async fn make_capability(State(frames): State<Frames>, Bearer(principal): Bearer) -> Answer<FrameCapability> {
     let TokenOwner::Agent(handle) = principal.who else { return Err(Rejection::ScopeUnauthorised.into()) };
     // The roster lists the agents that stream, so a person who observes is refused.
     if principal.token.is_person() {
@@ -273,11 +273,11 @@ async fn make_capability(State(frames): State<Frames>, Bearer(principal): Bearer
     }
     let key = frames.key().await?;
     let caller = AgentCaller { handle, token: principal.token };
-    let made = capability(&key, caller, frames.0.clock.now());
+    let created = capability(&key, caller, frames.0.clock.now());
     let (capability, until) =
-        made.ok_or_else(|| plenary_log::Fault::Unavailable("no random numbers".into()))?;
+        created.ok_or_else(|| plenary_log::Fault::Unavailable("no random numbers".into()))?;
     let frame_signature_pubkey = key.public();
-    Ok(Json(CapabilityMade { capability, expires_at: until.rfc3339(), frame_signature_pubkey }))
+    Ok(Json(FrameCapability { capability, expires_at: until.rfc3339(), frame_signature_pubkey }))
 }
 
 async fn stream(

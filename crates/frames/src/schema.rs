@@ -57,7 +57,7 @@ fn of_kind(kind: Kind) -> Value {
     let def = kind.def();
     json!({
         "title": def.name,
-        "description": def.says,
+        "description": def.description,
         "properties": {"kind": {"const": def.name}, "payload": object(&def.shape)},
     })
 }
@@ -68,7 +68,7 @@ fn object(shape: &Shape) -> Map<String, Value> {
         if field.name == "envelope_version" {
             schema = json!({"const": ENVELOPE_VERSION});
         }
-        schema["description"] = format!("{} Must be {}.", field.says, field.form).into();
+        schema["description"] = format!("{} Must be {}.", field.description, field.form).into();
         (field.name.to_owned(), schema)
     };
     let properties: Map<String, Value> = shape.fields.iter().map(property).collect();

@@ -22,7 +22,7 @@ pub struct Field {
     /// The form of its value.
     pub form: Form,
     /// Its purpose.
-    pub says: &'static str,
+    pub description: &'static str,
 }
 
 /// The form of a value.
@@ -91,7 +91,7 @@ pub enum Rule {
         /// The integer.
         index: &'static str,
         /// The array.
-        of: &'static str,
+        array: &'static str,
     },
     /// At least one of these booleans is true; an absent one counts as true.
     OneIsTrue(&'static [&'static str]),
@@ -105,14 +105,14 @@ pub const fn bounds(min: u64, max: u64) -> Bounds {
 
 /// A required field.
 #[must_use]
-pub const fn required(name: &'static str, form: Form, says: &'static str) -> Field {
-    Field { name, required: true, form, says }
+pub const fn required(name: &'static str, form: Form, description: &'static str) -> Field {
+    Field { name, required: true, form, description }
 }
 
 /// An optional field.
 #[must_use]
-pub const fn optional(name: &'static str, form: Form, says: &'static str) -> Field {
-    Field { name, required: false, form, says }
+pub const fn optional(name: &'static str, form: Form, description: &'static str) -> Field {
+    Field { name, required: false, form, description }
 }
 
 /// Text of 1 to 2048 bytes, the memo's bound for prose.

@@ -38,7 +38,7 @@ pub(crate) struct Envelope {
     /// When it must be forgotten, in milliseconds since the epoch.
     pub(crate) forget_at_ms: Option<i64>,
     /// The submitting agent; unknown if the sending process has an earlier version.
-    pub(crate) by: Option<AgentHandle>,
+    pub(crate) submitter: Option<AgentHandle>,
     /// The frame's JSON, on one line.
     pub(crate) line: Bytes,
 }
@@ -97,7 +97,7 @@ impl FrameSignal {
         let (head, line) = match self {
             Self::Roster(handle) => (Head::Roster { handle: handle.clone() }, Bytes::new()),
             Self::Frame(envelope) => {
-                let Envelope { traits, to, except, forget_at_ms, by, line } = envelope.as_ref();
+                let Envelope { traits, to, except, forget_at_ms, submitter, line } = envelope.as_ref();
                 let head = Head::Frame {
                     kind: traits.kind.def().name.to_owned(),
                     sender: traits.sender.clone(),
@@ -106,7 +106,7 @@ impl FrameSignal {
                     to: to.iter().map(|(handle, audience)| SharedAudience::of(handle, audience)).collect(),
                     except: except.clone(),
                     forget_at_ms: *forget_at_ms,
-                    by: by.clone(),
+                    by: submitter.clone(),
                 };
                 (head, line.clone())
             }
@@ -127,12 +127,12 @@ impl FrameSignal {
         let head = rest.get(4..4 + length).filter(|_| *form == FORM)?;
         match serde_json::from_slice(head).ok()? {
             Head::Roster { handle } => Some(Self::Roster(handle)),
-            Head::Frame { kind, sender, tool, org, to, except, forget_at_ms, by } => {
+            Head::Frame { kind, sender, tool, org, to, except, forget_at_ms, by: submitter } => {
                 let traits = Traits { kind: Kind::named(&kind)?, sender, tool, org };
                 let to = to.into_iter().map(SharedAudience::read).collect::<Option<_>>()?;
                 // A copy, so that the list of recipients is not kept in memory as long as the frame.
                 let line = Bytes::copy_from_slice(&bytes[5 + length..]);
-                Some(Self::Frame(Box::new(Envelope { traits, to, except, forget_at_ms, by, line })))
+                Some(Self::Frame(Box::new(Envelope { traits, to, except, forget_at_ms, submitter, line })))
             }
         }
     }
@@ -159,16 +159,16 @@ mod tests {
             to: vec![("~bob".parse().unwrap(), only), ("~nick".parse().unwrap(), every)],
             except: Some(("cc".parse().unwrap(), "s 1".parse().unwrap())),
             forget_at_ms: Some(-1),
-            by: Some("@nick.cc".parse().unwrap()),
+            submitter: Some("@nick.cc".parse().unwrap()),
             line: Bytes::from_static(b"{\"a\": 1.0}"),
         }))
     }
 
     #[test]
-    fn what_was_told_is_read_and_its_form_is_frozen() {
-        let told = envelope(&["a", "b"]);
-        let bytes = told.write();
-        assert_eq!(FrameSignal::read(&bytes), Some(told));
+    fn a_written_signal_is_read_and_its_form_is_frozen() {
+        let signal = envelope(&["a", "b"]);
+        let bytes = signal.write();
+        assert_eq!(FrameSignal::read(&bytes), Some(signal));
         let head = r#"{"frame":{"kind":"intent_declare","sender":"~nick","tool":"cc","org":"acme","to":[{"owner":"bob","sessions":{"prefix":"cc-"},"names":["a","b"]},{"owner":"nick","sessions":{"one":["cc","s 1"]},"names":null}],"except":["cc","s 1"],"forget_at_ms":-1,"by":"@nick.cc"}}"#;
         assert_eq!(&bytes[5..bytes.len() - 10], head.as_bytes());
         assert_eq!(bytes[0], 1);

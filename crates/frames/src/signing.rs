@@ -61,7 +61,7 @@ impl FrameKey {
     }
 
     /// The stored key; creates and stores one if there is none.
-    pub(crate) async fn kept(log: &Log) -> Result<Self, Fault> {
+    pub(crate) async fn load(log: &Log) -> Result<Self, Fault> {
         let make =
             || Self::generate().map(Into::into).ok_or_else(|| Fault::Corrupt("no key can be made".into()));
         Self::read(&log.row_created_once(ROW, make).await?).ok_or_else(broken)
@@ -106,10 +106,10 @@ mod tests {
         assert_eq!(key.unseal(&sealed).as_deref(), Some(&b"text"[..]));
         assert_ne!(key.seal(b"text".to_vec()), Some(sealed.clone()));
         assert_eq!(other.unseal(&sealed), None);
-        for at in [0, NONCE_LEN, sealed.len() - 1] {
+        for index in [0, NONCE_LEN, sealed.len() - 1] {
             let mut changed = sealed.clone();
-            changed[at] ^= 1;
-            assert_eq!(key.unseal(&changed), None, "{at}");
+            changed[index] ^= 1;
+            assert_eq!(key.unseal(&changed), None, "{index}");
         }
         assert_eq!(key.unseal(&sealed[..5]), None);
     }

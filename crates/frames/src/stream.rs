@@ -26,7 +26,7 @@ use crate::{
 
 thread_local! {
     /// The events of one turn: each thread has one list for all its streams, empty between turns.
-    static TAKEN: RefCell<Vec<Delivery<Arc<Event>>>> = const { RefCell::new(Vec::new()) };
+    static DELIVERIES: RefCell<Vec<Delivery<Arc<Event>>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The body of one open stream. Dropping it ends its subscription, and it ends with its subscription.
@@ -56,31 +56,31 @@ impl Form {
 }
 
 impl EventStream {
-    /// With `told_soon`, a keepalive follows as soon as no event waits, so that the peer recognises the
+    /// With `keepalive_first`, a keepalive follows as soon as no event waits, so that the peer recognises the
     /// end of the retained frames.
-    pub(crate) fn new(reading: FrameSubscription, told_soon: bool, form: Form) -> Self {
-        let first = if told_soon { Duration::ZERO } else { Duration::from_millis(sse::KEEPALIVE_MS) };
+    pub(crate) fn new(reading: FrameSubscription, keepalive_first: bool, form: Form) -> Self {
+        let first = if keepalive_first { Duration::ZERO } else { Duration::from_millis(sse::KEEPALIVE_MS) };
         let keepalive = Box::pin(sleep(first));
         Self { reading, keepalive, form }
     }
 
     /// All waiting events, in one piece.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, EndReason>> {
-        TAKEN.with_borrow_mut(|taken| {
-            let polled = self.reading.poll_next(cx, taken).map_ok(|()| piece(taken, &self.form));
-            taken.clear();
+        DELIVERIES.with_borrow_mut(|deliveries| {
+            let polled = self.reading.poll_next(cx, deliveries).map_ok(|()| piece(deliveries, &self.form));
+            deliveries.clear();
             polled
         })
     }
 }
 
 /// A single event is not copied.
-fn piece(taken: &[Delivery<Arc<Event>>], form: &Form) -> Bytes {
-    if let [only] = taken {
+fn piece(deliveries: &[Delivery<Arc<Event>>], form: &Form) -> Bytes {
+    if let [only] = deliveries {
         return form.bytes(&only.message);
     }
     let mut piece = BytesMut::new();
-    taken.iter().for_each(|delivery| piece.extend_from_slice(&form.bytes(&delivery.message)));
+    deliveries.iter().for_each(|delivery| piece.extend_from_slice(&form.bytes(&delivery.message)));
     piece.freeze()
 }
 

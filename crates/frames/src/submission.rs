@@ -60,8 +60,8 @@ fn wrapped(
     members: &BTreeMap<Cow<'_, str>, &RawValue>,
 ) -> Result<(Bytes, Option<String>), FrameFault> {
     if let Some(name) = members.keys().find(|name| !matches!(name.as_ref(), "scope" | "frame")) {
-        let at = Path::TOP;
-        return Err(at
+        let path = Path::TOP;
+        return Err(path
             .member(name)
             .fault(Code::FieldUnknown, "is not allowed; only `scope` and `frame` are"));
     }

@@ -67,15 +67,15 @@ impl Frames {
         if frame.sender != frame.recipient && to.iter().all(|(handle, _)| *handle != frame.sender) {
             counters.push(counter(&frame.sender));
         }
-        let told = FrameSignal::Frame(Box::new(Envelope {
+        let signal = FrameSignal::Frame(Box::new(Envelope {
             traits: Traits { kind: frame.kind, sender: frame.sender, tool: session.tool, org },
             to,
             except: leaves_out.then_some((session.instrument, session.id)),
             forget_at_ms: frame.forget_at_ms,
-            by: Some(session.agent),
+            submitter: Some(session.agent),
             line: frame.line,
         }));
-        let answers = self.ask(counters, &told).await?;
+        let answers = self.ask(counters, &signal).await?;
         let (count, numbers) = (emitted(&answers), answers.numbers);
         let count = if self.0.config.coarse_counts { decide::coarse(count) } else { count };
         let event_id = numbers.first().map(ToString::to_string).unwrap_or_default();
@@ -116,7 +116,7 @@ impl Frames {
         match &target {
             Target::Own(_) | Target::Peer(..) => {}
             // A change of trust at another process applies to the very next frame.
-            Target::Other(..) | Target::Members(..) => accounts.hear_others().await?,
+            Target::Other(..) | Target::Members(..) => accounts.observe_others().await?,
         }
         match target {
             // No recipient in this network.
@@ -159,14 +159,14 @@ impl Frames {
     pub(crate) async fn ask(
         &self,
         counters: Vec<Arc<str>>,
-        told: &FrameSignal,
+        signal: &FrameSignal,
     ) -> Result<Answers, FrameRefusal> {
-        let body = told.write();
+        let body = signal.write();
         if body.len() > SIGNAL_BYTES_MAX {
             return Err(Rejection::ScopeTooBroad.into());
         }
-        let at = if counters.is_empty() { self.0.clock.now() } else { self.0.numbers.at().await };
-        let publication = Publication { topic: TOPIC, counters, at, body };
+        let time = if counters.is_empty() { self.0.clock.now() } else { self.0.numbers.next_time().await };
+        let publication = Publication { topic: TOPIC, counters, at: time, body };
         self.0.signals.ask(publication, ANSWERS_WAIT).await.map_err(|error| match error {
             PublishError::Fault(fault) => fault.into(),
             PublishError::BodyTooLarge(_) | PublishError::TooManyCounters(_) => {

@@ -23,8 +23,7 @@ pub struct Submitted {
 
 /// A capability, which opens streams in place of a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "FrameCapability")]
-pub struct CapabilityMade {
+pub struct FrameCapability {
     /// For `Authorization: Bearer`, `plf_…`.
     pub capability: String,
     /// Its expiry, RFC 3339.

@@ -11,7 +11,7 @@ const BEARER: &str = "Bearer ";
 /// Replaces a credential in a text.
 const HIDDEN: &str = "***";
 /// Longest part of another server's error text that is passed on, in characters.
-const SAID_CHARS_MAX: usize = 500;
+const ERROR_CHARS_MAX: usize = 500;
 
 /// A bearer token from the environment: the setting `member` names the variable `name`, whose value is `value`.
 pub(crate) fn bearer(
@@ -31,7 +31,7 @@ pub(crate) fn bearer(
 }
 
 /// An error as text for people: its `message` or `detail`, or all of it, cut.
-pub(crate) fn said(error: &Value) -> String {
+pub(crate) fn error_text(error: &Value) -> String {
     redacted_error(error, None)
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn redacted_error(error: &Value, credential: Option<&HeaderValue>) ->
     let inner = inner.get("message").or_else(|| inner.get("detail")).unwrap_or(inner);
     let text = inner.as_str().map_or_else(|| inner.to_string(), str::to_owned);
     // Removed before the text is cut: half a credential would reveal too much.
-    without(text, credential).chars().take(SAID_CHARS_MAX).collect()
+    without(text, credential).chars().take(ERROR_CHARS_MAX).collect()
 }
 
 /// A text with the credential replaced.
@@ -60,13 +60,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_credential_that_is_repeated_is_not_told_on() {
+    fn a_credential_in_an_error_text_is_replaced() {
         let key = bearer("api_key_env", "KEY", Some("sk-secret/1".into())).unwrap();
-        let told = |error: Value| redacted_error(&error, Some(&key));
-        assert_eq!(told(json!({"error": {"message": "no such key: sk-secret/1."}})), "no such key: ***.");
-        assert_eq!(told(json!({"odd": ["sk-secret/1"]})), r#"{"odd":["***"]}"#);
-        let long = format!("{}sk-secret/1", "x".repeat(SAID_CHARS_MAX - 4));
-        assert!(!told(json!(long)).contains("sk-s"), "nor a part of it");
+        let redacted = |error: Value| redacted_error(&error, Some(&key));
+        assert_eq!(redacted(json!({"error": {"message": "no such key: sk-secret/1."}})), "no such key: ***.");
+        assert_eq!(redacted(json!({"odd": ["sk-secret/1"]})), r#"{"odd":["***"]}"#);
+        let long = format!("{}sk-secret/1", "x".repeat(ERROR_CHARS_MAX - 4));
+        assert!(!redacted(json!(long)).contains("sk-s"), "nor a part of it");
         assert_eq!(redacted_error(&json!("plain"), None), "plain");
     }
 }

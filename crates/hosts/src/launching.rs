@@ -44,12 +44,12 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 /// The offset of signal numbers in exit codes, as in shells.
 const BY_SIGNAL: i32 = 128;
 
-/// Implements `plenary __launch`: `words` are the program and its arguments.
+/// Implements `plenary __launch`: `command_line` is the program and its arguments.
 #[must_use]
-pub fn launch(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub fn launch(command_line: impl IntoIterator<Item = OsString>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let code = match runtime {
-        Ok(runtime) => runtime.block_on(launched(words.into_iter().collect())),
+        Ok(runtime) => runtime.block_on(launched(command_line.into_iter().collect())),
         Err(error) => Err(error.to_string()),
     };
     code.unwrap_or_else(|why| {
@@ -59,7 +59,7 @@ pub fn launch(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     })
 }
 
-async fn launched(words: Vec<OsString>) -> Result<ExitCode, String> {
+async fn launched(command_line: Vec<OsString>) -> Result<ExitCode, String> {
     let cannot = |error: std::io::Error| format!("a program cannot be started: {error}");
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
@@ -70,7 +70,7 @@ async fn launched(words: Vec<OsString>) -> Result<ExitCode, String> {
     let mut children = signal(SignalKind::child()).map_err(cannot)?;
     let input = std::io::stdin().as_fd().try_clone_to_owned().map_err(cannot)?;
     let input = Receiver::from_owned_fd(input).map_err(cannot)?;
-    let (mut child, stdin) = start(&words)?;
+    let (mut child, stdin) = start(&command_line)?;
     let program = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
     let reading = hand_on(input, stdin);
     tokio::pin!(reading);
@@ -94,8 +94,8 @@ async fn launched(words: Vec<OsString>) -> Result<ExitCode, String> {
 }
 
 /// Starts the program in its own group. From then on no other process holds its output.
-fn start(words: &[OsString]) -> Result<(Child, ChildStdin), String> {
-    let Some((program, arguments)) = words.split_first() else {
+fn start(command_line: &[OsString]) -> Result<(Child, ChildStdin), String> {
+    let Some((program, arguments)) = command_line.split_first() else {
         return Err("no program is named".into());
     };
     let name = program.to_string_lossy();
@@ -123,11 +123,11 @@ enum InputOver {
 
 /// Copies the input to the program. It is read whether or not the program reads, so that its end is noticed at once.
 async fn hand_on(mut from: Receiver, mut stdin: ChildStdin) -> InputOver {
-    let (tell, mut told) = mpsc::channel::<Vec<u8>>(UNREAD_PIECES_MAX);
+    let (sender, mut receiver) = mpsc::channel::<Vec<u8>>(UNREAD_PIECES_MAX);
     let unread = Arc::new(AtomicUsize::new(0));
     let waiting = unread.clone();
     tokio::spawn(async move {
-        while let Some(piece) = told.recv().await {
+        while let Some(piece) = receiver.recv().await {
             if stdin.write_all(&piece).await.is_err() {
                 return;
             }
@@ -141,7 +141,7 @@ async fn hand_on(mut from: Receiver, mut stdin: ChildStdin) -> InputOver {
             Ok(read) => read,
         };
         // A program that closed its input gets no more, and continues to run.
-        match tell.try_send(buffer[..read].to_vec()) {
+        match sender.try_send(buffer[..read].to_vec()) {
             Ok(()) if unread.fetch_add(read, Ordering::AcqRel) + read <= UNREAD_BYTES_MAX => {}
             Err(TrySendError::Closed(_)) => {}
             Ok(()) | Err(TrySendError::Full(_)) => return InputOver::Unread,
@@ -171,8 +171,8 @@ fn reap_orphans(program: Option<Pid>) {
 
 /// Kills the descendants repeatedly until none is left, so that processes that start meanwhile are killed too.
 async fn kill_all(program: Option<Pid>) {
-    let by = Instant::now() + KILLING;
-    while Instant::now() < by {
+    let deadline = Instant::now() + KILLING;
+    while Instant::now() < deadline {
         if let Some(program) = program {
             let _ = kill_process_group(program, Signal::KILL);
         }

@@ -28,8 +28,8 @@ impl<T> Threads<T> {
     }
 
     /// Sets the value of a thread.
-    pub(crate) fn learn(&mut self, thread: ThreadId, what: T) {
-        if self.known.insert(thread, what).is_none() {
+    pub(crate) fn learn(&mut self, thread: ThreadId, value: T) {
+        if self.known.insert(thread, value).is_none() {
             self.oldest.push_back(thread);
         }
         if self.oldest.len() > THREADS_MAX

@@ -40,7 +40,7 @@ impl Glancer for Inbox {
                 let reached = [&marks.delivered, &marks.seen, &marks.acknowledged];
                 glance.reached = reached.map(|places| places.of(Kind::SessionMessage).0);
                 for coding in marks.shown.sessions() {
-                    glance.heard(coding.heard);
+                    glance.record_activity(coding.heard);
                     glance.is_there |= coding.is_live(now);
                     if !coding.is_live(now) {
                         continue;
@@ -49,7 +49,7 @@ impl Glancer for Inbox {
                     // The events of an agent with hooks report the beginning and end of a turn.
                     let is_recent = !coding.hooks && now.0.saturating_sub(coding.worked.0) < WORKING_MS;
                     if works || is_recent {
-                        glance.works_since = Some(glance.works_since.unwrap_or(coding.worked));
+                        glance.working_since = Some(glance.working_since.unwrap_or(coding.worked));
                     }
                     glance.coding.push(CodingGlance {
                         session: coding.session.clone(),

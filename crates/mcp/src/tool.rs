@@ -178,13 +178,13 @@ impl Tools {
     }
 
     /// The tools of these sets.
-    pub fn of<'a>(&'a self, sets: &'a [Toolset]) -> impl Iterator<Item = &'a Tool> {
+    pub fn in_sets<'a>(&'a self, sets: &'a [Toolset]) -> impl Iterator<Item = &'a Tool> {
         self.0.iter().filter(move |tool| tool.sets.iter().any(|set| sets.contains(set)))
     }
 
     /// The tool of a name, in any set.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Tool> {
-        self.0.binary_search_by(|tool| tool.name.as_str().cmp(name)).ok().map(|at| &self.0[at])
+        self.0.binary_search_by(|tool| tool.name.as_str().cmp(name)).ok().map(|index| &self.0[index])
     }
 }

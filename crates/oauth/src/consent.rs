@@ -128,7 +128,7 @@ impl AuthorizationRequest {
 /// left, the person chooses.
 pub(crate) fn requested_scope(text: &str) -> Result<Option<Scope>, Denial> {
     // A word that narrows a scope is never ignored.
-    let known = text.split(' ').filter(|word| Scope::has_word(word));
+    let known = text.split(' ').filter(|word| Scope::is_known(word));
     let known: Vec<&str> = known.collect();
     if known.is_empty() {
         return Ok(None);

@@ -4,7 +4,7 @@
 //! Must not know: how a token is stored.
 
 use futures_util::future::BoxFuture;
-use plenary_accounts::{Admission, ForeignTokens, Scope, agent::tokens::IssuerWord};
+use plenary_accounts::{Admission, ForeignTokens, Scope, agent::tokens::IssuerStatement};
 use plenary_issuers::{AgentRule, Claims, Flaw, Issuer, Proven, TokenUse};
 use plenary_kernel::TimestampMs;
 use plenary_log::Fault;
@@ -26,7 +26,7 @@ pub(crate) fn admission(
         scope,
         issuer: issuer.name().to_owned(),
         subject: proven.subject.clone(),
-        word: IssuerWord {
+        statement: IssuerStatement {
             signed: proven.signed,
             until: proven.accepted_until(),
             rule: Some(issuer.agent_proof(rule, put_to)),

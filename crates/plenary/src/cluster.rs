@@ -155,8 +155,8 @@ async fn connect_as(servers: &Servers, dev: bool) -> anyhow::Result<Nats> {
 async fn status(servers: &Servers, out: &Out) -> anyhow::Result<bool> {
     let nats = connect(servers).await?;
     let mut is_well = true;
-    for (name, keeping) in [(LOG, Retention::Forever), (SIGNALS, Retention::Shortly)] {
-        let Some(health) = nats.health(name, keeping).await? else {
+    for (name, retention) in [(LOG, Retention::Forever), (SIGNALS, Retention::Shortly)] {
+        let Some(health) = nats.health(name, retention).await? else {
             is_well = false;
             out.line(&if out.is_json() {
                 json!({"journal": name, "exists": false}).to_string()
@@ -166,12 +166,12 @@ async fn status(servers: &Servers, out: &Out) -> anyhow::Result<bool> {
             continue;
         };
         is_well &= health.leader.is_some() && health.others.iter().all(|(_, is_current)| *is_current);
-        let nodes = if name == LOG { Some(nodes::heard(&nats).await?) } else { None };
+        let nodes = if name == LOG { Some(nodes::listen(&nats).await?) } else { None };
         is_well &= nodes.as_ref().is_none_or(|nodes| !nodes.is_alone());
         out.line(&if out.is_json() {
             as_json(name, &health, nodes.as_ref()).to_string()
         } else {
-            in_words(name, &health, nodes.as_ref())
+            text(name, &health, nodes.as_ref())
         })?;
     }
     Ok(is_well)
@@ -195,14 +195,14 @@ fn as_json(name: &str, health: &Health, nodes: Option<&Nodes>) -> serde_json::Va
     shown
 }
 
-fn in_words(name: &str, health: &Health, nodes: Option<&Nodes>) -> String {
+fn text(name: &str, health: &Health, nodes: Option<&Nodes>) -> String {
     let leader = health.leader.as_deref().unwrap_or("nobody");
     let other = |(name, is_current): &(String, bool)| {
         format!(", {} {}", clean(name), if *is_current { "follows" } else { "LAGS OR IS AWAY" })
     };
     let others: String = health.others.iter().map(other).collect();
     let (last, bytes) = (health.extent.last, health.bytes);
-    let nodes = nodes.map(Nodes::in_words).unwrap_or_default();
+    let nodes = nodes.map(Nodes::text).unwrap_or_default();
     format!("{name}: {last} records, {bytes} bytes; {} leads{others}{nodes}", clean(leader))
 }
 
@@ -218,8 +218,8 @@ async fn begin(args: &BeginArgs, out: &Out) -> anyhow::Result<bool> {
     let directory = directory_of(args.data.as_ref())?;
     let nats = connect_as(&args.servers, args.dev).await?;
     let journal = nats.journal(LOG, Retention::Forever).await?;
-    let begun = plenary_log_cluster::begin(&journal, &directory).await?;
-    let (records, head, aside) = (begun.records, begun.head.0, begun.aside.display().to_string());
+    let report = plenary_log_cluster::begin(&journal, &directory).await?;
+    let (records, head, aside) = (report.records, report.head.0, report.aside.display().to_string());
     out.line(&if out.is_json() {
         json!({"records": records, "head": head, "aside": aside}).to_string()
     } else {
@@ -231,11 +231,11 @@ async fn begin(args: &BeginArgs, out: &Out) -> anyhow::Result<bool> {
 async fn drain(args: &DrainArgs, out: &Out) -> anyhow::Result<bool> {
     let nats = connect(&args.servers).await?;
     let name = clean(&args.node);
-    let taken = nodes::drain(&nats, &args.node).await?;
+    let holder = nodes::drain(&nats, &args.node).await?;
     out.line(&if out.is_json() {
-        json!({"node": args.node, "pen": taken}).to_string()
+        json!({"node": args.node, "pen": holder}).to_string()
     } else {
-        match taken {
+        match holder {
             Some(other) => format!("{} has the pen now; {name} can be stopped", clean(&other)),
             None => format!("{name} does not have the pen; it can be stopped"),
         }

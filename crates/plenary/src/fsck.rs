@@ -89,12 +89,12 @@ pub(crate) fn run(args: &FsckArgs, out: &Out) -> ExitCode {
         .build()
         .map_err(anyhow::Error::from)
         .and_then(|runtime| runtime.block_on(look(args)));
-    let told = looked.and_then(|looked| {
+    let code = looked.and_then(|looked| {
         let code = if looked.is_sound() { SOUND } else { DAMAGED };
-        tell(&looked, out)?;
+        print_report(&looked, out)?;
         Ok(code)
     });
-    ExitCode::from(told.unwrap_or_else(|error| {
+    ExitCode::from(code.unwrap_or_else(|error| {
         out.failure(&error);
         NOT_LOOKED
     }))
@@ -117,7 +117,7 @@ async fn look(args: &FsckArgs) -> anyhow::Result<Report> {
         anyhow::bail!("{} does not exist; --blobs names the place of the contents", path.display());
     }
     let blobs = match (&args.blobs, &database, &directory) {
-        (Some(place), _, _) => Blobs::look_at(place, secrets::variable)?,
+        (Some(location), _, _) => Blobs::look_at(location, secrets::variable)?,
         (None, None, Some(directory)) => {
             Blobs::look_at(&Location::Own(directory.join("blobs")), secrets::variable)?
         }
@@ -191,7 +191,7 @@ fn in_sqlite(directory: &std::path::Path, add: bool) -> anyhow::Result<StoreRepo
     Ok((audit, recount, Some(added)))
 }
 
-fn tell(looked: &Report, out: &Out) -> std::io::Result<()> {
+fn print_report(looked: &Report, out: &Out) -> std::io::Result<()> {
     if out.is_json() {
         return out.line(&as_json(looked).to_string());
     }

@@ -1,7 +1,7 @@
 //! `plenary log copy`: a consistent copy of a store as a store of its own, in a directory or in PostgreSQL.
 //! Must not know: the content of a log.
 
-mod place;
+mod location;
 
 use std::process::ExitCode;
 
@@ -13,7 +13,7 @@ use plenary_log::{
 };
 use serde_json::json;
 
-use self::place::{Place, refuse_index};
+use self::location::{Location, refuse_index};
 use crate::{
     logs,
     out::{Out, clean},
@@ -89,10 +89,12 @@ impl LogArgs {
 }
 
 impl CopyArgs {
-    fn ends(&self) -> anyhow::Result<(Place, Place)> {
-        let end = |given: &Option<String>, variable, flag| {
-            let text = given.clone().or_else(|| secrets::variable(variable));
-            Place::parse(&text.with_context(|| format!("say where with {flag} DIR or {flag} postgres://…"))?)
+    fn ends(&self) -> anyhow::Result<(Location, Location)> {
+        let end = |argument: &Option<String>, variable, flag| {
+            let text = argument.clone().or_else(|| secrets::variable(variable));
+            Location::parse(
+                &text.with_context(|| format!("say where with {flag} DIR or {flag} postgres://…"))?,
+            )
         };
         let (from, to) = (end(&self.from, FROM, "--from")?, end(&self.to, TO, "--to")?);
         if to.is_inside(&from) {
@@ -141,10 +143,10 @@ fn is_unreachable(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| matches!(cause.downcast_ref(), Some(Unreachable(_) | Starting(_))))
 }
 
-async fn copied(from: &Place, to: &Place, follow: bool, out: &Out) -> anyhow::Result<Copied> {
+async fn copied(from: &Location, to: &Location, follow: bool, out: &Out) -> anyhow::Result<Copied> {
     let head = match (from, to) {
         // The file as it is, with one statement.
-        (Place::Directory(from), Place::Directory(to)) if !follow => {
+        (Location::Directory(from), Location::Directory(to)) if !follow => {
             refuse_index(to)?;
             let copied = plenary_log_sqlite::copy(from, to);
             copied.with_context(|| format!("copying {} to {}", from.display(), to.display()))?.0
@@ -158,12 +160,12 @@ async fn copied(from: &Place, to: &Place, follow: bool, out: &Out) -> anyhow::Re
         ))?;
     }
     let copied = Copied { head, audit: to.audit().await? };
-    tell(&copied, &shown, out)?;
+    print_report(&copied, &shown, out)?;
     Ok(copied)
 }
 
 /// Copies record by record; returns the position of the last event.
-async fn by_records(from: &Place, to: &Place, follow: bool, out: &Out) -> anyhow::Result<u64> {
+async fn by_records(from: &Location, to: &Location, follow: bool, out: &Out) -> anyhow::Result<u64> {
     let mut source = from.source(follow).await?;
     let mut destination = to.destination().await?;
     let until = if follow { Until::Stopped } else { Until::Now };
@@ -178,7 +180,7 @@ async fn by_records(from: &Place, to: &Place, follow: bool, out: &Out) -> anyhow
     Ok(report.head.0)
 }
 
-fn tell(Copied { head, audit }: &Copied, shown: &str, out: &Out) -> std::io::Result<()> {
+fn print_report(Copied { head, audit }: &Copied, shown: &str, out: &Out) -> std::io::Result<()> {
     if out.is_json() {
         let findings: Vec<_> = audit.findings.iter().map(|found| json!(found.text)).collect();
         let Audit { index_rows, rows, keys, .. } = audit;

@@ -58,12 +58,12 @@ const FILTER: &str = "PLENARY_LOG";
 /// Refuses a value of `PLENARY_LOG` that would silence the log: the filter takes a misspelled level as the name of a
 /// program part.
 pub(crate) fn check_filter() -> anyhow::Result<()> {
-    let asked = secrets::variable(FILTER).unwrap_or_default();
-    if is_filter(&asked) {
+    let filter = secrets::variable(FILTER).unwrap_or_default();
+    if is_filter(&filter) {
         return Ok(());
     }
     anyhow::bail!(
-        "{FILTER} is `{asked}`: write a level (off, error, warn, info, debug or trace), or a list of levels of parts, e.g. \
+        "{FILTER} is `{filter}`: write a level (off, error, warn, info, debug or trace), or a list of levels of parts, e.g. \
          info,plenary_sessions=debug"
     )
 }
@@ -73,7 +73,7 @@ fn is_filter(text: &str) -> bool {
         None => one.parse::<LevelFilter>().is_ok(),
         Some((part, level)) => !part.is_empty() && level.parse::<LevelFilter>().is_ok(),
     };
-    directives(text).all(is_level) && EnvFilter::try_new(heard(text)).is_ok()
+    directives(text).all(is_level) && EnvFilter::try_new(without_silent(text)).is_ok()
 }
 
 fn directives(text: &str) -> impl Iterator<Item = &str> {
@@ -81,14 +81,14 @@ fn directives(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The filter without the library that stays silent.
-fn heard(text: &str) -> String {
+fn without_silent(text: &str) -> String {
     directives(text).filter(|one| !one.starts_with(SILENT)).collect::<Vec<_>>().join(",")
 }
 
 /// Begins the log; `PLENARY_LOG` filters it. Without a format it is text on a terminal, and JSON elsewhere.
 pub(crate) fn begin(default: &str, format: Option<LogFormat>) -> io::Result<Logs> {
-    let asked = secrets::variable(FILTER).unwrap_or_else(|| default.to_owned());
-    let filter = EnvFilter::try_new(heard(&asked)).unwrap_or_else(|_| default.into());
+    let text = secrets::variable(FILTER).unwrap_or_else(|| default.to_owned());
+    let filter = EnvFilter::try_new(without_silent(&text)).unwrap_or_else(|_| default.into());
     let filter = match format!("{SILENT}=off").parse() {
         Ok(directive) => filter.add_directive(directive),
         Err(_) => filter,
@@ -111,9 +111,9 @@ pub(crate) fn begin(default: &str, format: Option<LogFormat>) -> io::Result<Logs
 
 impl Drop for Logs {
     fn drop(&mut self) {
-        let (done, written) = sync_channel(1);
+        let (confirm, written) = sync_channel(1);
         // If the queue is full, nobody reads.
-        if self.queue.lines.try_send(Line::Done(done)).is_ok() {
+        if self.queue.lines.try_send(Line::Flush(confirm)).is_ok() {
             let _late = written.recv_timeout(LAST_LINES);
         }
     }
@@ -122,7 +122,7 @@ impl Drop for Logs {
 enum Line {
     Bytes(Vec<u8>),
     /// A request to confirm that every earlier line is written.
-    Done(SyncSender<()>),
+    Flush(SyncSender<()>),
 }
 
 /// The sending end of the queue; each write is one line.
@@ -152,20 +152,20 @@ impl Queue {
         (Self { lines: sender, waiting: waiting.clone() }, Lines { lines: receiver, waiting })
     }
 
-    fn put(&self, line: &[u8]) -> bool {
+    fn enqueue(&self, line: &[u8]) -> bool {
         let before = self.waiting.bytes.fetch_add(line.len(), Ordering::Relaxed);
         let has_room = before.saturating_add(line.len()) <= BYTES_MAX;
-        let is_taken = has_room && self.lines.try_send(Line::Bytes(line.to_vec())).is_ok();
-        if !is_taken {
+        let is_queued = has_room && self.lines.try_send(Line::Bytes(line.to_vec())).is_ok();
+        if !is_queued {
             self.waiting.bytes.fetch_sub(line.len(), Ordering::Relaxed);
         }
-        is_taken
+        is_queued
     }
 }
 
 impl Write for Queue {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if !self.put(bytes) {
+        if !self.enqueue(bytes) {
             self.waiting.lost.fetch_add(1, Ordering::Relaxed);
         }
         Ok(bytes.len())
@@ -179,18 +179,18 @@ impl Write for Queue {
 impl Lines {
     /// Writes until every sender is dropped. Reports the number of dropped lines as soon as the queue has room again.
     fn write_to(self, mut out: impl Write) {
-        let mut told = 0;
+        let mut reported = 0;
         while let Ok(line) = self.lines.recv() {
             match line {
                 Line::Bytes(bytes) => {
                     let _lost = out.write_all(&bytes);
                     self.waiting.bytes.fetch_sub(bytes.len(), Ordering::Relaxed);
                 }
-                Line::Done(done) => drop(done.try_send(())),
+                Line::Flush(confirm) => drop(confirm.try_send(())),
             }
             let lost = self.waiting.lost.load(Ordering::Relaxed);
-            if lost != told {
-                told = lost;
+            if lost != reported {
+                reported = lost;
                 tracing::warn!(lost, "log lines were lost, because the log was not read fast enough");
             }
         }

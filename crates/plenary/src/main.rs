@@ -81,9 +81,9 @@ const PROGRAM: Program = Program {
 };
 
 fn main() -> ExitCode {
-    let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|word| word == plenary_hosts::LAUNCH) {
-        return plenary_hosts::launching::launch(words);
+    let mut command_line = std::env::args_os().skip(1);
+    if command_line.next().is_some_and(|first| first == plenary_hosts::LAUNCH) {
+        return plenary_hosts::launching::launch(command_line);
     }
     if cli::is_hook(arguments()) {
         return cli::run_hook(PROGRAM);
@@ -121,8 +121,8 @@ fn misused(error: &clap::Error) -> ExitCode {
     let code = u8::try_from(error.exit_code()).unwrap_or(2);
     if error.use_stderr() && arguments().any(|argument| argument == "--json") {
         let text = error.render().to_string();
-        let what = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        out::Out::new(true, true).error(&what, Some("see `plenary help`"));
+        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        out::Out::new(true, true).error(&message, Some("see `plenary help`"));
     } else {
         // Ignored: a reader that closed the pipe needs no more output.
         let _closed = error.print();
@@ -170,14 +170,15 @@ mod tests {
     #[test]
     fn every_example_of_the_help_is_a_command_line() {
         for group in cli::GROUPS {
-            let words: Vec<String> = group.example.split(" | ").last().map(words_of).unwrap_or_default();
-            let parsed = Plenary::command().try_get_matches_from(&words);
+            let command_line: Vec<String> =
+                group.example.split(" | ").last().map(split_words).unwrap_or_default();
+            let parsed = Plenary::command().try_get_matches_from(&command_line);
             assert!(parsed.is_ok(), "{}: {}", group.example, parsed.unwrap_err());
         }
     }
 
     /// The words of a line; a quoted word may contain spaces.
-    fn words_of(line: &str) -> Vec<String> {
+    fn split_words(line: &str) -> Vec<String> {
         let quoted = line.split('"').enumerate();
         let parts = quoted.flat_map(|(nth, part)| match nth % 2 {
             0 => part.split_whitespace().map(str::to_owned).collect(),

@@ -128,7 +128,7 @@ pub(crate) fn without_arguments() -> anyhow::Result<ServerDefaults> {
 }
 
 /// How long background work may continue after the server has stopped.
-const LEFT_OVER: Duration = Duration::from_millis(500);
+const BACKGROUND_TIME: Duration = Duration::from_millis(500);
 
 /// Runs the server until a signal stops it, or its store fails.
 pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
@@ -148,8 +148,8 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
         };
         let address_file = AddressFile::write(data.as_ref(), server.near());
         if let Some(file) = operator.token.file() {
-            let made = if operator.token.is_new() { "a new token of the operator is made; " } else { "" };
-            logs.note(out, &format!("{made}the operator's token is in {}", file.display()));
+            let prefix = if operator.token.is_new() { "a new token of the operator is made; " } else { "" };
+            logs.note(out, &format!("{prefix}the operator's token is in {}", file.display()));
         }
         if let Err(error) = out.line(&format!("listening on {}", server.url())) {
             tracing::warn!(%error, "standard output cannot be written");
@@ -173,7 +173,7 @@ pub(crate) fn run(args: &ServeArgs, out: &Out) -> anyhow::Result<()> {
         server.stop().await
     });
     // A pending lookup in the system's resolver must not delay the exit.
-    runtime.shutdown_timeout(LEFT_OVER);
+    runtime.shutdown_timeout(BACKGROUND_TIME);
     ended
 }
 
@@ -184,9 +184,9 @@ struct Operator {
 }
 
 fn operator(settings: &Settings) -> anyhow::Result<Operator> {
-    let given = secrets::variable("PLENARY_OPERATOR_TOKEN").filter(|token| !token.is_empty());
-    if let Some(secret) = given {
-        return Ok(Operator { token: OperatorToken::given(secret)?, _directory: None });
+    let configured = secrets::variable("PLENARY_OPERATOR_TOKEN").filter(|token| !token.is_empty());
+    if let Some(secret) = configured {
+        return Ok(Operator { token: OperatorToken::from_secret(secret)?, _directory: None });
     }
     match &settings.data {
         Some(directory) => Ok(Operator { token: OperatorToken::of_directory(directory)?, _directory: None }),

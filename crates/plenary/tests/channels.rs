@@ -23,13 +23,13 @@ fn ch_33_a_state_that_came_in_between_is_told() {
         let server = Server::answering(answers);
         let mut command = home.plenary(&server.url);
         let args = ["channel", "handoff", "vhgc", "@acme.bob", "--expect", "review"];
-        let ran = stage::Ran::of(command.envs(env).args(args).output().expect("it runs"));
-        (ran, server.asked())
+        let ran = stage::Ran::new(command.envs(env).args(args).output().expect("it runs"));
+        (ran, server.requests())
     };
-    let (ran, asked) = handoff(&[("200 OK", &basis), ("200 OK", &posted), ("200 OK", &other)]);
+    let (ran, requests) = handoff(&[("200 OK", &basis), ("200 OK", &posted), ("200 OK", &other)]);
     assert!(ran.code == 0 && ran.out.starts_with("#9 held by @acme.bob"), "{ran:?}");
     assert!(ran.err.contains("@acme.bob posted a state in between, #7"), "{ran:?}");
-    let lines: Vec<&str> = asked.iter().map(|asked| asked.line.as_str()).collect();
+    let lines: Vec<&str> = requests.iter().map(|request| request.line.as_str()).collect();
     assert_eq!(
         lines,
         [
@@ -38,8 +38,8 @@ fn ch_33_a_state_that_came_in_between_is_told() {
             "GET /agent-channel/VHGC/events?kind=state&limit=1&before_id=9",
         ]
     );
-    assert!(asked[1].body.contains(r#""colour":1.10"#), "{}", asked[1].body);
-    assert!(asked[1].head.to_lowercase().contains("idempotency-key: "), "{}", asked[1].head);
+    assert!(requests[1].body.contains(r#""colour":1.10"#), "{}", requests[1].body);
+    assert!(requests[1].head.to_lowercase().contains("idempotency-key: "), "{}", requests[1].head);
     let (calm, _) = handoff(&[("200 OK", &basis), ("200 OK", &posted), ("200 OK", &basis)]);
     assert!(calm.code == 0 && calm.err.is_empty(), "{calm:?}");
     let (unseen, _) = handoff(&[("200 OK", &basis), ("200 OK", &posted), ("500 Oops", "")]);

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::Value;
 use stage::{Home, Server, TestServer};
 
-const MADE: &str = r#"{"handle":"@nick.a","token":"pla_made","policy":"allowlist","allowlist":[]}"#;
+const CREATED: &str = r#"{"handle":"@nick.a","token":"pla_made","policy":"allowlist","allowlist":[]}"#;
 const SENT: &str = r#"{"message_id":"msg_01","sequence":4}"#;
 
 #[test]
@@ -60,35 +60,35 @@ fn a_new_agents_token_is_kept_privately_and_used_from_then_on() {
     assert_eq!((add.code, add.out.as_str()), (0, "@nick.a\n"), "{add:?}");
     assert!(!add.err.contains("pla_"), "{add:?}");
     assert_eq!(home.tokens().metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    home.done(&served.url, &["use", "@nick.a"]);
-    assert!(home.done(&served.url, &["status"]).contains("accepted as @nick.a"));
+    home.output_of(&served.url, &["use", "@nick.a"]);
+    assert!(home.output_of(&served.url, &["status"]).contains("accepted as @nick.a"));
 }
 
 #[test]
 fn what_others_read_of_an_agent_is_set_and_removed() {
     let home = Home::new("agent-edit");
     let served = TestServer::start(&home, "127.0.0.1:0");
-    home.done(&served.url, &["agent", "add", "@nick.a"]);
+    home.output_of(&served.url, &["agent", "add", "@nick.a"]);
     let card = home.work().join("card.md");
     std::fs::create_dir_all(home.work()).unwrap();
     std::fs::write(&card, "# Nick\n\nSays no.\n").unwrap();
     let card = card.to_str().unwrap();
     let set =
         ["--display-name", "Nick's", "--description", "Says no", "--card", card, "--visibility", "public"];
-    home.done(&served.url, &[&["agent", "edit", "@nick.a"][..], &set].concat());
-    let shown = home.done(&served.url, &["agent", "show", "@nick.a"]);
+    home.output_of(&served.url, &[&["agent", "edit", "@nick.a"][..], &set].concat());
+    let shown = home.output_of(&served.url, &["agent", "show", "@nick.a"]);
     for part in ["Nick's", "Says no", "public", "# Nick\n\nSays no."] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
-    home.done(&served.url, &["agent", "edit", "@nick.a", "--display-name", "", "--card-body", ""]);
-    let shown = home.done(&served.url, &["agent", "show", "@nick.a"]);
+    home.output_of(&served.url, &["agent", "edit", "@nick.a", "--display-name", "", "--card-body", ""]);
+    let shown = home.output_of(&served.url, &["agent", "show", "@nick.a"]);
     assert!(shown.contains("Says no") && !shown.contains("Nick's") && !shown.contains("# Nick"), "{shown}");
 }
 
 #[test]
 fn a_tokens_file_open_to_others_stops_everything_before_the_server_is_asked() {
     let home = Home::new("open-file");
-    let server = Server::answering(&[("201 Created", MADE)]);
+    let server = Server::answering(&[("201 Created", CREATED)]);
     home.save_token(&server.url, "@nick.a", "pla_1");
     std::fs::set_permissions(home.tokens(), std::fs::Permissions::from_mode(0o644)).unwrap();
     for args in
@@ -97,7 +97,7 @@ fn a_tokens_file_open_to_others_stops_everything_before_the_server_is_asked() {
         let ran = home.run(&server.url, args);
         assert!(ran.code == 4 && ran.err.contains("chmod 600"), "{ran:?}");
     }
-    assert!(server.asked().is_empty());
+    assert!(server.requests().is_empty());
 }
 
 #[test]
@@ -105,21 +105,21 @@ fn the_agent_of_a_directory_is_found_from_below_and_outweighed_by_environment_an
     let home = Home::new("upward");
     let served = TestServer::start(&home, "127.0.0.1:0");
     for handle in ["@nick.file", "@nick.env", "@nick.flag"] {
-        home.done(&served.url, &["agent", "add", handle]);
+        home.output_of(&served.url, &["agent", "add", handle]);
     }
-    home.done(&served.url, &["use", "@nick.file"]);
+    home.output_of(&served.url, &["use", "@nick.file"]);
     let below = home.work().join("a/b");
     std::fs::create_dir_all(&below).unwrap();
-    let speaks = |vars: &[(&str, &str)], args: &[&str], handle: &str| {
+    let check_identity = |vars: &[(&str, &str)], args: &[&str], handle: &str| {
         let mut command = home.plenary(&served.url);
         command.current_dir(&below).envs(vars.iter().copied()).arg("status").args(args);
-        let said = String::from_utf8(command.output().unwrap().stdout).unwrap();
-        assert!(said.contains(&format!("accepted as {handle}")), "{said}");
+        let output = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        assert!(output.contains(&format!("accepted as {handle}")), "{output}");
     };
-    speaks(&[], &[], "@nick.file");
+    check_identity(&[], &[], "@nick.file");
     let environment = [("PLENARY_AS", "@nick.env")];
-    speaks(&environment, &[], "@nick.env");
-    speaks(&environment, &["--as", "@nick.flag"], "@nick.flag");
+    check_identity(&environment, &[], "@nick.env");
+    check_identity(&environment, &["--as", "@nick.flag"], "@nick.flag");
 }
 
 #[test]
@@ -130,12 +130,14 @@ fn asp_35_a_send_survives_a_lost_connection_under_one_key() {
     let args = ["session", "send", "sess_01", "-", "--attach", "https://x/y", "--token", "pla_x"];
     let ran = home.run_with_input(&server.url, &args, "two\nlines\n");
     assert_eq!((ran.code, ran.out.as_str()), (0, "#4 msg_01\n"), "{ran:?}");
-    let asked = server.asked();
-    assert_eq!(asked.len(), 3);
+    let requests = server.requests();
+    assert_eq!(requests.len(), 3);
     assert!(
-        asked.iter().all(|one| one.line == "POST /sessions/sess_01/messages" && one.body == asked[0].body)
+        requests
+            .iter()
+            .all(|one| one.line == "POST /sessions/sess_01/messages" && one.body == requests[0].body)
     );
-    let body: Value = serde_json::from_str(&asked[0].body).unwrap();
+    let body: Value = serde_json::from_str(&requests[0].body).unwrap();
     assert_eq!(body["content"][0], serde_json::json!({"type": "text", "text": "two\nlines"}));
     assert_eq!(body["content"][1], serde_json::json!({"type": "file", "url": "https://x/y"}));
     assert_eq!(body["idempotency_key"].as_str().unwrap().len(), 32);
@@ -169,7 +171,7 @@ fn events_are_read_page_by_page_and_made_harmless() {
         ["1970-01-01 00:00:00Z #1 @nick.a: hi\\u{1b}[2J", "1970-01-01 00:00:00Z #2 @nick.a: there"],
         "{ran:?}"
     );
-    assert!(server.asked()[1].line.contains("after_sequence=1&"), "{:?}", server.asked()[1].line);
+    assert!(server.requests()[1].line.contains("after_sequence=1&"), "{:?}", server.requests()[1].line);
 }
 
 #[test]
@@ -178,7 +180,7 @@ fn removing_an_agent_asks_first_and_forgets_its_token() {
     let server = Server::answering(&[("204 No Content", "")]);
     home.save_token(&server.url, "@nick.a", "pla_1");
     let unasked = home.run(&server.url, &["agent", "rm", "@nick.a", "--token", "plo_x"]);
-    assert!(unasked.code == 2 && server.asked().is_empty(), "{unasked:?}");
+    assert!(unasked.code == 2 && server.requests().is_empty(), "{unasked:?}");
     let removed = home.run(&server.url, &["agent", "rm", "@nick.a", "--yes", "--token", "plo_x"]);
     assert_eq!((removed.code, removed.out.as_str()), (0, "removed @nick.a\n"));
     assert!(!std::fs::read_to_string(home.tokens()).unwrap().contains("pla_1"));
@@ -193,13 +195,13 @@ fn status_says_what_it_found_and_where() {
     let server = Server::answering(&[("200 OK", health), ("200 OK", me), ("200 OK", usage)]);
     let ran = home.run(&server.url, &["status", "--as", "@nick.a", "--token", "pla_x"]);
     assert_eq!(ran.code, 0, "{ran:?}");
-    for words in [
+    for expected in [
         "up, network local, version 9, for 3 min",
         "@nick.a (from --as)",
         "--token: accepted as @nick.a",
         "1.2 MiB of 10.0 GiB, 3,214 of 10,000,000 events",
     ] {
-        assert!(ran.out.contains(words), "{words}: {ran:?}");
+        assert!(ran.out.contains(expected), "{expected}: {ran:?}");
     }
     let down = home.run(&Server::absent(), &["status", "--json"]);
     let answer: Value = serde_json::from_str(&down.out).unwrap();

@@ -32,7 +32,7 @@ fn frame(sequence: u64) -> String {
 async fn server() -> (String, mpsc::Receiver<u16>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let (tell, told) = mpsc::channel(4);
+    let (sender, receiver) = mpsc::channel(4);
     tokio::spawn(async move {
         for n in 0.. {
             let mut ws = accept_async(listener.accept().await.unwrap().0).await.unwrap();
@@ -44,12 +44,12 @@ async fn server() -> (String, mpsc::Receiver<u16>) {
             }
             while let Some(Ok(message)) = ws.next().await {
                 if let (Message::Close(Some(frame)), true) = (message, n > 0) {
-                    tell.send(frame.code.into()).await.unwrap();
+                    sender.send(frame.code.into()).await.unwrap();
                 }
             }
         }
     });
-    (url, told)
+    (url, receiver)
 }
 
 fn stop(child: &Child, signal: Signal) {
@@ -60,7 +60,7 @@ fn stop(child: &Child, signal: Signal) {
 #[tokio::test(flavor = "multi_thread")]
 async fn it_prints_each_event_once_and_stops_cleanly_when_told() {
     for (name, signal) in [("listen-int", Signal::INT), ("listen-term", Signal::TERM)] {
-        let (url, mut told) = server().await;
+        let (url, mut close_codes) = server().await;
         let home = Home::new(name);
         let mut command = home.plenary(&url);
         command.args(["listen", "--json", "--token", "pla_x"]).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -71,11 +71,11 @@ async fn it_prints_each_event_once_and_stops_cleanly_when_told() {
         });
         assert_eq!(lines.await.unwrap(), [frame(1), frame(2)]);
         stop(&child, signal);
-        assert_eq!(told.recv().await, Some(1000));
-        let left = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap()).await.unwrap();
-        assert_eq!(left.status.code(), Some(0));
-        let said = String::from_utf8(left.stderr).unwrap();
-        assert!(said.contains("restart") && said.matches("connected; stop").count() == 2, "{said}");
+        assert_eq!(close_codes.recv().await, Some(1000));
+        let output = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap()).await.unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains("restart") && stderr.matches("connected; stop").count() == 2, "{stderr}");
     }
 }
 
@@ -108,6 +108,6 @@ async fn a_reader_that_stopped_reading_does_not_keep_it_from_stopping() {
         () = full => {}
     }
     stop(&child, Signal::TERM);
-    let left = tokio::task::spawn_blocking(move || child.wait().unwrap()).await.unwrap();
-    assert_eq!(left.code(), Some(0));
+    let status = tokio::task::spawn_blocking(move || child.wait().unwrap()).await.unwrap();
+    assert_eq!(status.code(), Some(0));
 }

@@ -14,7 +14,7 @@ use stage::{Home, Ran, Server, TestServer};
 
 const ANYWHERE: &str = "127.0.0.1:0";
 
-fn said(directory: &Path) -> PathBuf {
+fn url_file(directory: &Path) -> PathBuf {
     directory.join("server-url")
 }
 
@@ -24,19 +24,19 @@ fn default_data(home: &Home) -> PathBuf {
 
 /// A command without `PLENARY_URL`, told of another data directory.
 fn with_data(home: &Home, data: &Path, args: &[&str]) -> Ran {
-    Ran::of(home.plenary("").env("PLENARY_DATA", data).args(args).output().unwrap())
+    Ran::new(home.plenary("").env("PLENARY_DATA", data).args(args).output().unwrap())
 }
 
 #[test]
 fn a_server_at_another_address_is_found() {
     let home = Home::new("found");
     let server = TestServer::start(&home, ANYWHERE);
-    let file = said(&default_data(&home));
+    let file = url_file(&default_data(&home));
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{}\n", server.url));
-    home.done("", &["agent", "add", "@nick.a"]);
-    home.done("", &["use", "@nick.a"]);
-    let status = home.done("", &["status"]);
+    home.output_of("", &["agent", "add", "@nick.a"]);
+    home.output_of("", &["use", "@nick.a"]);
+    let status = home.output_of("", &["status"]);
     assert!(status.contains(&server.url) && status.contains("server-url"), "{status}");
     assert!(status.contains("accepted as @nick.a"), "{status}");
     // What is said wins over what is found.
@@ -68,11 +68,11 @@ fn a_server_on_other_data_is_found_by_them() {
 fn a_server_that_was_killed_is_missed_by_name() {
     let home = Home::new("killed");
     drop(TestServer::start(&home, ANYWHERE));
-    let file = said(&default_data(&home));
+    let file = url_file(&default_data(&home));
     let missed = home.run("", &["session", "list", "--token", "pla_x"]);
     assert_eq!(missed.code, 3, "{missed:?}");
-    for words in [file.to_str().unwrap(), "no longer running", "plenary serve --data"] {
-        assert!(missed.err.contains(words), "{missed:?}");
+    for expected in [file.to_str().unwrap(), "no longer running", "plenary serve --data"] {
+        assert!(missed.err.contains(expected), "{missed:?}");
     }
     let server = TestServer::start(&home, ANYWHERE);
     let status = home.run("", &["status"]);
@@ -88,10 +88,10 @@ fn a_command_for_a_stopped_server_of_named_data_goes_to_no_other() {
     server.stop();
     for args in [&["status"][..], &["inbox", "--as", "@nick.a"], &["agent", "list"], &["doctor"]] {
         let missed = with_data(&home, &data, args);
-        let said = format!("{}{}", missed.out, missed.err);
-        assert!(said.contains(&format!("no server runs on {}", data.display())), "{missed:?}");
-        assert!(said.contains(&format!("plenary serve --data {}", data.display())), "{missed:?}");
-        assert!(!said.contains("7420"), "{missed:?}");
+        let output = format!("{}{}", missed.out, missed.err);
+        assert!(output.contains(&format!("no server runs on {}", data.display())), "{missed:?}");
+        assert!(output.contains(&format!("plenary serve --data {}", data.display())), "{missed:?}");
+        assert!(!output.contains("7420"), "{missed:?}");
     }
     assert_eq!(with_data(&home, &data, &["status"]).code, 3);
     let named = with_data(&home, &data, &["status", "--url", &Server::absent()]);
@@ -118,7 +118,7 @@ fn the_tools_of_a_coding_agent_are_listed_while_the_server_of_named_data_is_stop
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#;
     child.stdin.take().unwrap().write_all(format!("{hello}\n").as_bytes()).unwrap();
-    let ran = Ran::of(child.wait_with_output().unwrap());
+    let ran = Ran::new(child.wait_with_output().unwrap());
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(ran.out.contains(r#""id":1"#) && ran.out.contains("serverInfo"), "{ran:?}");
     assert!(ran.err.contains("no server runs on"), "{ran:?}");
@@ -128,7 +128,7 @@ fn the_tools_of_a_coding_agent_are_listed_while_the_server_of_named_data_is_stop
 fn what_is_no_url_is_said_and_never_guessed() {
     let home = Home::new("no-url");
     std::fs::create_dir_all(default_data(&home)).unwrap();
-    std::fs::write(said(&default_data(&home)), "gopher://x\n").unwrap();
+    std::fs::write(url_file(&default_data(&home)), "gopher://x\n").unwrap();
     let wrong = home.run("", &["session", "list", "--token", "pla_x"]);
     assert_eq!(wrong.code, 1, "{wrong:?}");
     assert!(wrong.err.contains("server-url") && wrong.err.contains("remove it"), "{wrong:?}");

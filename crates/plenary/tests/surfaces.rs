@@ -287,7 +287,7 @@ fn every_operation_has_its_command() {
     let mut helps = BTreeMap::new();
     for (_, command) in COMMANDS {
         let args: Vec<&str> = command.split(' ').chain(["--help"]).collect();
-        let known = helps.insert(*command, home.done(&served.url, &args));
+        let known = helps.insert(*command, home.output_of(&served.url, &args));
         assert!(known.is_none() || SHARED.contains(command), "{command} stands twice");
         let usage = format!("Usage: plenary {command}");
         assert!(helps[command].contains(&usage), "{}", helps[command]);

@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 use stage::{Home, TestServer};
 
 /// A server with its operator's client.
-struct Place {
+struct Site {
     home: Home,
     served: TestServer,
     client: Client,
 }
 
-impl Place {
+impl Site {
     fn start(name: &str) -> Self {
         let home = Home::new(name);
         let data = home.work().join("data");
@@ -73,24 +73,24 @@ impl Place {
     }
 }
 
-async fn set_up_home(place: &Place) {
-    place.deposit("p", "a", &json!({"status": "draft", "x-a": 1.5})).await;
-    place.post("/v1/packages/a/flag", &json!({"review_type": "human", "note": "look"})).await;
-    place.deposit("q", "a", &json!({"tags": ["other"]})).await;
+async fn set_up_home(site: &Site) {
+    site.deposit("p", "a", &json!({"status": "draft", "x-a": 1.5})).await;
+    site.post("/v1/packages/a/flag", &json!({"review_type": "human", "note": "look"})).await;
+    site.deposit("q", "a", &json!({"tags": ["other"]})).await;
     for value in ["1", "2"] {
-        place.assert("p", value).await;
+        site.assert("p", value).await;
     }
 }
 
 #[tokio::test]
 async fn ap_80_a_backup_is_restored_whole() {
-    let (from, to) = (Place::start("backed-up"), Place::start("restored"));
+    let (from, to) = (Site::start("backed-up"), Site::start("restored"));
     set_up_home(&from).await;
     let dir = from.home.work().join("backup");
-    let mut told = Vec::new();
-    let mut progress = |progress: &Progress<'_>| told.push(progress.records);
+    let mut counts = Vec::new();
+    let mut progress = |progress: &Progress<'_>| counts.push(progress.records);
     let manifest = from.client.backup(&[], &dir, false, &mut progress).await.unwrap();
-    assert_eq!(told, (1..=6).collect::<Vec<_>>());
+    assert_eq!(counts, (1..=6).collect::<Vec<_>>());
     assert_eq!(manifest.project_ids, ["p", "q"]);
     assert_eq!((manifest.counts.packages, manifest.counts.facts), (2, 2));
     let packages = std::fs::read_to_string(dir.join("packages.ndjson")).unwrap();
@@ -129,7 +129,7 @@ fn change(path: &Path, from: &str, to: &str) {
 
 #[tokio::test]
 async fn ap_76_a_file_goes_out_and_in() {
-    let (from, to) = (Place::start("exported"), Place::start("imported"));
+    let (from, to) = (Site::start("exported"), Site::start("imported"));
     set_up_home(&from).await;
     let path = from.home.work().join("export.ndjson");
     let mut file = std::fs::File::create(&path).unwrap();
@@ -145,13 +145,13 @@ async fn ap_76_a_file_goes_out_and_in() {
     assert!(refused.to_string().contains("missing_authorization"), "{refused}");
 }
 
-async fn synced(from: &Place, to: &Place, state: &mut SyncState) -> SyncReport {
+async fn synced(from: &Site, to: &Site, state: &mut SyncState) -> SyncReport {
     sync(&from.client, (&to.client, None), &[], state, &mut |_| {}).await.unwrap()
 }
 
 #[tokio::test]
 async fn ap_80_two_servers_come_together() {
-    let (a, b) = (Place::start("here"), Place::start("there"));
+    let (a, b) = (Site::start("here"), Site::start("there"));
     set_up_home(&a).await;
     b.deposit("r", "z", &json!({})).await;
     let (mut there, mut back) = (SyncState::default(), SyncState::default());
@@ -179,7 +179,7 @@ async fn ap_80_two_servers_come_together() {
 
 #[tokio::test]
 async fn ap_40_a_conflict_is_reported_and_changes_nothing() {
-    let (a, b) = (Place::start("one"), Place::start("other"));
+    let (a, b) = (Site::start("one"), Site::start("other"));
     a.deposit("p", "a", &json!({"topic": "x"})).await;
     a.deposit("p", "b", &json!({})).await;
     b.deposit("p", "a", &json!({"topic": "y"})).await;

@@ -49,7 +49,7 @@ pub struct MakeRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AskFacts {
     /// Whether the token is still valid.
-    pub holds: bool,
+    pub is_authorized: bool,
     /// Whether `to` is a person of the owner, or absent.
     pub knows_person: bool,
     /// Whether the limit of waiting requests is reached: that of the agent and its owner, or that of strangers.
@@ -64,7 +64,7 @@ pub struct Answer {
     /// The type of the answer.
     pub answer: AnswerType,
     /// The arguments and the text, as JSON.
-    pub said: Bytes,
+    pub content: Bytes,
 }
 
 /// The author of an answer.
@@ -95,7 +95,7 @@ pub struct AnswerRequest {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AnswerFacts {
     /// Whether the token is still valid.
-    pub holds: bool,
+    pub is_authorized: bool,
     /// Whether the owner has the maximum number of rules.
     pub has_all_rules: bool,
     /// Whether the named person, if any, is one of the owner's.

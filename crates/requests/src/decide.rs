@@ -59,38 +59,33 @@ pub enum Rejection {
 type RequestDecision = Result<Decision<RequestEvent, ()>, Rejection>;
 
 /// Decides `MakeRequest`. A matching rule answers at once.
-pub fn make(
-    state: &RequestState,
-    asking: &AskFacts,
-    stamp: &Stamp,
-    command: &MakeRequest,
-) -> RequestDecision {
-    if !asking.holds {
+pub fn make(state: &RequestState, facts: &AskFacts, stamp: &Stamp, command: &MakeRequest) -> RequestDecision {
+    if !facts.is_authorized {
         return Err(Rejection::Unauthenticated);
     }
     // The server may repeat the request for the same subject.
-    if state.made.is_some() {
+    if state.creation.is_some() {
         return Ok(Decision::unchanged(()));
     }
-    if !asking.knows_person {
+    if !facts.knows_person {
         return Err(Rejection::UnknownPerson);
     }
     if command.deadline.is_some_and(|deadline| !is_ahead(deadline, stamp)) {
         return Err(Rejection::InvalidDeadline);
     }
-    let of = RequestSubject {
+    let subject = RequestSubject {
         agent: command.agent.clone(),
         kind: command.kind,
         created: stamp.now,
         deadline: command.deadline,
         stranger: command.stranger.clone(),
     };
-    let rule = asking.rule.clone().filter(|(_, answer)| command.allow.takes(*answer));
-    if asking.is_full && rule.is_none() {
+    let rule = facts.rule.clone().filter(|(_, answer)| command.allow.takes(*answer));
+    if facts.is_full && rule.is_none() {
         return Err(Rejection::TooMany);
     }
-    let made = RequestMade {
-        of: of.clone(),
+    let event = RequestMade {
+        subject: subject.clone(),
         to: command.to.clone(),
         allow: command.allow,
         on_timeout: command.on_timeout,
@@ -99,10 +94,10 @@ pub fn make(
         by_server: command.source == Source::Server,
         content: command.content.clone(),
     };
-    let mut events = vec![RequestEvent::RequestMade(made)];
+    let mut events = vec![RequestEvent::RequestMade(event)];
     if let Some((rule, answer)) = rule {
         events.push(RequestEvent::RequestAnswered(RequestAnswered {
-            of,
+            subject,
             answer,
             by: AnswerAuthor::Rule(rule),
             person: None,
@@ -111,7 +106,7 @@ pub fn make(
             rule: None,
             // The agent gets the answer in the response.
             notifies_inbox: false,
-            said: "{}".into(),
+            content: "{}".into(),
         }));
     }
     Ok(Decision::new(events, ()))
@@ -123,13 +118,13 @@ fn is_ahead(time: TimestampMs, stamp: &Stamp) -> bool {
 
 /// The request, if the caller is the owner or the operator.
 fn owned<'a>(state: &'a RequestState, authority: &Authority) -> Result<&'a Creation, Rejection> {
-    let made = state.made.as_ref().ok_or(Rejection::NoSuchRequest)?;
+    let creation = state.creation.as_ref().ok_or(Rejection::NoSuchRequest)?;
     let may = match &authority.by {
         Actor::Operator => true,
-        Actor::Owner(owner) => *owner == made.of.owner(),
+        Actor::Owner(owner) => *owner == creation.subject.owner(),
         Actor::Agent(_) | Actor::Seed => false,
     };
-    if may { Ok(made) } else { Err(Rejection::NoSuchRequest) }
+    if may { Ok(creation) } else { Err(Rejection::NoSuchRequest) }
 }
 
 /// `Err` with the reason if the request no longer waits.
@@ -150,24 +145,24 @@ pub fn answer(
     stamp: &Stamp,
     command: &AnswerRequest,
 ) -> RequestDecision {
-    if !standing.holds {
+    if !standing.is_authorized {
         return Err(Rejection::Unauthenticated);
     }
-    let made = match &command.by {
+    let creation = match &command.by {
         AnsweredBy::Person(authority, _) => owned(state, authority)?,
-        AnsweredBy::Link => state.made.as_ref().ok_or(Rejection::NoSuchRequest)?,
+        AnsweredBy::Link => state.creation.as_ref().ok_or(Rejection::NoSuchRequest)?,
     };
     waits(state, stamp.now)?;
     if command.version.is_some_and(|version| version != state.version) {
         return Err(Rejection::StaleVersion);
     }
-    if !made.allow.takes(command.answer.answer) {
+    if !creation.allow.takes(command.answer.answer) {
         return Err(Rejection::NotAllowed);
     }
     if let Some(rule) = &command.rule {
         let is_plain = matches!(command.answer.answer, AnswerType::Accept | AnswerType::Ignore);
-        let is_of_owner = rule.agent.owner() == made.of.agent.owner();
-        if !is_plain || !is_of_owner || made.tool.is_none() || command.by == AnsweredBy::Link {
+        let is_of_owner = rule.agent.owner() == creation.subject.agent.owner();
+        if !is_plain || !is_of_owner || creation.tool.is_none() || command.by == AnsweredBy::Link {
             return Err(Rejection::InvalidRule);
         }
         if standing.has_all_rules {
@@ -180,15 +175,15 @@ pub fn answer(
     };
     let undo_until = (command.undo_ms > 0).then(|| TimestampMs(stamp.now.0.saturating_add(command.undo_ms)));
     let event = RequestAnswered {
-        of: made.of.clone(),
+        subject: creation.subject.clone(),
         answer: command.answer.answer,
         by,
         person,
         at: stamp.now,
         undo_until,
         rule: command.rule.clone(),
-        notifies_inbox: made.notifies_inbox,
-        said: command.answer.said.clone(),
+        notifies_inbox: creation.notifies_inbox,
+        content: command.answer.content.clone(),
     };
     Ok(Decision::new(vec![RequestEvent::RequestAnswered(event)], ()))
 }
@@ -200,15 +195,15 @@ pub fn handle(
     stamp: &Stamp,
     command: &HandleRequest,
 ) -> RequestDecision {
-    if !standing.holds {
+    if !standing.is_authorized {
         return Err(Rejection::Unauthenticated);
     }
-    let of = owned(state, &command.authority)?.of.clone();
+    let subject = owned(state, &command.authority)?.subject.clone();
     let by = command.authority.by.clone();
     let event = match &command.handling {
         Handling::Undo => match &state.progress {
             Progress::Answered { at, undo_until: Some(until), .. } if stamp.now < *until => {
-                RequestEvent::AnswerUndone(AnswerUndone { of, by, answered: *at, undo_until: *until })
+                RequestEvent::AnswerUndone(AnswerUndone { subject, by, answered: *at, undo_until: *until })
             }
             Progress::Answered { .. } => return Err(Rejection::TooLate),
             Progress::Open => return Err(Rejection::NotAnswered),
@@ -220,18 +215,18 @@ pub fn handle(
             if !is_ahead(*until, stamp) {
                 return Err(Rejection::InvalidUntil);
             }
-            RequestEvent::RequestSnoozed(RequestSnoozed { of, by, until: *until })
+            RequestEvent::RequestSnoozed(RequestSnoozed { subject, by, until: *until })
         }
         Handling::Delegate(to) => {
             waits(state, stamp.now)?;
-            if !standing.knows_person || !is_person(to, &of) {
+            if !standing.knows_person || !is_person(to, &subject) {
                 return Err(Rejection::UnknownPerson);
             }
-            RequestEvent::RequestDelegated(RequestDelegated { of, by, to: to.clone() })
+            RequestEvent::RequestDelegated(RequestDelegated { subject, by, to: to.clone() })
         }
         Handling::Link(digest, until) => {
             waits(state, stamp.now)?;
-            RequestEvent::LinkMade(LinkMade { of, digest: *digest, until: *until })
+            RequestEvent::LinkMade(LinkMade { subject, digest: *digest, until: *until })
         }
     };
     // Checked last, so that a request that has ended gets its own rejection.
@@ -242,24 +237,26 @@ pub fn handle(
 }
 
 /// Whether the request may be delegated to this handle.
-pub(crate) fn is_person(to: &AgentHandle, of: &RequestSubject) -> bool {
-    to.owner() == of.agent.owner() && *to != of.agent
+pub(crate) fn is_person(to: &AgentHandle, subject: &RequestSubject) -> bool {
+    to.owner() == subject.agent.owner() && *to != subject.agent
 }
 
 /// Decides `WithdrawRequest`. A repeated withdrawal changes nothing.
 pub fn withdraw(
     state: &RequestState,
-    holds: bool,
+    is_authorized: bool,
     stamp: &Stamp,
     command: &WithdrawRequest,
 ) -> RequestDecision {
-    if !holds {
+    if !is_authorized {
         return Err(Rejection::Unauthenticated);
     }
-    let made = state.made.as_ref().ok_or(Rejection::NoSuchRequest)?;
+    let creation = state.creation.as_ref().ok_or(Rejection::NoSuchRequest)?;
     let may = match &command.source {
-        Source::Server => made.by_server,
-        Source::Agent(authority) => authority.by == Actor::Agent(made.of.agent.clone()) && !made.by_server,
+        Source::Server => creation.by_server,
+        Source::Agent(authority) => {
+            authority.by == Actor::Agent(creation.subject.agent.clone()) && !creation.by_server
+        }
     };
     if !may {
         return Err(Rejection::NoSuchRequest);
@@ -271,26 +268,26 @@ pub fn withdraw(
         Progress::Withdrawn => return Ok(Decision::unchanged(())),
         Progress::Expired => return Err(Rejection::Expired),
     };
-    let event = RequestWithdrawn { of: made.of.clone(), at: stamp.now, answered, undo_until };
+    let event = RequestWithdrawn { subject: creation.subject.clone(), at: stamp.now, answered, undo_until };
     Ok(Decision::new(vec![RequestEvent::RequestWithdrawn(event)], ()))
 }
 
 /// Decides `PassTime`: an answer becomes final, or the deadline passes.
 pub fn pass_time(state: &RequestState, stamp: &Stamp, _: PassTime) -> Decision<RequestEvent, ()> {
-    let Some(made) = &state.made else { return Decision::unchanged(()) };
-    let of = made.of.clone();
+    let Some(creation) = &state.creation else { return Decision::unchanged(()) };
+    let subject = creation.subject.clone();
     let event = match &state.progress {
         Progress::Open if state.is_late(stamp.now) => {
-            let answer = match made.on_timeout {
+            let answer = match creation.on_timeout {
                 OnTimeout::Accept => Some(AnswerType::Accept),
                 OnTimeout::Ignore => Some(AnswerType::Ignore),
                 OnTimeout::None => None,
             };
             RequestEvent::RequestExpired(RequestExpired {
-                of,
+                subject,
                 at: stamp.now,
                 answer,
-                notifies_inbox: made.notifies_inbox,
+                notifies_inbox: creation.notifies_inbox,
             })
         }
         Progress::Answered { answer, by, undo_until: Some(until), rule, .. } if stamp.now >= *until => {
@@ -308,11 +305,11 @@ pub fn pass_time(state: &RequestState, stamp: &Stamp, _: PassTime) -> Decision<R
             };
             let (undo_until, at) = (*until, stamp.now);
             RequestEvent::AnswerSettled(AnswerSettled {
-                of,
+                subject,
                 undo_until,
                 at,
                 rule,
-                notifies_inbox: made.notifies_inbox,
+                notifies_inbox: creation.notifies_inbox,
             })
         }
         Progress::Open | Progress::Answered { .. } | Progress::Withdrawn | Progress::Expired => {

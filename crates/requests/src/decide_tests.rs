@@ -19,21 +19,21 @@ fn stamp(ms: u64) -> Stamp {
     Stamp::new(TimestampMs(ms), [0; 10])
 }
 
-fn of(text: &str) -> Authority {
+fn authority(text: &str) -> Authority {
     Authority { by: text.parse().unwrap(), token: Some(TokenDigest::of("x")) }
 }
 
-fn asking() -> AskFacts {
-    AskFacts { holds: true, knows_person: true, is_full: false, rule: None }
+fn ask_facts() -> AskFacts {
+    AskFacts { is_authorized: true, knows_person: true, is_full: false, rule: None }
 }
 
 fn standing() -> AnswerFacts {
-    AnswerFacts { holds: true, has_all_rules: false, knows_person: true }
+    AnswerFacts { is_authorized: true, has_all_rules: false, knows_person: true }
 }
 
 fn make(deadline: Option<u64>, on_timeout: OnTimeout) -> MakeRequest {
     MakeRequest {
-        source: Source::Agent(of("@ann.cc")),
+        source: Source::Agent(authority("@ann.cc")),
         agent: "@ann.cc".parse().unwrap(),
         stranger: None,
         kind: Kind::Permission,
@@ -48,10 +48,10 @@ fn make(deadline: Option<u64>, on_timeout: OnTimeout) -> MakeRequest {
     }
 }
 
-fn answer(by: &str, answer: AnswerType) -> AnswerRequest {
+fn answer(author: &str, answer: AnswerType) -> AnswerRequest {
     AnswerRequest {
-        by: AnsweredBy::Person(of(by), None),
-        answer: Answer { answer, said: "{}".into() },
+        by: AnsweredBy::Person(authority(author), None),
+        answer: Answer { answer, content: "{}".into() },
         version: None,
         undo_ms: 0,
         rule: None,
@@ -70,9 +70,9 @@ fn step(
     Ok(events.len())
 }
 
-fn made(deadline: Option<u64>, on_timeout: OnTimeout) -> RequestState {
+fn created(deadline: Option<u64>, on_timeout: OnTimeout) -> RequestState {
     let mut state = RequestState::default();
-    let decided = decide::make(&state, &asking(), &stamp(10), &make(deadline, on_timeout));
+    let decided = decide::make(&state, &ask_facts(), &stamp(10), &make(deadline, on_timeout));
     assert_eq!(step(&mut state, decided), Ok(1));
     state
 }
@@ -82,8 +82,8 @@ fn answered(state: &mut RequestState, now: u64, command: &AnswerRequest) -> Resu
     step(state, decided)
 }
 
-fn handled(state: &mut RequestState, now: u64, by: &str, handling: Handling) -> Result<usize, Rejection> {
-    let command = HandleRequest { authority: of(by), handling };
+fn handled(state: &mut RequestState, now: u64, author: &str, handling: Handling) -> Result<usize, Rejection> {
+    let command = HandleRequest { authority: authority(author), handling };
     let decided = decide::handle(state, &standing(), &stamp(now), &command);
     step(state, decided)
 }
@@ -93,15 +93,15 @@ fn passed(state: &mut RequestState, now: u64) -> usize {
     step(state, decided).unwrap()
 }
 
-fn withdrawn(state: &mut RequestState, by: &str) -> Result<usize, Rejection> {
-    let command = WithdrawRequest { source: Source::Agent(of(by)) };
+fn withdrawn(state: &mut RequestState, author: &str) -> Result<usize, Rejection> {
+    let command = WithdrawRequest { source: Source::Agent(authority(author)) };
     let decided = decide::withdraw(state, true, &stamp(30), &command);
     step(state, decided)
 }
 
 #[test]
 fn given_a_request_when_two_answer_then_the_first_stands() {
-    let mut state = made(None, OnTimeout::None);
+    let mut state = created(None, OnTimeout::None);
     assert_eq!(answered(&mut state, 20, &answer("~ann", AnswerType::Ignore)), Ok(1));
     assert_eq!(
         answered(&mut state, 20, &answer("operator", AnswerType::Accept)),
@@ -116,34 +116,37 @@ fn given_a_person_of_the_owner_when_it_answers_then_the_answer_names_it() {
     let mo: plenary_kernel::AgentHandle = "@ann.mo".parse().unwrap();
     for person in [Some(mo), None] {
         let command = AnswerRequest {
-            by: AnsweredBy::Person(of("~ann"), person.clone()),
+            by: AnsweredBy::Person(authority("~ann"), person.clone()),
             ..answer("~ann", AnswerType::Accept)
         };
-        let state = made(None, OnTimeout::None);
+        let state = created(None, OnTimeout::None);
         let events = decide::answer(&state, &standing(), &stamp(20), &command).unwrap().events;
         let [RequestEvent::RequestAnswered(event)] = &events[..] else { panic!("{events:?}") };
-        let by = AnswerAuthor::Person("~ann".parse().unwrap());
-        assert_eq!((&event.by, &event.person), (&by, &person));
+        let author = AnswerAuthor::Person("~ann".parse().unwrap());
+        assert_eq!((&event.by, &event.person), (&author, &person));
     }
 }
 
 #[test]
 fn given_a_request_when_others_answer_then_it_is_not_there() {
-    let mut state = made(None, OnTimeout::None);
-    for by in ["~bob", "@ann.cc", "@ann.other", "seed"] {
-        assert_eq!(answered(&mut state, 20, &answer(by, AnswerType::Accept)), Err(Rejection::NoSuchRequest));
-        assert_eq!(handled(&mut state, 20, by, Handling::Undo), Err(Rejection::NoSuchRequest));
+    let mut state = created(None, OnTimeout::None);
+    for author in ["~bob", "@ann.cc", "@ann.other", "seed"] {
+        assert_eq!(
+            answered(&mut state, 20, &answer(author, AnswerType::Accept)),
+            Err(Rejection::NoSuchRequest)
+        );
+        assert_eq!(handled(&mut state, 20, author, Handling::Undo), Err(Rejection::NoSuchRequest));
     }
     let mut absent = RequestState::default();
     assert_eq!(answered(&mut absent, 20, &answer("~ann", AnswerType::Accept)), Err(Rejection::NoSuchRequest));
-    let dead = AnswerFacts { holds: false, ..standing() };
+    let dead = AnswerFacts { is_authorized: false, ..standing() };
     let command = answer("~ann", AnswerType::Accept);
     assert_eq!(decide::answer(&state, &dead, &stamp(20), &command), Err(Rejection::Unauthenticated));
 }
 
 #[test]
 fn given_a_request_when_it_takes_no_such_answer_or_has_changed_then_it_is_refused() {
-    let mut state = made(None, OnTimeout::None);
+    let mut state = created(None, OnTimeout::None);
     assert_eq!(answered(&mut state, 20, &answer("~ann", AnswerType::Edit)), Err(Rejection::NotAllowed));
     let stale = AnswerRequest { version: Some(Version(7)), ..answer("~ann", AnswerType::Accept) };
     assert_eq!(answered(&mut state, 20, &stale), Err(Rejection::StaleVersion));
@@ -153,7 +156,7 @@ fn given_a_request_when_it_takes_no_such_answer_or_has_changed_then_it_is_refuse
 
 #[test]
 fn given_an_answer_that_may_be_taken_back_then_it_stands_only_when_its_time_is_over() {
-    let mut state = made(None, OnTimeout::None);
+    let mut state = created(None, OnTimeout::None);
     let undoable = AnswerRequest { undo_ms: 100, ..answer("~ann", AnswerType::Accept) };
     assert_eq!(answered(&mut state, 20, &undoable), Ok(1));
     assert!(!state.is_settled());
@@ -175,7 +178,7 @@ fn given_a_deadline_when_it_passes_then_what_was_said_counts_once() {
         (OnTimeout::Ignore, Some(AnswerType::Ignore)),
         (OnTimeout::None, None),
     ] {
-        let mut state = made(Some(50), on_timeout);
+        let mut state = created(Some(50), on_timeout);
         assert_eq!(passed(&mut state, 49), 0);
         // The timer may be late: an answer after the deadline is refused all the same.
         let late = answer("~ann", AnswerType::Accept);
@@ -187,7 +190,7 @@ fn given_a_deadline_when_it_passes_then_what_was_said_counts_once() {
         assert_eq!(passed(&mut state, 51), 0);
         assert_eq!(withdrawn(&mut state, "@ann.cc"), Err(Rejection::Expired));
     }
-    let mut in_time = made(Some(50), OnTimeout::Ignore);
+    let mut in_time = created(Some(50), OnTimeout::Ignore);
     assert_eq!(answered(&mut in_time, 49, &answer("~ann", AnswerType::Accept)), Ok(1));
     assert_eq!(passed(&mut in_time, 50), 0, "an answer in time stands");
 }
@@ -196,7 +199,7 @@ fn given_a_deadline_when_it_passes_then_what_was_said_counts_once() {
 fn given_a_deadline_that_is_not_ahead_or_too_far_then_nothing_is_asked() {
     for deadline in [0, 10, 10 + AHEAD_MS_MAX + 1] {
         let command = make(Some(deadline), OnTimeout::None);
-        let decided = decide::make(&RequestState::default(), &asking(), &stamp(10), &command);
+        let decided = decide::make(&RequestState::default(), &ask_facts(), &stamp(10), &command);
         assert_eq!(decided, Err(Rejection::InvalidDeadline));
     }
 }
@@ -204,12 +207,12 @@ fn given_a_deadline_that_is_not_ahead_or_too_far_then_nothing_is_asked() {
 #[test]
 fn given_a_rule_that_fits_then_it_answers_at_once_even_where_no_more_may_wait() {
     let rule = RuleId::mint(&stamp(1), 0);
-    let with = |answer| AskFacts { is_full: true, rule: Some((rule.clone(), answer)), ..asking() };
+    let with = |answer| AskFacts { is_full: true, rule: Some((rule.clone(), answer)), ..ask_facts() };
     let command = make(None, OnTimeout::None);
     let mut state = RequestState::default();
     let decided = decide::make(&state, &with(AnswerType::Accept), &stamp(10), &command);
     assert_eq!(step(&mut state, decided), Ok(2));
-    assert!(matches!(&state.progress, Progress::Answered { by: AnswerAuthor::Rule(by), .. } if *by == rule));
+    assert!(matches!(&state.progress, Progress::Answered { by: AnswerAuthor::Rule(id), .. } if *id == rule));
     assert!(state.is_settled());
     let deaf = MakeRequest { allow: Allow { accept: false, ..Allow::default() }, ..command };
     let decided = decide::make(&RequestState::default(), &with(AnswerType::Accept), &stamp(10), &deaf);
@@ -222,8 +225,9 @@ fn given_an_answer_with_a_rule_then_only_a_plain_one_of_a_person_makes_it() {
         let (agent, tool) = (agent.parse().unwrap(), "Bash".to_owned());
         Some(NewRule { agent, tool, directory: None, expires_in_days: 7 })
     };
-    let with = |by, answer_type, agent| AnswerRequest { rule: rule(agent), ..answer(by, answer_type) };
-    let mut state = made(None, OnTimeout::None);
+    let with =
+        |author, answer_type, agent| AnswerRequest { rule: rule(agent), ..answer(author, answer_type) };
+    let mut state = created(None, OnTimeout::None);
     for wrong in [
         with("~ann", AnswerType::Respond, "@ann.cc"),
         with("~ann", AnswerType::Accept, "@bob.cc"),
@@ -237,27 +241,30 @@ fn given_an_answer_with_a_rule_then_only_a_plain_one_of_a_person_makes_it() {
     assert_eq!(answered(&mut state, 20, &right), Ok(1));
     let decided = decide::pass_time(&state, &stamp(30), PassTime);
     let RequestEvent::AnswerSettled(settled) = &decided.events[0] else { panic!("{decided:?}") };
-    let of = settled.rule.as_ref().expect("the rule of the answer");
-    assert_eq!((&of.by, of.answer), (&Actor::Owner("ann".parse().unwrap()), AnswerType::Accept));
+    let rule_of_answer = settled.rule.as_ref().expect("the rule of the answer");
+    assert_eq!(
+        (&rule_of_answer.by, rule_of_answer.answer),
+        (&Actor::Owner("ann".parse().unwrap()), AnswerType::Accept)
+    );
 }
 
 #[test]
 fn given_that_it_was_given_up_then_no_answer_is_taken() {
-    let mut state = made(None, OnTimeout::None);
-    for by in ["@ann.other", "@bob.cc", "~ann", "operator"] {
-        assert_eq!(withdrawn(&mut state, by), Err(Rejection::NoSuchRequest));
+    let mut state = created(None, OnTimeout::None);
+    for author in ["@ann.other", "@bob.cc", "~ann", "operator"] {
+        assert_eq!(withdrawn(&mut state, author), Err(Rejection::NoSuchRequest));
     }
     assert_eq!(withdrawn(&mut state, "@ann.cc"), Ok(1));
     assert_eq!(withdrawn(&mut state, "@ann.cc"), Ok(0));
     assert_eq!(answered(&mut state, 40, &answer("~ann", AnswerType::Accept)), Err(Rejection::Withdrawn));
-    let mut answered_before = made(None, OnTimeout::None);
+    let mut answered_before = created(None, OnTimeout::None);
     assert_eq!(answered(&mut answered_before, 20, &answer("~ann", AnswerType::Accept)), Ok(1));
     assert_eq!(withdrawn(&mut answered_before, "@ann.cc"), Err(Rejection::AlreadyAnswered));
 }
 
 #[test]
 fn given_a_request_that_waits_then_it_may_be_put_off_and_left_to_somebody_of_the_owner() {
-    let mut state = made(None, OnTimeout::None);
+    let mut state = created(None, OnTimeout::None);
     assert_eq!(
         handled(&mut state, 20, "~ann", Handling::Snooze(TimestampMs(20))),
         Err(Rejection::InvalidUntil)
@@ -280,9 +287,9 @@ fn given_a_request_that_waits_then_it_may_be_put_off_and_left_to_somebody_of_the
 fn given_the_server_itself_asks_then_only_it_gives_up_and_asking_again_changes_nothing() {
     let mut state = RequestState::default();
     let command = MakeRequest { source: Source::Server, ..make(None, OnTimeout::None) };
-    let decided = decide::make(&state, &asking(), &stamp(10), &command);
+    let decided = decide::make(&state, &ask_facts(), &stamp(10), &command);
     assert_eq!(step(&mut state, decided), Ok(1));
-    let decided = decide::make(&state, &asking(), &stamp(11), &command);
+    let decided = decide::make(&state, &ask_facts(), &stamp(11), &command);
     assert_eq!(step(&mut state, decided), Ok(0));
     assert_eq!(withdrawn(&mut state, "@ann.cc"), Err(Rejection::NoSuchRequest));
     let by_server = WithdrawRequest { source: Source::Server };

@@ -19,20 +19,20 @@ impl Requests {
         }
         // Set before the search, so that a time that is noted meanwhile is not lost.
         self.0.next_due.store(u64::MAX, Ordering::Release);
-        let done = self.handle_due_timers().await;
-        if done.is_err() {
+        let outcome = self.handle_due_timers().await;
+        if outcome.is_err() {
             self.0.next_due.store(0, Ordering::Release);
         }
-        done
+        outcome
     }
 
     async fn handle_due_timers(&self) -> Result<(), Fault> {
         let mut rows = self.log().index_rows(DUE, "", Order::Ascending);
         while let Some(row) = rows.next().await? {
             let end = time(self.now());
-            let Some((at, id)) = row.key.split_once('/') else { continue };
-            if *at > *end {
-                self.note_due(at.parse().ok().map(plenary_kernel::TimestampMs));
+            let Some((due, id)) = row.key.split_once('/') else { continue };
+            if *due > *end {
+                self.note_due(due.parse().ok().map(plenary_kernel::TimestampMs));
                 break;
             }
             if let Ok(id) = id.parse::<AskId>() {

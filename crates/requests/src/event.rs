@@ -76,7 +76,8 @@ pub enum AnswerAuthor {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestMade {
     /// The request.
-    pub of: RequestSubject,
+    #[serde(rename = "of")]
+    pub subject: RequestSubject,
     /// The addressed person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<AgentHandle>,
@@ -102,7 +103,8 @@ pub struct RequestMade {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestAnswered {
     /// The request.
-    pub of: RequestSubject,
+    #[serde(rename = "of")]
+    pub subject: RequestSubject,
     /// The type of the answer.
     pub answer: AnswerType,
     /// The author.
@@ -123,14 +125,15 @@ pub struct RequestAnswered {
     pub notifies_inbox: bool,
     /// The arguments and the text, as JSON.
     #[serde(skip)]
-    pub said: Bytes,
+    pub content: Bytes,
 }
 
 /// See [`RequestEvent::AnswerSettled`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerSettled {
     /// The request.
-    pub of: RequestSubject,
+    #[serde(rename = "of")]
+    pub subject: RequestSubject,
     /// The end of the time in which it could be undone.
     pub undo_until: TimestampMs,
     /// When it became final.
@@ -147,7 +150,8 @@ pub struct AnswerSettled {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AnswerUndone {
     /// The request.
-    pub of: RequestSubject,
+    #[serde(rename = "of")]
+    pub subject: RequestSubject,
     /// The actor.
     pub by: Actor,
     /// When it had been answered.
@@ -160,7 +164,8 @@ pub struct AnswerUndone {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestSnoozed {
     /// The request.
-    pub of: RequestSubject,
+    #[serde(rename = "of")]
+    pub subject: RequestSubject,
     /// The actor.
     pub by: Actor,
     /// The time until which it is postponed.
@@ -171,7 +176,8 @@ pub struct RequestSnoozed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestDelegated {
     /// The request.
-    pub of: RequestSubject,
+    #[serde(rename = "of")]
+    pub subject: RequestSubject,
     /// The actor.
     pub by: Actor,
     /// The person.
@@ -182,7 +188,8 @@ pub struct RequestDelegated {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestWithdrawn {
     /// The request.
-    pub of: RequestSubject,
+    #[serde(rename = "of")]
+    pub subject: RequestSubject,
     /// When.
     pub at: TimestampMs,
     /// When it had been answered, if that answer was not final.
@@ -197,7 +204,8 @@ pub struct RequestWithdrawn {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestExpired {
     /// The request.
-    pub of: RequestSubject,
+    #[serde(rename = "of")]
+    pub subject: RequestSubject,
     /// When the expiry was recorded.
     pub at: TimestampMs,
     /// The answer that counts, if any.
@@ -212,7 +220,8 @@ pub struct RequestExpired {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkMade {
     /// The request.
-    pub of: RequestSubject,
+    #[serde(rename = "of")]
+    pub subject: RequestSubject,
     /// The digest of the link's secret.
     pub digest: TokenDigest,
     /// When it expires.
@@ -222,23 +231,23 @@ pub struct LinkMade {
 impl RequestEvent {
     /// The subject of the event.
     #[must_use]
-    pub const fn of(&self) -> &RequestSubject {
+    pub const fn subject(&self) -> &RequestSubject {
         match self {
-            Self::RequestMade(event) => &event.of,
-            Self::RequestAnswered(event) => &event.of,
-            Self::AnswerSettled(event) => &event.of,
-            Self::AnswerUndone(event) => &event.of,
-            Self::RequestSnoozed(event) => &event.of,
-            Self::RequestDelegated(event) => &event.of,
-            Self::RequestWithdrawn(event) => &event.of,
-            Self::RequestExpired(event) => &event.of,
-            Self::LinkMade(event) => &event.of,
+            Self::RequestMade(event) => &event.subject,
+            Self::RequestAnswered(event) => &event.subject,
+            Self::AnswerSettled(event) => &event.subject,
+            Self::AnswerUndone(event) => &event.subject,
+            Self::RequestSnoozed(event) => &event.subject,
+            Self::RequestDelegated(event) => &event.subject,
+            Self::RequestWithdrawn(event) => &event.subject,
+            Self::RequestExpired(event) => &event.subject,
+            Self::LinkMade(event) => &event.subject,
         }
     }
 
     /// Whether this event makes the outcome final and the inbox reports it.
     #[must_use]
-    pub const fn tells(&self) -> bool {
+    pub const fn reaches_inbox(&self) -> bool {
         match self {
             Self::RequestAnswered(event) => event.undo_until.is_none() && event.notifies_inbox,
             Self::AnswerSettled(event) => event.notifies_inbox,
@@ -256,9 +265,9 @@ impl RequestEvent {
     #[must_use]
     pub fn due(&self) -> Option<TimestampMs> {
         match self {
-            Self::RequestMade(event) => event.of.deadline,
+            Self::RequestMade(event) => event.subject.deadline,
             Self::RequestAnswered(event) => event.undo_until,
-            Self::AnswerUndone(event) => event.of.deadline,
+            Self::AnswerUndone(event) => event.subject.deadline,
             Self::AnswerSettled(_)
             | Self::RequestSnoozed(_)
             | Self::RequestDelegated(_)
@@ -272,7 +281,7 @@ impl RequestEvent {
     pub(crate) fn encode(&self) -> NewEvent {
         match self {
             Self::RequestMade(event) => written_with("RequestMade", event, event.content.clone()),
-            Self::RequestAnswered(event) => written_with("RequestAnswered", event, event.said.clone()),
+            Self::RequestAnswered(event) => written_with("RequestAnswered", event, event.content.clone()),
             Self::AnswerSettled(event) => written("AnswerSettled", event),
             Self::AnswerUndone(event) => written("AnswerUndone", event),
             Self::RequestSnoozed(event) => written("RequestSnoozed", event),
@@ -290,7 +299,7 @@ impl RequestEvent {
                 Self::RequestMade(RequestMade { content: stored.payload.clone(), ..read(stored)? })
             }
             "RequestAnswered" => {
-                Self::RequestAnswered(RequestAnswered { said: stored.payload.clone(), ..read(stored)? })
+                Self::RequestAnswered(RequestAnswered { content: stored.payload.clone(), ..read(stored)? })
             }
             "AnswerSettled" => Self::AnswerSettled(read(stored)?),
             "AnswerUndone" => Self::AnswerUndone(read(stored)?),

@@ -17,16 +17,16 @@ use crate::{
 const OWNERS_MAX: usize = 16;
 
 impl Glancer for Requests {
-    fn glance<'a>(&'a self, at: &'a mut Glances) -> BoxFuture<'a, Result<(), Fault>> {
+    fn glance<'a>(&'a self, glances: &'a mut Glances) -> BoxFuture<'a, Result<(), Fault>> {
         Box::pin(async move {
-            self.count_waiting(at).await?;
-            for (handle, glance) in at.agents.iter_mut().filter(|(_, glance)| !glance.is_brief) {
+            self.count_waiting(glances).await?;
+            for (handle, glance) in glances.agents.iter_mut().filter(|(_, glance)| !glance.is_brief) {
                 let prefix = format!("{handle}/");
                 let rows = self.log().read_index(WAITING_OF, &prefix, None, 1, Order::Ascending).await?;
                 // Ids sort by time: the first is the oldest.
                 let oldest =
                     rows.first().and_then(|row| row.key.strip_prefix(&prefix)?.parse::<AskId>().ok());
-                glance.asks_since = oldest.and_then(|id| id.minted_at());
+                glance.waiting_since = oldest.and_then(|id| id.minted_at());
             }
             Ok(())
         })
@@ -34,8 +34,8 @@ impl Glancer for Requests {
 }
 
 impl Requests {
-    async fn count_waiting(&self, at: &mut Glances) -> Result<(), Fault> {
-        let owners: BTreeSet<String> = at.agents.keys().map(|agent| agent.owner().to_owned()).collect();
+    async fn count_waiting(&self, glances: &mut Glances) -> Result<(), Fault> {
+        let owners: BTreeSet<String> = glances.agents.keys().map(|agent| agent.owner().to_owned()).collect();
         let lists = match owners.len() {
             0..=OWNERS_MAX => owners.iter().map(String::as_str).collect(),
             _ => vec![EVERYBODY],
@@ -47,7 +47,7 @@ impl Requests {
                 let created = key.split('/').next().and_then(|created| created.parse().ok());
                 let is_looked_at = owners.contains(row.agent.owner());
                 if let Some(created) = created.filter(|_| is_looked_at && !is_snoozed) {
-                    at.waits(TimestampMs(created));
+                    glances.waits(TimestampMs(created));
                 }
             }
         }

@@ -52,13 +52,13 @@ impl Requests {
     }
 
     /// A page of the requests that a caller may see.
-    pub(crate) async fn page(&self, who: &TokenOwner, query: &RequestQuery) -> Result<RequestPage, Fault> {
-        let (whose, own) = match who {
+    pub(crate) async fn page(&self, caller: &TokenOwner, query: &RequestQuery) -> Result<RequestPage, Fault> {
+        let (list, own) = match caller {
             TokenOwner::Operator => (query.owner.as_ref().map_or(EVERYBODY, OwnerName::as_str), None),
             TokenOwner::Owner(owner) => (owner.as_str(), None),
             TokenOwner::Agent(agent) => (agent.owner(), Some(agent)),
         };
-        let prefix = format!("{whose}/");
+        let prefix = format!("{list}/");
         let is_of_caller = |row: &Row| own.is_none_or(|own| *own == row.agent);
         let mut waiting = self.rows(WAITING, &prefix, Order::Ascending).await?;
         waiting.retain(|(_, row)| is_of_caller(row));
@@ -67,15 +67,15 @@ impl Requests {
         let is_snoozed = |row: &Row| own.is_none() && row.snoozed_until.is_some_and(|until| now < until);
         let snoozed = waiting.iter().filter(|(_, row)| is_snoozed(row)).count();
         let counts = Counts { open: waiting.len() - snoozed, snoozed };
-        let is_behind = |key: &str, order| match (&query.after, order) {
+        let is_after = |key: &str, order| match (&query.after, order) {
             (None, _) => true,
             (Some(after), Order::Ascending) => key > after.as_str(),
             (Some(after), Order::Descending) => key < after.as_str(),
         };
         let (rows, order) = match query.state {
             Phase::Open | Phase::Snoozed => {
-                let wanted = query.state == Phase::Snoozed;
-                waiting.retain(|(_, row)| is_snoozed(row) == wanted);
+                let snoozed_wanted = query.state == Phase::Snoozed;
+                waiting.retain(|(_, row)| is_snoozed(row) == snoozed_wanted);
                 (waiting, Order::Ascending)
             }
             Phase::Answered | Phase::Withdrawn | Phase::Expired => {
@@ -85,7 +85,7 @@ impl Requests {
             }
         };
         let (mut requests, mut next_cursor, mut last) = (Vec::new(), None, None);
-        let fitting = rows.iter().filter(|(key, row)| is_behind(key, order) && query.fits(row));
+        let fitting = rows.iter().filter(|(key, row)| is_after(key, order) && query.fits(row));
         for (read, (key, _)) in fitting.enumerate() {
             // The addressed person is stored in the request only, not in the index.
             if requests.len() == query.limit || (query.to.is_some() && read == READ_FOR_PERSON_MAX) {
@@ -95,10 +95,10 @@ impl Requests {
             let id = key.rsplit('/').next().and_then(|id| id.parse::<AskId>().ok());
             let id = id.ok_or_else(|| Fault::Corrupt(format!("{key} in a list of requests")))?;
             // The state decides: the index may be slightly older.
-            let seen = self.seen_by(who, &id).await;
+            let seen = self.seen_by(caller, &id).await;
             let seen = Fault::skip_corrupt(seen, "a damaged request is left out of a list")?.flatten();
             if let Some(seen) = seen {
-                let view = shown(who, seen);
+                let view = shown(caller, seen);
                 if view.state == query.state && (query.to.is_none() || view.to == query.to) {
                     requests.push(view);
                 }

@@ -29,8 +29,8 @@ fn text(view: &RequestView) -> String {
     if let Some(args) = &answer.args {
         text.push_str(&format!("\nwith {}", serde_json::Value::Object(args.clone())));
     }
-    if let Some(said) = &answer.text {
-        text.push_str(&format!("\n{said}"));
+    if let Some(text_of_answer) = &answer.text {
+        text.push_str(&format!("\n{text_of_answer}"));
     }
     text
 }
@@ -74,8 +74,8 @@ impl NewsSource for Requests {
         Box::pin(async move {
             for stored in events {
                 let event = RequestEvent::decode(stored)?;
-                if event.tells() {
-                    return Ok(vec![event.of().agent.clone()]);
+                if event.reaches_inbox() {
+                    return Ok(vec![event.subject().agent.clone()]);
                 }
             }
             Ok(Vec::new())
@@ -106,11 +106,11 @@ impl NewsSource for Requests {
         &'a self,
         me: &'a AgentHandle,
         stream: &'a StreamName,
-        at: Version,
+        version: Version,
     ) -> BoxFuture<'a, Result<Option<Description>, Fault>> {
         Box::pin(async move {
-            let told = self.answer_for(me, stream).await?.filter(|(_, settled)| *settled == at);
-            Ok(told.map(|(view, _)| Description {
+            let answer = self.answer_for(me, stream).await?.filter(|(_, settled)| *settled == version);
+            Ok(answer.map(|(view, _)| Description {
                 subject: view.title.clone(),
                 text: text(&view),
                 reference: Reference {

@@ -21,13 +21,13 @@ impl Teller for Requests {
     }
 
     fn tell<'a>(&'a self, event: &'a StoredEvent) -> BoxFuture<'a, Result<Option<OnlookerEvent>, Fault>> {
-        Box::pin(ready(RequestEvent::decode(event).map(|said| {
+        Box::pin(ready(RequestEvent::decode(event).map(|decoded| {
             let id = event.stream.id();
-            let of = said.of().clone();
-            let mut data = json!({"request_id": id, "kind": of.kind, "from": of.agent});
-            let kind = name_of(&said, &mut data);
-            let (stream, agents) = (id.to_owned(), vec![of.agent.clone()]);
-            let audience = move |onlooker: &Onlooker| onlooker.has(&of.agent);
+            let subject = decoded.subject().clone();
+            let mut data = json!({"request_id": id, "kind": subject.kind, "from": subject.agent});
+            let kind = name_of(&decoded, &mut data);
+            let (stream, agents) = (id.to_owned(), vec![subject.agent.clone()]);
+            let audience = move |onlooker: &Onlooker| onlooker.has(&subject.agent);
             Some(OnlookerEvent {
                 kind: kind.into(),
                 stream,
@@ -46,7 +46,7 @@ fn name_of(event: &RequestEvent, data: &mut Value) -> &'static str {
         RequestEvent::RequestMade(event) => {
             let content: Value = serde_json::from_slice(&event.content).unwrap_or_default();
             data["title"] = excerpt(content["title"].as_str().unwrap_or_default()).into();
-            data["deadline_at"] = json!(event.of.deadline);
+            data["deadline_at"] = json!(event.subject.deadline);
             "request.made"
         }
         RequestEvent::RequestAnswered(event) => {

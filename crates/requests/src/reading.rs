@@ -25,7 +25,7 @@ pub fn is_request(stream: &StreamName) -> bool {
 /// The owner to whose people the request of an event is addressed; `None` if the event cannot be read.
 #[must_use]
 pub fn owner_of(event: &StoredEvent) -> Option<OwnerName> {
-    RequestEvent::decode(event).ok().map(|event| event.of().owner())
+    RequestEvent::decode(event).ok().map(|event| event.subject().owner())
 }
 
 /// The arguments and text of an answer, as stored.
@@ -70,15 +70,15 @@ fn corrupt(id: &AskId, error: &serde_json::Error) -> Fault {
     Fault::Corrupt(format!("what the request {id} says: {error}"))
 }
 
-fn made(id: &AskId, event: RequestMade) -> Result<RequestView, Fault> {
+fn view_of(id: &AskId, event: RequestMade) -> Result<RequestView, Fault> {
     let content: Content = serde_json::from_slice(&event.content).map_err(|error| corrupt(id, &error))?;
     Ok(RequestView {
         request_id: id.clone(),
-        kind: event.of.kind,
+        kind: event.subject.kind,
         title: content.title,
-        from: event.of.agent.clone(),
+        from: event.subject.agent.clone(),
         on_behalf_of: content.on_behalf_of,
-        owner: event.of.owner(),
+        owner: event.subject.owner(),
         to: event.to,
         action: content.action,
         detail: content.detail,
@@ -87,8 +87,8 @@ fn made(id: &AskId, event: RequestMade) -> Result<RequestView, Fault> {
         allow: event.allow,
         choices: content.choices,
         form: content.form,
-        created_at: event.of.created.0,
-        deadline_at: event.of.deadline.map(|at| at.0),
+        created_at: event.subject.created.0,
+        deadline_at: event.subject.deadline.map(|at| at.0),
         on_timeout: event.on_timeout,
         state: Phase::Open,
         snoozed_until: None,
@@ -98,13 +98,22 @@ fn made(id: &AskId, event: RequestMade) -> Result<RequestView, Fault> {
 }
 
 fn answer_of(by: &AnswerAuthor, answer: AnswerType, at: TimestampMs) -> AnswerView {
-    let (who, rule_id) = match by {
+    let (author, rule_id) = match by {
         AnswerAuthor::Person(actor) => (actor.to_string(), None),
         AnswerAuthor::Rule(rule) => ("rule".to_owned(), Some(rule.clone())),
         AnswerAuthor::Link => ("link".to_owned(), None),
         AnswerAuthor::Deadline => ("deadline".to_owned(), None),
     };
-    AnswerView { answer, args: None, text: None, by: who, person: None, rule_id, at: at.0, undo_until: None }
+    AnswerView {
+        answer,
+        args: None,
+        text: None,
+        by: author,
+        person: None,
+        rule_id,
+        at: at.0,
+        undo_until: None,
+    }
 }
 
 /// Folds the events of a request; `None` if there are none.
@@ -119,18 +128,18 @@ pub(crate) fn seen(
         let event = RequestEvent::decode(stored)?;
         state.evolve(stored.version, &event);
         if state.is_settled() && settled.is_none() {
-            (settled, notifies_inbox) = (Some(stored.version), event.tells());
+            (settled, notifies_inbox) = (Some(stored.version), event.reaches_inbox());
         }
         match event {
-            RequestEvent::RequestMade(event) => view = Some(made(id, event)?),
+            RequestEvent::RequestMade(event) => view = Some(view_of(id, event)?),
             RequestEvent::RequestAnswered(event) => {
-                let said: StoredAnswerText =
-                    serde_json::from_slice(&event.said).map_err(|error| corrupt(id, &error))?;
+                let stored_text: StoredAnswerText =
+                    serde_json::from_slice(&event.content).map_err(|error| corrupt(id, &error))?;
                 if let Some(view) = &mut view {
                     let plain = answer_of(&event.by, event.answer, event.at);
                     view.answer = Some(AnswerView {
-                        args: said.args,
-                        text: said.text,
+                        args: stored_text.args,
+                        text: stored_text.text,
                         person: event.person,
                         undo_until: event.undo_until.map(|at| at.0),
                         ..plain
@@ -160,7 +169,7 @@ pub(crate) fn seen(
     }
     let Some(mut view) = view else { return Ok(None) };
     view.version = state.version.0;
-    view.to = state.made.as_ref().and_then(|made| made.to.clone());
+    view.to = state.creation.as_ref().and_then(|creation| creation.to.clone());
     let snoozed = state.snoozed_until.filter(|until| now < *until);
     view.state = match &state.progress {
         Progress::Open if snoozed.is_some() => Phase::Snoozed,
@@ -170,9 +179,9 @@ pub(crate) fn seen(
         Progress::Expired => Phase::Expired,
     };
     view.snoozed_until = snoozed.filter(|_| view.state == Phase::Snoozed).map(|until| until.0);
-    let by_server = state.made.as_ref().is_some_and(|made| made.by_server);
+    let by_server = state.creation.as_ref().is_some_and(|creation| creation.by_server);
     let is_settled = state.is_settled();
-    let stranger = state.made.and_then(|made| made.of.stranger);
+    let stranger = state.creation.and_then(|creation| creation.subject.stranger);
     Ok(Some(RequestReading { view, is_settled, settled, notifies_inbox, by_server, stranger }))
 }
 
@@ -190,16 +199,16 @@ impl Requests {
     /// A request for callers that may see it: the agent that asks, its owner, the operator.
     pub(crate) async fn seen_by(
         &self,
-        who: &TokenOwner,
+        caller: &TokenOwner,
         id: &AskId,
     ) -> Result<Option<RequestReading>, Fault> {
-        Ok(self.seen(id).await?.filter(|seen| sees(who, &seen.view.from)))
+        Ok(self.seen(id).await?.filter(|seen| sees(caller, &seen.view.from)))
     }
 }
 
 /// Whether a caller may see the requests of an agent.
-pub(crate) fn sees(who: &TokenOwner, from: &AgentHandle) -> bool {
-    match who {
+pub(crate) fn sees(caller: &TokenOwner, from: &AgentHandle) -> bool {
+    match caller {
         TokenOwner::Operator => true,
         TokenOwner::Owner(owner) => owner.as_str() == from.owner(),
         TokenOwner::Agent(agent) => agent == from,
@@ -207,8 +216,8 @@ pub(crate) fn sees(who: &TokenOwner, from: &AgentHandle) -> bool {
 }
 
 /// The view for a caller that may see the request.
-pub(crate) fn shown(who: &TokenOwner, seen: RequestReading) -> RequestView {
-    match who {
+pub(crate) fn shown(caller: &TokenOwner, seen: RequestReading) -> RequestView {
+    match caller {
         TokenOwner::Operator | TokenOwner::Owner(_) => seen.view,
         TokenOwner::Agent(_) => seen.for_agent(),
     }

@@ -93,7 +93,7 @@ impl NewRequest {
             ));
         }
         let tool = self.action.as_ref().map(|action| action.name.clone());
-        let said = Content {
+        let stored = Content {
             title: self.title,
             on_behalf_of: self.on_behalf_of,
             action: self.action,
@@ -113,9 +113,9 @@ impl NewRequest {
             deadline: self.deadline_at.map(plenary_kernel::TimestampMs),
             on_timeout: self.on_timeout,
             tool,
-            directory: said.directory.clone(),
+            directory: stored.directory.clone(),
             notifies_inbox: self.inbox.unwrap_or(true),
-            content: content(&said)?,
+            content: content(&stored)?,
         })
     }
 }
@@ -146,7 +146,7 @@ pub(crate) fn answer(
         }
         AnswerType::Accept | AnswerType::Edit | AnswerType::Respond | AnswerType::Ignore => {}
     }
-    Ok(Answer { answer, said: json(&AnswerText { args, text }, ANSWER_BYTES_MAX, "answer_too_large")? })
+    Ok(Answer { answer, content: json(&AnswerText { args, text }, ANSWER_BYTES_MAX, "answer_too_large")? })
 }
 
 impl NewAnswer {

@@ -81,10 +81,10 @@ impl Requests {
     /// Makes a request to a person.
     pub(crate) async fn make(&self, id: &AskId, command: MakeRequest) -> Result<AskId, CommandError> {
         let deadline = command.deadline;
-        let asked = CommandContext { requests: self, id: id.clone(), command };
-        let done = self.0.streams.begin(id.as_str(), &asked, None).await?;
+        let context = CommandContext { requests: self, id: id.clone(), command };
+        let outcome = self.0.streams.begin(id.as_str(), &context, None).await?;
         self.note_due(deadline);
-        Ok(done.reply)
+        Ok(outcome.reply)
     }
 
     /// Makes a request in an agent's name, for another part of the server. An equal id is the same request. `false`
@@ -112,8 +112,8 @@ impl Requests {
     pub(crate) async fn answer(&self, id: &AskId, command: AnswerRequest) -> Result<(), CommandError> {
         let (owner, undo_ms) = (self.owner_of(id).await?, command.undo_ms);
         let makes_rule = command.rule.is_some() && undo_ms == 0;
-        let asked = CommandContext { requests: self, id: id.clone(), command };
-        self.0.streams.execute(id.as_str(), &asked, None).await?;
+        let context = CommandContext { requests: self, id: id.clone(), command };
+        self.0.streams.execute(id.as_str(), &context, None).await?;
         if undo_ms > 0 {
             self.note_due(Some(TimestampMs(self.now().0.saturating_add(undo_ms))));
         }
@@ -134,23 +134,23 @@ impl Requests {
         id: &AskId,
         command: HandleRequest,
     ) -> Result<Option<TimestampMs>, CommandError> {
-        let asked = CommandContext { requests: self, id: id.clone(), command };
-        let done = self.0.streams.execute(id.as_str(), &asked, None).await?;
+        let context = CommandContext { requests: self, id: id.clone(), command };
+        let outcome = self.0.streams.execute(id.as_str(), &context, None).await?;
         // After an undo, the deadline applies again.
         self.0.next_due.store(0, Ordering::Release);
-        Ok(done.reply)
+        Ok(outcome.reply)
     }
 
     pub(crate) async fn withdraw(&self, id: &AskId, source: Source) -> Result<(), CommandError> {
-        let asked = CommandContext { requests: self, id: id.clone(), command: WithdrawRequest { source } };
-        self.0.streams.execute(id.as_str(), &asked, None).await?;
+        let context = CommandContext { requests: self, id: id.clone(), command: WithdrawRequest { source } };
+        self.0.streams.execute(id.as_str(), &context, None).await?;
         Ok(())
     }
 
     /// Settles or expires a request.
     pub(crate) async fn pass_time(&self, id: &AskId) -> Result<(), Fault> {
-        let asked = CommandContext { requests: self, id: id.clone(), command: PassTime };
-        match self.0.streams.execute(id.as_str(), &asked, None).await {
+        let context = CommandContext { requests: self, id: id.clone(), command: PassTime };
+        match self.0.streams.execute(id.as_str(), &context, None).await {
             Ok(_) | Err(ExecuteError::KeyReused) => {}
             Err(ExecuteError::OverQuota(exceeded)) => return Err(exceeded.without_payer()),
             Err(ExecuteError::Fault(fault)) => return Err(fault),
@@ -175,7 +175,7 @@ impl Requests {
 
     async fn owner_of(&self, id: &AskId) -> Result<Option<OwnerName>, Fault> {
         let (state, _) = self.0.streams.state(id.as_str()).await?;
-        Ok(state.made.as_ref().map(|made| made.of.owner()))
+        Ok(state.creation.as_ref().map(|creation| creation.subject.owner()))
     }
 
     /// Applies the rules that came with an answer, so that the next request is matched against them. The answer is

@@ -52,8 +52,8 @@ pub(crate) fn time(at: TimestampMs) -> String {
 }
 
 /// The key of a request in the lists and in [`OUTCOMES`].
-pub(crate) fn key(who: &str, at: TimestampMs, id: &str) -> String {
-    format!("{who}/{}/{id}", time(at))
+pub(crate) fn key(list: &str, at: TimestampMs, id: &str) -> String {
+    format!("{list}/{}/{id}", time(at))
 }
 
 /// The data of a request in the lists.
@@ -67,8 +67,8 @@ pub(crate) struct Row {
     pub(crate) snoozed_until: Option<TimestampMs>,
 }
 
-fn row(of: &RequestSubject, phase: Phase, snoozed_until: Option<TimestampMs>) -> Bytes {
-    let row = Row { kind: of.kind, agent: of.agent.clone(), phase, snoozed_until };
+fn row(subject: &RequestSubject, phase: Phase, snoozed_until: Option<TimestampMs>) -> Bytes {
+    let row = Row { kind: subject.kind, agent: subject.agent.clone(), phase, snoozed_until };
     serde_json::to_vec(&row).expect("names and numbers can be written").into()
 }
 
@@ -81,43 +81,46 @@ fn delete(name: &'static str, key: String) -> IndexOp {
 }
 
 /// An operation on both lists: that of the owner and that of everybody.
-fn listed(of: &RequestSubject, op: impl Fn(&str) -> IndexOp) -> [IndexOp; 2] {
-    [op(of.owner().as_str()), op(EVERYBODY)]
+fn listed(subject: &RequestSubject, op: impl Fn(&str) -> IndexOp) -> [IndexOp; 2] {
+    [op(subject.owner().as_str()), op(EVERYBODY)]
 }
 
 /// Adds a request to the waiting ones.
-fn begins(id: &str, of: &RequestSubject, snoozed_until: Option<TimestampMs>) -> Vec<IndexOp> {
-    let mut ops =
-        listed(of, |who| put(WAITING, key(who, of.created, id), row(of, Phase::Open, snoozed_until)))
-            .to_vec();
-    ops.push(match &of.stranger {
-        Some(stranger) => put(WAITING_OF_STRANGERS, format!("{}/{stranger}/{id}", of.owner()), Bytes::new()),
-        None => put(WAITING_OF, format!("{}/{id}", of.agent), Bytes::new()),
+fn waiting_rows(id: &str, subject: &RequestSubject, snoozed_until: Option<TimestampMs>) -> Vec<IndexOp> {
+    let mut ops = listed(subject, |list| {
+        put(WAITING, key(list, subject.created, id), row(subject, Phase::Open, snoozed_until))
+    })
+    .to_vec();
+    ops.push(match &subject.stranger {
+        Some(stranger) => {
+            put(WAITING_OF_STRANGERS, format!("{}/{stranger}/{id}", subject.owner()), Bytes::new())
+        }
+        None => put(WAITING_OF, format!("{}/{id}", subject.agent), Bytes::new()),
     });
-    ops.extend(of.deadline.map(|at| put(DUE, format!("{}/{id}", time(at)), Bytes::new())));
+    ops.extend(subject.deadline.map(|at| put(DUE, format!("{}/{id}", time(at)), Bytes::new())));
     ops
 }
 
 /// Moves a request from the waiting ones to the closed ones.
-fn ends(
+fn closed_rows(
     id: &str,
-    of: &RequestSubject,
+    subject: &RequestSubject,
     at: TimestampMs,
     (phase, notifies_inbox): (Phase, bool),
 ) -> Vec<IndexOp> {
-    let mut ops = listed(of, |who| delete(WAITING, key(who, of.created, id))).to_vec();
-    ops.push(match &of.stranger {
-        Some(stranger) => delete(WAITING_OF_STRANGERS, format!("{}/{stranger}/{id}", of.owner())),
-        None => delete(WAITING_OF, format!("{}/{id}", of.agent)),
+    let mut ops = listed(subject, |list| delete(WAITING, key(list, subject.created, id))).to_vec();
+    ops.push(match &subject.stranger {
+        Some(stranger) => delete(WAITING_OF_STRANGERS, format!("{}/{stranger}/{id}", subject.owner())),
+        None => delete(WAITING_OF, format!("{}/{id}", subject.agent)),
     });
-    ops.extend(of.deadline.map(|at| delete(DUE, format!("{}/{id}", time(at)))));
-    ops.extend(listed(of, |who| put(CLOSED, key(who, at, id), row(of, phase, None))));
-    ops.extend(notifies_inbox.then(|| outcome_row(id, of, at)));
+    ops.extend(subject.deadline.map(|at| delete(DUE, format!("{}/{id}", time(at)))));
+    ops.extend(listed(subject, |list| put(CLOSED, key(list, at, id), row(subject, phase, None))));
+    ops.extend(notifies_inbox.then(|| outcome_row(id, subject, at)));
     ops
 }
 
-fn outcome_row(id: &str, of: &RequestSubject, at: TimestampMs) -> IndexOp {
-    put(OUTCOMES, key(of.agent.as_str(), at, id), Bytes::new())
+fn outcome_row(id: &str, subject: &RequestSubject, at: TimestampMs) -> IndexOp {
+    put(OUTCOMES, key(subject.agent.as_str(), at, id), Bytes::new())
 }
 
 /// The streams `requests.request/<request>`.
@@ -142,14 +145,14 @@ impl Room for RequestRoom {
     /// A request counts towards its owner's quota. Events that end one count for nobody, and neither does a request
     /// that a stranger caused: on the stranger's account it would reveal whether the addressed agent exists.
     fn payer(_: &str, _: &RequestState, event: &RequestEvent) -> Option<OwnerName> {
-        let of = event.of();
+        let subject = event.subject();
         match event {
             RequestEvent::RequestMade(_) | RequestEvent::LinkMade(_) => {
-                of.stranger.is_none().then(|| of.owner())
+                subject.stranger.is_none().then(|| subject.owner())
             }
             RequestEvent::RequestSnoozed(_)
             | RequestEvent::RequestDelegated(_)
-            | RequestEvent::AnswerUndone(_) => Some(of.owner()),
+            | RequestEvent::AnswerUndone(_) => Some(subject.owner()),
             RequestEvent::RequestAnswered(_)
             | RequestEvent::AnswerSettled(_)
             | RequestEvent::RequestWithdrawn(_)
@@ -157,43 +160,48 @@ impl Room for RequestRoom {
         }
     }
     fn index(id: &str, event: &RequestEvent) -> Vec<IndexOp> {
-        let of = event.of();
+        let subject = event.subject();
         let due = |at: TimestampMs| format!("{}/{id}", time(at));
         match event {
-            RequestEvent::RequestMade(_) => begins(id, of, None),
+            RequestEvent::RequestMade(_) => waiting_rows(id, subject, None),
             RequestEvent::RequestAnswered(event) => {
-                let mut ops = ends(id, of, event.at, (Phase::Answered, false));
+                let mut ops = closed_rows(id, subject, event.at, (Phase::Answered, false));
                 ops.extend(event.undo_until.map(|until| put(DUE, due(until), Bytes::new())));
-                ops.extend(outcome_op(id, of, event.at, event.undo_until.is_none() && event.notifies_inbox));
+                ops.extend(outcome_op(
+                    id,
+                    subject,
+                    event.at,
+                    event.undo_until.is_none() && event.notifies_inbox,
+                ));
                 ops
             }
             RequestEvent::AnswerSettled(event) => {
                 let mut ops = vec![delete(DUE, due(event.undo_until))];
-                ops.extend(outcome_op(id, of, event.at, event.notifies_inbox));
+                ops.extend(outcome_op(id, subject, event.at, event.notifies_inbox));
                 ops
             }
             RequestEvent::AnswerUndone(event) => {
-                let mut ops = begins(id, of, None);
+                let mut ops = waiting_rows(id, subject, None);
                 ops.push(delete(DUE, due(event.undo_until)));
-                ops.extend(listed(of, |who| delete(CLOSED, key(who, event.answered, id))));
+                ops.extend(listed(subject, |list| delete(CLOSED, key(list, event.answered, id))));
                 // Both timers may be due at the same time: the one of the deadline stays.
-                ops.extend(of.deadline.map(|at| put(DUE, due(at), Bytes::new())));
+                ops.extend(subject.deadline.map(|at| put(DUE, due(at), Bytes::new())));
                 ops
             }
             RequestEvent::RequestSnoozed(event) => {
-                let row = || row(of, Phase::Open, Some(event.until));
-                listed(of, |who| put(WAITING, key(who, of.created, id), row())).to_vec()
+                let row = || row(subject, Phase::Open, Some(event.until));
+                listed(subject, |list| put(WAITING, key(list, subject.created, id), row())).to_vec()
             }
             RequestEvent::RequestWithdrawn(event) => {
                 let before = event.answered.into_iter();
-                let before = before.flat_map(|at| listed(of, |who| delete(CLOSED, key(who, at, id))));
+                let before = before.flat_map(|at| listed(subject, |list| delete(CLOSED, key(list, at, id))));
                 let mut ops: Vec<_> = before.collect();
                 ops.extend(event.undo_until.map(|until| delete(DUE, due(until))));
-                ops.extend(ends(id, of, event.at, (Phase::Withdrawn, false)));
+                ops.extend(closed_rows(id, subject, event.at, (Phase::Withdrawn, false)));
                 ops
             }
             RequestEvent::RequestExpired(event) => {
-                ends(id, of, event.at, (Phase::Expired, event.notifies_inbox))
+                closed_rows(id, subject, event.at, (Phase::Expired, event.notifies_inbox))
             }
             RequestEvent::LinkMade(event) => {
                 vec![put(LINKS, event.digest.hex(), Bytes::copy_from_slice(id.as_bytes()))]
@@ -203,8 +211,8 @@ impl Room for RequestRoom {
     }
 }
 
-fn outcome_op(id: &str, of: &RequestSubject, at: TimestampMs, notifies_inbox: bool) -> Option<IndexOp> {
-    notifies_inbox.then(|| outcome_row(id, of, at))
+fn outcome_op(id: &str, subject: &RequestSubject, at: TimestampMs, notifies_inbox: bool) -> Option<IndexOp> {
+    notifies_inbox.then(|| outcome_row(id, subject, at))
 }
 
 /// A command with the room, which provides its facts.
@@ -215,7 +223,11 @@ pub(crate) struct CommandContext<'a, C> {
 }
 
 impl<C> CommandContext<'_, C> {
-    async fn holds(&self, authority: &Authority, conditions: &mut Vec<Condition>) -> Result<bool, Fault> {
+    async fn is_authorized(
+        &self,
+        authority: &Authority,
+        conditions: &mut Vec<Condition>,
+    ) -> Result<bool, Fault> {
         self.requests.accounts().holds(authority, conditions).await
     }
 
@@ -285,12 +297,12 @@ impl Command<RequestRoom> for CommandContext<'_, MakeRequest> {
     async fn facts(&self, state: &RequestState) -> Result<Facts<AskFacts>, Fault> {
         let mut conditions = Vec::new();
         let MakeRequest { source, agent, to, tool, directory, .. } = &self.command;
-        let holds = match source {
-            Source::Agent(authority) => self.holds(authority, &mut conditions).await?,
+        let is_authorized = match source {
+            Source::Agent(authority) => self.is_authorized(authority, &mut conditions).await?,
             Source::Server => true,
         };
-        if !holds || state.made.is_some() {
-            return Ok(Facts { value: AskFacts { holds, ..AskFacts::default() }, conditions });
+        if !is_authorized || state.creation.is_some() {
+            return Ok(Facts { value: AskFacts { is_authorized, ..AskFacts::default() }, conditions });
         }
         let knows_person = self.knows(to.as_ref(), agent, &mut conditions).await?;
         let is_full = self.is_full(agent, self.command.stranger.as_ref()).await?;
@@ -307,17 +319,17 @@ impl Command<RequestRoom> for CommandContext<'_, MakeRequest> {
             }
             None => None,
         };
-        Ok(Facts { value: AskFacts { holds, knows_person, is_full, rule }, conditions })
+        Ok(Facts { value: AskFacts { is_authorized, knows_person, is_full, rule }, conditions })
     }
 
     fn decide(
         &self,
         state: &RequestState,
         _: Version,
-        asking: &AskFacts,
+        facts: &AskFacts,
         stamp: &Stamp,
     ) -> Result<Decision<RequestEvent, AskId>, Rejection> {
-        let Decision { events, reply: () } = decide::make(state, asking, stamp, &self.command)?;
+        let Decision { events, reply: () } = decide::make(state, facts, stamp, &self.command)?;
         Ok(Decision::new(events, self.id.clone()))
     }
 }
@@ -330,18 +342,18 @@ impl Command<RequestRoom> for CommandContext<'_, AnswerRequest> {
 
     async fn facts(&self, state: &RequestState) -> Result<Facts<AnswerFacts>, Fault> {
         let mut conditions = Vec::new();
-        let holds = match &self.command.by {
-            AnsweredBy::Person(authority, _) => self.holds(authority, &mut conditions).await?,
+        let is_authorized = match &self.command.by {
+            AnsweredBy::Person(authority, _) => self.is_authorized(authority, &mut conditions).await?,
             AnsweredBy::Link => true,
         };
-        let has_all_rules = match (&self.command.rule, &state.made) {
-            (Some(_), Some(made)) => {
-                let (rules, _) = self.requests.rules().state(made.of.agent.owner()).await?;
+        let has_all_rules = match (&self.command.rule, &state.creation) {
+            (Some(_), Some(creation)) => {
+                let (rules, _) = self.requests.rules().state(creation.subject.agent.owner()).await?;
                 rules.is_full(self.requests.clock().now())
             }
             (Some(_) | None, _) => false,
         };
-        Ok(Facts { value: AnswerFacts { holds, has_all_rules, knows_person: true }, conditions })
+        Ok(Facts { value: AnswerFacts { is_authorized, has_all_rules, knows_person: true }, conditions })
     }
 
     fn decide(
@@ -367,12 +379,15 @@ impl Command<RequestRoom> for CommandContext<'_, AnswerRequest> {
 fn rules_of(id: &AskId, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> SideEvents {
     let mut side_events = SideEvents::default();
     for event in &decided.events {
-        let of = match event {
+        let rule_of_answer = match event {
             RequestEvent::RequestAnswered(event) if event.undo_until.is_none() => match &event.by {
                 AnswerAuthor::Person(by) => event.rule.as_ref().map(|rule| (rule, event.answer, by)),
                 AnswerAuthor::Rule(_) | AnswerAuthor::Link | AnswerAuthor::Deadline => None,
             },
-            RequestEvent::AnswerSettled(event) => event.rule.as_ref().map(|of| (&of.rule, of.answer, &of.by)),
+            RequestEvent::AnswerSettled(event) => event
+                .rule
+                .as_ref()
+                .map(|rule_of_answer| (&rule_of_answer.rule, rule_of_answer.answer, &rule_of_answer.by)),
             RequestEvent::RequestAnswered(_)
             | RequestEvent::RequestMade(_)
             | RequestEvent::AnswerUndone(_)
@@ -382,9 +397,9 @@ fn rules_of(id: &AskId, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> 
             | RequestEvent::RequestExpired(_)
             | RequestEvent::LinkMade(_) => None,
         };
-        let Some((rule, answer, by)) = of else { continue };
+        let Some((rule, answer, by)) = rule_of_answer else { continue };
         let days = rule.expires_in_days.saturating_mul(24 * 3_600_000);
-        let made = RuleMade {
+        let event = RuleMade {
             rule: RuleId::mint(stamp, 0),
             agent: rule.agent.clone(),
             tool: rule.tool.clone(),
@@ -395,7 +410,7 @@ fn rules_of(id: &AskId, decided: &Decision<RequestEvent, ()>, stamp: &Stamp) -> 
             until: TimestampMs(stamp.now.0.saturating_add(days)),
         };
         let stream = RuleRoom::stream(rule.agent.owner());
-        side_events.events.push((stream, RuleEvent::RuleMade(made).encode()));
+        side_events.events.push((stream, RuleEvent::RuleMade(event).encode()));
     }
     side_events
 }
@@ -409,14 +424,14 @@ impl Command<RequestRoom> for CommandContext<'_, HandleRequest> {
 
     async fn facts(&self, state: &RequestState) -> Result<Facts<AnswerFacts>, Fault> {
         let mut conditions = Vec::new();
-        let holds = self.holds(&self.command.authority, &mut conditions).await?;
-        let knows_person = match (&self.command.handling, &state.made) {
-            (Handling::Delegate(to), Some(made)) => {
-                self.knows(Some(to), &made.of.agent, &mut conditions).await?
+        let is_authorized = self.is_authorized(&self.command.authority, &mut conditions).await?;
+        let knows_person = match (&self.command.handling, &state.creation) {
+            (Handling::Delegate(to), Some(creation)) => {
+                self.knows(Some(to), &creation.subject.agent, &mut conditions).await?
             }
             (Handling::Delegate(_) | Handling::Undo | Handling::Snooze(_) | Handling::Link(..), _) => true,
         };
-        Ok(Facts { value: AnswerFacts { holds, has_all_rules: false, knows_person }, conditions })
+        Ok(Facts { value: AnswerFacts { is_authorized, has_all_rules: false, knows_person }, conditions })
     }
 
     fn decide(
@@ -444,7 +459,7 @@ impl Command<RequestRoom> for CommandContext<'_, WithdrawRequest> {
     async fn facts(&self, _: &RequestState) -> Result<Facts<bool>, Fault> {
         let mut conditions = Vec::new();
         let value = match &self.command.source {
-            Source::Agent(authority) => self.holds(authority, &mut conditions).await?,
+            Source::Agent(authority) => self.is_authorized(authority, &mut conditions).await?,
             Source::Server => true,
         };
         Ok(Facts { value, conditions })
@@ -454,10 +469,10 @@ impl Command<RequestRoom> for CommandContext<'_, WithdrawRequest> {
         &self,
         state: &RequestState,
         _: Version,
-        holds: &bool,
+        is_authorized: &bool,
         stamp: &Stamp,
     ) -> Result<Decision<RequestEvent, ()>, Rejection> {
-        decide::withdraw(state, *holds, stamp, &self.command)
+        decide::withdraw(state, *is_authorized, stamp, &self.command)
     }
 
     fn exceeds_quota(&self) -> bool {

@@ -103,11 +103,11 @@ impl ServedRoom for Requests {
 
     fn periodic_tasks(&self) -> Vec<PeriodicTask> {
         let requests = self.clone();
-        let keep = move || {
+        let run_timers = move || {
             let requests = requests.clone();
             async move { requests.run_timers().await }
         };
-        vec![PeriodicTask::new(EVERY, "deadlines of requests were not checked", keep)]
+        vec![PeriodicTask::new(EVERY, "deadlines of requests were not checked", run_timers)]
     }
 
     fn close(&self) {

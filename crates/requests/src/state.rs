@@ -13,7 +13,8 @@ use crate::{
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestState {
     /// How it was made; `None` if it does not exist.
-    pub made: Option<Creation>,
+    #[serde(rename = "made")]
+    pub creation: Option<Creation>,
     /// The progress of the request.
     pub progress: Progress,
     /// The time until which it is postponed.
@@ -28,7 +29,8 @@ pub struct RequestState {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Creation {
     /// The subject.
-    pub of: RequestSubject,
+    #[serde(rename = "of")]
+    pub subject: RequestSubject,
     /// The addressed person.
     pub to: Option<AgentHandle>,
     /// The types of answer that it allows.
@@ -83,7 +85,10 @@ impl RequestState {
     /// Whether the deadline has passed.
     #[must_use]
     pub fn is_late(&self, now: TimestampMs) -> bool {
-        self.made.as_ref().and_then(|made| made.of.deadline).is_some_and(|deadline| now >= deadline)
+        self.creation
+            .as_ref()
+            .and_then(|creation| creation.subject.deadline)
+            .is_some_and(|deadline| now >= deadline)
     }
 
     pub(crate) fn evolve(&mut self, version: Version, event: &RequestEvent) {
@@ -93,8 +98,8 @@ impl RequestState {
         }
         match event {
             RequestEvent::RequestMade(event) => {
-                self.made = Some(Creation {
-                    of: event.of.clone(),
+                self.creation = Some(Creation {
+                    subject: event.subject.clone(),
                     to: event.to.clone(),
                     allow: event.allow,
                     on_timeout: event.on_timeout,
@@ -127,8 +132,8 @@ impl RequestState {
             }
             RequestEvent::RequestDelegated(event) => {
                 self.changes += 1;
-                if let Some(made) = &mut self.made {
-                    made.to = Some(event.to.clone());
+                if let Some(creation) = &mut self.creation {
+                    creation.to = Some(event.to.clone());
                 }
             }
             RequestEvent::RequestWithdrawn(_) => self.progress = Progress::Withdrawn,

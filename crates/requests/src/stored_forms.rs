@@ -17,7 +17,7 @@ fn at(ms: u64) -> TimestampMs {
     TimestampMs(ms)
 }
 
-fn of() -> RequestSubject {
+fn subject() -> RequestSubject {
     RequestSubject {
         agent: "@ann.cc".parse().unwrap(),
         kind: Kind::Permission,
@@ -53,14 +53,14 @@ fn stored(event: NewEvent) -> StoredEvent {
     }
 }
 
-const OF: &str = r#""of":{"agent":"@ann.cc","kind":"permission","created":1,"deadline":9}"#;
+const SUBJECT: &str = r#""of":{"agent":"@ann.cc","kind":"permission","created":1,"deadline":9}"#;
 
 #[test]
 fn requests_are_stored_as_they_were() {
     let cases: Vec<(RequestEvent, &str, String)> = vec![
         (
             RequestEvent::RequestMade(RequestMade {
-                of: of(),
+                subject: subject(),
                 to: Some("@ann.ann".parse().unwrap()),
                 allow: Allow::default(),
                 on_timeout: OnTimeout::Ignore,
@@ -71,12 +71,12 @@ fn requests_are_stored_as_they_were() {
             }),
             "RequestMade",
             format!(
-                r#"{{{OF},"to":"@ann.ann","allow":{{"accept":true,"edit":false,"respond":true,"ignore":true}},"on_timeout":"ignore","tool":"Bash","told":true}}"#
+                r#"{{{SUBJECT},"to":"@ann.ann","allow":{{"accept":true,"edit":false,"respond":true,"ignore":true}},"on_timeout":"ignore","tool":"Bash","told":true}}"#
             ),
         ),
         (
             RequestEvent::RequestAnswered(RequestAnswered {
-                of: of(),
+                subject: subject(),
                 answer: AnswerType::Accept,
                 by: AnswerAuthor::Person(ann()),
                 person: None,
@@ -84,16 +84,16 @@ fn requests_are_stored_as_they_were() {
                 undo_until: Some(at(3)),
                 rule: Some(rule()),
                 notifies_inbox: true,
-                said: "{}".into(),
+                content: "{}".into(),
             }),
             "RequestAnswered",
             format!(
-                r#"{{{OF},"answer":"accept","by":{{"person":"~ann"}},"at":2,"undo_until":3,"rule":{{"agent":"@ann.cc","tool":"Bash","directory":"/src","expires_in_days":7}},"told":true}}"#
+                r#"{{{SUBJECT},"answer":"accept","by":{{"person":"~ann"}},"at":2,"undo_until":3,"rule":{{"agent":"@ann.cc","tool":"Bash","directory":"/src","expires_in_days":7}},"told":true}}"#
             ),
         ),
         (
             RequestEvent::AnswerSettled(AnswerSettled {
-                of: of(),
+                subject: subject(),
                 undo_until: at(3),
                 at: at(4),
                 rule: Some(RuleOfAnswer { rule: rule(), answer: AnswerType::Accept, by: ann() }),
@@ -101,18 +101,18 @@ fn requests_are_stored_as_they_were() {
             }),
             "AnswerSettled",
             format!(
-                r#"{{{OF},"undo_until":3,"at":4,"rule":{{"rule":{{"agent":"@ann.cc","tool":"Bash","directory":"/src","expires_in_days":7}},"answer":"accept","by":"~ann"}},"told":true}}"#
+                r#"{{{SUBJECT},"undo_until":3,"at":4,"rule":{{"rule":{{"agent":"@ann.cc","tool":"Bash","directory":"/src","expires_in_days":7}},"answer":"accept","by":"~ann"}},"told":true}}"#
             ),
         ),
     ];
-    held_to(cases);
+    assert_stored_forms(cases);
 }
 
 /// The form of a request that a stranger caused.
 #[test]
 fn a_request_that_a_stranger_causes_names_its_owner() {
     let form = r#"{"agent":"@ann.cc","kind":"permission","created":1,"deadline":9,"stranger":"bob"}"#;
-    let subject = RequestSubject { stranger: Some("bob".parse().unwrap()), ..of() };
+    let subject = RequestSubject { stranger: Some("bob".parse().unwrap()), ..subject() };
     assert_eq!(serde_json::to_string(&subject).unwrap(), form);
     assert_eq!(serde_json::from_str::<RequestSubject>(form).unwrap(), subject);
 }
@@ -121,7 +121,7 @@ fn a_request_that_a_stranger_causes_names_its_owner() {
 #[test]
 fn an_answer_names_the_person_who_gave_it() {
     let answered = RequestAnswered {
-        of: of(),
+        subject: subject(),
         answer: AnswerType::Ignore,
         by: AnswerAuthor::Person(ann()),
         person: Some("@ann.mo".parse().unwrap()),
@@ -129,70 +129,71 @@ fn an_answer_names_the_person_who_gave_it() {
         undo_until: None,
         rule: None,
         notifies_inbox: true,
-        said: "{}".into(),
+        content: "{}".into(),
     };
     let form = format!(
-        r#"{{{OF},"answer":"ignore","by":{{"person":"~ann"}},"person":"@ann.mo","at":2,"told":true}}"#
+        r#"{{{SUBJECT},"answer":"ignore","by":{{"person":"~ann"}},"person":"@ann.mo","at":2,"told":true}}"#
     );
-    held_to(vec![(RequestEvent::RequestAnswered(answered), "RequestAnswered", form)]);
+    assert_stored_forms(vec![(RequestEvent::RequestAnswered(answered), "RequestAnswered", form)]);
 }
 
 #[test]
 fn stored_forms_of_request_outcomes_are_frozen() {
     let digest = TokenDigest::of("x");
-    let link = LinkMade { of: of(), digest, until: at(5) };
-    let link_form = format!(r#"{{{OF},"digest":{},"until":5}}"#, serde_json::to_string(&digest).unwrap());
+    let link = LinkMade { subject: subject(), digest, until: at(5) };
+    let link_form =
+        format!(r#"{{{SUBJECT},"digest":{},"until":5}}"#, serde_json::to_string(&digest).unwrap());
     let cases: Vec<(RequestEvent, &str, String)> = vec![
         (
             RequestEvent::AnswerUndone(AnswerUndone {
-                of: of(),
+                subject: subject(),
                 by: ann(),
                 answered: at(2),
                 undo_until: at(3),
             }),
             "AnswerUndone",
-            format!(r#"{{{OF},"by":"~ann","answered":2,"undo_until":3}}"#),
+            format!(r#"{{{SUBJECT},"by":"~ann","answered":2,"undo_until":3}}"#),
         ),
         (
-            RequestEvent::RequestSnoozed(RequestSnoozed { of: of(), by: ann(), until: at(5) }),
+            RequestEvent::RequestSnoozed(RequestSnoozed { subject: subject(), by: ann(), until: at(5) }),
             "RequestSnoozed",
-            format!(r#"{{{OF},"by":"~ann","until":5}}"#),
+            format!(r#"{{{SUBJECT},"by":"~ann","until":5}}"#),
         ),
         (
             RequestEvent::RequestDelegated(RequestDelegated {
-                of: of(),
+                subject: subject(),
                 by: ann(),
                 to: "@ann.mo".parse().unwrap(),
             }),
             "RequestDelegated",
-            format!(r#"{{{OF},"by":"~ann","to":"@ann.mo"}}"#),
+            format!(r#"{{{SUBJECT},"by":"~ann","to":"@ann.mo"}}"#),
         ),
         (
             RequestEvent::RequestWithdrawn(RequestWithdrawn {
-                of: of(),
+                subject: subject(),
                 at: at(4),
                 answered: None,
                 undo_until: None,
             }),
             "RequestWithdrawn",
-            format!(r#"{{{OF},"at":4}}"#),
+            format!(r#"{{{SUBJECT},"at":4}}"#),
         ),
         (
             RequestEvent::RequestExpired(RequestExpired {
-                of: of(),
+                subject: subject(),
                 at: at(9),
                 answer: None,
                 notifies_inbox: false,
             }),
             "RequestExpired",
-            format!(r#"{{{OF},"at":9,"told":false}}"#),
+            format!(r#"{{{SUBJECT},"at":9,"told":false}}"#),
         ),
         (RequestEvent::LinkMade(link), "LinkMade", link_form),
     ];
-    held_to(cases);
+    assert_stored_forms(cases);
 }
 
-fn held_to(cases: Vec<(RequestEvent, &str, String)>) {
+fn assert_stored_forms(cases: Vec<(RequestEvent, &str, String)>) {
     for (event, kind, envelope) in cases {
         let written = event.encode();
         assert_eq!((written.kind, written.form), (kind, 1));
@@ -202,23 +203,23 @@ fn held_to(cases: Vec<(RequestEvent, &str, String)>) {
 }
 
 #[test]
-fn who_answered_is_stored_as_it_was() {
+fn the_author_of_an_answer_is_stored_as_it_was() {
     let rule = RuleId::mint(&Stamp::new(at(1), [0; 10]), 0);
-    for (by, form) in [
+    for (author, form) in [
         (AnswerAuthor::Person(ann()), r#"{"person":"~ann"}"#.to_owned()),
         (AnswerAuthor::Rule(rule.clone()), format!(r#"{{"rule":"{rule}"}}"#)),
         (AnswerAuthor::Link, r#""link""#.to_owned()),
         (AnswerAuthor::Deadline, r#""deadline""#.to_owned()),
     ] {
-        assert_eq!(serde_json::to_string(&by).unwrap(), form);
-        assert_eq!(serde_json::from_str::<AnswerAuthor>(&form).unwrap(), by);
+        assert_eq!(serde_json::to_string(&author).unwrap(), form);
+        assert_eq!(serde_json::from_str::<AnswerAuthor>(&form).unwrap(), author);
     }
 }
 
 #[test]
 fn rules_are_stored_as_they_were() {
     let rule = RuleId::mint(&Stamp::new(at(1), [0; 10]), 0);
-    let made = RuleMade {
+    let event = RuleMade {
         rule: rule.clone(),
         agent: "@ann.cc".parse().unwrap(),
         tool: "Bash".into(),
@@ -231,7 +232,7 @@ fn rules_are_stored_as_they_were() {
     let request = AskId::of_source("x");
     for (event, kind, envelope) in [
         (
-            RuleEvent::RuleMade(made),
+            RuleEvent::RuleMade(event),
             "RuleMade",
             format!(
                 r#"{{"rule":"{rule}","agent":"@ann.cc","tool":"Bash","answer":"ignore","by":"~ann","request":"{request}","until":7}}"#

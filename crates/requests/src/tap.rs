@@ -89,9 +89,9 @@ impl Requests {
         let stream = RequestRoom::stream(id.as_str());
         let now = self.now();
         for stored in self.log().read_stream(&stream, Version::ZERO, READ_ROWS_MAX).await? {
-            if let RequestEvent::LinkMade(made) = RequestEvent::decode(&stored)?
-                && made.digest.matches(&digest)
-                && is_open(now, made.until)
+            if let RequestEvent::LinkMade(event) = RequestEvent::decode(&stored)?
+                && event.digest.matches(&digest)
+                && is_open(now, event.until)
             {
                 return self.seen(&id).await;
             }

@@ -57,7 +57,7 @@ impl Shelf {
 
 /// A found item, as the searcher may read it.
 #[derive(Debug, Clone)]
-pub struct FoundThing {
+pub struct FoundItem {
     /// Its type: `message`, `event`, `input`, `result`, `package`, `fact`.
     pub kind: &'static str,
     /// The path of the request that reads it.
@@ -102,7 +102,7 @@ pub trait Findable: Send + Sync + 'static {
         &'a self,
         searcher: &'a Searcher,
         id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<FoundThing>, Fault>>;
+    ) -> BoxFuture<'a, Result<Option<FoundItem>, Fault>>;
 
     /// The hits from the room's own indexes in a scope, whose projects are its shelves; at most `max` of each kind.
     fn own_hits<'a>(

@@ -23,15 +23,15 @@ pub struct Glance {
     /// Its runs that wait for input from their caller.
     pub runs_waiting: u64,
     /// The start of its current work, if it works.
-    pub works_since: Option<TimestampMs>,
+    pub working_since: Option<TimestampMs>,
     /// Whether it is present: connected, or in a live session of a coding agent.
     pub is_there: bool,
     /// The time of its last sign of life.
-    pub heard_at: Option<TimestampMs>,
+    pub last_active_at: Option<TimestampMs>,
     /// Whether only presence and work are wanted, because the agent belongs to another owner.
     pub is_brief: bool,
     /// The time of its oldest request that still waits for a person.
-    pub asks_since: Option<TimestampMs>,
+    pub waiting_since: Option<TimestampMs>,
     /// The live sessions of its coding agents.
     pub coding: Vec<CodingGlance>,
     /// Its attention setting, unless it is open.
@@ -66,8 +66,8 @@ pub struct CodingGlance {
 
 impl Glance {
     /// Records a sign of life.
-    pub fn heard(&mut self, at: TimestampMs) {
-        self.heard_at = self.heard_at.max(Some(at));
+    pub fn record_activity(&mut self, at: TimestampMs) {
+        self.last_active_at = self.last_active_at.max(Some(at));
     }
 }
 
@@ -93,5 +93,5 @@ impl Glances {
 /// A source of summary data about agents.
 pub trait Glancer: Send + Sync + 'static {
     /// Adds this source's data.
-    fn glance<'a>(&'a self, at: &'a mut Glances) -> BoxFuture<'a, Result<(), Fault>>;
+    fn glance<'a>(&'a self, glances: &'a mut Glances) -> BoxFuture<'a, Result<(), Fault>>;
 }

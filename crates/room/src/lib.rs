@@ -17,7 +17,7 @@ mod watching;
 
 pub use closing::close;
 pub use findable::{
-    Findable, FoundThing, Matches, OwnHits, Searcher, Shelf, WordIndex, body, indexed, indexed_at, texts,
+    Findable, FoundItem, Matches, OwnHits, Searcher, Shelf, WordIndex, body, indexed, indexed_at, texts,
 };
 pub use glance::{AttentionGlance, CodingGlance, Glance, Glancer, Glances};
 pub use idempotency::{IDEMPOTENCY_KEY, IDEMPOTENCY_KEY_CHARS_MAX, InvalidIdempotencyKey, idempotency_key};

@@ -27,7 +27,7 @@ pub struct Catchup {
 
 impl Catchup {
     /// Writes an event: its id, its name if it has one, and its JSON.
-    pub fn tell(&mut self, id: u64, name: Option<&str>, json: &str) {
+    pub fn push_event(&mut self, id: u64, name: Option<&str>, json: &str) {
         self.last_id = Some(id);
         if let Some(name) = name {
             self.text.push_str(&format!("event: {name}\n"));
@@ -105,7 +105,7 @@ impl<F: LiveSource, B: Eq + Hash + Clone + Send + 'static, W: Send + 'static> Pi
             }
             let looked = self.followed.look().await?;
             if looked.last_id.is_some() {
-                return Ok(Some(self.spoken(looked)));
+                return Ok(Some(self.bytes_of(looked)));
             }
             if looked.more {
                 continue;
@@ -115,7 +115,7 @@ impl<F: LiveSource, B: Eq + Hash + Clone + Send + 'static, W: Send + 'static> Pi
             if timeout_at(due, self.watch.mailbox().wait()).await.is_err() {
                 let looked = self.followed.look().await?;
                 let is_silent = looked.last_id.is_none();
-                return Ok(Some(if is_silent { self.keepalive() } else { self.spoken(looked) }));
+                return Ok(Some(if is_silent { self.keepalive() } else { self.bytes_of(looked) }));
             }
         }
     }
@@ -125,7 +125,7 @@ impl<F, B: Eq + Hash + Clone, W> StreamState<F, B, W>
 where
     F: LiveSource,
 {
-    fn spoken(&mut self, looked: Catchup) -> Bytes {
+    fn bytes_of(&mut self, looked: Catchup) -> Bytes {
         self.last_id = looked.last_id.unwrap_or(self.last_id);
         self.last_write = Instant::now();
         Bytes::from(looked.text)

@@ -90,7 +90,7 @@ pub struct EphemeralEvent {
     /// The time of arrival.
     pub at: TimestampMs,
     /// Its content.
-    pub told: OnlookerEvent,
+    pub content: OnlookerEvent,
 }
 
 /// A room with ephemeral events, which `/watch` reports to their owner.

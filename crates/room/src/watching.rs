@@ -34,7 +34,7 @@ struct Registry<B, W> {
 #[derive(Debug)]
 struct Watcher<W> {
     number: u64,
-    who: W,
+    follower: W,
     mailbox: Arc<Mailbox>,
 }
 
@@ -74,7 +74,7 @@ impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
     ///
     /// # Errors
     /// When the budget is used up, or the server is stopping.
-    pub fn watch(&self, stream: &StreamName, who: W, budget: B) -> Result<Watch<B, W>, CannotWatch> {
+    pub fn watch(&self, stream: &StreamName, follower: W, budget: B) -> Result<Watch<B, W>, CannotWatch> {
         let mut registry = self.lock();
         if registry.closed {
             return Err(CannotWatch::Stopping);
@@ -86,7 +86,7 @@ impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
         *count += 1;
         registry.next += 1;
         let (number, mailbox) = (registry.next, Arc::new(Mailbox::default()));
-        let watcher = Watcher { number, who, mailbox: mailbox.clone() };
+        let watcher = Watcher { number, follower, mailbox: mailbox.clone() };
         registry.by_stream.entry(stream.clone()).or_default().push(watcher);
         Ok(Watch { watchers: self.clone(), number, budget, stream: stream.clone(), mailbox })
     }
@@ -125,7 +125,9 @@ impl<B: Eq + Hash + Clone, W> Watchers<B, W> {
     pub fn recheck_where(&self, is_concerned: impl Fn(&W) -> bool) {
         let registry = self.lock();
         let watchers = registry.by_stream.values().flatten();
-        watchers.filter(|watcher| is_concerned(&watcher.who)).for_each(|watcher| watcher.mailbox.recheck());
+        watchers
+            .filter(|watcher| is_concerned(&watcher.follower))
+            .for_each(|watcher| watcher.mailbox.recheck());
     }
 }
 

@@ -95,7 +95,7 @@ impl Runs {
     /// If the store fails.
     pub async fn may_run(&self, by: &Actor, agent: &Agent) -> Result<bool, Fault> {
         if matches!(by, Actor::Agent(_)) {
-            self.accounts().hear_others().await?;
+            self.accounts().observe_others().await?;
         }
         admits(self.accounts(), by, &agent.gate(), &mut Vec::new()).await
     }
@@ -104,7 +104,7 @@ impl Runs {
     pub(crate) async fn agents_for(&self, asking: &RequestCaller) -> Result<Vec<Arc<Agent>>, RunRefusal> {
         let by = asking.actor();
         if matches!(by, Actor::Agent(_)) {
-            self.accounts().hear_others().await?;
+            self.accounts().observe_others().await?;
         }
         let mut agents = Vec::new();
         for agent in self.0.registry.all() {

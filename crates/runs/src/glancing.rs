@@ -22,12 +22,12 @@ impl Glancer for Runs {
                 let Some(agent) = agent.or_else(|| handle_of(&opened.agent)) else { continue };
                 let Some(glance) = at.agents.get_mut(&agent) else { continue };
                 glance.runs_active += 1;
-                glance.heard(run.updated);
+                glance.record_activity(run.updated);
                 if run.status == RunStatus::Waiting {
                     // Its question is counted among the requests to people.
                     glance.runs_waiting += 1;
                 } else {
-                    glance.works_since = glance.works_since.or(Some(run.created));
+                    glance.working_since = glance.working_since.or(Some(run.created));
                 }
             }
             Ok(())

@@ -7,7 +7,7 @@ use plenary_engine::Room as _;
 use plenary_kernel::{Version, limits::READ_ROWS_MAX};
 use plenary_log::{Fault, Order, StoredEvent};
 use plenary_retrieval::Change;
-use plenary_room::{Findable, FoundThing, Reference, Searcher, Shelf, body, indexed, indexed_at, texts};
+use plenary_room::{Findable, FoundItem, Reference, Searcher, Shelf, body, indexed, indexed_at, texts};
 use serde_json::Value;
 
 use crate::{
@@ -74,7 +74,7 @@ impl Runs {
         is_readable.then(|| (agent.name().to_owned(), Actor::Agent(agent.handle.clone())))
     }
 
-    async fn found_text(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundThing>, Fault> {
+    async fn found_text(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {
         let Some((thread, version)) = indexed_at::<ThreadId>(id) else { return Ok(None) };
         let state = self.fresh(thread).await?;
         let Some((name, agent)) = self.read_at(&Actor::from(searcher), &state) else { return Ok(None) };
@@ -85,7 +85,7 @@ impl Runs {
         let event = ThreadEvent::decode(&stored)?;
         let Some((kind, by, text)) = said(&event) else { return Ok(None) };
         let run = event.run().to_string();
-        Ok(Some(FoundThing {
+        Ok(Some(FoundItem {
             kind,
             path: format!("/agent/{name}/runs/{run}"),
             about: state.opened.as_ref().and_then(|opened| opened.title.clone()),
@@ -150,7 +150,7 @@ impl Findable for Runs {
         &'a self,
         searcher: &'a Searcher,
         id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<FoundThing>, Fault>> {
+    ) -> BoxFuture<'a, Result<Option<FoundItem>, Fault>> {
         Box::pin(self.found_text(searcher, id))
     }
 }

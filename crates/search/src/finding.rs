@@ -9,7 +9,7 @@ use plenary_accounts::Scope as TokenScope;
 use plenary_kernel::{TimestampMs, rfc3339::Utc};
 use plenary_log::Fault;
 use plenary_retrieval::{Competition, HITS_MAX, Hit, Scope, Score, fuse};
-use plenary_room::{FoundThing, Searcher};
+use plenary_room::{FoundItem, Searcher};
 
 use crate::{
     COMPARED_MAX, LOOKED_AT_MAX, RANKED_BYTES_MAX, RANKED_MAX, READS_AT_ONCE, SHELVES_MAX, Search,
@@ -23,7 +23,7 @@ use crate::{
 struct Candidate {
     id: String,
     room: &'static str,
-    item: FoundThing,
+    item: FoundItem,
     score: Score,
 }
 
@@ -46,7 +46,7 @@ impl SearchHits {
 impl Candidate {
     fn hit(&self, filter: &SearchFilter) -> FoundHit {
         let Score { total, words, meaning, date } = self.score;
-        let FoundThing { kind, path, reference, about, by, at_ms, sections } = &self.item;
+        let FoundItem { kind, path, reference, about, by, at_ms, sections } = &self.item;
         FoundHit {
             room: self.room,
             kind,
@@ -223,7 +223,7 @@ impl Search {
 }
 
 /// Whether an item matches the filters for author and time.
-fn matches(filter: &SearchFilter, item: &FoundThing) -> bool {
+fn matches(filter: &SearchFilter, item: &FoundItem) -> bool {
     let is_in_time = filter.since_ms.is_none_or(|since| item.at_ms >= since)
         && filter.until_ms.is_none_or(|until| item.at_ms < until);
     is_in_time
@@ -246,8 +246,8 @@ mod tests {
 
     use super::*;
 
-    fn item(by: &str, at_ms: i64) -> FoundThing {
-        FoundThing {
+    fn item(by: &str, at_ms: i64) -> FoundItem {
+        FoundItem {
             kind: "message",
             path: "/x".to_owned(),
             reference: Reference::default(),

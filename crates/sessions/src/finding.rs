@@ -9,7 +9,7 @@ use plenary_engine::Room as _;
 use plenary_kernel::{AgentHandle, SessionId, Version};
 use plenary_log::{Fault, Order, StoredEvent};
 use plenary_retrieval::Change;
-use plenary_room::{Findable, FoundThing, Reference, Searcher, Shelf, WordIndex, body, indexed, indexed_at};
+use plenary_room::{Findable, FoundItem, Reference, Searcher, Shelf, WordIndex, body, indexed, indexed_at};
 
 use crate::{
     Sessions,
@@ -51,7 +51,7 @@ impl Sessions {
         Ok(None)
     }
 
-    async fn found(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundThing>, Fault> {
+    async fn found(&self, searcher: &Searcher, id: &str) -> Result<Option<FoundItem>, Fault> {
         let Some((session, version)) = indexed_at::<SessionId>(id) else { return Ok(None) };
         let (state, _) = self.0.streams.fresh(session.as_str()).await?;
         let Some(reader) = self.reader(searcher, &state, version).await? else { return Ok(None) };
@@ -67,7 +67,7 @@ impl Sessions {
             Searcher::Agent(_) => String::new(),
             Searcher::Owner(_) | Searcher::Operator => format!("/_admin/agents/{reader}"),
         };
-        Ok(Some(FoundThing {
+        Ok(Some(FoundItem {
             kind: "message",
             path: format!(
                 "{base}/sessions/{session}/events?after_sequence={}&limit=1",
@@ -127,7 +127,7 @@ impl Findable for Sessions {
         &'a self,
         searcher: &'a Searcher,
         id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<FoundThing>, Fault>> {
+    ) -> BoxFuture<'a, Result<Option<FoundItem>, Fault>> {
         Box::pin(self.found(searcher, id))
     }
 }

@@ -38,18 +38,18 @@ pub(super) async fn names(rooms: &RoomClient) -> Result<Vec<String>, LangGraphEr
 }
 
 /// Whether an assistant matches the search.
-fn is_wanted(assistant: &Value, wanted: &Value) -> bool {
+fn matches_search(assistant: &Value, search: &Value) -> bool {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_lowercase();
-    let of_graph = wanted["graph_id"].is_null() || wanted["graph_id"] == assistant["graph_id"];
-    let of_name = text(&assistant["name"]).contains(&text(&wanted["name"]));
-    let metadata = wanted["metadata"].as_object().into_iter().flatten();
+    let of_graph = search["graph_id"].is_null() || search["graph_id"] == assistant["graph_id"];
+    let of_name = text(&assistant["name"]).contains(&text(&search["name"]));
+    let metadata = search["metadata"].as_object().into_iter().flatten();
     of_graph && of_name && metadata.into_iter().all(|(name, value)| assistant["metadata"][name] == *value)
 }
 
 /// The selected members, or all if there is no selection.
 pub(super) fn selected(mut item: Value, select: &Value) -> Value {
     if let (Some(names), Some(members)) = (select.as_array(), item.as_object_mut()) {
-        members.retain(|name, _| names.iter().any(|wanted| wanted == name));
+        members.retain(|name, _| names.iter().any(|selected| selected == name));
     }
     item
 }
@@ -58,15 +58,15 @@ impl Request<'_> {
     async fn assistants(&self) -> Result<Vec<Value>, LangGraphError> {
         let agents = self.rooms.get("/agent").await?.value;
         let all = agents.as_array().into_iter().flatten().map(assistant);
-        Ok(all.filter(|assistant| is_wanted(assistant, &self.body)).collect())
+        Ok(all.filter(|assistant| matches_search(assistant, &self.body)).collect())
     }
 
     pub(super) async fn search_assistants(&self) -> Answer {
         let limit = count(&self.body["limit"], "limit", SEARCHED, PAGE_MAX)?;
         let offset = count(&self.body["offset"], "offset", 0, usize::MAX)?;
         let mut found = self.assistants().await?;
-        if let Some(by) = self.body["sort_by"].as_str() {
-            found.sort_by_key(|assistant| assistant[by].as_str().unwrap_or_default().to_owned());
+        if let Some(member) = self.body["sort_by"].as_str() {
+            found.sort_by_key(|assistant| assistant[member].as_str().unwrap_or_default().to_owned());
             if self.body["sort_order"] == "desc" {
                 found.reverse();
             }
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn an_assistant_is_found_by_its_graph_its_name_and_its_metadata() {
         let echo = assistant(&json!({"name": "echo", "purpose": "Repeats", "handle": "@plenary.echo"}));
-        for (wanted, is) in [
+        for (search, expected) in [
             (json!({}), true),
             (json!({"graph_id": "echo", "name": "EC"}), true),
             (json!({"graph_id": "other"}), false),
@@ -124,7 +124,7 @@ mod tests {
             (json!({"metadata": {"created_by": "system"}}), true),
             (json!({"metadata": {"created_by": "user"}}), false),
         ] {
-            assert_eq!(is_wanted(&echo, &wanted), is, "{wanted}");
+            assert_eq!(matches_search(&echo, &search), expected, "{search}");
         }
         assert_eq!(selected(echo, &json!(["name"])), json!({"name": "echo"}));
     }

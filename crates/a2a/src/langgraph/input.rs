@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{LangGraphError, objects, word};
+use super::{LangGraphError, objects, one_of};
 
 /// Members for features that do not exist here; an empty value is accepted.
 const UNSUPPORTED: [&str; 8] = [
@@ -58,13 +58,13 @@ impl RunAsk {
                 return Err(LangGraphError::unsupported(format!("`{name}` must be `{only}`, or absent.")));
             }
         }
-        let opens = word(body, "if_not_exists", &["create", "reject"])? != Some("reject");
+        let opens = one_of(body, "if_not_exists", &["create", "reject"])? != Some("reject");
         objects(body, &["metadata", "config", "context"])?;
-        let kept =
+        let stored =
             ["metadata", "config", "context"].into_iter().map(|name| (name.to_owned(), body[name].clone()));
-        let kept: Map<String, Value> = kept.filter(|(_, value)| !value.is_null()).collect();
+        let stored: Map<String, Value> = stored.filter(|(_, value)| !value.is_null()).collect();
         let (act, modes) = (act(body)?, Modes::read(&body["stream_mode"])?);
-        let metadata = json!({"langgraph": kept});
+        let metadata = json!({"langgraph": stored});
         Ok(Self { assistant: assistant.to_owned(), act, modes, opens, metadata })
     }
 }
@@ -96,7 +96,7 @@ fn input(input: &Value) -> Result<String, LangGraphError> {
     }
     match (input.as_str(), input.get("messages")) {
         (Some(text), _) => Ok(text.to_owned()),
-        (None, Some(said)) => messages(said),
+        (None, Some(list)) => messages(list),
         (None, None) => Ok(input.to_string()),
     }
 }
@@ -118,12 +118,12 @@ fn messages(messages: &Value) -> Result<String, LangGraphError> {
     };
     let alone = std::slice::from_ref(messages);
     let all = messages.as_array().map_or(alone, Vec::as_slice);
-    let said = all.iter().map(one).collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
-    match &said[..] {
+    let texts = all.iter().map(one).collect::<Option<Vec<_>>>().ok_or_else(wrong)?;
+    match &texts[..] {
         [] => Err(wrong()),
         [(_, text)] => Ok(text.clone()),
-        said => {
-            Ok(said.iter().map(|(role, text)| format!("{role}: {text}")).collect::<Vec<_>>().join("\n\n"))
+        texts => {
+            Ok(texts.iter().map(|(role, text)| format!("{role}: {text}")).collect::<Vec<_>>().join("\n\n"))
         }
     }
 }
@@ -139,14 +139,15 @@ fn text(content: &Value) -> Option<String> {
 }
 
 /// The answers to a waiting run: one per key, or one for all keys. `interrupt` is the id of the question.
-pub(super) fn answers(answer: &Value, asked: &Map<String, Value>, interrupt: &str) -> Value {
+pub(super) fn answers(answer: &Value, questions: &Map<String, Value>, interrupt: &str) -> Value {
     let answer = answer.get(interrupt).unwrap_or(answer);
-    let is_by_key = answer.as_object().is_some_and(|given| given.keys().any(|key| asked.contains_key(key)));
+    let is_by_key =
+        answer.as_object().is_some_and(|members| members.keys().any(|key| questions.contains_key(key)));
     if is_by_key {
         return answer.clone();
     }
     let text = answer.as_str().map_or_else(|| answer.to_string(), str::to_owned);
-    asked.keys().map(|key| (key.clone(), Value::from(text.clone()))).collect::<Map<_, _>>().into()
+    questions.keys().map(|key| (key.clone(), Value::from(text.clone()))).collect::<Map<_, _>>().into()
 }
 
 /// The stream modes of a request.
@@ -169,14 +170,14 @@ impl Modes {
             (false, None) => std::slice::from_ref(value),
         };
         let named: Option<Vec<String>> = all.iter().map(|one| one.as_str().map(str::to_owned)).collect();
-        Self::of(
+        Self::from_names(
             &named.ok_or_else(|| {
                 LangGraphError::invalid("`stream_mode` must be a mode, or a list of modes.")
             })?,
         )
     }
 
-    pub(super) fn of(named: &[String]) -> Result<Self, LangGraphError> {
+    pub(super) fn from_names(named: &[String]) -> Result<Self, LangGraphError> {
         let mut modes = Self { values: named.is_empty(), ..Self::default() };
         for mode in named {
             match mode.as_str() {
@@ -203,7 +204,8 @@ impl Modes {
             (self.tuples, "messages-tuple"),
             (self.custom, "custom"),
         ];
-        let named = all.iter().filter(|(is_on, _)| *is_on).map(|(_, name)| format!("stream_mode={name}"));
+        let named =
+            all.iter().filter(|(is_chosen, _)| *is_chosen).map(|(_, name)| format!("stream_mode={name}"));
         named.collect::<Vec<_>>().join("&")
     }
 }
@@ -220,13 +222,13 @@ mod tests {
 
     #[test]
     fn the_input_of_an_agent_is_text() {
-        let said = |text: &str| Ok(Act::Start(text.to_owned()));
-        assert_eq!(act_of(&json!({"input": "a"})), said("a"));
-        assert_eq!(act_of(&json!({"input": {"messages": [{"role": "user", "content": "a"}]}})), said("a"));
-        assert_eq!(act_of(&json!({"input": {"messages": [["human", "a"]]}})), said("a"));
+        let start = |text: &str| Ok(Act::Start(text.to_owned()));
+        assert_eq!(act_of(&json!({"input": "a"})), start("a"));
+        assert_eq!(act_of(&json!({"input": {"messages": [{"role": "user", "content": "a"}]}})), start("a"));
+        assert_eq!(act_of(&json!({"input": {"messages": [["human", "a"]]}})), start("a"));
         let two = json!({"input": {"messages": [{"type": "system", "content": "s"}, {"type": "human", "content": [{"type": "text", "text": "a"}]}]}});
-        assert_eq!(act_of(&two), said("system: s\n\nuser: a"));
-        assert_eq!(act_of(&json!({"input": {"x": 1}})), said("{\"x\":1}"));
+        assert_eq!(act_of(&two), start("system: s\n\nuser: a"));
+        assert_eq!(act_of(&json!({"input": {"x": 1}})), start("{\"x\":1}"));
         for wrong in
             [json!({}), json!({"input": {"messages": []}}), json!({"input": {"messages": [{"content": 1}]}})]
         {
@@ -264,18 +266,18 @@ mod tests {
 
     #[test]
     fn an_answer_is_for_its_key_or_for_all() {
-        let asked = json!({"name": "Who?", "age": "How old?"});
-        let asked = asked.as_object().unwrap();
-        assert_eq!(answers(&json!("x"), asked, "i"), json!({"name": "x", "age": "x"}));
-        assert_eq!(answers(&json!({"name": "x"}), asked, "i"), json!({"name": "x"}));
-        assert_eq!(answers(&json!({"i": {"name": "x"}}), asked, "i"), json!({"name": "x"}));
-        assert_eq!(answers(&json!(7), asked, "i"), json!({"name": "7", "age": "7"}));
+        let questions = json!({"name": "Who?", "age": "How old?"});
+        let questions = questions.as_object().unwrap();
+        assert_eq!(answers(&json!("x"), questions, "i"), json!({"name": "x", "age": "x"}));
+        assert_eq!(answers(&json!({"name": "x"}), questions, "i"), json!({"name": "x"}));
+        assert_eq!(answers(&json!({"i": {"name": "x"}}), questions, "i"), json!({"name": "x"}));
+        assert_eq!(answers(&json!(7), questions, "i"), json!({"name": "7", "age": "7"}));
     }
 
     #[test]
     fn modes_survive_a_query() {
-        let modes = Modes::of(&["values".into(), "messages-tuple".into()]).unwrap();
+        let modes = Modes::from_names(&["values".into(), "messages-tuple".into()]).unwrap();
         assert_eq!(modes.query(), "stream_mode=values&stream_mode=messages-tuple");
-        assert_eq!(Modes::of(&[]).unwrap().query(), "stream_mode=values");
+        assert_eq!(Modes::from_names(&[]).unwrap().query(), "stream_mode=values");
     }
 }

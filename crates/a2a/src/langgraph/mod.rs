@@ -64,8 +64,8 @@ impl LangGraphError {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, "not_supported", message)
     }
 
-    fn not_found(what: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, &format!("{what}_not_found"), format!("There is no such {what}."))
+    fn not_found(kind: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, &format!("{kind}_not_found"), format!("There is no such {kind}."))
     }
 
     fn response(&self) -> Response {
@@ -146,13 +146,13 @@ fn text<'a>(body: &'a Value, name: &str) -> Result<Option<&'a str>, LangGraphErr
     }
 }
 
-/// One of these words of a body; `None` if it is absent or null.
-fn word<'a>(body: &'a Value, name: &str, words: &[&str]) -> Result<Option<&'a str>, LangGraphError> {
+/// A text of a body, one of the allowed ones; `None` if it is absent or null.
+fn one_of<'a>(body: &'a Value, name: &str, allowed: &[&str]) -> Result<Option<&'a str>, LangGraphError> {
     let found = text(body, name)?;
-    if found.is_none_or(|found| words.contains(&found)) {
+    if found.is_none_or(|found| allowed.contains(&found)) {
         return Ok(found);
     }
-    Err(LangGraphError::invalid(format!("`{name}` must be one of {}.", words.join(", "))))
+    Err(LangGraphError::invalid(format!("`{name}` must be one of {}.", allowed.join(", "))))
 }
 
 /// Checks that these members of a body are objects, if they are there.

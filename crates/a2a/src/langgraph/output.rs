@@ -18,7 +18,7 @@ pub(super) enum End {
 /// The text of a run so far, and its end.
 #[derive(Debug, Default)]
 pub(super) struct RunText {
-    pub(super) said: String,
+    pub(super) text: String,
     /// The pieces of the unfinished text.
     open: String,
     pub(super) end: Option<End>,
@@ -53,19 +53,19 @@ impl RunText {
                     Some("canceled") => End::Canceled,
                     _ => End::Failed(text("error").unwrap_or("The run failed.").to_owned()),
                 });
-                let is_said = |result: &str| self.said.contains(result) || result.ends_with(&*self.said);
-                let result = text("result").filter(|result| self.said.is_empty() || !is_said(result))?;
+                let is_contained = |result: &str| self.text.contains(result) || result.ends_with(&*self.text);
+                let result = text("result").filter(|result| self.text.is_empty() || !is_contained(result))?;
                 self.fitting(result)
             }
             _ => return None,
         };
-        self.said.push_str(&added);
+        self.text.push_str(&added);
         Some(added).filter(|added| !added.is_empty())
     }
 
     /// The part of a text that still fits into the response.
     fn fitting(&self, text: &str) -> String {
-        let room = ANSWER_TEXT_BYTES_MAX - self.said.len();
+        let room = ANSWER_TEXT_BYTES_MAX - self.text.len();
         text[..text.floor_char_boundary(room)].to_owned()
     }
 }
@@ -77,29 +77,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_told_once_and_within_its_limit() {
-        let mut told = RunText::default();
-        assert_eq!(told.apply("TextDelta", &json!({"content": "a"})).as_deref(), Some("a"));
-        assert_eq!(told.apply("TextOutput", &json!({"content": "ab"})).as_deref(), Some("b"));
-        assert_eq!(told.apply("RunCompleted", &json!({"finish_reason": "success", "result": "ab"})), None);
-        assert_eq!((told.said.as_str(), told.end), ("ab", Some(End::Success)));
-        let mut told = RunText::default();
-        assert!(told.apply("RunCompleted", &json!({"finish_reason": "success", "result": "r"})).is_some());
-        let mut told = RunText::default();
+    fn text_appears_once_and_within_its_limit() {
+        let mut run_text = RunText::default();
+        assert_eq!(run_text.apply("TextDelta", &json!({"content": "a"})).as_deref(), Some("a"));
+        assert_eq!(run_text.apply("TextOutput", &json!({"content": "ab"})).as_deref(), Some("b"));
+        assert_eq!(
+            run_text.apply("RunCompleted", &json!({"finish_reason": "success", "result": "ab"})),
+            None
+        );
+        assert_eq!((run_text.text.as_str(), run_text.end), ("ab", Some(End::Success)));
+        let mut run_text = RunText::default();
+        assert!(
+            run_text.apply("RunCompleted", &json!({"finish_reason": "success", "result": "r"})).is_some()
+        );
+        let mut run_text = RunText::default();
         let long = "é".repeat(ANSWER_TEXT_BYTES_MAX);
-        told.apply("TextOutput", &json!({"content": long}));
-        assert_eq!(told.said.len(), ANSWER_TEXT_BYTES_MAX);
-        assert_eq!(told.apply("TextOutput", &json!({"content": "more"})), None);
+        run_text.apply("TextOutput", &json!({"content": long}));
+        assert_eq!(run_text.text.len(), ANSWER_TEXT_BYTES_MAX);
+        assert_eq!(run_text.apply("TextOutput", &json!({"content": "more"})), None);
     }
 
     #[test]
     fn a_question_and_a_failure_end_it() {
-        let mut told = RunText::default();
-        let asks = json!({"request_keys": {"name": "Who?"}});
-        assert_eq!(told.apply("WaitForInput", &asks), None);
-        assert_eq!(told.end, Some(End::Waits(asks)));
-        let mut told = RunText::default();
-        told.apply("RunCompleted", &json!({"finish_reason": "error", "error": "why"}));
-        assert_eq!(told.end, Some(End::Failed("why".into())));
+        let mut run_text = RunText::default();
+        let question = json!({"request_keys": {"name": "Who?"}});
+        assert_eq!(run_text.apply("WaitForInput", &question), None);
+        assert_eq!(run_text.end, Some(End::Waits(question)));
+        let mut run_text = RunText::default();
+        run_text.apply("RunCompleted", &json!({"finish_reason": "error", "error": "why"}));
+        assert_eq!(run_text.end, Some(End::Failed("why".into())));
     }
 }

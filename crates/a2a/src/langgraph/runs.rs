@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Answer, LangGraphError, Request, count,
     input::{Act, RunAsk, answers},
-    state::{ThreadView, interrupt_id, left},
+    state::{ThreadView, interrupt_id, outcome_values},
 };
 use crate::{
     limits::{LISTED_MAX, PAGE_MAX, SEARCHED},
@@ -30,8 +30,8 @@ pub(super) struct StartedRun {
 
 /// A run in LangGraph's form.
 fn shown(report: &Value) -> Value {
-    let kept = &report["request"]["request_metadata"]["langgraph"];
-    let metadata = if kept["metadata"].is_object() { kept["metadata"].clone() } else { json!({}) };
+    let stored = &report["request"]["request_metadata"]["langgraph"];
+    let metadata = if stored["metadata"].is_object() { stored["metadata"].clone() } else { json!({}) };
     json!({
         "run_id": report["run_id"], "thread_id": report["thread_id"], "assistant_id": report["agent"],
         "created_at": report["created_at"], "updated_at": report["updated_at"], "status": status(report),
@@ -108,10 +108,10 @@ impl RunAsk {
             let text = "No run of the thread waits for an answer.";
             return Err(LangGraphError::new(StatusCode::CONFLICT, "run_not_active", text));
         }
-        let asked: Map<String, Value> = report["request_keys"].as_object().cloned().unwrap_or_default();
+        let questions: Map<String, Value> = report["request_keys"].as_object().cloned().unwrap_or_default();
         let run = report["run_id"].as_str().unwrap_or_default().to_owned();
         let event = &report["event_id"];
-        let answers = answers(answer, &asked, &interrupt_id(&run, event));
+        let answers = answers(answer, &questions, &interrupt_id(&run, event));
         let body =
             json!({"type": "ResumeWithInput", "run_id": run, "event_id": event, "request_keys": answers});
         rooms
@@ -124,14 +124,14 @@ impl RunAsk {
 }
 
 /// The values of a thread once its run is over or waits.
-async fn outcome(rooms: &RoomClient, begun: &StartedRun) -> Result<Value, LangGraphError> {
-    let thread = ThreadView::find(rooms, &begun.thread).await?;
-    Ok(left(&thread.views(rooms, Some(&begun.run)).await?))
+async fn outcome(rooms: &RoomClient, run: &StartedRun) -> Result<Value, LangGraphError> {
+    let thread = ThreadView::find(rooms, &run.thread).await?;
+    Ok(outcome_values(&thread.views(rooms, Some(&run.run)).await?))
 }
 
 /// Adds the URL of a run to a response.
-fn located(mut response: Response, begun: &StartedRun) -> Response {
-    set(&mut response, header::CONTENT_LOCATION, &format!("/threads/{}/runs/{}", begun.thread, begun.run));
+fn located(mut response: Response, run: &StartedRun) -> Response {
+    set(&mut response, header::CONTENT_LOCATION, &format!("/threads/{}/runs/{}", run.thread, run.run));
     response
 }
 
@@ -144,16 +144,16 @@ pub(super) fn set(response: &mut Response, name: HeaderName, value: &str) {
 
 impl Request<'_> {
     pub(super) async fn create(&self, thread: Option<&str>) -> Answer {
-        let begun = RunAsk::read(&self.body)?.begin(&self.rooms, thread).await?;
-        let path = format!("/agent/{}/runs/{}", encoded(&begun.agent), encoded(&begun.run));
+        let run = RunAsk::read(&self.body)?.begin(&self.rooms, thread).await?;
+        let path = format!("/agent/{}/runs/{}", encoded(&run.agent), encoded(&run.run));
         let report = self.rooms.get(&path).await?.value;
-        Ok(located(json_response(&shown(&report)), &begun))
+        Ok(located(json_response(&shown(&report)), &run))
     }
 
     pub(super) async fn wait(&self, thread: Option<&str>) -> Answer {
-        let begun = RunAsk::read(&self.body)?.begin(&self.rooms, thread).await?;
-        self.followed(&begun).await?;
-        Ok(located(json_response(&outcome(&self.rooms, &begun).await?), &begun))
+        let run = RunAsk::read(&self.body)?.begin(&self.rooms, thread).await?;
+        self.followed(&run).await?;
+        Ok(located(json_response(&outcome(&self.rooms, &run).await?), &run))
     }
 
     pub(super) async fn list_runs(&self, thread: &str) -> Answer {
@@ -161,24 +161,24 @@ impl Request<'_> {
         let number = |name: &str| self.query.one(name).map_or(Value::Null, Value::from);
         let limit = count(&number("limit"), "limit", SEARCHED, PAGE_MAX)?;
         let offset = count(&number("offset"), "offset", 0, usize::MAX)?;
-        let wanted = self.query.one("status");
+        let status = self.query.one("status");
         // With a status filter, each skipped run must be read.
-        let looked_at = if wanted.is_some() { LISTED_MAX } else { usize::MAX };
+        let looked_at = if status.is_some() { LISTED_MAX } else { usize::MAX };
         let (mut runs, mut passed) = (Vec::new(), 0);
         for run in thread.runs().into_iter().rev().take(looked_at) {
             if runs.len() == limit {
                 break;
             }
-            if wanted.is_none() && passed < offset {
+            if status.is_none() && passed < offset {
                 passed += 1;
                 continue;
             }
             let run = shown(&thread.run(&self.rooms, run).await?);
-            if wanted.as_ref().is_some_and(|wanted| run["status"] != wanted.as_str()) {
+            if status.as_ref().is_some_and(|status| run["status"] != status.as_str()) {
                 continue;
             }
             passed += 1;
-            if passed > offset || wanted.is_none() {
+            if passed > offset || status.is_none() {
                 runs.push(run);
             }
         }

@@ -19,7 +19,7 @@ pub(super) struct ThreadView {
 pub(super) struct RunView {
     pub(super) report: Value,
     /// The output of its agent.
-    pub(super) said: String,
+    pub(super) output: String,
 }
 
 impl ThreadView {
@@ -73,8 +73,8 @@ impl ThreadView {
         let (mut views, mut bytes) = (Vec::new(), 0);
         for run in runs[end.saturating_sub(STATE_RUNS_MAX)..end].iter().rev() {
             let report = self.run(rooms, run).await?;
-            let said = said(rooms, self.agent(), run).await?;
-            let view = RunView { report, said };
+            let output = run_output(rooms, self.agent(), run).await?;
+            let view = RunView { report, output };
             bytes += view.bytes();
             if bytes > STATE_TEXT_BYTES_MAX && !views.is_empty() {
                 break;
@@ -93,14 +93,18 @@ impl RunView {
 
     /// The size of the run's messages.
     pub(super) fn bytes(&self) -> usize {
-        self.said.len() + self.report["request"].to_string().len()
+        self.output.len() + self.report["request"].to_string().len()
     }
 
     fn messages(&self) -> Vec<Value> {
         let request = &self.report["request"];
         let input = request["input"].as_str().map_or_else(|| request.to_string(), str::to_owned);
-        let asked = human(self.id(), &input);
-        if self.said.is_empty() { vec![asked] } else { vec![asked, ai(self.id(), "ai", &self.said)] }
+        let question = human(self.id(), &input);
+        if self.output.is_empty() {
+            vec![question]
+        } else {
+            vec![question, ai(self.id(), "ai", &self.output)]
+        }
     }
 
     /// The questions of the waiting run.
@@ -145,22 +149,22 @@ pub(super) fn ai(run: &str, kind: &str, content: &str) -> Value {
 }
 
 /// The output of a run so far, in the form of its stream.
-async fn said(rooms: &RoomClient, agent: &str, run: &str) -> Result<String, LangGraphError> {
-    let (mut told, mut since) = (RunText::default(), 0);
+async fn run_output(rooms: &RoomClient, agent: &str, run: &str) -> Result<String, LangGraphError> {
+    let (mut text, mut since) = (RunText::default(), 0);
     loop {
         let path = format!("/agent/{}/get_events?run_id={}&since={since}", encoded(agent), encoded(run));
         let page = rooms.get(&path).await?.value;
         let events = page.as_array().map(Vec::as_slice).unwrap_or_default();
         // A question does not end the output: the run continues after its answer.
         for event in events.iter().filter(|event| event["type"] != "WaitForInput") {
-            told.apply(event["type"].as_str().unwrap_or_default(), event);
+            text.apply(event["type"].as_str().unwrap_or_default(), event);
         }
         match events.last().and_then(|event| event["id"].as_u64()) {
-            Some(last) if last > since && told.said.len() < ANSWER_TEXT_BYTES_MAX => since = last,
+            Some(last) if last > since && text.text.len() < ANSWER_TEXT_BYTES_MAX => since = last,
             _ => break,
         }
     }
-    Ok(told.said)
+    Ok(text.text)
 }
 
 /// The values of a thread's state.
@@ -172,7 +176,7 @@ pub(super) fn values(views: &[RunView]) -> Value {
 }
 
 /// The values after a run, with its questions, or the error.
-pub(super) fn left(views: &[RunView]) -> Value {
+pub(super) fn outcome_values(views: &[RunView]) -> Value {
     let mut values = values(views);
     if let Some(last) = views.last() {
         let interrupts = last.interrupts();
@@ -196,8 +200,8 @@ fn snapshot(thread: &ThreadView, views: &[RunView], step: usize) -> Value {
         });
     };
     let runs = thread.runs();
-    let at = runs.iter().position(|run| *run == last.id()).unwrap_or_default();
-    let parent = at.checked_sub(1).map(|before| checkpoint(runs[before]));
+    let index = runs.iter().position(|run| *run == last.id()).unwrap_or_default();
+    let parent = index.checked_sub(1).map(|before| checkpoint(runs[before]));
     let interrupts = last.interrupts();
     let is_over = last.is_over() && last.report["status"] != "error";
     let task = json!({
@@ -226,7 +230,7 @@ impl Request<'_> {
     /// The state after each run, newest first.
     pub(super) async fn history(&self, thread: &str) -> Answer {
         let limit = count(&self.body["limit"], "limit", SEARCHED, PAGE_MAX)?;
-        if self.body["metadata"].as_object().is_some_and(|wanted| !wanted.is_empty()) {
+        if self.body["metadata"].as_object().is_some_and(|filter| !filter.is_empty()) {
             return Err(LangGraphError::unsupported(
                 "`metadata` is not supported: states have none to search by.",
             ));
@@ -269,37 +273,37 @@ fn before_of(before: &Value) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn view(run: &str, status: &str, said: &str) -> RunView {
+    fn view(run: &str, status: &str, output: &str) -> RunView {
         let report = json!({
             "run_id": run, "status": status, "request": {"input": "Hi"}, "error": "why", "event_id": 2,
             "request_keys": {"name": "Who?"}, "updated_at": "2026-01-01T00:00:00Z",
         });
-        RunView { report, said: said.to_owned() }
+        RunView { report, output: output.to_owned() }
     }
 
     #[test]
     fn each_run_is_a_message_and_its_answer() {
         let views = [view("run_1", "completed", "Hello"), view("run_2", "running", "")];
         let messages = values(&views)["messages"].clone();
-        let said: Vec<_> = messages
+        let messages_seen: Vec<_> = messages
             .as_array()
             .unwrap()
             .iter()
             .map(|one| (one["type"].clone(), one["content"].clone()))
             .collect();
         assert_eq!(
-            said,
+            messages_seen,
             [("human".into(), "Hi".into()), ("ai".into(), "Hello".into()), ("human".into(), "Hi".into())]
         );
         assert_eq!(values(&[]), json!({}));
     }
 
     #[test]
-    fn a_question_and_a_failure_are_told() {
-        let waits = left(&[view("run_1", "waiting", "")]);
+    fn a_question_and_a_failure_are_in_the_values() {
+        let waits = outcome_values(&[view("run_1", "waiting", "")]);
         assert_eq!(waits["__interrupt__"], json!([{"value": {"name": "Who?"}, "id": "run_1:2"}]));
-        assert_eq!(left(&[view("run_1", "error", "")])["__error__"]["message"], "why");
-        assert!(left(&[view("run_1", "completed", "x")]).get("__error__").is_none());
+        assert_eq!(outcome_values(&[view("run_1", "error", "")])["__error__"]["message"], "why");
+        assert!(outcome_values(&[view("run_1", "completed", "x")]).get("__error__").is_none());
         let thread =
             ThreadView { report: json!({"thread_id": "t", "agent": "echo", "runs": ["run_0", "run_1"]}) };
         let state = snapshot(&thread, &[view("run_1", "waiting", "")], 2);

@@ -75,9 +75,9 @@ impl Request<'_> {
         let mut events = RunEvents::open(&self.rooms, run).await?;
         while let Some(item) = events.next().await {
             let Item::Event(event) = item else { continue };
-            let mut told = RunText::default();
-            told.apply(&event.name, &serde_json::from_str(&event.data).unwrap_or_default());
-            if is_over(told.end.as_ref()) {
+            let mut text = RunText::default();
+            text.apply(&event.name, &serde_json::from_str(&event.data).unwrap_or_default());
+            if is_over(text.end.as_ref()) {
                 return Ok(());
             }
         }
@@ -109,7 +109,7 @@ impl Request<'_> {
             }
         };
         let answered = run.after;
-        self.told(run, events, answered, ask.modes).await
+        self.stream_response(run, events, answered, ask.modes).await
     }
 
     pub(super) async fn join_stream(&self, thread: &str, run: &str) -> Answer {
@@ -140,16 +140,23 @@ impl Request<'_> {
         let after = last.filter(|last| (*last..=number("last_event_id")).contains(&known.after));
         let after = after.map_or(known.after, |last| last.saturating_sub(1));
         let events = RunEvents::open(&self.rooms, &StartedRun { after, ..known.clone() }).await?;
-        self.told(known, events, answered, Modes::of(&self.query.all("stream_mode"))?).await
+        self.stream_response(known, events, answered, Modes::from_names(&self.query.all("stream_mode"))?)
+            .await
     }
 
-    async fn told(&self, run: StartedRun, events: RunEvents, answered: u64, modes: Modes) -> Answer {
+    async fn stream_response(
+        &self,
+        run: StartedRun,
+        events: RunEvents,
+        answered: u64,
+        modes: Modes,
+    ) -> Answer {
         let mut before = Vec::new();
         if modes.values {
             let thread = ThreadView::find(&self.rooms, &run.thread).await?;
             let runs = thread.runs();
-            let at = runs.iter().position(|known| *known == run.run).unwrap_or_default();
-            if let Some(last) = at.checked_sub(1).map(|last| runs[last]) {
+            let index = runs.iter().position(|known| *known == run.run).unwrap_or_default();
+            if let Some(last) = index.checked_sub(1).map(|last| runs[last]) {
                 let views = thread.views(&self.rooms, Some(last)).await?;
                 before = values(&views)["messages"].as_array().cloned().unwrap_or_default();
             }
@@ -161,13 +168,13 @@ impl Request<'_> {
         let query = modes.query();
         let is_resumed = run.after > 0;
         let rooms = self.rooms.clone();
-        let (told, is_open, is_over) = (RunText::default(), false, false);
+        let (text, is_open, is_over) = (RunText::default(), false, false);
         let stream =
-            RunStream { rooms, run, events, modes, before, answered, told, is_open, is_resumed, is_over };
+            RunStream { rooms, run, events, modes, before, answered, text, is_open, is_resumed, is_over };
         let mut response = pieces(stream);
-        let place = format!("/threads/{thread}/runs/{id}");
-        set(&mut response, header::LOCATION, &format!("{place}/stream?{query}"));
-        set(&mut response, header::CONTENT_LOCATION, &place);
+        let path = format!("/threads/{thread}/runs/{id}");
+        set(&mut response, header::LOCATION, &format!("{path}/stream?{query}"));
+        set(&mut response, header::CONTENT_LOCATION, &path);
         Ok(response)
     }
 }
@@ -182,7 +189,7 @@ struct RunStream {
     before: Vec<Value>,
     /// Questions up to this event are answered.
     answered: u64,
-    told: RunText,
+    text: RunText,
     /// Whether the first events were sent.
     is_open: bool,
     /// Whether the client received the first events before.
@@ -209,7 +216,7 @@ impl Pieces for RunStream {
 }
 
 /// Appends an event to the stream.
-fn tell(out: &mut String, id: Option<&str>, kind: &str, data: &Value) {
+fn push_event(out: &mut String, id: Option<&str>, kind: &str, data: &Value) {
     if let Some(id) = id {
         out.push_str(&format!("id: {id}\n"));
     }
@@ -219,13 +226,13 @@ fn tell(out: &mut String, id: Option<&str>, kind: &str, data: &Value) {
 impl RunStream {
     fn begin(&self, out: &mut String) {
         let StartedRun { run, thread, .. } = &self.run;
-        tell(out, None, "metadata", &json!({"run_id": run, "thread_id": thread, "attempt": 1}));
+        push_event(out, None, "metadata", &json!({"run_id": run, "thread_id": thread, "attempt": 1}));
         if self.modes.values && !self.is_resumed {
-            tell(out, None, "values", &json!({"messages": self.before}));
+            push_event(out, None, "values", &json!({"messages": self.before}));
         }
         if self.modes.messages {
             let about = json!({format!("{run}:output"): {"metadata": self.about()}});
-            tell(out, None, "messages/metadata", &about);
+            push_event(out, None, "messages/metadata", &about);
         }
     }
 
@@ -242,21 +249,21 @@ impl RunStream {
         let id = number.as_deref();
         let is_known = value["id"].as_u64().is_some_and(|number| number <= self.run.after);
         if self.modes.custom && id.is_some() && !is_known {
-            tell(out, id, "custom", &value);
+            push_event(out, id, "custom", &value);
         }
         if event.name == "WaitForInput" && value["id"].as_u64().is_some_and(|id| id <= self.answered) {
             return;
         }
-        if let Some(added) = self.told.apply(&event.name, &value).filter(|_| !is_known) {
+        if let Some(added) = self.text.apply(&event.name, &value).filter(|_| !is_known) {
             if self.modes.tuples {
                 let chunk = json!([ai(&self.run.run, "AIMessageChunk", &added), self.about()]);
-                tell(out, id, "messages", &chunk);
+                push_event(out, id, "messages", &chunk);
             }
             if self.modes.messages {
-                tell(out, id, "messages/partial", &json!([ai(&self.run.run, "ai", &self.told.said)]));
+                push_event(out, id, "messages/partial", &json!([ai(&self.run.run, "ai", &self.text.text)]));
             }
         }
-        if let Some(end) = self.told.end.clone() {
+        if let Some(end) = self.text.end.clone() {
             self.is_over = true;
             self.end(&end, id, out).await;
         }
@@ -269,35 +276,35 @@ impl RunStream {
             true => views(self.rooms.clone(), self.run.thread.clone(), run.clone()).await,
             false => Vec::new(),
         };
-        let said = views.last().map_or(&self.told.said, |last| &last.said);
-        let message = ai(run, "ai", said);
-        let has_said = !said.is_empty();
-        if self.modes.messages && has_said {
-            tell(out, id, "messages/complete", &json!([message]));
+        let output = views.last().map_or(&self.text.text, |last| &last.output);
+        let message = ai(run, "ai", output);
+        let has_output = !output.is_empty();
+        if self.modes.messages && has_output {
+            push_event(out, id, "messages/complete", &json!([message]));
         }
-        if self.modes.updates && has_said {
-            tell(out, id, "updates", &json!({agent: {"messages": [message]}}));
+        if self.modes.updates && has_output {
+            push_event(out, id, "updates", &json!({agent: {"messages": [message]}}));
         }
-        let asks = match end {
+        let question = match end {
             End::Waits(event) => {
                 json!([{"value": event["request_keys"], "id": interrupt_id(run, &event["id"])}])
             }
             End::Success | End::Canceled | End::Failed(_) => Value::Null,
         };
-        if self.modes.updates && !asks.is_null() {
-            tell(out, id, "updates", &json!({"__interrupt__": asks}));
+        if self.modes.updates && !question.is_null() {
+            push_event(out, id, "updates", &json!({"__interrupt__": question}));
         }
         if self.modes.values {
             let mut values = values(&views);
-            if !asks.is_null() {
-                values["__interrupt__"] = asks;
+            if !question.is_null() {
+                values["__interrupt__"] = question;
             }
-            tell(out, id, "values", &values);
+            push_event(out, id, "values", &values);
         }
         if let End::Failed(why) = end {
-            tell(out, id, "error", &json!({"error": "RunFailed", "message": why}));
+            push_event(out, id, "error", &json!({"error": "RunFailed", "message": why}));
         }
-        tell(out, None, "end", &Value::Null);
+        push_event(out, None, "end", &Value::Null);
     }
 }
 

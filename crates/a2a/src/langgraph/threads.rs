@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::{
     Answer, LangGraphError, Request,
     assistants::{names, selected},
-    count, objects,
+    count, objects, one_of,
     state::{RunView, ThreadView, interrupts, values},
-    text, word,
+    text,
 };
 use crate::{
     limits::{LISTED_MAX, PAGE_MAX, SEARCHED, STATE_RUNS_MAX, STATE_TEXT_BYTES_MAX},
@@ -25,12 +25,15 @@ const SORTED_BY: [&str; 5] = ["thread_id", "status", "created_at", "updated_at",
 /// A thread in LangGraph's form, from its last run.
 fn shown(thread: &ThreadView, last: &Value, values: &Value) -> Value {
     let report = &thread.report;
-    let asks = interrupts(last);
-    let asks =
-        if asks.is_empty() { json!({}) } else { json!({last["run_id"].as_str().unwrap_or_default(): asks}) };
+    let questions = interrupts(last);
+    let questions = if questions.is_empty() {
+        json!({})
+    } else {
+        json!({last["run_id"].as_str().unwrap_or_default(): questions})
+    };
     json!({
         "thread_id": thread.id(), "created_at": report["created_at"], "updated_at": report["updated_at"],
-        "state_updated_at": report["updated_at"], "status": status(last), "values": values, "interrupts": asks,
+        "state_updated_at": report["updated_at"], "status": status(last), "values": values, "interrupts": questions,
         "metadata": {"graph_id": thread.agent(), "assistant_id": thread.agent(), "title": report["title"]}, "config": {},
     })
 }
@@ -54,7 +57,7 @@ struct ThreadFilter<'a> {
 
 impl<'a> ThreadFilter<'a> {
     fn read(body: &'a Value) -> Result<Self, LangGraphError> {
-        if body["values"].as_object().is_some_and(|wanted| !wanted.is_empty()) || !body["extract"].is_null() {
+        if body["values"].as_object().is_some_and(|filter| !filter.is_empty()) || !body["extract"].is_null() {
             return Err(LangGraphError::unsupported(
                 "Threads are not searched by `values`, nor is anything extracted from them.",
             ));
@@ -71,7 +74,7 @@ impl<'a> ThreadFilter<'a> {
             }
         }
         let ids = body["ids"].as_array().map(|ids| ids.iter().filter_map(Value::as_str).collect());
-        let status = word(body, "status", &["idle", "busy", "interrupted", "error"])?;
+        let status = one_of(body, "status", &["idle", "busy", "interrupted", "error"])?;
         Ok(Self { agent, status, ids })
     }
 
@@ -92,7 +95,7 @@ impl Request<'_> {
             }
         }
         ThreadFilter::read(&json!({"metadata": body["metadata"]}))?;
-        let if_exists = word(body, "if_exists", &["raise", "do_nothing"])?;
+        let if_exists = one_of(body, "if_exists", &["raise", "do_nothing"])?;
         let Some(id) = text(body, "thread_id")? else {
             return Ok(json_response(&empty(&fresh_id()?, &body["metadata"])));
         };
@@ -126,8 +129,8 @@ impl Request<'_> {
 
     /// The caller's threads, newest first, with the report of the last run of each.
     async fn found_threads(&self) -> Result<Vec<(ThreadView, Value)>, LangGraphError> {
-        let wanted = ThreadFilter::read(&self.body)?;
-        let agents = match wanted.agent {
+        let filter = ThreadFilter::read(&self.body)?;
+        let agents = match filter.agent {
             Some(agent) => vec![agent.to_owned()],
             None => names(&self.rooms).await?,
         };
@@ -142,31 +145,31 @@ impl Request<'_> {
             };
             let list =
                 list.as_array().cloned().unwrap_or_default().into_iter().map(|report| ThreadView { report });
-            threads.extend(list.filter(|thread| wanted.has(thread)));
+            threads.extend(list.filter(|thread| filter.has(thread)));
             if threads.len() >= LISTED_MAX {
                 break;
             }
         }
-        let by = match word(&self.body, "sort_by", &SORTED_BY)? {
-            Some(by @ ("created_at" | "thread_id")) => by,
+        let member = match one_of(&self.body, "sort_by", &SORTED_BY)? {
+            Some(member @ ("created_at" | "thread_id")) => member,
             Some(_) | None => "updated_at",
         };
-        let is_ascending = word(&self.body, "sort_order", &["asc", "desc"])? == Some("asc");
-        threads.sort_by_key(|thread| thread.report[by].as_str().unwrap_or_default().to_owned());
+        let is_ascending = one_of(&self.body, "sort_order", &["asc", "desc"])? == Some("asc");
+        threads.sort_by_key(|thread| thread.report[member].as_str().unwrap_or_default().to_owned());
         if !is_ascending {
             threads.reverse();
         }
         let mut found = Vec::new();
         // Only a filter on status needs the runs of threads outside the page.
         let (offset, limit) = self.window()?;
-        let needed = if wanted.status.is_some() { usize::MAX } else { offset.saturating_add(limit) };
+        let needed = if filter.status.is_some() { usize::MAX } else { offset.saturating_add(limit) };
         for (nth, thread) in threads.into_iter().enumerate() {
             let last = thread.runs().last().copied().map(str::to_owned);
             let last = match last.filter(|_| nth < needed) {
                 Some(last) => thread.run(&self.rooms, &last).await?,
                 None => Value::Null,
             };
-            if wanted.status.is_none_or(|wanted| wanted == status(&last)) {
+            if filter.status.is_none_or(|expected| expected == status(&last)) {
                 found.push((thread, last));
             }
         }
@@ -203,8 +206,9 @@ impl Request<'_> {
 
 fn is_uuid(text: &str) -> bool {
     let dashes = [8, 13, 18, 23];
-    let fits =
-        |(at, byte): (usize, u8)| if dashes.contains(&at) { byte == b'-' } else { byte.is_ascii_hexdigit() };
+    let fits = |(index, byte): (usize, u8)| {
+        if dashes.contains(&index) { byte == b'-' } else { byte.is_ascii_hexdigit() }
+    };
     text.len() == 36 && text.bytes().enumerate().all(fits)
 }
 

@@ -26,7 +26,7 @@ pub(super) async fn complete(State(a2a): State<A2a>, parts: Parts, JsonBody(body
         check_supported(&body)?;
         let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
         let input = conversation(messages, "messages")?;
-        let (is_stream, tells_usage) =
+        let (is_stream, reports_usage) =
             (switch(&body, "stream")?, switch(&body["stream_options"], "include_usage")?);
         let request = json!({
             "type": "ChatRequest",
@@ -36,7 +36,7 @@ pub(super) async fn complete(State(a2a): State<A2a>, parts: Parts, JsonBody(body
         let output = RunOutput::begin(rooms, &model, &request).await?;
         let chat = Chat { created: Utc::now().timestamp(), model, output };
         if is_stream {
-            return Ok(pieces(ChatStream { chat, tells_usage, step: Step::Role }));
+            return Ok(pieces(ChatStream { chat, reports_usage, step: Step::Role }));
         }
         chat.whole().await
     };
@@ -53,9 +53,9 @@ impl Chat {
     async fn whole(mut self) -> Result<Response, OpenAiError> {
         while self.output.next().await.is_some() {}
         if let Some(why) = self.over().await.trouble() {
-            return Err(OpenAiError::of_run(why));
+            return Err(OpenAiError::run_failed(why));
         }
-        let message = json!({"role": "assistant", "content": self.output.said(), "refusal": null});
+        let message = json!({"role": "assistant", "content": self.output.text(), "refusal": null});
         let choice =
             json!({"index": 0, "message": message, "finish_reason": self.finish_reason(), "logprobs": null});
         let mut body = self.body("chat.completion");
@@ -99,7 +99,7 @@ fn usage(usage: Usage) -> Value {
 
 struct ChatStream {
     chat: Chat,
-    tells_usage: bool,
+    reports_usage: bool,
     step: Step,
 }
 
@@ -134,10 +134,10 @@ impl Pieces for ChatStream {
 impl ChatStream {
     async fn last(&mut self) -> String {
         if let Some(why) = self.chat.over().await.trouble() {
-            return format!("data: {}\n\n", json!({"error": OpenAiError::of_run(why).error()}));
+            return format!("data: {}\n\n", json!({"error": OpenAiError::run_failed(why).error()}));
         }
         let mut text = self.chat.chunk(&json!({}), Some(self.chat.finish_reason()));
-        if self.tells_usage {
+        if self.reports_usage {
             let mut body = self.chat.body("chat.completion.chunk");
             body["choices"] = json!([]);
             body["usage"] = usage(self.chat.output.usage());

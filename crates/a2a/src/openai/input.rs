@@ -38,19 +38,19 @@ pub(super) fn switch(value: &Value, name: &'static str) -> Result<bool, OpenAiEr
 
 /// Messages as one text: a single message unchanged, several with the role of each.
 pub(super) fn conversation(messages: &[Value], param: &'static str) -> Result<String, OpenAiError> {
-    let said = messages.iter().map(|message| {
+    let texts = messages.iter().map(|message| {
         let role = message["role"].as_str().unwrap_or("user");
         let text = text(&message["content"]).ok_or_else(|| {
             OpenAiError::param(param, format!("`{param}`: each `content` must be text, or parts of it."))
         })?;
         Ok((role, text))
     });
-    let said = said.collect::<Result<Vec<_>, OpenAiError>>()?;
-    match &said[..] {
+    let texts = texts.collect::<Result<Vec<_>, OpenAiError>>()?;
+    match &texts[..] {
         [] => Err(OpenAiError::param(param, format!("`{param}` must not be empty."))),
         [(_, text)] => Ok(text.clone()),
-        said => {
-            Ok(said.iter().map(|(role, text)| format!("{role}: {text}")).collect::<Vec<_>>().join("\n\n"))
+        texts => {
+            Ok(texts.iter().map(|(role, text)| format!("{role}: {text}")).collect::<Vec<_>>().join("\n\n"))
         }
     }
 }

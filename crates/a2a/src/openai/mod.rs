@@ -77,7 +77,7 @@ impl OpenAiError {
     }
 
     /// The error of a failed run.
-    fn of_run(why: &str) -> Self {
+    fn run_failed(why: &str) -> Self {
         let (status, kind) = (StatusCode::INTERNAL_SERVER_ERROR, "server_error");
         Self { status, kind, code: "run_failed".into(), param: None, message: why.to_owned() }
     }
@@ -117,17 +117,17 @@ fn doc(id: &'static str, method: Method, path: &'static str, summary: &'static s
 }
 
 pub(crate) fn operations() -> Vec<Operation<A2a>> {
-    asked_operations().into_iter().chain(stored_operations()).collect()
+    run_operations().into_iter().chain(stored_operations()).collect()
 }
 
 /// The operations that list models and start runs.
-fn asked_operations() -> Vec<Operation<A2a>> {
+fn run_operations() -> Vec<Operation<A2a>> {
     let models_doc = doc("openai.models", Method::GET, "/v1/models", "List agents as models (OpenAI)");
     let model_doc =
         doc("openai.model", Method::GET, "/v1/models/{model}", "Show an agent as a model (OpenAI)")
             .path_parameter::<String>("model", "The agent: its name, or its handle.")
             .errors(Class::NotFound, &["model_not_found"]);
-    let asks = |doc: OperationDoc| {
+    let starting_run = |doc: OperationDoc| {
         doc.request::<Map<String, Value>>()
             .or_reply_type("text/event-stream")
             .errors(Class::Malformed, &["invalid_value", "unsupported_parameter", "invalid_json"])
@@ -136,12 +136,12 @@ fn asked_operations() -> Vec<Operation<A2a>> {
             .errors(Class::Unprocessable, &["invalid_input", "invalid_request_metadata"])
             .answers_page()
     };
-    let chat_doc = asks(doc("openai.chat", Method::POST, "/v1/chat/completions", "Ask an agent (OpenAI, chat)"))
+    let chat_doc = starting_run(doc("openai.chat", Method::POST, "/v1/chat/completions", "Ask an agent (OpenAI, chat)"))
         .description(
             "Each request is a run in a new thread. Of several messages the agent gets the whole conversation as one text, \
              and the messages in `request_metadata.openai`.",
         );
-    let response_doc = asks(doc("openai.response", Method::POST, "/v1/responses", "Ask an agent (OpenAI, responses)"))
+    let response_doc = starting_run(doc("openai.response", Method::POST, "/v1/responses", "Ask an agent (OpenAI, responses)"))
         .description(
             "`previous_response_id` continues the same thread, and answers a question at the end of that response. With \
              `background` the answer comes at once, and the response is read later.",
@@ -182,7 +182,7 @@ fn stored_operations() -> Vec<Operation<A2a>> {
         "List what a response was asked (OpenAI)",
     )
     .description("Nothing where the response answers a question of the agent.")
-    .query::<stored::ItemsWanted>()
+    .query::<stored::ItemsQuery>()
     .errors(Class::Malformed, &["invalid_value"]);
     vec![
         Operation::new(show_doc, stored::show),

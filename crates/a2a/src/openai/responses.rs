@@ -25,7 +25,8 @@ use crate::{
 };
 
 /// The members of a response's request that the run stores.
-const KEPT: [&str; 6] = ["model", "input", "instructions", "metadata", "previous_response_id", "background"];
+const STORED_MEMBERS: [&str; 6] =
+    ["model", "input", "instructions", "metadata", "previous_response_id", "background"];
 
 pub(super) async fn respond(State(a2a): State<A2a>, parts: Parts, JsonBody(body): JsonBody) -> Response {
     let answered = async {
@@ -34,7 +35,7 @@ pub(super) async fn respond(State(a2a): State<A2a>, parts: Parts, JsonBody(body)
         let (is_stream, is_background) = (switch(&body, "stream")?, switch(&body, "background")?);
         let mut answer = begin(rooms, body).await?;
         if is_stream {
-            return Ok(pieces(ResponseStream { answer, step: Step::Begins, number: 0 }));
+            return Ok(pieces(ResponseStream { answer, step: Step::Begin, number: 0 }));
         }
         // The run continues without a reader.
         if is_background {
@@ -89,13 +90,13 @@ async fn begin(rooms: RoomClient, body: Value) -> Result<Answer, OpenAiError> {
         Some(instructions) => format!("system: {instructions}\n\nuser: {input}"),
         None => input,
     };
-    let kept = KEPT.map(|name| (name.to_owned(), body[name].clone()));
-    let kept: Map<String, Value> = kept.into_iter().filter(|(_, value)| !value.is_null()).collect();
+    let stored = STORED_MEMBERS.map(|name| (name.to_owned(), body[name].clone()));
+    let stored: Map<String, Value> = stored.into_iter().filter(|(_, value)| !value.is_null()).collect();
     let request = json!({
         "type": "ChatRequest",
         "input": input,
         "thread_id": before.map(|report| report["thread_id"].clone()),
-        "request_metadata": {"openai": kept, "demo": body["metadata"]["demo"]},
+        "request_metadata": {"openai": stored, "demo": body["metadata"]["demo"]},
     });
     let output = RunOutput::begin(rooms, &model, &request).await?;
     let id = ResponseId::new(&output.run, 0, &model);
@@ -117,15 +118,15 @@ async fn report(rooms: &RoomClient, model: &str, id: &str) -> Result<Value, Open
 impl Answer {
     /// The complete response.
     fn body(&self) -> Value {
-        self.sheet.filled(self.output.text(), &self.output.end())
+        self.sheet.filled(self.output.output(), &self.output.end())
     }
 }
 
 impl Sheet {
     /// The response of a run that ended or asks a question.
-    pub(super) fn filled(&self, made: &OutputText, end: &End) -> Value {
+    pub(super) fn filled(&self, text: &OutputText, end: &End) -> Value {
         let status = match end {
-            End::Success | End::Waits if made.is_cut => "incomplete",
+            End::Success | End::Waits if text.is_cut => "incomplete",
             End::Success | End::Waits => "completed",
             End::Canceled => "cancelled",
             End::Failed(_) => "failed",
@@ -133,13 +134,13 @@ impl Sheet {
         let mut body = self.shape(status);
         match end {
             End::Failed(why) => body["error"] = json!({"code": "server_error", "message": why}),
-            End::Success | End::Waits => body["output"] = json!([self.item(status, &made.said)]),
+            End::Success | End::Waits => body["output"] = json!([self.item(status, &text.text)]),
             End::Canceled => {}
         }
         if status == "incomplete" {
             body["incomplete_details"] = json!({"reason": "max_output_tokens"});
         }
-        let Usage { input, output } = made.usage;
+        let Usage { input, output } = text.usage;
         body["usage"] = json!({
             "input_tokens": input, "input_tokens_details": {"cached_tokens": 0},
             "output_tokens": output, "output_tokens_details": {"reasoning_tokens": 0},
@@ -185,7 +186,7 @@ struct ResponseStream {
 
 /// The next step of a stream.
 enum Step {
-    Begins,
+    Begin,
     Text,
     Over,
 }
@@ -208,7 +209,7 @@ impl ResponseStream {
         self.event(kind, members)
     }
 
-    fn begins(&mut self) -> String {
+    fn begin(&mut self) -> String {
         let response = self.answer.sheet.shape("in_progress");
         let item = self.answer.sheet.item("in_progress", "");
         [
@@ -226,7 +227,7 @@ impl ResponseStream {
         if matches!(response["status"].as_str(), Some("failed" | "cancelled")) {
             return self.event("response.failed", json!({"response": response}));
         }
-        let text = self.answer.output.said().to_owned();
+        let text = self.answer.output.text().to_owned();
         let (status, last) = match response["status"].as_str() {
             Some("incomplete") => ("incomplete", "response.incomplete"),
             _ => ("completed", "response.completed"),
@@ -245,9 +246,9 @@ impl ResponseStream {
 impl Pieces for ResponseStream {
     async fn next(&mut self) -> Result<Option<Bytes>, Fault> {
         let text = match self.step {
-            Step::Begins => {
+            Step::Begin => {
                 self.step = Step::Text;
-                self.begins()
+                self.begin()
             }
             Step::Text => match self.answer.output.next().await {
                 Some(Piece::Text(text)) => {

@@ -66,7 +66,7 @@ pub(super) struct RunOutput {
 #[derive(Debug, Default)]
 pub(super) struct OutputText {
     /// The whole text.
-    pub(super) said: String,
+    pub(super) text: String,
     /// The unfinished text, as far as it was already sent.
     open: String,
     /// Whether the text exceeded the limit and the rest is omitted.
@@ -143,8 +143,8 @@ impl RunOutput {
         self.text.end.clone().unwrap_or_else(|| End::Failed("The run was not followed to its end.".into()))
     }
 
-    /// The text so far.
-    pub(super) fn text(&self) -> &OutputText {
+    /// The output so far.
+    pub(super) fn output(&self) -> &OutputText {
         &self.text
     }
 
@@ -154,8 +154,8 @@ impl RunOutput {
     }
 
     /// The whole text.
-    pub(super) fn said(&self) -> &str {
-        &self.text.said
+    pub(super) fn text(&self) -> &str {
+        &self.text.text
     }
 
     pub(super) fn usage(&self) -> Usage {
@@ -187,7 +187,7 @@ impl OutputText {
             let events = page.as_array().map(Vec::as_slice).unwrap_or_default();
             for event in events {
                 let name = event["type"].as_str().unwrap_or_default().to_owned();
-                let _said = text.apply(&SseEvent { id: None, name, data: event.to_string() });
+                let _added = text.apply(&SseEvent { id: None, name, data: event.to_string() });
             }
             match events.last().and_then(|event| event["id"].as_u64()) {
                 Some(last) if text.end.is_none() && last > since => since = last,
@@ -224,9 +224,9 @@ impl OutputText {
             "WaitForInput" => {
                 self.end = Some(End::Waits);
                 let keys = value["request_keys"].as_object().into_iter().flatten();
-                let asked = keys.map(|(key, value)| value.as_str().unwrap_or(key).to_owned());
-                let asked = asked.collect::<Vec<_>>().join("\n");
-                if self.said.is_empty() { asked } else { format!("\n\n{asked}") }
+                let questions = keys.map(|(key, value)| value.as_str().unwrap_or(key).to_owned());
+                let questions = questions.collect::<Vec<_>>().join("\n");
+                if self.text.is_empty() { questions } else { format!("\n\n{questions}") }
             }
             "RunCompleted" => {
                 let why = || value["error"].as_str().unwrap_or("The run failed.").to_owned();
@@ -235,11 +235,11 @@ impl OutputText {
                     Some("canceled") => End::Canceled,
                     _ => End::Failed(why()),
                 });
-                self.fitting(value["result"].as_str().filter(|result| !self.said.contains(*result))?)?
+                self.fitting(value["result"].as_str().filter(|result| !self.text.contains(*result))?)?
             }
             _ => return None,
         };
-        self.said.push_str(&added);
+        self.text.push_str(&added);
         Some(added)
     }
 
@@ -248,7 +248,7 @@ impl OutputText {
         if self.is_cut {
             return None;
         }
-        let room = ANSWER_TEXT_BYTES_MAX - self.said.len();
+        let room = ANSWER_TEXT_BYTES_MAX - self.text.len();
         let end = text.floor_char_boundary(room);
         self.is_cut = end < text.len();
         Some(text[..end].to_owned())
@@ -260,20 +260,20 @@ mod tests {
     use super::*;
 
     fn output_of(events: &[(&str, Value)]) -> (Vec<String>, OutputText) {
-        let mut told = OutputText::default();
+        let mut output = OutputText::default();
         let event = |(name, value): &(&str, Value)| SseEvent {
             id: None,
             name: (*name).into(),
             data: value.to_string(),
         };
-        let texts = events.iter().filter_map(|given| told.apply(&event(given))).collect();
-        (texts, told)
+        let texts = events.iter().filter_map(|pair| output.apply(&event(pair))).collect();
+        (texts, output)
     }
 
     #[test]
     fn what_was_said_in_pieces_is_not_said_again() {
         let over = ("RunCompleted", json!({"finish_reason": "success", "result": "abc"}));
-        let (texts, told) = output_of(&[
+        let (texts, output) = output_of(&[
             ("TextDelta", json!({"content": "a"})),
             ("TextDelta", json!({"content": "b"})),
             ("CompletionResult", json!({"usage": {"prompt_tokens": 3, "completion_tokens": 2}})),
@@ -281,7 +281,7 @@ mod tests {
             over,
         ]);
         assert_eq!(texts, ["a", "b", "c"]);
-        assert_eq!((told.end, told.usage), (Some(End::Success), Usage { input: 3, output: 2 }));
+        assert_eq!((output.end, output.usage), (Some(End::Success), Usage { input: 3, output: 2 }));
     }
 
     #[test]
@@ -291,11 +291,11 @@ mod tests {
         events.push(("TextDelta", json!({"content": "x"})));
         events.push(("TextOutput", json!({"content": "another"})));
         events.push(("RunCompleted", json!({"finish_reason": "success", "result": "done"})));
-        let (texts, told) = output_of(&events);
+        let (texts, output) = output_of(&events);
         assert_eq!(texts.concat().len(), ANSWER_TEXT_BYTES_MAX);
-        assert!(told.said.len() <= ANSWER_TEXT_BYTES_MAX && told.open.len() <= ANSWER_TEXT_BYTES_MAX);
-        assert!(told.is_cut);
-        assert_eq!(told.end, Some(End::Success));
+        assert!(output.text.len() <= ANSWER_TEXT_BYTES_MAX && output.open.len() <= ANSWER_TEXT_BYTES_MAX);
+        assert!(output.is_cut);
+        assert_eq!(output.end, Some(End::Success));
     }
 
     #[test]

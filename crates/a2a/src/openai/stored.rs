@@ -29,7 +29,7 @@ pub(super) struct ShownAs {
 
 /// The query of `GET /v1/responses/{response_id}/input_items`.
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(super) struct ItemsWanted {
+pub(super) struct ItemsQuery {
     /// `desc`, the newest first, unless it is `asc`.
     order: Option<String>,
     /// The item after which the list starts.
@@ -42,13 +42,13 @@ pub(super) struct ItemsWanted {
 pub(super) async fn show(
     State(a2a): State<A2a>,
     Path(id): Path<String>,
-    wanted: Result<Query<ShownAs>, QueryRejection>,
+    query: Result<Query<ShownAs>, QueryRejection>,
     parts: Parts,
 ) -> Response {
     let shown = async {
         let rooms = rooms(&a2a, &parts).await?;
-        let Query(wanted) = wanted.map_err(|_| OpenAiError::param("stream", "`stream` must be false."))?;
-        if wanted.stream.is_some_and(|stream| stream != "false") {
+        let Query(query) = query.map_err(|_| OpenAiError::param("stream", "`stream` must be false."))?;
+        if query.stream.is_some_and(|stream| stream != "false") {
             let text =
                 "`stream` is not supported here: ask for the response with `stream`, or read it again.";
             return Err(OpenAiError::unsupported("stream", text));
@@ -62,7 +62,7 @@ pub(super) async fn cancel(State(a2a): State<A2a>, Path(id): Path<String>, parts
     let canceled = async {
         let rooms = rooms(&a2a, &parts).await?;
         let mut found = StoredResponse::find(&rooms, &id).await?;
-        if found.made.end.is_none() {
+        if found.text.end.is_none() {
             let body = json!({"type": "CancelRequest", "run_id": found.sheet.id.run});
             match rooms.post(&format!("/agent/{}/run", encoded(&found.agent)), &body, None).await {
                 // The run has just ended by itself.
@@ -79,14 +79,14 @@ pub(super) async fn cancel(State(a2a): State<A2a>, Path(id): Path<String>, parts
 pub(super) async fn input_items(
     State(a2a): State<A2a>,
     Path(id): Path<String>,
-    wanted: Result<Query<ItemsWanted>, QueryRejection>,
+    query: Result<Query<ItemsQuery>, QueryRejection>,
     parts: Parts,
 ) -> Response {
     let listed = async {
         let rooms = rooms(&a2a, &parts).await?;
-        let Query(wanted) = wanted.map_err(|_| OpenAiError::param("limit", "The query cannot be read."))?;
+        let Query(query) = query.map_err(|_| OpenAiError::param("limit", "The query cannot be read."))?;
         let found = StoredResponse::find(&rooms, &id).await?;
-        Ok(json_response(&page(found.items(), &wanted)?))
+        Ok(json_response(&page(found.items(), &query)?))
     };
     listed.await.unwrap_or_else(|wrong: OpenAiError| wrong.response())
 }
@@ -95,7 +95,7 @@ pub(super) async fn input_items(
 struct StoredResponse {
     sheet: Sheet,
     agent: String,
-    made: OutputText,
+    text: OutputText,
     report: Value,
 }
 
@@ -111,22 +111,22 @@ impl StoredResponse {
         };
         let path = format!("/agent/{}/runs/{}", encoded(&agent), encoded(&id.run));
         let report = rooms.get(&path).await.map_err(hidden)?.value;
-        let made = OutputText::read(rooms, &agent, &id.run, id.number).await.map_err(hidden)?;
+        let text = OutputText::read(rooms, &agent, &id.run, id.number).await.map_err(hidden)?;
         // An answer to a question had its own request, of which the run stores the answer only.
-        let kept =
+        let stored =
             if id.number == 0 { &report["request"]["request_metadata"]["openai"] } else { &Value::Null };
-        let mut body = if kept.is_object() { kept.clone() } else { json!({}) };
+        let mut body = if stored.is_object() { stored.clone() } else { json!({}) };
         if body["model"].is_null() {
             body["model"] = agent.clone().into();
         }
         let created = report["created_at"].as_str().and_then(|at| at.parse::<DateTime<Utc>>().ok());
         let created = created.map_or(0, |at| at.timestamp());
-        Ok(Self { sheet: Sheet { id, created, body }, agent, made, report })
+        Ok(Self { sheet: Sheet { id, created, body }, agent, text, report })
     }
 
     fn body(&self) -> Value {
-        match (&self.made.end, self.report["status"].as_str()) {
-            (Some(end), _) => self.sheet.filled(&self.made, end),
+        match (&self.text.end, self.report["status"].as_str()) {
+            (Some(end), _) => self.sheet.filled(&self.text, end),
             (None, Some("queued")) => self.sheet.shape("queued"),
             (None, _) => self.sheet.shape("in_progress"),
         }
@@ -140,12 +140,12 @@ impl StoredResponse {
         let message = |nth: usize, role: &str, content: Value| json!({"type": "message", "id": id(nth), "status": "completed", "role": role, "content": content});
         let sent = &self.sheet.body["input"];
         let is_of_run = sent.is_null() && self.sheet.id.number == 0;
-        let asked = if is_of_run { &self.report["request"]["input"] } else { sent };
+        let input = if is_of_run { &self.report["request"]["input"] } else { sent };
         let of_item = |(nth, item): (usize, &Value)| {
             let content = item["content"].as_str().map_or_else(|| item["content"].clone(), of_text);
             message(nth, item["role"].as_str().unwrap_or("user"), content)
         };
-        match (asked.as_str(), asked.as_array()) {
+        match (input.as_str(), input.as_array()) {
             (Some(text), _) => vec![message(0, "user", of_text(text))],
             (None, Some(items)) => items.iter().enumerate().map(of_item).collect(),
             (None, None) => Vec::new(),
@@ -154,19 +154,19 @@ impl StoredResponse {
 }
 
 /// A page of a list.
-fn page(mut items: Vec<Value>, wanted: &ItemsWanted) -> Result<Value, OpenAiError> {
-    match wanted.order.as_deref() {
+fn page(mut items: Vec<Value>, query: &ItemsQuery) -> Result<Value, OpenAiError> {
+    match query.order.as_deref() {
         Some("asc") => {}
         Some("desc") | None => items.reverse(),
         Some(_) => return Err(OpenAiError::param("order", "`order` must be asc or desc.")),
     }
-    let limit = wanted.limit.as_deref().map_or(Ok(INPUT_ITEMS), str::parse).ok();
+    let limit = query.limit.as_deref().map_or(Ok(INPUT_ITEMS), str::parse).ok();
     let limit = limit.filter(|limit| (1..=INPUT_ITEMS_MAX).contains(limit));
     let limit = limit.ok_or_else(|| OpenAiError::param("limit", "`limit` must be 1 to 100."))?;
-    if let Some(after) = &wanted.after {
-        let at = items.iter().position(|item| item["id"] == after.as_str());
-        let at = at.ok_or_else(|| OpenAiError::param("after", "`after` must be the id of an item."))?;
-        items.drain(..=at);
+    if let Some(after) = &query.after {
+        let index = items.iter().position(|item| item["id"] == after.as_str());
+        let index = index.ok_or_else(|| OpenAiError::param("after", "`after` must be the id of an item."))?;
+        items.drain(..=index);
     }
     let has_more = items.len() > limit;
     items.truncate(limit);
@@ -180,30 +180,30 @@ fn page(mut items: Vec<Value>, wanted: &ItemsWanted) -> Result<Value, OpenAiErro
 mod tests {
     use super::*;
 
-    fn wanted(order: Option<&str>, after: Option<&str>, limit: Option<&str>) -> ItemsWanted {
+    fn items_query(order: Option<&str>, after: Option<&str>, limit: Option<&str>) -> ItemsQuery {
         let text = |text: Option<&str>| text.map(str::to_owned);
-        ItemsWanted { order: text(order), after: text(after), limit: text(limit) }
+        ItemsQuery { order: text(order), after: text(after), limit: text(limit) }
     }
 
     #[test]
     fn a_list_is_read_in_pages_from_either_end() {
         let items: Vec<Value> = ["a", "b", "c"].iter().map(|id| json!({"id": id})).collect();
-        let ids = |wanted: ItemsWanted| {
-            let page = page(items.clone(), &wanted).unwrap();
+        let ids = |query: ItemsQuery| {
+            let page = page(items.clone(), &query).unwrap();
             let ids: Vec<_> =
                 page["data"].as_array().unwrap().iter().map(|item| item["id"].clone()).collect();
             (ids, page["has_more"] == true)
         };
-        assert_eq!(ids(wanted(None, None, None)), (vec![json!("c"), json!("b"), json!("a")], false));
-        assert_eq!(ids(wanted(Some("asc"), None, Some("2"))), (vec![json!("a"), json!("b")], true));
-        assert_eq!(ids(wanted(Some("asc"), Some("b"), Some("1"))), (vec![json!("c")], false));
-        assert_eq!(ids(wanted(None, Some("a"), None)), (vec![], false));
+        assert_eq!(ids(items_query(None, None, None)), (vec![json!("c"), json!("b"), json!("a")], false));
+        assert_eq!(ids(items_query(Some("asc"), None, Some("2"))), (vec![json!("a"), json!("b")], true));
+        assert_eq!(ids(items_query(Some("asc"), Some("b"), Some("1"))), (vec![json!("c")], false));
+        assert_eq!(ids(items_query(None, Some("a"), None)), (vec![], false));
         for (param, bad) in [
-            ("order", wanted(Some("up"), None, None)),
-            ("after", wanted(None, Some("x"), None)),
-            ("limit", wanted(None, None, Some("0"))),
-            ("limit", wanted(None, None, Some("101"))),
-            ("limit", wanted(None, None, Some("many"))),
+            ("order", items_query(Some("up"), None, None)),
+            ("after", items_query(None, Some("x"), None)),
+            ("limit", items_query(None, None, Some("0"))),
+            ("limit", items_query(None, None, Some("101"))),
+            ("limit", items_query(None, None, Some("many"))),
         ] {
             assert_eq!(page(items.clone(), &bad).unwrap_err().error()["param"], param);
         }

@@ -13,19 +13,19 @@ use serde_json::{Value, json};
 use super::{
     PushState, PushStep, Rejection,
     event::{PushConfig, PushKey},
-    telling::{digest, stream_of},
+    sending::{digest, stream_of},
 };
 use crate::{
     access::{AgentAccess, Backend},
     failure::Failure,
     limits::{
-        PUSH_CONFIGS_PER_OWNER_MAX, PUSH_CONFIGS_PER_TASK_MAX, PUSH_URL_BYTES_MAX, PUSH_WORD_BYTES_MAX,
+        PUSH_CONFIGS_PER_OWNER_MAX, PUSH_CONFIGS_PER_TASK_MAX, PUSH_TEXT_BYTES_MAX, PUSH_URL_BYTES_MAX,
     },
 };
 
 /// Whether a text is valid in a header and in a key.
-fn is_word(text: &str) -> bool {
-    (1..=PUSH_WORD_BYTES_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+fn is_valid_text(text: &str) -> bool {
+    (1..=PUSH_TEXT_BYTES_MAX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
 /// A configuration as its client sees it, without the receiver's credentials.
@@ -43,13 +43,13 @@ fn shown(config: &PushConfig) -> TaskPushNotificationConfig {
 
 /// The stored id of a configuration: prefixed by the agent, since two agents of an owner may use the same id for a
 /// task.
-fn kept_id(by: &AgentHandle, id: &str) -> String {
-    format!("{by}/{id}")
+fn stored_id(agent: &AgentHandle, id: &str) -> String {
+    format!("{agent}/{id}")
 }
 
 /// The id that the client chose; it cannot contain a slash.
-fn shown_id(kept: &str) -> &str {
-    kept.rsplit('/').next().unwrap_or(kept)
+fn shown_id(stored: &str) -> &str {
+    stored.rsplit('/').next().unwrap_or(stored)
 }
 
 impl AgentAccess {
@@ -81,7 +81,10 @@ impl AgentAccess {
         &self,
         sent: &SendMessageRequest,
     ) -> Result<Option<TaskPushNotificationConfig>, Failure> {
-        let config = sent.configuration.as_ref().and_then(|said| said.task_push_notification_config.clone());
+        let config = sent
+            .configuration
+            .as_ref()
+            .and_then(|configuration| configuration.task_push_notification_config.clone());
         if let Some(config) = &config {
             self.check_push(config)?;
         }
@@ -91,16 +94,19 @@ impl AgentAccess {
     fn check_push(&self, config: &TaskPushNotificationConfig) -> Result<(), Failure> {
         self.me()?;
         let authentication = config.authentication.as_ref();
-        let words = [
+        let texts = [
             ("id", config.id.as_deref()),
             ("token", config.token.as_deref()),
-            ("authentication.scheme", authentication.map(|said| said.scheme.as_str())),
-            ("authentication.credentials", authentication.and_then(|said| said.credentials.as_deref())),
+            ("authentication.scheme", authentication.map(|authentication| authentication.scheme.as_str())),
+            (
+                "authentication.credentials",
+                authentication.and_then(|authentication| authentication.credentials.as_deref()),
+            ),
         ];
         // In proto3 an empty text means absent.
-        let odd = |text: &str| !text.is_empty() && !is_word(text);
-        if let Some((name, _)) = words.iter().find(|(_, text)| text.is_some_and(odd)) {
-            let text = format!("`{name}` must be 1 to {PUSH_WORD_BYTES_MAX} visible ASCII characters.");
+        let odd = |text: &str| !text.is_empty() && !is_valid_text(text);
+        if let Some((name, _)) = texts.iter().find(|(_, text)| text.is_some_and(odd)) {
+            let text = format!("`{name}` must be 1 to {PUSH_TEXT_BYTES_MAX} visible ASCII characters.");
             return Err(Failure::params(text));
         }
         if config.id.as_deref().is_some_and(|id| id.contains('/')) {
@@ -122,16 +128,16 @@ impl AgentAccess {
         let id = id.filter(|id| !id.is_empty()).unwrap_or_else(|| digest(&url));
         let known = self.own(&task.id).await?.into_iter().find(|config| shown_id(&config.key.id) == id);
         let id =
-            known.map_or_else(|| Ok(kept_id(self.me()?, &id)), |known| Ok::<_, Failure>(known.key.id))?;
+            known.map_or_else(|| Ok(stored_id(self.me()?, &id)), |known| Ok::<_, Failure>(known.key.id))?;
         let stream = stream_of(&self.backend, &task);
         let present = |text: Option<String>| text.filter(|text| !text.is_empty());
-        let (scheme, credentials) =
-            authentication.map_or((None, None), |said| (Some(said.scheme), said.credentials));
+        let (scheme, credentials) = authentication
+            .map_or((None, None), |authentication| (Some(authentication.scheme), authentication.credentials));
         let through = self.a2a.0.accounts.token_name(&self.principal).await;
         let config = PushConfig {
             key: PushKey { task: task.id, id, stream },
             agent: self.seen.handle.clone(),
-            by: self.me()?.clone(),
+            receiver: self.me()?.clone(),
             through: through.map_err(|_| Failure::stopping())?,
             url,
             token: present(token),
@@ -164,7 +170,7 @@ impl AgentAccess {
     async fn own(&self, task: &str) -> Result<Vec<PushConfig>, Failure> {
         let (me, state) = (self.me()?.clone(), self.pushes().await?);
         let is_own = |config: &PushConfig| {
-            config.key.task == task && config.by == me && config.agent == self.seen.handle
+            config.key.task == task && config.receiver == me && config.agent == self.seen.handle
         };
         Ok(state.all.iter().map(|entry| entry.config.clone()).filter(is_own).collect())
     }
@@ -172,21 +178,24 @@ impl AgentAccess {
     /// GetTaskPushNotificationConfig
     pub(crate) async fn get_push(
         &self,
-        asked: &GetTaskPushNotificationConfigRequest,
+        request: &GetTaskPushNotificationConfigRequest,
     ) -> Result<Value, Failure> {
-        let found =
-            self.own(&asked.task_id).await?.into_iter().find(|config| shown_id(&config.key.id) == asked.id);
+        let found = self
+            .own(&request.task_id)
+            .await?
+            .into_iter()
+            .find(|config| shown_id(&config.key.id) == request.id);
         Ok(json!(shown(&found.ok_or_else(Failure::task_not_found)?)))
     }
 
     /// ListTaskPushNotificationConfigs; without pages, since a task has few.
     pub(crate) async fn list_push(
         &self,
-        asked: &ListTaskPushNotificationConfigsRequest,
+        request: &ListTaskPushNotificationConfigsRequest,
     ) -> Result<Value, Failure> {
-        let found = self.own(&asked.task_id).await?;
+        let found = self.own(&request.task_id).await?;
         if found.is_empty() {
-            self.task(&asked.task_id).await?;
+            self.task(&request.task_id).await?;
         }
         Ok(json!({"configs": found.iter().map(shown).collect::<Vec<_>>()}))
     }
@@ -194,13 +203,16 @@ impl AgentAccess {
     /// DeleteTaskPushNotificationConfig; deleting a missing one succeeds.
     pub(crate) async fn delete_push(
         &self,
-        asked: &DeleteTaskPushNotificationConfigRequest,
+        request: &DeleteTaskPushNotificationConfigRequest,
     ) -> Result<Value, Failure> {
-        let found =
-            self.own(&asked.task_id).await?.into_iter().find(|config| shown_id(&config.key.id) == asked.id);
+        let found = self
+            .own(&request.task_id)
+            .await?
+            .into_iter()
+            .find(|config| shown_id(&config.key.id) == request.id);
         match found {
             Some(config) => self.do_push(PushStep::Delete(config.key)).await?,
-            None => drop(self.task(&asked.task_id).await?),
+            None => drop(self.task(&request.task_id).await?),
         }
         Ok(json!({}))
     }

@@ -102,7 +102,7 @@ mod tests {
         PushConfig {
             key: PushKey { task: format!("t{task}"), id: format!("c{id}"), stream: "runs.thread/x".into() },
             agent: "@nick.coder".parse().unwrap(),
-            by: "@ann.app".parse().unwrap(),
+            receiver: "@ann.app".parse().unwrap(),
             through: None,
             url: "https://h/".into(),
             token: None,
@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    fn done(state: &mut PushState, step: &PushStep) -> Result<usize, Rejection> {
+    fn carry_out(state: &mut PushState, step: &PushStep) -> Result<usize, Rejection> {
         let decided = decide(state, step)?;
         decided.events.iter().for_each(|event| state.evolve(event));
         Ok(decided.events.len())
@@ -124,22 +124,22 @@ mod tests {
     #[test]
     fn given_a_configuration_when_it_is_set_again_then_there_is_one() {
         let mut state = PushState::default();
-        done(&mut state, &set(1, 1)).unwrap();
-        done(&mut state, &PushStep::Settle(config(1, 1).key)).unwrap();
-        done(&mut state, &set(1, 1)).unwrap();
+        carry_out(&mut state, &set(1, 1)).unwrap();
+        carry_out(&mut state, &PushStep::Settle(config(1, 1).key)).unwrap();
+        carry_out(&mut state, &set(1, 1)).unwrap();
         assert_eq!(state.all.len(), 1);
-        assert!(!state.find("t1", "c1").unwrap().is_settled, "it is told again");
+        assert!(!state.find("t1", "c1").unwrap().is_settled, "it is active again");
     }
 
     #[test]
     fn given_nothing_when_it_is_removed_or_settled_then_nothing_happens() {
         let mut state = PushState::default();
-        assert_eq!(done(&mut state, &PushStep::Delete(config(1, 1).key)), Ok(0));
-        assert_eq!(done(&mut state, &PushStep::Settle(config(1, 1).key)), Ok(0));
-        done(&mut state, &set(1, 1)).unwrap();
-        assert_eq!(done(&mut state, &PushStep::Settle(config(1, 1).key)), Ok(1));
-        assert_eq!(done(&mut state, &PushStep::Settle(config(1, 1).key)), Ok(0));
-        assert_eq!(done(&mut state, &PushStep::Delete(config(1, 1).key)), Ok(1));
+        assert_eq!(carry_out(&mut state, &PushStep::Delete(config(1, 1).key)), Ok(0));
+        assert_eq!(carry_out(&mut state, &PushStep::Settle(config(1, 1).key)), Ok(0));
+        carry_out(&mut state, &set(1, 1)).unwrap();
+        assert_eq!(carry_out(&mut state, &PushStep::Settle(config(1, 1).key)), Ok(1));
+        assert_eq!(carry_out(&mut state, &PushStep::Settle(config(1, 1).key)), Ok(0));
+        assert_eq!(carry_out(&mut state, &PushStep::Delete(config(1, 1).key)), Ok(1));
         assert_eq!(state, PushState::default());
     }
 
@@ -147,16 +147,16 @@ mod tests {
     fn given_as_many_as_may_be_when_one_more_is_set_then_a_settled_one_goes_or_it_is_refused() {
         let mut state = PushState::default();
         for id in 0..PUSH_CONFIGS_PER_TASK_MAX {
-            done(&mut state, &set(0, id)).unwrap();
+            carry_out(&mut state, &set(0, id)).unwrap();
         }
-        assert_eq!(done(&mut state, &set(0, 99)), Err(Rejection::TooManyOfTask));
-        assert_eq!(done(&mut state, &set(0, 0)), Ok(1), "the same one again");
+        assert_eq!(carry_out(&mut state, &set(0, 99)), Err(Rejection::TooManyOfTask));
+        assert_eq!(carry_out(&mut state, &set(0, 0)), Ok(1), "the same one again");
         for task in 1..=PUSH_CONFIGS_PER_OWNER_MAX - PUSH_CONFIGS_PER_TASK_MAX {
-            done(&mut state, &set(task, 0)).unwrap();
+            carry_out(&mut state, &set(task, 0)).unwrap();
         }
-        assert_eq!(done(&mut state, &set(9_999, 0)), Err(Rejection::TooManyOfOwner));
-        done(&mut state, &PushStep::Settle(config(7, 0).key)).unwrap();
-        assert_eq!(done(&mut state, &set(9_999, 0)), Ok(2));
+        assert_eq!(carry_out(&mut state, &set(9_999, 0)), Err(Rejection::TooManyOfOwner));
+        carry_out(&mut state, &PushStep::Settle(config(7, 0).key)).unwrap();
+        assert_eq!(carry_out(&mut state, &set(9_999, 0)), Ok(2));
         assert!(state.find("t7", "c0").is_none() && state.all.len() == PUSH_CONFIGS_PER_OWNER_MAX);
     }
 }

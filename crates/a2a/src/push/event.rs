@@ -14,7 +14,8 @@ pub(crate) struct PushConfig {
     /// The agent whose task it is.
     pub(crate) agent: AgentHandle,
     /// The agent that the notifications are for.
-    pub(crate) by: AgentHandle,
+    #[serde(rename = "by")]
+    pub(crate) receiver: AgentHandle,
     /// The token that it was set with, as named by `Accounts::token_name`; `None` if a person set it, or if it is
     /// older than this member.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,24 +95,24 @@ mod tests {
         let config = PushConfig {
             key: key.clone(),
             agent: "@nick.coder".parse().unwrap(),
-            by: "@ann.app".parse().unwrap(),
+            receiver: "@ann.app".parse().unwrap(),
             through: None,
             url: "https://h/".into(),
             token: Some("s".into()),
             scheme: Some("Bearer".into()),
             credentials: None,
         };
-        let of = r#"{"task":"t","id":"c","stream":"runs.thread/x"}"#;
+        let key_form = r#"{"task":"t","id":"c","stream":"runs.thread/x"}"#;
         let set = format!(
-            r#"{{"key":{of},"agent":"@nick.coder","by":"@ann.app","url":"https://h/","token":"s","scheme":"Bearer"}}"#
+            r#"{{"key":{key_form},"agent":"@nick.coder","by":"@ann.app","url":"https://h/","token":"s","scheme":"Bearer"}}"#
         );
         let scoped = PushConfig { through: Some("tok_1".into()), ..config.clone() };
         let set_scoped = set.replace(r#""url""#, r#""through":"tok_1","url""#);
         for (event, kind, form) in [
             (PushEvent::PushConfigSet(Box::new(config)), "PushConfigSet", set.as_str()),
             (PushEvent::PushConfigSet(Box::new(scoped)), "PushConfigSet", set_scoped.as_str()),
-            (PushEvent::PushConfigDeleted(key.clone()), "PushConfigDeleted", of),
-            (PushEvent::PushConfigSettled(key), "PushConfigSettled", of),
+            (PushEvent::PushConfigDeleted(key.clone()), "PushConfigDeleted", key_form),
+            (PushEvent::PushConfigSettled(key), "PushConfigSettled", key_form),
         ] {
             let new = event.encode();
             assert_eq!((new.kind, std::str::from_utf8(&new.envelope).unwrap()), (kind, form));

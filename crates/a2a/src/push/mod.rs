@@ -5,7 +5,7 @@ pub(crate) mod calls;
 mod decide;
 mod event;
 mod schedule;
-mod telling;
+mod sending;
 
 use bytes::Bytes;
 use plenary_accounts::{Accounts, Authority};
@@ -16,7 +16,7 @@ use plenary_log::{Fault, IndexOp, NewEvent, StoredEvent};
 use self::event::PushEvent;
 pub(crate) use self::{
     decide::{PushState, PushStep, Rejection},
-    telling::PushBoard,
+    sending::PushBoard,
 };
 
 /// The unsettled configurations: `<stream of the task>/<owner>/<task>/<configuration>`.
@@ -90,10 +90,10 @@ impl Command<PushRoom> for PushCommand {
         &self,
         state: &PushState,
         _: Version,
-        holds: &bool,
+        is_authorized: &bool,
         _: &Stamp,
     ) -> Result<Decision<PushEvent, ()>, Rejection> {
-        if *holds { decide::decide(state, &self.step) } else { Err(Rejection::Unauthenticated) }
+        if *is_authorized { decide::decide(state, &self.step) } else { Err(Rejection::Unauthenticated) }
     }
 
     fn exceeds_quota(&self) -> bool {

@@ -28,19 +28,19 @@ struct Since {
 }
 
 async fn report(Path(run): Path<String>) -> Json<Value> {
-    let at = "2026-01-01T00:00:00Z";
+    let updated_at = "2026-01-01T00:00:00Z";
     Json(
-        json!({"run_id": run, "thread_id": "t", "status": "completed", "updated_at": at, "last_event_id": ARTIFACTS}),
+        json!({"run_id": run, "thread_id": "t", "status": "completed", "updated_at": updated_at, "last_event_id": ARTIFACTS}),
     )
 }
 
 async fn events(Query(Since { since }): Query<Since>) -> Json<Value> {
-    let made = |id| {
+    let artifact_event = |id| {
         json!({"id": id, "type": "ArtifactGenerated", "artifact_id": format!("a-{id}"), "name": "a", "mime_type": "text/plain",
                "url": format!("/artifacts/a-{id}"), "artifact": {"octets": ARTIFACT_BYTES}})
     };
     let last = ARTIFACTS as u64;
-    Json((since + 1..=last).map(made).collect())
+    Json((since + 1..=last).map(artifact_event).collect())
 }
 
 async fn artifact(State(read): Room) -> String {
@@ -97,8 +97,8 @@ async fn a_page_of_tasks_has_artifacts_only_if_they_are_asked_for_and_ends_at_a_
     assert!(page.tasks.iter().all(|task| task.artifacts.is_none()));
     let (mut seen, mut token) = (Vec::new(), String::new());
     loop {
-        let asked = json!({"includeArtifacts": true, "pageToken": token});
-        let page = agent.list(&serde_json::from_value(asked).unwrap()).await.unwrap();
+        let request = json!({"includeArtifacts": true, "pageToken": token});
+        let page = agent.list(&serde_json::from_value(request).unwrap()).await.unwrap();
         let bytes: usize = page.tasks.iter().map(text_bytes).sum();
         assert!(bytes <= 2 * TASK_BYTES_MAX, "{bytes}");
         seen.extend(page.tasks.iter().map(|task| task.id.clone()));

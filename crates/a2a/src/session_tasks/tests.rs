@@ -29,7 +29,7 @@ impl Sessions {
     /// The next event of a session.
     fn add(&self, session: &str, kind: &str, payload: &Value) -> u64 {
         let mut events = self.events.lock().unwrap();
-        let last = events.iter().rev().find(|(of, _)| of == session);
+        let last = events.iter().rev().find(|(id, _)| id == session);
         let sequence = 1 + last.and_then(|(_, event): &(_, Value)| event["sequence"].as_u64()).unwrap_or(0);
         let event = json!({"type": kind, "sequence": sequence, "created_at": 1, "payload": payload});
         events.push((session.to_owned(), event));
@@ -70,10 +70,10 @@ fn shown(id: &str) -> Value {
 async fn events(State(room): Room, Path(id): Path<String>, Query(page): Query<Page>) -> Json<Value> {
     room.read_after.lock().unwrap().push(page.after_sequence);
     let events = room.events.lock().unwrap();
-    let behind = events
+    let later = events
         .iter()
-        .filter(|(of, event)| *of == id && event["sequence"].as_u64() > Some(page.after_sequence));
-    let mut listed: Vec<_> = behind.map(|(_, event)| event.clone()).take(page.limit + 1).collect();
+        .filter(|(session, event)| *session == id && event["sequence"].as_u64() > Some(page.after_sequence));
+    let mut listed: Vec<_> = later.map(|(_, event)| event.clone()).take(page.limit + 1).collect();
     let is_more = listed.len() > page.limit;
     listed.truncate(page.limit);
     let last = listed.last().map(|event| event["sequence"].clone());
@@ -86,7 +86,7 @@ async fn list(State(room): Room) -> Json<Value> {
     Json(json!({"sessions": ids.iter().rev().map(|id| shown(id)).collect::<Vec<_>>()}))
 }
 
-async fn say(
+async fn post_message(
     State(room): Room,
     Path(id): Path<String>,
     headers: HeaderMap,
@@ -111,7 +111,7 @@ fn agent(room: &Arc<Sessions>) -> SessionAgent {
         .route("/sessions", get(list))
         .route("/sessions/{id}", get(async |Path(id): Path<String>| Json(shown(&id))))
         .route("/sessions/{id}/events", get(events))
-        .route("/sessions/{id}/messages", post(say))
+        .route("/sessions/{id}/messages", post(post_message))
         .with_state(room.clone());
     let operations = Operations::new(router, Vec::new());
     SessionAgent {
@@ -142,9 +142,9 @@ async fn a_follower_reads_only_what_it_has_not_read() {
     for n in 0..2_500 {
         room.message("s", "@third.c", &n.to_string());
     }
-    let asked = room.message("s", ME, "second");
+    let second = room.message("s", ME, "second");
     let agent = agent(&room);
-    let mut feed = agent.follow(TaskPosition { session: "s".into(), sequence: asked }, None).await.unwrap();
+    let mut feed = agent.follow(TaskPosition { session: "s".into(), sequence: second }, None).await.unwrap();
     assert_eq!(status(feed.next().await.unwrap()), Some(TaskState::Working));
     assert_eq!(*room.read_after.lock().unwrap(), [0, 1_000, 2_000], "page by page");
     room.read_after.lock().unwrap().clear();
@@ -157,7 +157,7 @@ async fn a_follower_reads_only_what_it_has_not_read() {
     assert_eq!(status(feed.next().await.unwrap()), Some(TaskState::Completed));
     assert!(feed.next().await.unwrap().is_none());
     let read = room.read_after.lock().unwrap().clone();
-    assert!(read.iter().all(|after| *after >= asked), "nothing is read again: {read:?}");
+    assert!(read.iter().all(|after| *after >= second), "nothing is read again: {read:?}");
 }
 
 #[tokio::test]
@@ -171,8 +171,8 @@ async fn a_page_of_tasks_ends_at_a_number_of_bytes_and_the_next_one_goes_on() {
     let agent = agent(&room);
     let (mut seen, mut token) = (Vec::new(), None);
     loop {
-        let asked = json!({"includeArtifacts": true, "pageToken": token, "status": "TASK_STATE_COMPLETED"});
-        let page = agent.list(&serde_json::from_value(asked).unwrap()).await.unwrap();
+        let request = json!({"includeArtifacts": true, "pageToken": token, "status": "TASK_STATE_COMPLETED"});
+        let page = agent.list(&serde_json::from_value(request).unwrap()).await.unwrap();
         assert_eq!(page.total_size, 12);
         let bytes: usize = page.tasks.iter().map(|task| json!(task.artifacts).to_string().len()).sum();
         assert!(bytes <= TASK_BYTES_MAX + (1 << 20), "{bytes}");
@@ -262,7 +262,7 @@ async fn the_same_message_is_the_same_task_while_that_goes_on_and_another_conten
             assert_eq!(send(&agent, "a").await, seen[seen.len() - 1]);
         }
     }
-    agent.keys = MessageKeys::of(&HeaderMap::from_iter([(
+    agent.keys = MessageKeys::from_headers(&HeaderMap::from_iter([(
         http::HeaderName::from_static("idempotency-key"),
         "k".parse().unwrap(),
     )]))

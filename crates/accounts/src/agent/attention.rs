@@ -106,24 +106,24 @@ mod tests {
     #[test]
     fn a_period_begins_is_changed_and_ends() {
         use AttentionLevel::{Dnd, Focus, Open};
-        let at = TimestampMs;
-        assert_eq!(change(Open, None).after(None, at(5)), None);
-        let focus = change(Focus, Some(50)).after(None, at(10)).unwrap();
+        let ms = TimestampMs;
+        assert_eq!(change(Open, None).after(None, ms(5)), None);
+        let focus = change(Focus, Some(50)).after(None, ms(10)).unwrap();
         for (time, level) in [(9, Open), (10, Focus), (49, Focus), (50, Open)] {
-            assert_eq!(focus.level_at(at(time)), level, "{time}");
+            assert_eq!(focus.level_at(ms(time)), level, "{time}");
         }
-        let dnd = change(Dnd, None).after(Some(focus), at(20)).unwrap();
-        assert_eq!((dnd.since, dnd.until, dnd.level_at(at(1_000))), (at(10), None, Dnd));
-        let ended = change(Open, None).after(Some(dnd), at(30)).unwrap();
-        assert_eq!((ended.level_at(at(30)), ended.covers(at(29))), (Open, true));
-        assert_eq!(change(Open, None).after(Some(ended), at(40)), Some(ended), "it is over already");
-        assert_eq!(change(Dnd, None).after(Some(ended), at(60)).unwrap().since, at(60));
+        let dnd = change(Dnd, None).after(Some(focus), ms(20)).unwrap();
+        assert_eq!((dnd.since, dnd.until, dnd.level_at(ms(1_000))), (ms(10), None, Dnd));
+        let ended = change(Open, None).after(Some(dnd), ms(30)).unwrap();
+        assert_eq!((ended.level_at(ms(30)), ended.covers(ms(29))), (Open, true));
+        assert_eq!(change(Open, None).after(Some(ended), ms(40)), Some(ended), "it is over already");
+        assert_eq!(change(Dnd, None).after(Some(ended), ms(60)).unwrap().since, ms(60));
     }
 
     #[test]
     fn an_end_lies_ahead_and_not_too_far() {
         use AttentionLevel::{Dnd, Open};
-        for (wanted, is_valid) in [
+        for (attention, is_valid) in [
             (change(Open, None), true),
             (change(Open, Some(20)), false),
             (change(Dnd, None), true),
@@ -132,7 +132,7 @@ mod tests {
             (change(Dnd, Some(10 + ATTENTION_MS_MAX)), true),
             (change(Dnd, Some(11 + ATTENTION_MS_MAX)), false),
         ] {
-            assert_eq!(wanted.is_valid(TimestampMs(10)), is_valid, "{wanted:?}");
+            assert_eq!(attention.is_valid(TimestampMs(10)), is_valid, "{attention:?}");
         }
     }
 }

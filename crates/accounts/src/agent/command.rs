@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     attention::AttentionChange,
     profile::{AgentKind, ProfileChange},
-    tokens::{GrantClient, IssuerWord},
+    tokens::{GrantClient, IssuerStatement},
 };
 use crate::{Authority, Policy, Scope, TokenDigest};
 use plenary_kernel::TimestampMs;
@@ -37,7 +37,7 @@ pub struct RegisterAgent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegisterFacts {
     /// Whether the authority's token is still valid.
-    pub authority_holds: bool,
+    pub is_authorized: bool,
     /// Whether the handle's owner exists.
     pub owner_exists: bool,
     /// Whether the token is in use already.
@@ -68,7 +68,7 @@ pub struct EditAgent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EditFacts {
     /// Whether the token of an authority other than the agent is still valid.
-    pub authority_holds: bool,
+    pub is_authorized: bool,
     /// Whether the new token is in use already.
     pub token_exists: bool,
 }
@@ -113,7 +113,7 @@ pub struct NewToken {
     /// The issuer whose token was exchanged for it, if any.
     pub issuer: Option<String>,
     /// The issuer's statement.
-    pub word: Option<IssuerWord>,
+    pub statement: Option<IssuerStatement>,
     /// The resource that it is for, if narrower than that of its parent.
     pub resource: Option<String>,
 }

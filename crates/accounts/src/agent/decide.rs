@@ -30,7 +30,7 @@ pub(crate) fn register(
     facts: &RegisterFacts,
     command: &RegisterAgent,
 ) -> AgentDecision<RegisterOutcome> {
-    if !facts.authority_holds {
+    if !facts.is_authorized {
         return Err(Rejection::Revoked);
     }
     match &command.authority.by {
@@ -38,7 +38,7 @@ pub(crate) fn register(
         Actor::Owner(owner) if owner.as_str() == command.handle.owner() => {}
         Actor::Owner(_) | Actor::Agent(_) => return Err(Rejection::NotFound),
     }
-    if state.is_taken() {
+    if state.is_reserved() {
         return Err(Rejection::AgentExists);
     }
     if facts.token_exists {
@@ -74,7 +74,7 @@ pub(crate) fn edit(
     stamp: &Stamp,
     command: &EditAgent,
 ) -> AgentDecision<EditOutcome> {
-    permit(state, facts.authority_holds, command)?;
+    permit(state, facts.is_authorized, command)?;
     let (by, handle) = (command.authority.by.clone(), &command.handle);
     let event = match &command.edit {
         AgentEdit::Configure(settings) => configure(state, by, settings, stamp.now)?,
@@ -136,8 +136,8 @@ fn configure(
     let is_other = |change: &AttentionChange| change.after(state.attention(), now) != state.attention();
     let change = settings.attention.filter(is_other);
     let (attention, attention_until) = (change.map(|to| to.level), change.and_then(|to| to.until));
-    let holds = hold_runs.is_some() || hold_invitations.is_some();
-    let gates = policy.is_some() || self_service.is_some() || holds;
+    let changes_holds = hold_runs.is_some() || hold_invitations.is_some();
+    let gates = policy.is_some() || self_service.is_some() || changes_holds;
     let changes = gates || attention.is_some() || !profile.is_empty();
     let event = AgentConfigured {
         by,
@@ -154,8 +154,8 @@ fn configure(
 
 /// Checks who changes the agent: the operator, its owner, or the agent itself if its owner permits it (ASP-3, ASP-102). For
 /// anyone else the agent is not found.
-fn permit(state: &AgentState, authority_holds: bool, command: &EditAgent) -> Result<(), Rejection> {
-    if !authority_holds {
+fn permit(state: &AgentState, is_authorized: bool, command: &EditAgent) -> Result<(), Rejection> {
+    if !is_authorized {
         return Err(Rejection::Revoked);
     }
     let itself = match &command.authority.by {

@@ -18,24 +18,24 @@ use crate::{
 };
 
 const FACTS: RegisterFacts =
-    RegisterFacts { authority_holds: true, owner_exists: true, token_exists: false, owner_is_full: false };
-const EDIT: EditFacts = EditFacts { authority_holds: true, token_exists: false };
+    RegisterFacts { is_authorized: true, owner_exists: true, token_exists: false, owner_is_full: false };
+const EDIT: EditFacts = EditFacts { is_authorized: true, token_exists: false };
 
 fn stamp() -> Stamp {
     Stamp::new(TimestampMs(1_000), [7; 10])
 }
 
-fn authority(by: &str, token: &str) -> Authority {
-    Authority { by: by.parse().unwrap(), token: Some(TokenDigest::of(token)) }
+fn authority(actor: &str, token: &str) -> Authority {
+    Authority { by: actor.parse().unwrap(), token: Some(TokenDigest::of(token)) }
 }
 
 fn entries(texts: &[&str]) -> Vec<AllowEntry> {
     texts.iter().map(|text| text.parse().unwrap()).collect()
 }
 
-fn registering(by: &str) -> RegisterAgent {
+fn registering(actor: &str) -> RegisterAgent {
     RegisterAgent {
-        authority: authority(by, by),
+        authority: authority(actor, actor),
         handle: "@nick.bot".parse().unwrap(),
         policy: Policy::Allowlist,
         allowlist: entries(&["@b.c", "@a.*", "@b.c"]),
@@ -46,7 +46,7 @@ fn registering(by: &str) -> RegisterAgent {
     }
 }
 
-fn said(display_name: &str, description: &str, card_body: &str) -> ProfileChange {
+fn profile_of(display_name: &str, description: &str, card_body: &str) -> ProfileChange {
     let [display_name, description, card_body] =
         [display_name, description, card_body].map(|t| Some(t.to_owned()));
     ProfileChange { display_name, description, card_body, visibility: None }
@@ -98,8 +98,8 @@ fn every_edit() -> Vec<AgentEdit> {
 
 #[test]
 fn asp_6_an_agent_is_made_closed_by_the_operator_or_its_owner() {
-    for by in ["operator", "seed", "~nick"] {
-        let decision = register(&AgentState::default(), &FACTS, &registering(by)).unwrap();
+    for actor in ["operator", "seed", "~nick"] {
+        let decision = register(&AgentState::default(), &FACTS, &registering(actor)).unwrap();
         assert_eq!(decision.reply, RegisterOutcome { makes_owner: false });
         let state = evolved(&AgentState::default(), &decision.events);
         assert!(state.is_live() && state.policy() == Policy::Allowlist && !state.configures_itself());
@@ -107,9 +107,9 @@ fn asp_6_an_agent_is_made_closed_by_the_operator_or_its_owner() {
         assert!(state.accepts_token(&TokenDigest::of("pla")) && !state.accepts_token(&TokenDigest::of("x")));
         assert_eq!(state.created_at(), Some(TimestampMs(5)));
     }
-    for by in ["~other", "@nick.other", "@nick.bot"] {
-        let refused = register(&AgentState::default(), &FACTS, &registering(by));
-        assert_eq!(refused.unwrap_err(), Rejection::NotFound, "{by}");
+    for actor in ["~other", "@nick.other", "@nick.bot"] {
+        let refused = register(&AgentState::default(), &FACTS, &registering(actor));
+        assert_eq!(refused.unwrap_err(), Rejection::NotFound, "{actor}");
     }
 }
 
@@ -124,7 +124,7 @@ fn an_agent_brings_its_owner() {
 fn making_an_agent_is_refused_for_each_reason() {
     let nobody = AgentState::default();
     let refused = |state: &AgentState, facts| register(state, &facts, &registering("~nick")).unwrap_err();
-    assert_eq!(refused(&nobody, RegisterFacts { authority_holds: false, ..FACTS }), Rejection::Revoked);
+    assert_eq!(refused(&nobody, RegisterFacts { is_authorized: false, ..FACTS }), Rejection::Revoked);
     assert_eq!(refused(&nobody, RegisterFacts { token_exists: true, ..FACTS }), Rejection::TokenExists);
     assert_eq!(refused(&nobody, RegisterFacts { owner_is_full: true, ..FACTS }), Rejection::TooManyAgents);
     assert_eq!(refused(&nick(false), FACTS), Rejection::AgentExists);
@@ -138,12 +138,15 @@ fn making_an_agent_is_refused_for_each_reason() {
 #[test]
 fn asp_102_only_the_operator_its_owner_and_itself_change_an_agent() {
     for change in every_edit() {
-        for by in ["operator", "seed", "~nick"] {
-            assert!(try_edit(&nick(false), authority(by, "t"), change.clone()).is_ok(), "{by} {change:?}");
+        for actor in ["operator", "seed", "~nick"] {
+            assert!(
+                try_edit(&nick(false), authority(actor, "t"), change.clone()).is_ok(),
+                "{actor} {change:?}"
+            );
         }
-        for by in ["~other", "@nick.other", "@eve.bot"] {
-            let refused = try_edit(&nick(true), authority(by, "pla"), change.clone()).unwrap_err();
-            assert_eq!(refused, Rejection::NotFound, "{by} {change:?}");
+        for actor in ["~other", "@nick.other", "@eve.bot"] {
+            let refused = try_edit(&nick(true), authority(actor, "pla"), change.clone()).unwrap_err();
+            assert_eq!(refused, Rejection::NotFound, "{actor} {change:?}");
         }
     }
 }
@@ -171,7 +174,7 @@ fn a_revoked_owner_changes_nothing() {
             edit: change,
         };
         assert_eq!(
-            edit(&nick(false), EditFacts { authority_holds: false, ..EDIT }, &stamp(), &command).unwrap_err(),
+            edit(&nick(false), EditFacts { is_authorized: false, ..EDIT }, &stamp(), &command).unwrap_err(),
             Rejection::Revoked
         );
     }
@@ -180,7 +183,7 @@ fn a_revoked_owner_changes_nothing() {
 #[test]
 fn who_is_not_there_or_gone_is_not_found() {
     let (deleted, _) = by_operator(&nick(true), AgentEdit::Delete).unwrap();
-    assert!(!deleted.is_live() && deleted.is_taken() && !deleted.accepts_token(&TokenDigest::of("pla")));
+    assert!(!deleted.is_live() && deleted.is_reserved() && !deleted.accepts_token(&TokenDigest::of("pla")));
     for state in [AgentState::default(), deleted] {
         for change in every_edit() {
             assert_eq!(by_operator(&state, change).unwrap_err(), Rejection::NotFound);
@@ -198,7 +201,7 @@ fn an_edit_without_effect_writes_nothing() {
             self_service: Some(false),
             hold_runs: Some(false),
             hold_invitations: Some(false),
-            profile: ProfileChange { visibility: Some(Visibility::Private), ..said("", "", "") },
+            profile: ProfileChange { visibility: Some(Visibility::Private), ..profile_of("", "", "") },
         }),
         AgentEdit::Configure(Settings::default()),
         AgentEdit::Allow(entries(&["@a.*", "@b.c"])),
@@ -231,11 +234,11 @@ fn past_its_limit_an_allowlist_takes_no_further_entry() {
 
 #[test]
 fn asp_12_a_block_names_anybody_and_evicts_also_when_repeated() {
-    let block = |state: &AgentState, whom: &str| {
+    let block = |state: &AgentState, target: &str| {
         let command = EditAgent {
             authority: authority("operator", "plo"),
             handle: "@nick.bot".parse().unwrap(),
-            edit: AgentEdit::Block(whom.parse().unwrap()),
+            edit: AgentEdit::Block(target.parse().unwrap()),
         };
         edit(state, EDIT, &stamp(), &command)
     };
@@ -310,13 +313,13 @@ fn a_token_that_somebody_has_is_not_given_out_again() {
 
 #[test]
 fn a_profile_is_set_part_by_part_and_an_empty_text_removes_one() {
-    let command = RegisterAgent { profile: said("Nick", "", "# Card"), ..registering("operator") };
+    let command = RegisterAgent { profile: profile_of("Nick", "", "# Card"), ..registering("operator") };
     let decision = register(&AgentState::default(), &FACTS, &command).unwrap();
     let state = evolved(&AgentState::default(), &decision.events);
     let [display_name, card_body] = ["Nick", "# Card"].map(|text| Some(text.to_owned()));
     let profile = Profile { display_name, card_body, ..Profile::default() };
     assert_eq!(*state.profile(), profile);
-    let change = ProfileChange { visibility: Some(Visibility::Public), ..said("Nick", "Says no", "") };
+    let change = ProfileChange { visibility: Some(Visibility::Public), ..profile_of("Nick", "Says no", "") };
     let set = |profile| AgentEdit::Configure(Settings { profile, ..Settings::default() });
     let (state, events) = by_operator(&state, set(change.clone())).unwrap();
     let expected = Profile {
@@ -334,7 +337,8 @@ fn a_profile_is_set_part_by_part_and_an_empty_text_removes_one() {
 #[test]
 fn asp_3_an_agent_describes_itself_where_its_owner_lets_it() {
     let itself = || authority("@nick.bot", "pla");
-    let change = || AgentEdit::Configure(Settings { profile: said("N", "d", "c"), ..Settings::default() });
+    let change =
+        || AgentEdit::Configure(Settings { profile: profile_of("N", "d", "c"), ..Settings::default() });
     assert_eq!(try_edit(&nick(false), itself(), change()).unwrap_err(), Rejection::Forbidden);
     assert_eq!(try_edit(&nick(true), itself(), change()).unwrap().1, 1);
     assert_eq!(

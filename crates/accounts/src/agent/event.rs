@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     attention::{AttentionChange, AttentionLevel},
     profile::{AgentKind, ProfileChange},
-    tokens::{GrantClient, IssuerWord},
+    tokens::{GrantClient, IssuerStatement},
 };
 use crate::{Actor, Policy, Scope, TokenDigest};
 
@@ -167,8 +167,8 @@ pub struct TokenIssued {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuer: Option<String>,
     /// The issuer's statement.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub word: Option<IssuerWord>,
+    #[serde(default, rename = "word", skip_serializing_if = "Option::is_none")]
+    pub statement: Option<IssuerStatement>,
     /// The resource that it is for, if narrower than that of its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resource: Option<String>,
@@ -410,7 +410,7 @@ mod tests {
             expires_at: Some(TimestampMs(9)),
             client: None,
             issuer: None,
-            word: None,
+            statement: None,
             resource: None,
         };
         let client = GrantClient {
@@ -556,7 +556,7 @@ mod tests {
             expires_at: Some(TimestampMs(9)),
             client: None,
             issuer: None,
-            word: None,
+            statement: None,
             resource: Some("https://p.example/mcp".into()),
         };
         let event = AgentEvent::TokenIssued(issued);
@@ -568,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stored_form_of_a_token_by_the_word_of_an_issuer_is_frozen() {
+    fn the_stored_form_of_a_token_with_an_issuers_statement_is_frozen() {
         let issued = TokenIssued {
             by: Actor::Operator,
             id: "01A".into(),
@@ -579,19 +579,19 @@ mod tests {
             expires_at: Some(TimestampMs(9)),
             client: None,
             issuer: Some("github".into()),
-            word: None,
+            statement: None,
             resource: None,
         };
-        let word = |rule| IssuerWord { signed: TokenDigest::of("a"), until: TimestampMs(99), rule };
+        let signed = |rule| IssuerStatement { signed: TokenDigest::of("a"), until: TimestampMs(99), rule };
         let rule = TokenDigest::of("secret");
-        for (word, said) in [
+        for (statement, member) in [
             (None, String::new()),
-            (Some(word(None)), format!(r#","word":{{"signed":"{NEW}","until":99}}"#)),
-            (Some(word(Some(rule))), format!(r#","word":{{"signed":"{NEW}","until":99,"rule":"{OLD}"}}"#)),
+            (Some(signed(None)), format!(r#","word":{{"signed":"{NEW}","until":99}}"#)),
+            (Some(signed(Some(rule))), format!(r#","word":{{"signed":"{NEW}","until":99,"rule":"{OLD}"}}"#)),
         ] {
-            let event = AgentEvent::TokenIssued(TokenIssued { word, ..issued.clone() });
+            let event = AgentEvent::TokenIssued(TokenIssued { statement, ..issued.clone() });
             let envelope = format!(
-                r#"{{"by":"operator","id":"01A","token":"{OLD}","scope":"read","name":"ci","expires_at":9,"issuer":"github"{said}}}"#
+                r#"{{"by":"operator","id":"01A","token":"{OLD}","scope":"read","name":"ci","expires_at":9,"issuer":"github"{member}}}"#
             );
             assert_written(&event.encode(), "TokenIssued", &envelope);
             assert_eq!(AgentEvent::decode(&stored(event.encode())).unwrap(), event);

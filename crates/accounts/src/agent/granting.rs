@@ -33,7 +33,7 @@ pub(super) fn issue(
     }
     if new.issuer.is_some() {
         // A revoked token of an issuer stays revoked until its expiry, although its signature is still valid.
-        let refused = [new.token, new.word.map(|word| word.signed)];
+        let refused = [new.token, new.statement.map(|statement| statement.signed)];
         if refused.iter().flatten().any(|digest| state.has_refused(digest, stamp.now)) {
             return Err(Rejection::Revoked);
         }
@@ -43,7 +43,7 @@ pub(super) fn issue(
         }
     }
     let mut expires_at = new.expires_at;
-    let parent = match made_with(state, authority) {
+    let parent = match maker_of(state, authority) {
         Maker::ByOwner => None,
         Maker::WithOwn => Some(OWN.to_owned()),
         Maker::With(id, parent) => {
@@ -71,7 +71,7 @@ pub(super) fn issue(
         expires_at,
         client: new.client.clone(),
         issuer: new.issuer.clone(),
-        word: new.word,
+        statement: new.statement,
         resource: new.resource.clone(),
     }))
 }
@@ -79,7 +79,7 @@ pub(super) fn issue(
 /// Decides `AgentEdit::EndToken`. An additional token can end only itself and the tokens below it.
 pub(super) fn end(state: &AgentState, authority: &Authority, id: &str) -> Result<AgentEvent, Rejection> {
     let issued = state.issued();
-    let is_within = match made_with(state, authority) {
+    let is_within = match maker_of(state, authority) {
         Maker::ByOwner | Maker::WithOwn => true,
         Maker::With(own, _) => issued.is_within(id, own),
     };
@@ -96,7 +96,7 @@ enum Maker<'a> {
     With(&'a str, &'a IssuedToken),
 }
 
-fn made_with<'a>(state: &'a AgentState, authority: &Authority) -> Maker<'a> {
+fn maker_of<'a>(state: &'a AgentState, authority: &Authority) -> Maker<'a> {
     match (&authority.by, &authority.token) {
         // A person who acts as the agent has the rights of its owner.
         (Actor::Agent(_), Some(token)) if !token.is_person() => {
@@ -117,7 +117,7 @@ pub(super) fn edit(
     handle: &AgentHandle,
     edit: &GrantEdit,
 ) -> Result<Decision<AgentEvent, GrantOutcome>, Rejection> {
-    let done = |events| Ok(Decision::new(events, GrantOutcome::Done));
+    let unchanged_reply = |events| Ok(Decision::new(events, GrantOutcome::Done));
     let revoked = |why, id: &str| vec![ended(state, None, why, id)];
     match edit {
         GrantEdit::TakeUp(renewal) => {
@@ -140,22 +140,26 @@ pub(super) fn edit(
         }
         GrantEdit::GiveBack { grant, key } => match state.issued().get(grant) {
             Some(known) if known.key.is_some_and(|known| known.matches(key)) => {
-                done(revoked(WhyEnded::Revoked, grant))
+                unchanged_reply(revoked(WhyEnded::Revoked, grant))
             }
-            Some(_) | None => done(Vec::new()),
+            Some(_) | None => unchanged_reply(Vec::new()),
         },
         GrantEdit::Distrust { grant } => match state.issued().get(grant) {
-            Some(_) => done(revoked(WhyEnded::Reused, grant)),
-            None => done(Vec::new()),
+            Some(_) => unchanged_reply(revoked(WhyEnded::Reused, grant)),
+            None => unchanged_reply(Vec::new()),
         },
         GrantEdit::GiveBackToken(token) => match state.issued().of(token) {
-            Some((id, _)) => done(revoked(WhyEnded::Revoked, id)),
-            None => done(Vec::new()),
+            Some((id, _)) => unchanged_reply(revoked(WhyEnded::Revoked, id)),
+            None => unchanged_reply(Vec::new()),
         },
         GrantEdit::Expire => {
             let ended = state.issued().expired(stamp.now);
             let over = TokensEnded { by: None, why: WhyEnded::Expired, ended };
-            done(if over.ended.is_empty() { Vec::new() } else { vec![AgentEvent::TokensEnded(over)] })
+            unchanged_reply(if over.ended.is_empty() {
+                Vec::new()
+            } else {
+                vec![AgentEvent::TokensEnded(over)]
+            })
         }
     }
 }
@@ -211,7 +215,7 @@ fn renewed(
         expires_at: Some(lasts_until.min(until)),
         client: None,
         issuer: None,
-        word: None,
+        statement: None,
         resource: renewal.resource.clone(),
     }));
     Ok(Decision::new(events, GrantOutcome::Done))

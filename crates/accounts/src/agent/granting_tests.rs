@@ -9,7 +9,7 @@ use super::{
     granting,
     profile::{AgentKind, ProfileChange},
     state::AgentState,
-    tokens::{GrantClient, GrantEdit, GrantOutcome, IssuerWord, Renewal},
+    tokens::{GrantClient, GrantEdit, GrantOutcome, IssuerStatement, Renewal},
 };
 use crate::{
     Actor, Authority, Policy, Rejection, TokenDigest,
@@ -51,7 +51,7 @@ fn issue(state: &mut AgentState, at: u64, with: &str, new: NewToken) -> Result<S
     let by = if with == "owner" { "~nick" } else { "@nick.bot" };
     let authority = Authority { by: by.parse().unwrap(), token: Some(TokenDigest::of(with)) };
     let command = EditAgent { authority, handle: handle(), edit: AgentEdit::IssueToken(new) };
-    let facts = EditFacts { authority_holds: true, token_exists: false };
+    let facts = EditFacts { is_authorized: true, token_exists: false };
     let decided = edit(state, facts, &stamp(at), &command)?;
     evolve(state, at, &decided.events);
     Ok(decided.reply.issued.unwrap())
@@ -65,7 +65,7 @@ fn token(text: &str, scope: &str, expires_at: Option<u64>) -> NewToken {
         name: None,
         client: None,
         issuer: None,
-        word: None,
+        statement: None,
         resource: None,
     }
 }
@@ -94,8 +94,8 @@ fn renewal(grant: &str, nth: u64) -> Renewal {
     }
 }
 
-fn act(state: &mut AgentState, at: u64, what: &GrantEdit) -> Result<GrantOutcome, Rejection> {
-    let decided = granting::edit(state, &stamp(at), &handle(), what)?;
+fn act(state: &mut AgentState, at: u64, change: &GrantEdit) -> Result<GrantOutcome, Rejection> {
+    let decided = granting::edit(state, &stamp(at), &handle(), change)?;
     evolve(state, at, &decided.events);
     Ok(decided.reply)
 }
@@ -184,7 +184,7 @@ fn given_tokens_when_one_is_made_then_it_is_below_the_one_that_makes_it() {
         handle: handle(),
         edit: AgentEdit::RotateToken(TokenDigest::of("new")),
     };
-    let facts = EditFacts { authority_holds: true, token_exists: false };
+    let facts = EditFacts { is_authorized: true, token_exists: false };
     let decided = edit(&state, facts, &stamp(4), &rotate).unwrap();
     evolve(&mut state, 4, &decided.events);
     assert!(!accepts(&state, "a", 5) && !accepts(&state, "b", 5) && accepts(&state, "c", 5));
@@ -215,24 +215,24 @@ fn given_a_token_when_many_are_made_with_it_and_with_those_then_the_agent_keeps_
 }
 
 fn by_issuer(state: &mut AgentState, at: u64, text: &str, until: u64) -> Result<String, Rejection> {
-    let word = IssuerWord {
+    let statement = IssuerStatement {
         signed: TokenDigest::of(&format!("{text} signed")),
         until: TimestampMs(until),
         rule: None,
     };
-    by_word(state, at, token(text, "read", Some(until)), Some(word))
+    by_statement(state, at, token(text, "read", Some(until)), Some(statement))
 }
 
-fn by_word(
+fn by_statement(
     state: &mut AgentState,
     at: u64,
     new: NewToken,
-    word: Option<IssuerWord>,
+    statement: Option<IssuerStatement>,
 ) -> Result<String, Rejection> {
-    let new = NewToken { issuer: Some("github".into()), word, ..new };
+    let new = NewToken { issuer: Some("github".into()), statement, ..new };
     let authority = Authority { by: Actor::Operator, token: None };
     let command = EditAgent { authority, handle: handle(), edit: AgentEdit::IssueToken(new) };
-    let facts = EditFacts { authority_holds: true, token_exists: false };
+    let facts = EditFacts { is_authorized: true, token_exists: false };
     let decided = edit(state, facts, &stamp(at), &command)?;
     evolve(state, at, &decided.events);
     Ok(decided.reply.issued.unwrap())
@@ -241,7 +241,7 @@ fn by_word(
 fn end(state: &mut AgentState, at: u64, id: &str) {
     let authority = Authority { by: "~nick".parse().unwrap(), token: Some(TokenDigest::of("owner")) };
     let command = EditAgent { authority, handle: handle(), edit: AgentEdit::EndToken(id.to_owned()) };
-    let facts = EditFacts { authority_holds: true, token_exists: false };
+    let facts = EditFacts { is_authorized: true, token_exists: false };
     let decided = edit(state, facts, &stamp(at), &command).unwrap();
     evolve(state, at, &decided.events);
 }
@@ -263,11 +263,12 @@ fn given_a_token_of_an_issuer_when_it_is_ended_then_it_is_not_given_again() {
 }
 
 #[test]
-fn given_a_word_of_an_issuer_when_what_was_given_for_it_is_ended_then_no_other_token_is_given_for_it() {
+fn given_a_statement_of_an_issuer_when_its_token_is_ended_then_no_other_token_is_issued_for_it() {
     let mut state = agent(AgentKind::Agent);
-    let word = Some(IssuerWord { signed: TokenDigest::of("signed"), until: TimestampMs(1_000), rule: None });
+    let statement =
+        Some(IssuerStatement { signed: TokenDigest::of("signed"), until: TimestampMs(1_000), rule: None });
     let give = |state: &mut AgentState, at, text: &str| {
-        by_word(state, at, token(text, "read", Some(at + 100)), word)
+        by_statement(state, at, token(text, "read", Some(at + 100)), statement)
     };
     // Two signatures of the same text, and an exchanged token with an earlier expiry.
     let id = give(&mut state, 1, "jwt").unwrap();
@@ -287,12 +288,13 @@ fn given_a_word_of_an_issuer_when_what_was_given_for_it_is_ended_then_no_other_t
 }
 
 #[test]
-fn given_a_token_of_an_issuer_without_its_word_when_it_is_ended_then_it_is_known_by_its_digest() {
+fn given_a_token_without_an_issuers_statement_when_it_is_ended_then_its_digest_identifies_it() {
     let mut state = agent(AgentKind::Agent);
-    let id = by_word(&mut state, 1, token("jwt", "read", Some(100)), None).unwrap();
+    let id = by_statement(&mut state, 1, token("jwt", "read", Some(100)), None).unwrap();
     end(&mut state, 2, &id);
-    let word = Some(IssuerWord { signed: TokenDigest::of("signed"), until: TimestampMs(100), rule: None });
-    let again = by_word(&mut state, 3, token("jwt", "read", Some(100)), word);
+    let statement =
+        Some(IssuerStatement { signed: TokenDigest::of("signed"), until: TimestampMs(100), rule: None });
+    let again = by_statement(&mut state, 3, token("jwt", "read", Some(100)), statement);
     assert_eq!(again, Err(Rejection::Revoked));
 }
 

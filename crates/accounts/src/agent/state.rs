@@ -59,7 +59,7 @@ impl AgentState {
     }
     /// Whether the agent exists or existed: the handle stays reserved.
     #[must_use]
-    pub fn is_taken(&self) -> bool {
+    pub fn is_reserved(&self) -> bool {
         self.created_at.is_some()
     }
     /// Whether this is a token of the agent now, its own or one of the others, or the process acts for it, or a person whose
@@ -90,13 +90,13 @@ impl AgentState {
     }
     /// Whether it blocks the other agent (ASP-12).
     #[must_use]
-    pub fn blocks(&self, who: &AgentHandle) -> bool {
-        self.blocks.contains_key(who)
+    pub fn blocks(&self, other: &AgentHandle) -> bool {
+        self.blocks.contains_key(other)
     }
     /// Its block of the other agent.
     #[must_use]
-    pub fn blocks_since(&self, who: &AgentHandle) -> Option<BlockedSince> {
-        self.blocks.get(who).copied()
+    pub fn blocks_since(&self, other: &AgentHandle) -> Option<BlockedSince> {
+        self.blocks.get(other).copied()
     }
     /// The blocked agents, by handle.
     #[must_use]
@@ -166,13 +166,13 @@ impl AgentState {
             return;
         }
         let ended = event.ended.iter().filter_map(|ended| self.issued.get(&ended.id));
-        let word = |token: &IssuedToken| match token.word {
-            Some(word) => Some((word.signed, word.until)),
+        let statement = |token: &IssuedToken| match token.statement {
+            Some(statement) => Some((statement.signed, statement.until)),
             // An entry from before issuers' statements were stored is identified by its own digest.
             None => Some((token.token?, token.expires_at?)),
         };
-        let words = ended.filter(|token| token.issuer.is_some()).filter_map(word);
-        self.refused.extend(words.filter(|(_, until)| at < *until));
+        let statements = ended.filter(|token| token.issuer.is_some()).filter_map(statement);
+        self.refused.extend(statements.filter(|(_, until)| at < *until));
     }
 
     pub(crate) fn evolve(&mut self, version: Version, at: TimestampMs, event: &AgentEvent) {

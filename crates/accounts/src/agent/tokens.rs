@@ -28,7 +28,7 @@ pub struct GrantClient {
 
 /// The statement of an issuer behind a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IssuerWord {
+pub struct IssuerStatement {
     /// The digest of what the issuer signed. One text may have many signatures, so a token that is ended is known again by
     /// this.
     pub signed: TokenDigest,
@@ -60,8 +60,8 @@ pub struct IssuedToken {
     #[serde(default)]
     pub issuer: Option<String>,
     /// The issuer's statement.
-    #[serde(default)]
-    pub word: Option<IssuerWord>,
+    #[serde(default, rename = "word")]
+    pub statement: Option<IssuerStatement>,
     /// The resource that it is for, if narrower than that of its parent.
     #[serde(default)]
     pub(crate) resource: Option<String>,
@@ -126,7 +126,7 @@ impl AgentTokens {
     /// The proofs of the rules that a token depends on: those of its own issuer's statement and of its ancestors'.
     pub(crate) fn rules(&self, digest: &TokenDigest) -> impl Iterator<Item = TokenDigest> {
         let line = self.of(digest).into_iter().flat_map(|(id, _)| self.line(id));
-        line.filter_map(|id| self.get(id)?.word?.rule)
+        line.filter_map(|id| self.get(id)?.statement?.rule)
     }
     /// The number of valid tokens that issuers' tokens were exchanged for.
     pub(crate) fn of_issuers(&self, now: TimestampMs) -> usize {
@@ -134,11 +134,11 @@ impl AgentTokens {
     }
     /// A token and all its descendants, which end with it.
     pub(crate) fn with_descendants(&self, id: &str) -> Vec<EndedToken> {
-        self.ended(|at| self.is_within(at, id))
+        self.ended(|one| self.is_within(one, id))
     }
     /// The descendants of the agent's own token.
     pub(crate) fn of_own(&self) -> Vec<EndedToken> {
-        self.ended(|at| self.is_within(at, OWN))
+        self.ended(|id| self.is_within(id, OWN))
     }
     /// The expired tokens.
     pub(crate) fn expired(&self, now: TimestampMs) -> Vec<EndedToken> {
@@ -148,10 +148,10 @@ impl AgentTokens {
     pub(crate) fn all(&self) -> Vec<EndedToken> {
         self.ended(|_| true)
     }
-    /// The tokens of a grant except the `kept_max` newest.
-    pub(crate) fn surplus(&self, grant: &str, kept_max: usize) -> Vec<EndedToken> {
+    /// The tokens of a grant except the `newest_max` newest.
+    pub(crate) fn surplus(&self, grant: &str, newest_max: usize) -> Vec<EndedToken> {
         let below: Vec<_> = self.iter().filter(|(_, token)| token.parent.as_deref() == Some(grant)).collect();
-        let over = below.len().saturating_sub(kept_max);
+        let over = below.len().saturating_sub(newest_max);
         below[..over].iter().flat_map(|(id, _)| self.with_descendants(id)).collect()
     }
     /// The number of tokens below the topmost ancestor of a token.
@@ -160,8 +160,8 @@ impl AgentTokens {
         self.iter().filter(|(one, _)| *one != topmost && self.is_within(one, topmost)).count()
     }
     /// Whether a token equals another one or descends from it.
-    pub(crate) fn is_within(&self, id: &str, of: &str) -> bool {
-        self.line(id).any(|above| above == of)
+    pub(crate) fn is_within(&self, id: &str, ancestor: &str) -> bool {
+        self.line(id).any(|above| above == ancestor)
     }
 
     /// A token, its parent, and so on.
@@ -189,7 +189,7 @@ impl AgentTokens {
             expires_at: event.expires_at,
             client: event.client.clone(),
             issuer: event.issuer.clone(),
-            word: event.word,
+            statement: event.statement,
             resource: event.resource.clone(),
             key: None,
             refresh: None,

@@ -99,7 +99,7 @@ pub struct PasskeySignIn {
 #[derive(Debug, Clone)]
 pub struct IssuerSignIn {
     /// The person at the issuer.
-    pub at: IssuerSubject,
+    pub identity: IssuerSubject,
     /// What the session hangs on.
     pub through: TokenDigest,
     /// The role of the session.
@@ -125,5 +125,5 @@ pub struct RemovePasskey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyringFacts {
     /// Whether the token that the link was made with is valid now.
-    pub through_holds: bool,
+    pub is_token_valid: bool,
 }

@@ -13,7 +13,7 @@ const COOKIE: &str = "plc_";
 const LINK: &str = "plk_";
 
 /// A secret that says whose sessions it is looked for among: `plc_<64 hex digits>.~owner`, or `….operator`.
-fn made(prefix: &str, keyring: &Keyring) -> String {
+fn new_secret(prefix: &str, keyring: &Keyring) -> String {
     format!("{prefix}{}.{keyring}", random_hex())
 }
 
@@ -28,7 +28,7 @@ pub struct ConsoleCookie(String);
 
 impl ConsoleCookie {
     pub(crate) fn random(keyring: &Keyring) -> Self {
-        Self(made(COOKIE, keyring))
+        Self(new_secret(COOKIE, keyring))
     }
     /// The cookie itself.
     #[must_use]
@@ -37,12 +37,12 @@ impl ConsoleCookie {
     }
     /// The `Set-Cookie` that gives it to a browser.
     #[must_use]
-    pub fn given(&self, lasts_s: u64, is_tls: bool) -> HeaderValue {
+    pub fn set_header(&self, lasts_s: u64, is_tls: bool) -> HeaderValue {
         set(&self.0, lasts_s, is_tls)
     }
     /// The `Set-Cookie` that takes a browser's away.
     #[must_use]
-    pub fn taken_back(is_tls: bool) -> HeaderValue {
+    pub fn removal_header(is_tls: bool) -> HeaderValue {
         set("", 0, is_tls)
     }
     /// What a page sends with each write.
@@ -68,7 +68,7 @@ fn set(value: &str, lasts_s: u64, is_tls: bool) -> HeaderValue {
 
 /// The secret of a new link.
 pub(crate) fn link_of(keyring: &Keyring) -> String {
-    made(LINK, keyring)
+    new_secret(LINK, keyring)
 }
 
 /// Whose link it is, as far as it says.
@@ -92,8 +92,8 @@ pub fn csrf_of(cookie: &str) -> String {
 pub fn cookie_of(headers: &HeaderMap) -> Option<&str> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let mut ours = pairs.filter(|(name, _)| *name == CONSOLE_COOKIE).map(|(_, value)| value);
-    ours.next().filter(|_| ours.next().is_none())
+    let mut cookies = pairs.filter(|(name, _)| *name == CONSOLE_COOKIE).map(|(_, value)| value);
+    cookies.next().filter(|_| cookies.next().is_none())
 }
 
 #[cfg(test)]
@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(keyring_of_link(&link), Some(keyring));
         assert_eq!((keyring_of_link(cookie.expose()), keyring_of_cookie(&link)), (None, None));
         assert_eq!(format!("{cookie:?}"), "ConsoleCookie(…)");
-        let (plain, secure) = (cookie.given(60, false), ConsoleCookie::taken_back(true));
+        let (plain, secure) = (cookie.set_header(60, false), ConsoleCookie::removal_header(true));
         let expected =
             format!("plenary_console={}; HttpOnly; SameSite=Strict; Path=/; Max-Age=60", cookie.expose());
         assert_eq!(plain, expected);

@@ -26,7 +26,7 @@ pub(super) fn make_link(
     stamp: &Stamp,
     command: &MakeLink,
 ) -> Result<Decision<ConsoleEvent, ()>, Rejection> {
-    if !facts.through_holds {
+    if !facts.is_token_valid {
         return Err(Rejection::Revoked);
     }
     let event = LinkMade {
@@ -48,7 +48,7 @@ pub(super) fn sign_in(
     command: &SignIn,
 ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
     let link = state.link(&command.link).filter(|link| stamp.now < link.until);
-    if link.is_none() || !facts.through_holds {
+    if link.is_none() || !facts.is_token_valid {
         return Err(Rejection::LinkInvalid);
     }
     let session = stamp.ulid(0).to_string();
@@ -109,7 +109,7 @@ pub(super) fn add_passkey(
     stamp: &Stamp,
     command: &AddPasskey,
 ) -> Result<Decision<ConsoleEvent, String>, Rejection> {
-    if !facts.through_holds {
+    if !facts.is_token_valid {
         return Err(Rejection::Revoked);
     }
     let new = &command.new;
@@ -145,7 +145,7 @@ pub(super) fn sign_in_by_passkey(
     command: &PasskeySignIn,
 ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
     let used = &command.used;
-    let known = state.passkey(&command.passkey).filter(|_| facts.through_holds);
+    let known = state.passkey(&command.passkey).filter(|_| facts.is_token_valid);
     let known = known.ok_or(Rejection::PasskeyInvalid)?;
     check_challenge(state, stamp, &used.challenge, used.challenge_until)?;
     let counts = used.counter > 0 || known.counter > 0;
@@ -174,13 +174,13 @@ pub(super) fn sign_in_at_issuer(
     command: &IssuerSignIn,
     cookie: TokenDigest,
 ) -> Result<Decision<ConsoleEvent, SignedIn>, Rejection> {
-    if !facts.through_holds {
+    if !facts.is_token_valid {
         return Err(Rejection::Revoked);
     }
     let session = stamp.ulid(0).to_string();
     let event = IssuerSessionBegan {
         session: session.clone(),
-        at: command.at.clone(),
+        identity: command.identity.clone(),
         through: command.through,
         role: command.role,
         person: command.person.clone(),
@@ -218,8 +218,8 @@ mod tests {
         limits::CONSOLE_SESSIONS_MAX,
     };
 
-    const HOLDS: KeyringFacts = KeyringFacts { through_holds: true };
-    const DEAD: KeyringFacts = KeyringFacts { through_holds: false };
+    const VALID: KeyringFacts = KeyringFacts { is_token_valid: true };
+    const DEAD: KeyringFacts = KeyringFacts { is_token_valid: false };
 
     fn stamp(now: u64, nth: u8) -> Stamp {
         Stamp::new(TimestampMs(now), [nth; 10])
@@ -247,13 +247,13 @@ mod tests {
     }
 
     fn linked(state: &mut ConsoleState, now: u64, name: &str) {
-        let decision = make_link(HOLDS, &stamp(now, 0), &link(name)).unwrap();
+        let decision = make_link(VALID, &stamp(now, 0), &link(name)).unwrap();
         decision.events.iter().for_each(|event| state.evolve(TimestampMs(now), event));
     }
 
     fn signed_in(state: &mut ConsoleState, now: u64, name: &str) -> Result<String, Rejection> {
         let nth = u8::try_from(name.len()).unwrap();
-        let decision = sign_in(state, HOLDS, &stamp(now, nth), &using(name))?;
+        let decision = sign_in(state, VALID, &stamp(now, nth), &using(name))?;
         decision.events.iter().for_each(|event| state.evolve(TimestampMs(now), event));
         Ok(decision.reply.session)
     }
@@ -267,9 +267,9 @@ mod tests {
             sign_in(state, facts, &stamp(now, 0), &using("a")).unwrap_err()
         };
         assert_eq!(refused(&state, DEAD, 11), Rejection::LinkInvalid);
-        assert_eq!(refused(&state, HOLDS, 110), Rejection::LinkInvalid, "it is too old");
+        assert_eq!(refused(&state, VALID, 110), Rejection::LinkInvalid, "it is too old");
         assert!(signed_in(&mut state, 109, "a").is_ok());
-        assert_eq!(refused(&state, HOLDS, 109), Rejection::LinkInvalid, "it was used");
+        assert_eq!(refused(&state, VALID, 109), Rejection::LinkInvalid, "it was used");
         assert_eq!(signed_in(&mut state, 109, "b"), Err(Rejection::LinkInvalid), "nobody made it");
     }
 
@@ -280,10 +280,10 @@ mod tests {
         let id = signed_in(&mut state, 0, "a").unwrap();
         let open = |state: &ConsoleState, now| state.session(&id).unwrap().is_open(TimestampMs(now), 300);
         assert!(open(&state, 299) && !open(&state, 300), "it was idle");
-        let asked = SessionUse { session: id.clone(), every_ms: 50 };
-        assert!(touch(&state, &stamp(49, 0), &asked).unwrap().events.is_empty(), "one note for a while");
+        let command = SessionUse { session: id.clone(), every_ms: 50 };
+        assert!(touch(&state, &stamp(49, 0), &command).unwrap().events.is_empty(), "one note for a while");
         for now in (50..1_000).step_by(50) {
-            let events = touch(&state, &stamp(now, 0), &asked).unwrap().events;
+            let events = touch(&state, &stamp(now, 0), &command).unwrap().events;
             assert_eq!(events.len(), 1);
             state.evolve(TimestampMs(now), &events[0]);
         }
@@ -294,7 +294,7 @@ mod tests {
     fn a_session_that_began_at_an_issuer_hangs_on_its_rule() {
         let mut state = ConsoleState::default();
         let command = IssuerSignIn {
-            at: IssuerSubject { issuer: "google".into(), subject: "17".into(), shown: "ida".into() },
+            identity: IssuerSubject { issuer: "google".into(), subject: "17".into(), shown: "ida".into() },
             through: TokenDigest::of("rule"),
             role: ConsoleRole::Viewer,
             person: None,
@@ -303,10 +303,10 @@ mod tests {
         };
         let cookie = TokenDigest::of("cookie");
         assert_eq!(sign_in_at_issuer(DEAD, &stamp(1, 0), &command, cookie).unwrap_err(), Rejection::Revoked);
-        let decided = sign_in_at_issuer(HOLDS, &stamp(1, 0), &command, cookie).unwrap();
+        let decided = sign_in_at_issuer(VALID, &stamp(1, 0), &command, cookie).unwrap();
         state.evolve(TimestampMs(1), &decided.events[0]);
         let session = state.session(&decided.reply.session).unwrap();
-        assert_eq!(session.at.as_ref().map(|at| at.subject.as_str()), Some("17"));
+        assert_eq!(session.identity.as_ref().map(|identity| identity.subject.as_str()), Some("17"));
         assert_eq!(
             (session.through, session.until),
             (command.through, TimestampMs(1 + ISSUER_SESSION_MS_MAX))
@@ -327,8 +327,8 @@ mod tests {
         state.evolve(TimestampMs(1), &events[0]);
         assert!(state.session(&session).is_none());
         assert_eq!(sign_out(&state, &command).unwrap_err(), Rejection::NotFound);
-        let asked = SessionUse { session, every_ms: 0 };
-        assert_eq!(touch(&state, &stamp(2, 0), &asked).unwrap_err(), Rejection::NotFound);
+        let command = SessionUse { session, every_ms: 0 };
+        assert_eq!(touch(&state, &stamp(2, 0), &command).unwrap_err(), Rejection::NotFound);
     }
 
     #[test]

@@ -141,7 +141,8 @@ pub struct IssuerSessionBegan {
     /// The session.
     pub session: String,
     /// The person at the issuer.
-    pub at: IssuerSubject,
+    #[serde(rename = "at")]
+    pub identity: IssuerSubject,
     /// The proof of the rule that admitted the person; the session ends with the rule.
     pub through: TokenDigest,
     /// Its role.
@@ -319,11 +320,11 @@ mod tests {
     #[test]
     fn the_stored_form_of_a_sign_in_at_an_issuer_is_frozen() {
         let (a, secret) = (TokenDigest::of("a"), TokenDigest::of("secret"));
-        let at =
+        let identity =
             IssuerSubject { issuer: "google".into(), subject: "17".into(), shown: "ida@acme.com".into() };
         let event = ConsoleEvent::SignedInAtIssuer(IssuerSessionBegan {
             session: "01".into(),
-            at,
+            identity,
             through: a,
             role: ConsoleRole::Viewer,
             person: Some("@acme.ida".parse().unwrap()),

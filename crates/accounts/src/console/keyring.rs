@@ -52,8 +52,8 @@ impl Keyring {
     pub fn has(&self, agent: &AgentHandle) -> bool {
         self.owner().is_none_or(|owner| owner.as_str() == agent.owner())
     }
-    fn of(by: &Actor, of_operator: bool) -> Option<Self> {
-        if of_operator { Some(Self::Operator) } else { by.owner().map(Self::Owner) }
+    fn of(actor: &Actor, of_operator: bool) -> Option<Self> {
+        if of_operator { Some(Self::Operator) } else { actor.owner().map(Self::Owner) }
     }
 }
 
@@ -117,7 +117,7 @@ impl Accounts {
                 Some(_) => {
                     let session = self.session_of(by).await?.ok_or(Rejection::Revoked)?.session;
                     // The link would outlast the person's account at the issuer.
-                    if session.at.is_some() {
+                    if session.identity.is_some() {
                         return Err(Rejection::SignedInAtIssuer.into());
                     }
                     session.through
@@ -160,10 +160,10 @@ impl Accounts {
             };
             let id = keyring.to_string();
             let signing_in = KeyringCommand { accounts: self, command: &command };
-            let done = self.keyrings().execute(&id, &signing_in, None).await?;
+            let executed = self.keyrings().execute(&id, &signing_in, None).await?;
             let (state, _) = self.keyrings().state(&id).await?;
-            let session = state.session(&done.reply.session).cloned().ok_or(Rejection::LinkInvalid)?;
-            Ok((OpenSession { keyring, id: done.reply.session, session }, cookie))
+            let session = state.session(&executed.reply.session).cloned().ok_or(Rejection::LinkInvalid)?;
+            Ok((OpenSession { keyring, id: executed.reply.session, session }, cookie))
         })
     }
 
@@ -200,10 +200,10 @@ impl Accounts {
             let digest = TokenDigest::of(cookie.expose());
             let command = IssuerSignInWith { sign_in: &command, cookie: digest };
             let signing_in = KeyringCommand { accounts: self, command: &command };
-            let done = self.keyrings().execute(&id, &signing_in, None).await?;
+            let executed = self.keyrings().execute(&id, &signing_in, None).await?;
             let (state, _) = self.keyrings().state(&id).await?;
-            let session = state.session(&done.reply.session).cloned().ok_or(Rejection::NotFound)?;
-            Ok((OpenSession { keyring: keyring.clone(), id: done.reply.session, session }, cookie))
+            let session = state.session(&executed.reply.session).cloned().ok_or(Rejection::NotFound)?;
+            Ok((OpenSession { keyring: keyring.clone(), id: executed.reply.session, session }, cookie))
         })
     }
 
@@ -231,7 +231,7 @@ impl Accounts {
             let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
             let mut open = Vec::new();
             for (id, session) in state.sessions().filter(|(_, session)| session.is_open(now, idle)) {
-                if self.through_holds(keyring, &session.through).await? {
+                if self.is_through_valid(keyring, &session.through).await? {
                     let (keyring, id) = (keyring.clone(), id.to_owned());
                     open.push(OpenSession { keyring, id, session: session.clone() });
                 }
@@ -265,8 +265,8 @@ impl Accounts {
     ) -> Sealed<'a, Result<Option<OpenSession>, Fault>> {
         seal(async move {
             let Some((cookie, of_operator)) = principal.token.console() else { return Ok(None) };
-            let by = Actor::from(principal.who.clone());
-            let Some(keyring) = Keyring::of(&by, of_operator) else { return Ok(None) };
+            let actor = Actor::from(principal.who.clone());
+            let Some(keyring) = Keyring::of(&actor, of_operator) else { return Ok(None) };
             self.open_session(keyring, cookie).await
         })
     }
@@ -277,7 +277,7 @@ impl Accounts {
             let Some(keyring) = Keyring::of(&Actor::from(principal.who.clone()), of_operator) else {
                 return Ok(false);
             };
-            return self.through_holds(&keyring, &token).await;
+            return self.is_through_valid(&keyring, &token).await;
         }
         let Some(open) = self.session_of(principal).await? else { return Ok(false) };
         self.note_use(&open).await;
@@ -288,14 +288,14 @@ impl Accounts {
         let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;
         let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
         let Some((id, session)) = state.of_cookie(cookie) else { return Ok(None) };
-        if !session.is_open(now, idle) || !self.through_holds(&keyring, &session.through).await? {
+        if !session.is_open(now, idle) || !self.is_through_valid(&keyring, &session.through).await? {
             return Ok(None);
         }
         Ok(Some(OpenSession { keyring, id: id.to_owned(), session: session.clone() }))
     }
 
     /// Whether the token that a link was made with is the operator's or the owner's.
-    pub(super) async fn through_holds(
+    pub(super) async fn is_through_valid(
         &self,
         keyring: &Keyring,
         through: &TokenDigest,
@@ -331,13 +331,13 @@ impl Accounts {
     /// The fault of the store.
     pub fn person_holds<'a>(
         &'a self,
-        by: &'a Actor,
+        actor: &'a Actor,
         token: &'a TokenDigest,
         conditions: &'a mut Vec<Condition>,
     ) -> Sealed<'a, Result<bool, Fault>> {
         seal(async move {
             if let Some((token, of_operator)) = token.lender() {
-                return match Keyring::of(by, of_operator) {
+                return match Keyring::of(actor, of_operator) {
                     Some(Keyring::Operator) => Ok(self.operator().matches(&token)),
                     Some(Keyring::Owner(owner)) => {
                         let owner = self.owner(&owner).await?;
@@ -348,7 +348,7 @@ impl Accounts {
                 };
             }
             let Some((cookie, of_operator)) = token.console() else { return Ok(false) };
-            let Some(keyring) = Keyring::of(by, of_operator) else { return Ok(false) };
+            let Some(keyring) = Keyring::of(actor, of_operator) else { return Ok(false) };
             let id = keyring.to_string();
             let found = self.keyrings().look_up(&id).await?;
             let stream = ConsoleRoom::stream(&id);
@@ -356,7 +356,7 @@ impl Accounts {
             let (now, idle) = (self.clock().now(), CONSOLE_IDLE_MS_MAX);
             match found.state.of_cookie(cookie) {
                 Some((_, session)) if session.is_open(now, idle) => {
-                    self.through_holds(&keyring, &session.through).await
+                    self.is_through_valid(&keyring, &session.through).await
                 }
                 Some(_) | None => Ok(false),
             }
@@ -366,10 +366,10 @@ impl Accounts {
     /// Whether the token behind a link is valid now, with the condition for the append.
     pub(crate) async fn keyring_facts(&self, through: &TokenDigest) -> Result<Facts<KeyringFacts>, Fault> {
         if self.operator().matches(through) || self.is_issuer_proof(through) {
-            return Ok(Facts { value: KeyringFacts { through_holds: true }, conditions: Vec::new() });
+            return Ok(Facts { value: KeyringFacts { is_token_valid: true }, conditions: Vec::new() });
         }
         let mut conditions = Vec::new();
-        let through_holds = match self.owner_of(through).await? {
+        let is_token_valid = match self.owner_of(through).await? {
             Some(owner) => {
                 let owner = self.owner(&owner).await?;
                 conditions.push(owner.condition());
@@ -377,6 +377,6 @@ impl Accounts {
             }
             None => false,
         };
-        Ok(Facts { value: KeyringFacts { through_holds }, conditions })
+        Ok(Facts { value: KeyringFacts { is_token_valid }, conditions })
     }
 }

@@ -82,7 +82,7 @@ impl Accounts {
     ) -> Sealed<'a, Result<KnownPasskey, Failure>> {
         seal(async move {
             // The passkey would outlast the person's account at the issuer.
-            if open.session.at.is_some() {
+            if open.session.identity.is_some() {
                 return Err(Rejection::SignedInAtIssuer.into());
             }
             let command = AddPasskey {
@@ -94,10 +94,10 @@ impl Accounts {
             };
             let adding = KeyringCommand { accounts: self, command: &command };
             let key = open.keyring.to_string();
-            let done = self.keyrings().execute(&key, &adding, None).await?;
+            let executed = self.keyrings().execute(&key, &adding, None).await?;
             let (state, _) = self.keyrings().state(&key).await?;
-            let passkey = state.passkey(&done.reply).cloned().ok_or(Rejection::NotFound)?;
-            Ok(KnownPasskey { keyring: open.keyring.clone(), id: done.reply, passkey, is_usable: true })
+            let passkey = state.passkey(&executed.reply).cloned().ok_or(Rejection::NotFound)?;
+            Ok(KnownPasskey { keyring: open.keyring.clone(), id: executed.reply, passkey, is_usable: true })
         })
     }
 
@@ -132,7 +132,7 @@ impl Accounts {
             let (state, _) = self.keyrings().fresh(&keyring.to_string()).await?;
             let mut known = Vec::new();
             for (id, passkey) in state.passkeys() {
-                let is_usable = self.through_holds(keyring, &passkey.through).await?;
+                let is_usable = self.is_through_valid(keyring, &passkey.through).await?;
                 let (keyring, id, passkey) = (keyring.clone(), id.to_owned(), passkey.clone());
                 known.push(KnownPasskey { keyring, id, passkey, is_usable });
             }
@@ -160,10 +160,10 @@ impl Accounts {
             };
             let id = keyring.to_string();
             let signing_in = KeyringCommand { accounts: self, command: &command };
-            let done = self.keyrings().execute(&id, &signing_in, None).await?;
+            let executed = self.keyrings().execute(&id, &signing_in, None).await?;
             let (state, _) = self.keyrings().state(&id).await?;
-            let session = state.session(&done.reply.session).cloned().ok_or(Rejection::PasskeyInvalid)?;
-            Ok((OpenSession { keyring, id: done.reply.session, session }, cookie))
+            let session = state.session(&executed.reply.session).cloned().ok_or(Rejection::PasskeyInvalid)?;
+            Ok((OpenSession { keyring, id: executed.reply.session, session }, cookie))
         })
     }
 

@@ -74,8 +74,8 @@ pub struct ConsoleSession {
     #[serde(default)]
     pub passkey: Option<String>,
     /// The person's identity at the issuer.
-    #[serde(default)]
-    pub at: Option<IssuerSubject>,
+    #[serde(default, rename = "at")]
+    pub identity: Option<IssuerSubject>,
 }
 
 /// A passkey.
@@ -176,9 +176,9 @@ impl ConsoleState {
                     address: event.address.clone(),
                     user_agent: event.user_agent.clone(),
                     passkey: None,
-                    at: None,
+                    identity: None,
                 };
-                self.began(at, &event.session, session);
+                self.add_session(at, &event.session, session);
             }
             ConsoleEvent::PasskeyUsed(event) => self.passkey_used(at, event),
             ConsoleEvent::SignedInAtIssuer(event) => {
@@ -193,9 +193,9 @@ impl ConsoleState {
                     address: event.address.clone(),
                     user_agent: event.user_agent.clone(),
                     passkey: None,
-                    at: Some(event.at.clone()),
+                    identity: Some(event.identity.clone()),
                 };
-                self.began(at, &event.session, session);
+                self.add_session(at, &event.session, session);
             }
             ConsoleEvent::PasskeyAdded(event) => {
                 let passkey = Passkey {
@@ -227,11 +227,11 @@ impl ConsoleState {
         }
     }
 
-    fn began(&mut self, at: TimestampMs, id: &str, session: ConsoleSession) {
+    fn add_session(&mut self, at: TimestampMs, id: &str, session: ConsoleSession) {
         self.sessions.retain(|_, session| at < session.until);
         self.sessions.insert(id.to_owned(), session);
         while self.sessions.len() > CONSOLE_SESSIONS_MAX {
-            let idle = self.sessions.iter().min_by_key(|(id, kept)| (kept.last_used_at, *id));
+            let idle = self.sessions.iter().min_by_key(|(id, session)| (session.last_used_at, *id));
             let Some(idle) = idle.map(|(id, _)| id.clone()) else { break };
             self.sessions.remove(&idle);
         }
@@ -253,9 +253,9 @@ impl ConsoleState {
             address: event.address.clone(),
             user_agent: event.user_agent.clone(),
             passkey: Some(event.passkey.clone()),
-            at: None,
+            identity: None,
         };
-        self.began(at, &event.session, session);
+        self.add_session(at, &event.session, session);
     }
 
     fn challenge_used(&mut self, at: TimestampMs, challenge: &TokenDigest, until: TimestampMs) {

@@ -36,9 +36,9 @@ pub struct AnswerContact {
 #[derive(Debug, Clone)]
 pub struct ContactFacts {
     /// Whether the authority's token is still valid.
-    pub authority_holds: bool,
-    /// Whether the asking one has as many unanswered requests as it may.
+    pub is_authorized: bool,
+    /// Whether the requesting agent has the maximum number of unanswered requests.
     pub is_full: bool,
-    /// Who asks and who is asked; `None` when there is no such request.
+    /// The requesting and the requested agent; `None` if there is no such request.
     pub pair: Option<(KnownAgent, KnownAgent)>,
 }

@@ -26,17 +26,17 @@ pub(crate) fn request(
     facts: &ContactFacts,
     command: &RequestContact,
 ) -> ContactDecision {
-    if !facts.authority_holds {
+    if !facts.is_authorized {
         return Err(Rejection::Revoked);
     }
     if command.from == command.to {
-        return Err(Rejection::AsksItself);
+        return Err(Rejection::OwnContact);
     }
     let reaches = facts.pair.as_ref().is_some_and(|(from, to)| in_reach(from, to));
     let message = command.message.clone();
     if state.pair.is_some() {
-        let comes_into_reach = reaches && state.withheld && state.answer.is_none();
-        let event = comes_into_reach.then_some(ContactEvent::ContactRepeated(ContactRepeated { message }));
+        let is_now_reachable = reaches && state.withheld && state.answer.is_none();
+        let event = is_now_reachable.then_some(ContactEvent::ContactRepeated(ContactRepeated { message }));
         return Ok(Decision::new(event.into_iter().collect(), ()));
     }
     if facts.is_full {
@@ -50,7 +50,7 @@ pub(crate) fn request(
 /// Decides `AnswerContact`. Accepting changes allowlists: it needs the asked one's owner, or its leave to
 /// configure itself (ASP-3, ASP-103).
 pub(crate) fn answer(state: &ContactState, facts: &ContactFacts, command: &AnswerContact) -> ContactDecision {
-    if !facts.authority_holds {
+    if !facts.is_authorized {
         return Err(Rejection::Revoked);
     }
     let Some((from, to)) = &facts.pair else { return Err(Rejection::NotFound) };

@@ -31,8 +31,8 @@ fn agent(handle: &str, self_service: bool, further: &[AgentEvent]) -> KnownAgent
     KnownAgent { handle: handle.parse().unwrap(), state: state.into(), version: Version(1), upon: None }
 }
 
-fn blocks(whom: &str) -> Vec<AgentEvent> {
-    vec![AgentEvent::AgentBlocked(Block { by: Actor::Operator, blocked: whom.parse().unwrap() })]
+fn blocks(target: &str) -> Vec<AgentEvent> {
+    vec![AgentEvent::AgentBlocked(Block { by: Actor::Operator, blocked: target.parse().unwrap() })]
 }
 
 fn full() -> Vec<AgentEvent> {
@@ -50,14 +50,14 @@ fn nobody(handle: &str) -> KnownAgent {
 }
 
 fn facts(from: &KnownAgent, to: &KnownAgent) -> ContactFacts {
-    ContactFacts { authority_holds: true, is_full: false, pair: Some((from.clone(), to.clone())) }
+    ContactFacts { is_authorized: true, is_full: false, pair: Some((from.clone(), to.clone())) }
 }
 
-fn authority(by: &str) -> Authority {
-    Authority { by: by.parse().unwrap(), token: Some(TokenDigest::of(by)) }
+fn authority(actor: &str) -> Authority {
+    Authority { by: actor.parse().unwrap(), token: Some(TokenDigest::of(actor)) }
 }
 
-fn asks(state: &ContactState, facts: &ContactFacts) -> Result<Vec<ContactEvent>, Rejection> {
+fn request_events(state: &ContactState, facts: &ContactFacts) -> Result<Vec<ContactEvent>, Rejection> {
     let (from, to) = facts.pair.as_ref().unwrap();
     let command = RequestContact {
         authority: authority(from.handle.as_str()),
@@ -75,18 +75,18 @@ fn after(state: &ContactState, events: &[ContactEvent]) -> ContactState {
     state
 }
 
-fn asked(from: &KnownAgent, to: &KnownAgent) -> ContactState {
+fn requested(from: &KnownAgent, to: &KnownAgent) -> ContactState {
     let state = ContactState::default();
-    after(&state, &asks(&state, &facts(from, to)).unwrap())
+    after(&state, &request_events(&state, &facts(from, to)).unwrap())
 }
 
 fn answers(
     state: &ContactState,
     facts: &ContactFacts,
-    by: &str,
-    answer_: Answer,
+    actor: &str,
+    given: Answer,
 ) -> Result<Vec<ContactEvent>, Rejection> {
-    let command = AnswerContact { authority: authority(by), id: "req_01".parse().unwrap(), answer: answer_ };
+    let command = AnswerContact { authority: authority(actor), id: "req_01".parse().unwrap(), answer: given };
     answer(state, facts, &command).map(|decision| decision.events)
 }
 
@@ -101,7 +101,7 @@ fn asking_is_recorded_alike_whoever_is_there_and_only_the_notice_is_withheld() {
         (agent("@alice.bot", false, &blocks("@bob.bot")), bob, true),
     ];
     for (from, to, withheld) in cases {
-        let events = asks(&ContactState::default(), &facts(&from, &to)).unwrap();
+        let events = request_events(&ContactState::default(), &facts(&from, &to)).unwrap();
         let [ContactEvent::ContactRequested(event)] = &events[..] else { panic!("{events:?}") };
         assert_eq!((&event.from, &event.to, event.withheld), (&from.handle, &to.handle, withheld));
     }
@@ -112,34 +112,37 @@ fn asking_oneself_too_often_or_with_a_dead_token_is_refused() {
     let alice = agent("@alice.bot", false, &[]);
     let bob = agent("@bob.bot", false, &[]);
     let state = ContactState::default();
-    assert_eq!(asks(&state, &facts(&alice, &alice)), Err(Rejection::AsksItself));
+    assert_eq!(request_events(&state, &facts(&alice, &alice)), Err(Rejection::OwnContact));
     let is_full = ContactFacts { is_full: true, ..facts(&alice, &bob) };
-    assert_eq!(asks(&state, &is_full), Err(Rejection::TooManyContacts));
-    assert!(asks(&asked(&alice, &bob), &is_full).is_ok(), "the same request again is no further one");
-    let revoked = ContactFacts { authority_holds: false, ..facts(&alice, &bob) };
-    assert_eq!(asks(&state, &revoked), Err(Rejection::Revoked));
+    assert_eq!(request_events(&state, &is_full), Err(Rejection::TooManyContacts));
+    assert!(
+        request_events(&requested(&alice, &bob), &is_full).is_ok(),
+        "the same request again is no further one"
+    );
+    let revoked = ContactFacts { is_authorized: false, ..facts(&alice, &bob) };
+    assert_eq!(request_events(&state, &revoked), Err(Rejection::Revoked));
 }
 
 #[test]
 fn asked_again_a_request_is_told_once_as_soon_as_it_may_be() {
     let alice = agent("@alice.bot", false, &[]);
     let (bob, no_bob) = (agent("@bob.bot", false, &[]), nobody("@bob.bot"));
-    let told = asked(&alice, &bob);
-    assert_eq!(asks(&told, &facts(&alice, &bob)), Ok(vec![]));
-    assert_eq!(asks(&told, &facts(&alice, &no_bob)), Ok(vec![]));
-    let withheld = asked(&alice, &no_bob);
-    assert_eq!(asks(&withheld, &facts(&alice, &no_bob)), Ok(vec![]));
-    let events = asks(&withheld, &facts(&alice, &bob)).unwrap();
+    let delivered = requested(&alice, &bob);
+    assert_eq!(request_events(&delivered, &facts(&alice, &bob)), Ok(vec![]));
+    assert_eq!(request_events(&delivered, &facts(&alice, &no_bob)), Ok(vec![]));
+    let withheld = requested(&alice, &no_bob);
+    assert_eq!(request_events(&withheld, &facts(&alice, &no_bob)), Ok(vec![]));
+    let events = request_events(&withheld, &facts(&alice, &bob)).unwrap();
     assert!(matches!(&events[..], [ContactEvent::ContactRepeated(_)]), "{events:?}");
-    assert_eq!(asks(&after(&withheld, &events), &facts(&alice, &bob)), Ok(vec![]));
+    assert_eq!(request_events(&after(&withheld, &events), &facts(&alice, &bob)), Ok(vec![]));
 }
 
 #[test]
 fn asp_3_accepting_needs_the_owner_or_leave_to_configure_oneself() {
     let alice = agent("@alice.bot", false, &[]);
     let (bound, free) = (agent("@bob.bot", false, &[]), agent("@bob.bot", true, &[]));
-    let state = asked(&alice, &bound);
-    for (by, to, expected) in [
+    let state = requested(&alice, &bound);
+    for (actor, to, expected) in [
         ("operator", &bound, Ok(1)),
         ("~bob", &bound, Ok(1)),
         ("@bob.bot", &free, Ok(1)),
@@ -149,19 +152,19 @@ fn asp_3_accepting_needs_the_owner_or_leave_to_configure_oneself() {
         ("@eve.bot", &free, Err(Rejection::NotFound)),
         ("@bob.other", &free, Err(Rejection::NotFound)),
     ] {
-        let events = answers(&state, &facts(&alice, to), by, Answer::Accepted);
-        assert_eq!(events.map(|events| events.len()), expected, "{by}");
+        let events = answers(&state, &facts(&alice, to), actor, Answer::Accepted);
+        assert_eq!(events.map(|events| events.len()), expected, "{actor}");
     }
     let declined = answers(&state, &facts(&alice, &bound), "@bob.bot", Answer::Declined).unwrap();
     assert!(matches!(&declined[..], [ContactEvent::ContactDeclined(_)]), "declining changes no trust");
-    let revoked = ContactFacts { authority_holds: false, ..facts(&alice, &free) };
+    let revoked = ContactFacts { is_authorized: false, ..facts(&alice, &free) };
     assert_eq!(answers(&state, &revoked, "@bob.bot", Answer::Accepted), Err(Rejection::Revoked));
 }
 
 #[test]
 fn asp_103_accepting_lists_each_with_the_other() {
     let (alice, bob) = (agent("@alice.bot", false, &[]), agent("@bob.bot", true, &[]));
-    let state = asked(&alice, &bob);
+    let state = requested(&alice, &bob);
     let accept = |from: &KnownAgent, to: &KnownAgent| {
         let events = answers(&state, &facts(from, to), "~bob", Answer::Accepted)?;
         let [ContactEvent::ContactAccepted(event)] = &events[..] else { panic!("{events:?}") };
@@ -182,13 +185,13 @@ fn asp_103_accepting_lists_each_with_the_other() {
 fn an_answer_is_given_once_and_only_to_what_was_told() {
     let (alice, bob) = (agent("@alice.bot", false, &[]), agent("@bob.bot", true, &[]));
     let both = facts(&alice, &bob);
-    let state = asked(&alice, &bob);
+    let state = requested(&alice, &bob);
     let accepted = after(&state, &answers(&state, &both, "~bob", Answer::Accepted).unwrap());
     assert_eq!(answers(&accepted, &both, "~bob", Answer::Accepted), Ok(vec![]));
     assert_eq!(answers(&accepted, &both, "~bob", Answer::Declined), Err(Rejection::ContactAnswered));
     let absent = ContactFacts { pair: None, ..both };
     let nothing = ContactState::default();
     assert_eq!(answers(&nothing, &absent, "operator", Answer::Accepted), Err(Rejection::NotFound));
-    let untold = asked(&alice, &nobody("@bob.bot"));
-    assert_eq!(answers(&untold, &both, "~bob", Answer::Accepted), Err(Rejection::NotFound));
+    let undelivered = requested(&alice, &nobody("@bob.bot"));
+    assert_eq!(answers(&undelivered, &both, "~bob", Answer::Accepted), Err(Rejection::NotFound));
 }

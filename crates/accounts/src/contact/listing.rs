@@ -8,7 +8,7 @@ use plenary_kernel::{AgentHandle, ContactId, TimestampMs, Version, limits::READ_
 use plenary_log::{Fault, Order};
 
 use super::{ContactRoom, event::ContactEvent};
-use crate::{Accounts, inbox::contact_asked, inbox_of, index::CONTACTS_PENDING};
+use crate::{Accounts, inbox::contact_request, inbox_of, index::CONTACTS_PENDING};
 
 /// How much of an agent's notices one page looks through.
 const NOTICES_LOOKED_AT_MAX: usize = 2_000;
@@ -52,8 +52,8 @@ impl Accounts {
                 return Ok(None);
             };
             Ok(match ContactEvent::decode(&first)? {
-                ContactEvent::ContactRequested(asked) => {
-                    Some(ContactWaiting { from: asked.from, to: asked.to, message: asked.message })
+                ContactEvent::ContactRequested(request) => {
+                    Some(ContactWaiting { from: request.from, to: request.to, message: request.message })
                 }
                 ContactEvent::ContactRepeated(_)
                 | ContactEvent::ContactAccepted(_)
@@ -62,8 +62,8 @@ impl Accounts {
         })
     }
 
-    /// What an agent was asked behind a place, and the place behind the last if there may be more.
-    pub(crate) async fn contacts_asked_of(
+    /// The contact requests to an agent after a version, and the version to continue after if there may be more.
+    pub(crate) async fn contacts_received(
         &self,
         me: &AgentHandle,
         after: Version,
@@ -78,9 +78,9 @@ impl Accounts {
                     return Ok((waiting, Some(read)));
                 }
                 (read, looked) = (event.version, looked + 1);
-                let Some(asked) = contact_asked(event)? else { continue };
-                if known.insert(asked.request.clone()) && self.awaits_answer(&asked.request).await? {
-                    let (request, from, message) = (asked.request, asked.from, asked.message);
+                let Some(notice) = contact_request(event)? else { continue };
+                if known.insert(notice.request.clone()) && self.awaits_answer(&notice.request).await? {
+                    let (request, from, message) = (notice.request, notice.from, notice.message);
                     waiting.push(WaitingContact { request, from, to: me.clone(), message, at: event.at });
                 }
             }
@@ -92,7 +92,7 @@ impl Accounts {
 
     /// What an agent asked, by the handle of whom it asked, and the last of them if there are more. Who does not exist,
     /// and who will not be told, waits like everybody else.
-    pub(crate) async fn contacts_asked_by(
+    pub(crate) async fn contacts_sent(
         &self,
         me: &AgentHandle,
         after: Option<&AgentHandle>,
@@ -112,7 +112,7 @@ impl Accounts {
             let id = std::str::from_utf8(&row.value).map_err(|_| wrong())?;
             let first =
                 log.read_stream(&ContactRoom::stream(id), Version::ZERO, 1).await?.pop().ok_or_else(wrong)?;
-            let ContactEvent::ContactRequested(asked) = ContactEvent::decode(&first)? else {
+            let ContactEvent::ContactRequested(requested) = ContactEvent::decode(&first)? else {
                 return Err(wrong());
             };
             let request = id.parse().map_err(|_| wrong())?;
@@ -120,7 +120,7 @@ impl Accounts {
                 request,
                 from: me.clone(),
                 to,
-                message: asked.message,
+                message: requested.message,
                 at: first.at,
             });
         }

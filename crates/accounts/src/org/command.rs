@@ -35,7 +35,7 @@ pub enum OrgEdit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OrgFacts {
     /// Whether the authority's token is still valid.
-    pub authority_holds: bool,
+    pub is_authorized: bool,
     /// Whether the owner of that name exists.
     pub owner_exists: bool,
 }

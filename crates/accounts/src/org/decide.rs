@@ -15,7 +15,7 @@ pub(crate) fn edit(
     facts: &OrgFacts,
     command: &EditOrg,
 ) -> Result<Decision<OrgEvent, OrgEdited>, Rejection> {
-    if !facts.authority_holds {
+    if !facts.is_authorized {
         return Err(Rejection::Revoked);
     }
     let by = command.authority.by.clone();
@@ -64,19 +64,24 @@ mod tests {
     use super::*;
     use crate::{Authority, org::state::Role};
 
-    const HOLDS: OrgFacts = OrgFacts { authority_holds: true, owner_exists: true };
+    const AUTHORIZED: OrgFacts = OrgFacts { is_authorized: true, owner_exists: true };
 
-    fn decide(state: &OrgState, facts: OrgFacts, by: &str, edit_: OrgEdit) -> Result<OrgEdited, Rejection> {
-        changed(&mut state.clone(), facts, by, edit_).map(|(reply, _)| reply)
+    fn decide(
+        state: &OrgState,
+        facts: OrgFacts,
+        actor: &str,
+        edit_: OrgEdit,
+    ) -> Result<OrgEdited, Rejection> {
+        changed(&mut state.clone(), facts, actor, edit_).map(|(reply, _)| reply)
     }
 
     fn changed(
         state: &mut OrgState,
         facts: OrgFacts,
-        by: &str,
+        actor: &str,
         edit_: OrgEdit,
     ) -> Result<(OrgEdited, usize), Rejection> {
-        let authority = Authority { by: by.parse().unwrap(), token: None };
+        let authority = Authority { by: actor.parse().unwrap(), token: None };
         let decision =
             edit(state, &facts, &EditOrg { authority, org: "acme".parse().unwrap(), edit: edit_ })?;
         decision.events.iter().for_each(|event| state.evolve(TimestampMs(1), event));
@@ -90,33 +95,33 @@ mod tests {
 
     fn acme() -> OrgState {
         let mut state = OrgState::default();
-        changed(&mut state, HOLDS, "operator", OrgEdit::Register).unwrap();
+        changed(&mut state, AUTHORIZED, "operator", OrgEdit::Register).unwrap();
         state
     }
 
     #[test]
     fn it_is_made_once_and_its_owner_with_it() {
         let nothing = OrgState::default();
-        let no_owner = OrgFacts { owner_exists: false, ..HOLDS };
-        let made = |is_new, makes_owner| Ok(OrgEdited { is_new, makes_owner });
-        assert_eq!(decide(&nothing, no_owner, "operator", OrgEdit::Register), made(true, true));
-        assert_eq!(decide(&nothing, HOLDS, "~acme", OrgEdit::Register), made(true, false));
-        assert_eq!(decide(&acme(), HOLDS, "~acme", OrgEdit::Register), made(false, false));
+        let no_owner = OrgFacts { owner_exists: false, ..AUTHORIZED };
+        let reply = |is_new, makes_owner| Ok(OrgEdited { is_new, makes_owner });
+        assert_eq!(decide(&nothing, no_owner, "operator", OrgEdit::Register), reply(true, true));
+        assert_eq!(decide(&nothing, AUTHORIZED, "~acme", OrgEdit::Register), reply(true, false));
+        assert_eq!(decide(&acme(), AUTHORIZED, "~acme", OrgEdit::Register), reply(false, false));
     }
 
     #[test]
     fn only_the_operator_and_its_owner_see_it() {
-        for by in ["~other", "@acme.bot"] {
+        for actor in ["~other", "@acme.bot"] {
             for edit_ in
                 [OrgEdit::Register, member("~nick", &[]), OrgEdit::RemoveMember("~nick".parse().unwrap())]
             {
-                assert_eq!(decide(&acme(), HOLDS, by, edit_), Err(Rejection::NotFound));
+                assert_eq!(decide(&acme(), AUTHORIZED, actor, edit_), Err(Rejection::NotFound));
             }
         }
-        let revoked = OrgFacts { authority_holds: false, ..HOLDS };
+        let revoked = OrgFacts { is_authorized: false, ..AUTHORIZED };
         assert_eq!(decide(&acme(), revoked, "~acme", OrgEdit::Register), Err(Rejection::Revoked));
         assert_eq!(
-            decide(&OrgState::default(), HOLDS, "~acme", member("~nick", &[])),
+            decide(&OrgState::default(), AUTHORIZED, "~acme", member("~nick", &[])),
             Err(Rejection::NotFound)
         );
     }
@@ -124,7 +129,7 @@ mod tests {
     #[test]
     fn members_have_the_roles_that_were_set_last() {
         let mut state = acme();
-        let mut set = |edit_| changed(&mut state, HOLDS, "~acme", edit_).map(|(_, events)| events);
+        let mut set = |edit_| changed(&mut state, AUTHORIZED, "~acme", edit_).map(|(_, events)| events);
         assert_eq!(set(member("~nick", &["admin", "writer"])), Ok(1));
         assert_eq!(set(member("~nick", &["writer", "admin"])), Ok(0), "the same again");
         assert_eq!(set(member("~nick", &[])), Ok(1));
@@ -144,7 +149,7 @@ mod tests {
             };
             state.evolve(TimestampMs(1), &OrgEvent::MemberSet(event));
         }
-        assert_eq!(decide(&state, HOLDS, "~acme", member("~nick", &[])), Err(Rejection::MembersFull));
-        assert!(decide(&state, HOLDS, "~acme", member("~n0", &["admin"])).is_ok());
+        assert_eq!(decide(&state, AUTHORIZED, "~acme", member("~nick", &[])), Err(Rejection::MembersFull));
+        assert!(decide(&state, AUTHORIZED, "~acme", member("~n0", &["admin"])).is_ok());
     }
 }

@@ -60,11 +60,11 @@ mod tests {
 
     fn give(
         state: &OwnerState,
-        by: &str,
+        actor: &str,
         token: Option<&str>,
         gift: Gift,
     ) -> Result<Option<String>, Rejection> {
-        let authority = Authority { by: by.parse().unwrap(), token: token.map(TokenDigest::of) };
+        let authority = Authority { by: actor.parse().unwrap(), token: token.map(TokenDigest::of) };
         let command =
             GiveToken { authority, owner: "acme".parse().unwrap(), gift, token: TokenDigest::of(NEW) };
         let decision = give_token(state, false, &command)?;
@@ -85,8 +85,8 @@ mod tests {
         assert_eq!(give(&nobody, "operator", None, Gift::First), Ok(Some("registered".to_owned())));
         assert_eq!(give(&owner(None), "operator", None, Gift::First), Ok(None), "it came with an agent");
         assert_eq!(give(&owner(Some(OLD)), "operator", None, Gift::First), Err(Rejection::OwnerExists));
-        for by in ["~acme", "~other", "@acme.bot"] {
-            assert_eq!(give(&nobody, by, Some(OLD), Gift::First), Err(Rejection::NotFound), "{by}");
+        for actor in ["~acme", "~other", "@acme.bot"] {
+            assert_eq!(give(&nobody, actor, Some(OLD), Gift::First), Err(Rejection::NotFound), "{actor}");
         }
     }
 

@@ -135,7 +135,7 @@ pub(super) async fn owned(
     query: OwnedQuery,
 ) -> Result<AccountAgentPage, AccountRefusal> {
     let limit = limit(query.limit.as_deref(), REACHABLE_DEFAULT, REACHABLE_PAGE_MAX)?;
-    let place = cursor(query.cursor.as_deref())?.unwrap_or_default();
+    let cursor_place = cursor(query.cursor.as_deref())?.unwrap_or_default();
     let q = query.q.unwrap_or_default().to_lowercase();
     let show = |known: &KnownAgent| {
         (known.state.is_live() && has(known, &q)).then(|| OwnedAgent {
@@ -146,8 +146,9 @@ pub(super) async fn owned(
     };
     let most = (limit, AGENTS_LOOKED_AT_MAX);
     let (agents, next) =
-        look_through(accounts, &format!("{owner}/"), place, most, |_: &AgentHandle| true, show).await?;
-    Ok(AccountAgentPage { agents, next_cursor: next.map(|place| place.to_string()) })
+        look_through(accounts, &format!("{owner}/"), cursor_place, most, |_: &AgentHandle| true, show)
+            .await?;
+    Ok(AccountAgentPage { agents, next_cursor: next.map(|cursor_place| cursor_place.to_string()) })
 }
 
 async fn show(
@@ -209,9 +210,9 @@ async fn named(
     principal: &Principal,
     path: TwoPath,
 ) -> Result<KnownAgent, AccountRefusal> {
-    let Path((of, name)) = path.map_err(|_| Refusal::not_found())?;
+    let Path((owner_name, name)) = path.map_err(|_| Refusal::not_found())?;
     owner(principal)?;
-    let handle = format!("@{of}.{name}").parse().map_err(|_| Refusal::not_found())?;
+    let handle = format!("@{owner_name}.{name}").parse().map_err(|_| Refusal::not_found())?;
     visible(accounts, principal, &handle).await
 }
 

@@ -155,13 +155,13 @@ async fn list(
         None | Some("incoming") => {
             let after = cursor.map(str::parse).transpose().map_err(|_| wrong_cursor())?.unwrap_or(0);
             let after = i64::try_from(after).map(|_| Version(after)).map_err(|_| wrong_cursor())?;
-            let (waiting, next) = accounts.contacts_asked_of(&me, after, limit).await?;
+            let (waiting, next) = accounts.contacts_received(&me, after, limit).await?;
             (waiting, next.map(|next| next.0.to_string()))
         }
         Some("outgoing") => {
             let after: Option<AgentHandle> =
                 cursor.map(str::parse).transpose().map_err(|_| wrong_cursor())?;
-            let (waiting, next) = accounts.contacts_asked_by(&me, after.as_ref(), limit).await?;
+            let (waiting, next) = accounts.contacts_sent(&me, after.as_ref(), limit).await?;
             (waiting, next.map(|next| next.to_string()))
         }
         Some(_) => {

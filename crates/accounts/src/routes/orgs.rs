@@ -125,9 +125,9 @@ async fn get(
 ) -> Result<Json<OrgView>, AccountRefusal> {
     let known = visible(&accounts, &principal, &one(path)?).await?;
     let page = page::<SovereignHandle>(query, LIST_PAGE_MAX)?;
-    let behind =
+    let is_after =
         |(handle, _): &(&SovereignHandle, _)| page.after.as_ref().is_none_or(|after| *handle > after);
-    let mut rows = known.state.members().iter().filter(behind);
+    let mut rows = known.state.members().iter().filter(is_after);
     let members: Vec<_> = rows
         .by_ref()
         .take(page.limit)

@@ -110,7 +110,7 @@ struct ReachableFilter {
 }
 
 impl ReachableQuery {
-    fn wanted(self) -> Result<ReachableFilter, Refusal> {
+    fn filter(self) -> Result<ReachableFilter, Refusal> {
         let limit = limit(self.limit.as_deref(), REACHABLE_DEFAULT, REACHABLE_PAGE_MAX)?;
         let cursor = cursor(self.cursor.as_deref())?.unwrap_or_default();
         let prefix = match self.owner.as_deref().map(|owner| owner.trim_start_matches('~')) {
@@ -152,11 +152,11 @@ pub fn reachable_by<'a>(
     query: ReachableQuery,
 ) -> Sealed<'a, Result<PageOf<KnownAgent>, AccountRefusal>> {
     seal(async move {
-        let ReachableFilter { query, prefix, limit, cursor } = query.wanted()?;
-        let is_asked = |handle: &AgentHandle| *handle != me.handle && handle.as_str().contains(&query);
+        let ReachableFilter { query, prefix, limit, cursor } = query.filter()?;
+        let matches = |handle: &AgentHandle| *handle != me.handle && handle.as_str().contains(&query);
         let show = |known: &KnownAgent| may_contact(me, known).then(|| known.clone());
         let most = (limit, AGENTS_LOOKED_AT_MAX);
-        let (agents, next) = look_through(accounts, &prefix, cursor, most, is_asked, show).await?;
+        let (agents, next) = look_through(accounts, &prefix, cursor, most, matches, show).await?;
         Ok((agents, next.map(|cursor| cursor.to_string())))
     })
 }
@@ -191,7 +191,7 @@ pub(super) async fn look_through<T>(
     prefix: &str,
     mut cursor: DirectoryCursor,
     (limit, looked_at_max): (usize, usize),
-    is_asked: impl Fn(&AgentHandle) -> bool,
+    matches: impl Fn(&AgentHandle) -> bool,
     show: impl Fn(&KnownAgent) -> Option<T>,
 ) -> Result<(Vec<T>, Option<DirectoryCursor>), Fault> {
     let (mut page, mut looked, mut skip) = (Vec::new(), 0, cursor.skip);
@@ -208,7 +208,7 @@ pub(super) async fn look_through<T>(
         looked += 1;
         cursor.skip += 1;
         let handle = listed(&row.key)?;
-        if !is_asked(&handle) {
+        if !matches(&handle) {
             continue;
         }
         if let Some(shown) = show(&accounts.agent(&handle).await?) {

@@ -63,8 +63,8 @@ struct AgentsQuery {
 /// Whether an agent's handle, name or description contains a text in lower case.
 pub(super) fn has(known: &KnownAgent, text: &str) -> bool {
     let Profile { display_name, description, .. } = known.state.profile();
-    let said = [display_name, description].into_iter().flatten();
-    known.handle.as_str().contains(text) || said.into_iter().any(|said| said.to_lowercase().contains(text))
+    let texts = [display_name, description].into_iter().flatten();
+    known.handle.as_str().contains(text) || texts.into_iter().any(|part| part.to_lowercase().contains(text))
 }
 
 /// A page of the visible agents that contain a text in lower case, and the `cursor` of the next page.

@@ -25,7 +25,7 @@ use crate::{
 const BAD_TOKEN: &[&str] =
     &["invalid_json", "invalid_body", "invalid_scope", "invalid_expires_in", "invalid_name"];
 const NO_TOOL: &str = "a model hands out no tokens";
-const MAKES: &str = "The token is below the one that it is made with: it does no more, lasts no longer, and ends with \
+const NEW_TOKEN: &str = "The token is below the one that it is made with: it does no more, lasts no longer, and ends with \
                      it. A request that its scope does not admit is answered 403 `insufficient_scope`.";
 
 pub(super) fn operations<S>() -> Vec<Operation<S>>
@@ -44,7 +44,7 @@ where
     let all = |id, method, path, summary| of_agent(OperationDoc::new(id, method, path, summary));
     let listing = |doc: OperationDoc| doc.reply::<AgentTokenList>().answers_page();
     let making = |doc: OperationDoc| {
-        doc.description(MAKES)
+        doc.description(NEW_TOKEN)
             .success(StatusCode::CREATED)
             .request::<TokenRequest>()
             .reply::<MadeToken>()
@@ -104,7 +104,7 @@ async fn listed(accounts: &Accounts, known: &KnownAgent) -> Result<Json<AgentTok
     Ok(Json(AgentTokenList { tokens }))
 }
 
-async fn made(
+async fn issue(
     accounts: &Accounts,
     authority: Authority,
     handle: AgentHandle,
@@ -120,7 +120,7 @@ async fn made(
         name,
         client: None,
         issuer: None,
-        word: None,
+        statement: None,
         resource: None,
     };
     let edit = AgentEdit::IssueToken(new);
@@ -143,7 +143,7 @@ async fn create_own(
     caller: AgentCaller,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<MadeToken>), AccountRefusal> {
-    made(&accounts, caller.authority(), caller.handle, &body?).await
+    issue(&accounts, caller.authority(), caller.handle, &body?).await
 }
 
 async fn end_own(
@@ -173,7 +173,7 @@ async fn create(
 ) -> Result<(StatusCode, Json<MadeToken>), AccountRefusal> {
     let body = body?;
     let known = visible(&accounts, &principal, &one(path)?).await?;
-    made(&accounts, principal.into(), known.handle, &body).await
+    issue(&accounts, principal.into(), known.handle, &body).await
 }
 
 async fn end(

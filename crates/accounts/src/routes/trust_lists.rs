@@ -103,8 +103,8 @@ pub(super) fn block_view(known: &KnownAgent, blocked: AgentHandle) -> BlockView 
 /// A page of an agent's blocks, by handle.
 pub(super) fn block_page(known: &KnownAgent, query: PageSent) -> Result<BlockPage, AccountRefusal> {
     let page = page::<AgentHandle>(query, BLOCKS_PAGE_MAX)?;
-    let behind = |handle: &&AgentHandle| page.after.as_ref().is_none_or(|after| *handle > after);
-    let mut rows = known.state.blocked().keys().filter(behind);
+    let is_after = |handle: &&AgentHandle| page.after.as_ref().is_none_or(|after| *handle > after);
+    let mut rows = known.state.blocked().keys().filter(is_after);
     let blocks: Vec<_> =
         rows.by_ref().take(page.limit).map(|blocked| block_view(known, blocked.clone())).collect();
     let more = rows.next().is_some();

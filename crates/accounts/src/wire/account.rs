@@ -198,6 +198,6 @@ fn only(fields: &Fields, name: &str, value: bool) -> Result<Option<bool>, Refusa
 }
 
 /// 501: well formed, and not of this server.
-fn unsupported(why: &str) -> Refusal {
-    Refusal::new(Class::NotImplemented, "not_supported", format!("Not supported: {why}."))
+fn unsupported(reason: &str) -> Refusal {
+    Refusal::new(Class::NotImplemented, "not_supported", format!("Not supported: {reason}."))
 }

@@ -119,9 +119,9 @@ async fn a_token_that_another_process_gave_or_took_is_known() {
 async fn a_chosen_token_serves_one_bearer_after_another() {
     let house = House::new();
     house.agent("@alice.bot", r#""token":"shared-secret-0000""#).await;
-    let taken =
+    let refused =
         house.post(OPERATOR, "/_admin/agents", r#"{"handle":"@bob.bot","token":"shared-secret-0000"}"#).await;
-    taken.refused(409, "token_exists");
+    refused.refused(409, "token_exists");
     let operators = format!("{{\"handle\":\"@bob.bot\",\"token\":\"{OPERATOR}\"}}");
     house.post(OPERATOR, "/_admin/agents", &operators).await.refused(409, "token_exists");
     assert_eq!(house.get("shared-secret-0000", "/agents/me").await.ok(200)["handle"], "@alice.bot");

@@ -12,25 +12,25 @@ use serde_json::json;
 
 use crate::house::{House, OPERATOR};
 
-/// Another room that notes who has to leave, and fails when it is told to.
+/// Another room that records evicted agents, and fails on request.
 #[derive(Default)]
 struct Room {
-    left: Mutex<Vec<String>>,
+    evicted: Mutex<Vec<String>>,
     fails: AtomicBool,
 }
 
 impl Room {
-    fn note(&self, who: String) -> ConsequenceFuture<'_> {
+    fn note(&self, eviction: String) -> ConsequenceFuture<'_> {
         Box::pin(async move {
             if self.fails.load(Ordering::SeqCst) {
                 return Err(Fault::Unavailable("told to".into()));
             }
-            self.left.lock().unwrap().push(who);
+            self.evicted.lock().unwrap().push(eviction);
             Ok(())
         })
     }
-    fn left(&self) -> Vec<String> {
-        std::mem::take(&mut self.left.lock().unwrap())
+    fn evicted(&self) -> Vec<String> {
+        std::mem::take(&mut self.evicted.lock().unwrap())
     }
 }
 
@@ -70,11 +70,11 @@ async fn asp_14_a_block_is_acknowledged_when_the_blocked_has_left() {
         (&block["blocked_handle"], &block["blocked_agent_id"]),
         (&json!("@bob.bot"), &json!("@bob.bot"))
     );
-    assert_eq!(room.left(), ["@bob.bot leaves @alice.bot"]);
+    assert_eq!(room.evicted(), ["@bob.bot leaves @alice.bot"]);
     assert_eq!(waiting(&house.log).await, 0);
     let again = house.post(OPERATOR, BLOCKS, BOB).await.ok(201);
     assert_eq!(again, block, "repeated, it is the same block");
-    assert_eq!(room.left(), ["@bob.bot leaves @alice.bot"], "and its acknowledgement means the same");
+    assert_eq!(room.evicted(), ["@bob.bot leaves @alice.bot"], "and its acknowledgement means the same");
 }
 
 #[tokio::test]
@@ -89,9 +89,9 @@ async fn asp_14_what_a_fault_left_undone_the_sweep_finishes() {
     assert!(alice.state.blocks(&handle("@bob.bot")), "the block is in force");
     room.fails.store(false, Ordering::SeqCst);
     assert_eq!(house.accounts.sweep().await, Ok(2));
-    let mut left = room.left();
-    left.sort();
-    assert_eq!(left, ["@bob.bot leaves", "@bob.bot leaves @alice.bot"]);
+    let mut evictions = room.evicted();
+    evictions.sort();
+    assert_eq!(evictions, ["@bob.bot leaves", "@bob.bot leaves @alice.bot"]);
     assert_eq!((waiting(&house.log).await, house.accounts.sweep().await), (0, Ok(0)));
 }
 
@@ -104,22 +104,22 @@ async fn before_anybody_takes_care_evictions_wait() {
     let room = Arc::new(Room::default());
     house.accounts.set_consequences(room.clone());
     assert_eq!(house.accounts.sweep().await, Ok(1));
-    assert_eq!(room.left(), ["@bob.bot leaves @alice.bot"]);
+    assert_eq!(room.evicted(), ["@bob.bot leaves @alice.bot"]);
 }
 
 #[tokio::test]
 async fn a_deleted_agent_leaves_everything_before_the_answer() {
     let (house, room) = house().await;
     house.call(OPERATOR, "DELETE", "/_admin/agents/@bob.bot", "").await.ok(204);
-    assert_eq!((room.left(), waiting(&house.log).await), (vec!["@bob.bot leaves".to_owned()], 0));
+    assert_eq!((room.evicted(), waiting(&house.log).await), (vec!["@bob.bot leaves".to_owned()], 0));
 }
 
 #[tokio::test]
 async fn asp_12_a_handle_that_nobody_has_can_be_blocked_and_tells_nothing() {
     let (house, _) = house().await;
-    let of = |name: &str| format!("{{\"handle\":\"{name}\"}}");
-    let there = house.post(OPERATOR, BLOCKS, &of("@bob.bot")).await;
-    let absent = house.post(OPERATOR, BLOCKS, &of("@dave.bot")).await;
+    let body_of = |name: &str| format!("{{\"handle\":\"{name}\"}}");
+    let there = house.post(OPERATOR, BLOCKS, &body_of("@bob.bot")).await;
+    let absent = house.post(OPERATOR, BLOCKS, &body_of("@dave.bot")).await;
     assert_eq!((there.status, there.headers.keys().count()), (absent.status, absent.headers.keys().count()));
     let members =
         |body: &str| serde_json::from_str::<serde_json::Value>(body).unwrap().as_object().unwrap().len();
@@ -152,14 +152,14 @@ async fn who_blocks_an_agent_is_known_until_it_is_lifted_or_the_blocker_is_gone(
         house.post(OPERATOR, &format!("/_admin/agents/@{name}.bot/blocks"), BOB).await.ok(201);
     }
     house.agent("@bob.bot2", "").await;
-    let blockers = async |whom: &str| {
-        let found = house.accounts.blockers(&handle(whom)).await.unwrap();
-        found.into_iter().map(|(blocker, at)| (blocker.to_string(), at.0)).collect::<Vec<_>>()
+    let blockers = async |target: &str| {
+        let found = house.accounts.blockers(&handle(target)).await.unwrap();
+        found.into_iter().map(|(blocker, time)| (blocker.to_string(), time.0)).collect::<Vec<_>>()
     };
-    let of = |names: &[&str]| names.iter().map(|name| (format!("@{name}.bot"), 2)).collect::<Vec<_>>();
-    assert_eq!(blockers("@bob.bot").await, of(&["alice", "carol", "dave"]));
+    let named = |names: &[&str]| names.iter().map(|name| (format!("@{name}.bot"), 2)).collect::<Vec<_>>();
+    assert_eq!(blockers("@bob.bot").await, named(&["alice", "carol", "dave"]));
     assert_eq!(blockers("@bob.bot2").await, []);
     house.call(OPERATOR, "DELETE", &format!("{BLOCKS}/@bob.bot"), "").await.ok(200);
     house.call(OPERATOR, "DELETE", "/_admin/agents/@dave.bot", "").await.ok(204);
-    assert_eq!(blockers("@bob.bot").await, of(&["carol"]));
+    assert_eq!(blockers("@bob.bot").await, named(&["carol"]));
 }

@@ -14,9 +14,10 @@ async fn inbox(house: &House, handle: &str) -> Vec<Value> {
 }
 
 async fn ask(house: &House, token: &str, to: &str) -> String {
-    let asked = house.post(token, "/contacts", &json!({"to": to, "message": "hi"}).to_string()).await.ok(200);
-    assert_eq!(asked.as_object().unwrap().len(), 1);
-    asked["request_id"].as_str().unwrap().to_owned()
+    let request =
+        house.post(token, "/contacts", &json!({"to": to, "message": "hi"}).to_string()).await.ok(200);
+    assert_eq!(request.as_object().unwrap().len(), 1);
+    request["request_id"].as_str().unwrap().to_owned()
 }
 
 async fn answer(house: &House, token: &str, id: &str, verb: &str) -> Answer {
@@ -100,19 +101,19 @@ async fn asp_19_asking_tells_nothing_of_who_is_there() {
     let mut headers = Vec::new();
     for handle in ["@bob.bot", "@blocker.bot", "@gone.bot", "@no.body"] {
         let body = json!({ "to": handle }).to_string();
-        let asked = house.post(&alice, "/contacts", &body).await;
-        let id = asked.ok(200)["request_id"].as_str().unwrap().to_owned();
+        let reply = house.post(&alice, "/contacts", &body).await;
+        let id = reply.ok(200)["request_id"].as_str().unwrap().to_owned();
         assert_eq!(
             id,
             house.post(&alice, "/contacts", &body).await.ok(200)["request_id"],
             "the same request"
         );
-        headers.push((asked.headers.clone(), asked.body.len()));
+        headers.push((reply.headers.clone(), reply.body.len()));
         let now = house.log.head().await.unwrap().0;
         written.push(now - head);
         head = now;
-        let heard = inbox(&house, handle).await.len();
-        assert_eq!(heard, usize::from(handle == "@bob.bot"), "{handle}");
+        let notices = inbox(&house, handle).await.len();
+        assert_eq!(notices, usize::from(handle == "@bob.bot"), "{handle}");
     }
     assert_eq!(written, [2; 4], "the same work, whoever is there");
     assert!(headers.iter().all(|answer| *answer == headers[0]));

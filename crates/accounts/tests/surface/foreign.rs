@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
-use plenary_accounts::{Accounts, Admission, ForeignTokens, TokenDigest, agent::tokens::IssuerWord};
+use plenary_accounts::{Accounts, Admission, ForeignTokens, TokenDigest, agent::tokens::IssuerStatement};
 use plenary_kernel::{Clock as _, TimestampMs};
 use plenary_log::Fault;
 
@@ -27,15 +27,18 @@ fn rule(name: &str) -> TokenDigest {
     TokenDigest::of(&format!("the rule {name}"))
 }
 
-fn admission(by: &str, ends: u64) -> Admission {
-    let word =
-        IssuerWord { signed: TokenDigest::of("eyJ.a"), until: TimestampMs(ends), rule: Some(rule(by)) };
+fn admission(rule_name: &str, ends: u64) -> Admission {
+    let statement = IssuerStatement {
+        signed: TokenDigest::of("eyJ.a"),
+        until: TimestampMs(ends),
+        rule: Some(rule(rule_name)),
+    };
     Admission {
         agent: "@nick.ci".parse().unwrap(),
         scope: "read".parse().unwrap(),
         issuer: "acme".to_owned(),
         subject: "ci".to_owned(),
-        word,
+        statement,
         resource: None,
         ends: TimestampMs(ends),
     }
@@ -71,17 +74,17 @@ async fn what_hangs_on_a_rule_opens_nothing_where_the_rule_does_not_stand() {
     house.accounts.set_foreign_tokens(Arc::new(Issuer(Mutex::new(Some(admits.clone())))));
     house.accounts.set_issuer_proofs([rule("a")].into_iter());
     assert!(opens(&house.accounts, JWT).await);
-    let (given, _) = house.accounts.give_foreign(admits).await.unwrap();
-    let bearer = house.accounts.authenticate(given.expose()).await.unwrap().unwrap();
+    let (exchanged, _) = house.accounts.give_foreign(admits).await.unwrap();
+    let bearer = house.accounts.authenticate(exchanged.expose()).await.unwrap().unwrap();
     let (below, _) =
         house.accounts.narrow(&bearer, "sessions:read".parse().unwrap(), None, 60_000).await.unwrap();
-    for (stands, is_open) in [("a", true), ("b", false)] {
+    for (current, is_open) in [("a", true), ("b", false)] {
         // The next start of the server, with the rules of that day.
         let next = house.neighbour().accounts;
         next.set_foreign_tokens(Arc::new(Issuer(Mutex::new(Some(admission("b", 4_000_000_000_000))))));
-        next.set_issuer_proofs([rule(stands)].into_iter());
-        for token in [JWT, given.expose(), below.expose()] {
-            assert_eq!(opens(&next, token).await, is_open, "{stands}: {token}");
+        next.set_issuer_proofs([rule(current)].into_iter());
+        for token in [JWT, exchanged.expose(), below.expose()] {
+            assert_eq!(opens(&next, token).await, is_open, "{current}: {token}");
         }
     }
 }

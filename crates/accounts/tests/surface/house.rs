@@ -60,16 +60,16 @@ impl Answer {
 impl House {
     /// An empty room.
     pub(crate) fn new() -> Self {
-        Self::at(Arc::new(SystemClock))
+        Self::with(Arc::new(SystemClock))
     }
 
-    /// An empty room whose time the test tells.
+    /// An empty room whose time the test sets.
     pub(crate) fn with_clock() -> (Self, Arc<HandClock>) {
         let clock = Arc::new(HandClock::default());
-        (Self::at(clock.clone()), clock)
+        (Self::with(clock.clone()), clock)
     }
 
-    fn at(clock: Arc<dyn Clock>) -> Self {
+    fn with(clock: Arc<dyn Clock>) -> Self {
         let opened = open_memory();
         let accounts = Accounts::new(opened.log.clone(), clock, TokenDigest::of(OPERATOR));
         let presence = Arc::new(Presence::default());
@@ -80,7 +80,7 @@ impl House {
     }
 
     /// The room on a log of which it hears nothing but what it does itself.
-    pub(crate) fn on(log: Log) -> Self {
+    pub(crate) fn on_log(log: Log) -> Self {
         let accounts = Accounts::new(log.clone(), Arc::new(SystemClock), TokenDigest::of(OPERATOR));
         let router = router(&accounts);
         Self { accounts, log, presence: Arc::new(Presence::default()), router }
@@ -125,14 +125,15 @@ impl House {
     pub(crate) async fn agent(&self, handle: &str, further: &str) -> String {
         let comma = if further.is_empty() { "" } else { "," };
         let body = format!("{{\"handle\":\"{handle}\"{comma}{further}}}");
-        let made = self.post(OPERATOR, "/_admin/agents", &body).await.ok(201);
-        made["token"].as_str().unwrap().to_owned()
+        let agent = self.post(OPERATOR, "/_admin/agents", &body).await.ok(201);
+        agent["token"].as_str().unwrap().to_owned()
     }
 
     /// Makes an owner; its token.
     pub(crate) async fn owner(&self, owner: &str) -> String {
-        let made = self.post(OPERATOR, "/_admin/owners", &format!("{{\"owner\":\"{owner}\"}}")).await.ok(201);
-        made["token"].as_str().unwrap().to_owned()
+        let created =
+            self.post(OPERATOR, "/_admin/owners", &format!("{{\"owner\":\"{owner}\"}}")).await.ok(201);
+        created["token"].as_str().unwrap().to_owned()
     }
 }
 

@@ -44,18 +44,18 @@ async fn two_agents_never_get_the_same_token() {
     let there = house.neighbour();
     for round in 0..ROUNDS {
         let token = format!("chosen-00000000-{round}");
-        let body = |who: &str| format!(r#"{{"handle":"@{who}.n{round}","token":"{token}"}}"#);
+        let body = |name: &str| format!(r#"{{"handle":"@{name}.n{round}","token":"{token}"}}"#);
         let (alice, bob) = (body("alice"), body("bob"));
         let other = if round % 2 == 0 { &house } else { &there };
         let (first, second) = tokio::join!(
             house.post(OPERATOR, "/_admin/agents", &alice),
             other.post(OPERATOR, "/_admin/agents", &bob)
         );
-        let (made, refused) = if first.status == 201 { (first, second) } else { (second, first) };
-        let made = made.ok(201);
+        let (created, refused) = if first.status == 201 { (first, second) } else { (second, first) };
+        let created = created.ok(201);
         refused.refused(409, "token_exists");
         let me = house.get(&token, "/agents/me").await.ok(200);
-        assert_eq!(me["handle"], made["handle"]);
+        assert_eq!(me["handle"], created["handle"]);
     }
 }
 
@@ -102,9 +102,9 @@ async fn a_rotation_never_gets_a_token_that_is_given_out() {
                 tokio::join!(house.accounts.register_agent(agent), house.accounts.edit_agent(edit));
             one_of(agent, rotated);
         } else {
-            let (given, rotated) =
+            let (gift_outcome, rotated) =
                 tokio::join!(house.accounts.give_token(&gift), house.accounts.edit_agent(edit));
-            one_of(given, rotated);
+            one_of(gift_outcome, rotated);
         }
     }
 }

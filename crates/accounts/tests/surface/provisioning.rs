@@ -16,16 +16,16 @@ fn keys(value: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn asp_6_an_agent_is_made_closed_and_its_token_shown_once() {
     let house = House::new();
-    let made = house.post(OPERATOR, "/_admin/agents", r#"{"handle":"@alice.bot","odd":1}"#).await.ok(201);
+    let created = house.post(OPERATOR, "/_admin/agents", r#"{"handle":"@alice.bot","odd":1}"#).await.ok(201);
     let profile = ["card_body", "description", "display_name", "visibility"];
     let with_profile = |others: &[&'static str]| {
         let mut keys = [others, &profile].concat();
         keys.sort_unstable();
         keys
     };
-    assert_eq!(keys(&made), with_profile(&["allowlist", "handle", "policy", "token"]));
-    assert_eq!((&made["policy"], &made["allowlist"]), (&json!("allowlist"), &json!([])));
-    let token = made["token"].as_str().unwrap();
+    assert_eq!(keys(&created), with_profile(&["allowlist", "handle", "policy", "token"]));
+    assert_eq!((&created["policy"], &created["allowlist"]), (&json!("allowlist"), &json!([])));
+    let token = created["token"].as_str().unwrap();
     assert!(token.starts_with("pla_") && token.len() == 4 + 64);
     for path in ["/_admin/agents", "/_admin/agents/@alice.bot", "/_admin/owners"] {
         let answer = house.get(OPERATOR, path).await;
@@ -52,9 +52,9 @@ async fn asp_6_an_agent_is_made_closed_and_its_token_shown_once() {
 async fn an_agent_is_made_as_asked() {
     let house = House::new();
     let body = r#"{"handle":"@alice.bot","policy":"open","allowlist":["@b.c","@a.*","@b.c"],"token":"mine-0000000000000","self_service":true}"#;
-    let made = house.post(OPERATOR, "/_admin/agents", body).await.ok(201);
-    assert_eq!((&made["policy"], &made["token"]), (&json!("open"), &json!("mine-0000000000000")));
-    assert_eq!(made["allowlist"], json!(["@a.*", "@b.c"]));
+    let created = house.post(OPERATOR, "/_admin/agents", body).await.ok(201);
+    assert_eq!((&created["policy"], &created["token"]), (&json!("open"), &json!("mine-0000000000000")));
+    assert_eq!(created["allowlist"], json!(["@a.*", "@b.c"]));
     assert_eq!(house.get("mine-0000000000000", "/agents/me").await.ok(200)["self_service"], true);
 }
 
@@ -139,9 +139,9 @@ async fn an_agent_brings_its_owner_and_the_owner_then_gets_its_token() {
     house.agent("@acme.bot", "").await;
     let listed = house.get(OPERATOR, "/_admin/owners").await.ok(200);
     assert_eq!(listed["owners"][0]["owner"], "acme");
-    let made = house.post(OPERATOR, "/_admin/owners", r#"{"owner":"acme"}"#).await.ok(201);
-    assert_eq!(keys(&made), ["owner", "token"]);
-    assert!(made["token"].as_str().unwrap().starts_with("plw_"));
+    let created = house.post(OPERATOR, "/_admin/owners", r#"{"owner":"acme"}"#).await.ok(201);
+    assert_eq!(keys(&created), ["owner", "token"]);
+    assert!(created["token"].as_str().unwrap().starts_with("plw_"));
     house.post(OPERATOR, "/_admin/owners", r#"{"owner":"acme"}"#).await.refused(409, "owner_exists");
 }
 

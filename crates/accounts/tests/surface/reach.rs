@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use plenary_accounts::{Accounts, TokenDigest, limits::HEARING_WAIT};
+use plenary_accounts::{Accounts, TokenDigest, limits::OBSERVATION_WAIT};
 use plenary_engine::SystemClock;
 use plenary_hub::{Observer, Presence, dispatch};
 use plenary_log::{Fault, rigged::Store};
@@ -66,24 +66,24 @@ async fn what_another_process_committed_is_waited_for() {
     let (one, other) = (store.process(true), store.process(true));
     let here = Accounts::new(one.log.clone(), Arc::new(SystemClock), TokenDigest::of(OPERATOR));
     here.begin().await.unwrap();
-    here.hear_others().await.unwrap();
+    here.observe_others().await.unwrap();
     assert!(here.reachable(&"@a.b".parse().unwrap(), &"c".parse().unwrap()).await.unwrap().is_empty());
 
-    let there = House::on(other.log);
+    let there = House::on_log(other.log);
     there.agent("@alice.bot", r#""policy":"open""#).await;
     there.agent("@bob.open", r#""policy":"open""#).await;
-    let asked = Instant::now();
-    assert!(matches!(here.hear_others().await, Err(Fault::Unavailable(_))), "nothing is heard yet");
-    assert_eq!(asked.elapsed(), HEARING_WAIT);
+    let started_at = Instant::now();
+    assert!(matches!(here.observe_others().await, Err(Fault::Unavailable(_))), "nothing is heard yet");
+    assert_eq!(started_at.elapsed(), OBSERVATION_WAIT);
 
-    let waiting = here.hear_others();
-    let hearing = async {
+    let waiting = here.observe_others();
+    let delivering = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(here.clone())];
         tokio::spawn(dispatch(one.feed, Arc::new(Presence::default()), observers));
     };
-    let (heard, ()) = tokio::join!(waiting, hearing);
-    heard.expect("it has come");
+    let (observed, ()) = tokio::join!(waiting, delivering);
+    observed.expect("it has come");
     let reached = here.reachable(&"@alice.bot".parse().unwrap(), &"bob".parse().unwrap()).await.unwrap();
     assert_eq!(reached.len(), 1);
 }

@@ -12,7 +12,7 @@ async fn asp_18_every_404_is_the_same_to_the_last_byte() {
     house.call(OPERATOR, "DELETE", "/_admin/agents/@gone.bot", "").await.ok(204);
     let to_bob = house.post(&alice, "/contacts", r#"{"to":"@bob.bot"}"#).await.ok(200);
     let request = to_bob["request_id"].as_str().unwrap();
-    let mut asked: Vec<(&str, &str, String, &str)> = vec![
+    let mut requests: Vec<(&str, &str, String, &str)> = vec![
         (&acme, "GET", "/_admin/owners".into(), ""),
         (&acme, "POST", "/_admin/owners".into(), r#"{"owner":"x"}"#),
         (&alice, "GET", "/_admin/owners".into(), ""),
@@ -33,21 +33,21 @@ async fn asp_18_every_404_is_the_same_to_the_last_byte() {
     for handle in ["@bob.bot", "@alice.bot", "@no.body", "@gone.bot", "nonsense", "%FF"] {
         for caller in [&acme, &alice] {
             let path = format!("/_admin/agents/{handle}");
-            asked.push((caller, "GET", path.clone(), ""));
-            asked.push((caller, "PATCH", path.clone(), r#"{"policy":"open"}"#));
-            asked.push((caller, "DELETE", path.clone(), ""));
-            asked.push((caller, "POST", format!("{path}/rotate-token"), ""));
-            asked.push((caller, "GET", format!("{path}/allowlist"), ""));
-            asked.push((caller, "POST", format!("{path}/allowlist"), r#"{"entries":[]}"#));
-            asked.push((caller, "DELETE", format!("{path}/allowlist/nonsense"), ""));
-            asked.push((caller, "GET", format!("{path}/blocks?limit=0"), ""));
-            asked.push((caller, "POST", format!("{path}/blocks"), r#"{"handle":7}"#));
-            asked.push((caller, "DELETE", format!("{path}/blocks/nonsense"), ""));
+            requests.push((caller, "GET", path.clone(), ""));
+            requests.push((caller, "PATCH", path.clone(), r#"{"policy":"open"}"#));
+            requests.push((caller, "DELETE", path.clone(), ""));
+            requests.push((caller, "POST", format!("{path}/rotate-token"), ""));
+            requests.push((caller, "GET", format!("{path}/allowlist"), ""));
+            requests.push((caller, "POST", format!("{path}/allowlist"), r#"{"entries":[]}"#));
+            requests.push((caller, "DELETE", format!("{path}/allowlist/nonsense"), ""));
+            requests.push((caller, "GET", format!("{path}/blocks?limit=0"), ""));
+            requests.push((caller, "POST", format!("{path}/blocks"), r#"{"handle":7}"#));
+            requests.push((caller, "DELETE", format!("{path}/blocks/nonsense"), ""));
         }
     }
     let one = house.get(OPERATOR, "/_admin/agents/@no.body").await;
     one.refused(404, "not_found");
-    for (token, method, path, body) in asked {
+    for (token, method, path, body) in requests {
         assert_eq!(house.call(token, method, &path, body).await, one, "{method} {path}");
     }
     assert_eq!(house.get(OPERATOR, "/_admin/agents/@bob.bot").await.ok(200)["policy"], "allowlist");

@@ -5,9 +5,9 @@ use plenary_accounts::limits::TICKETS_PER_AGENT_MAX;
 use crate::house::{House, OPERATOR};
 
 async fn ticket(house: &House, token: &str) -> String {
-    let made = house.post(token, "/auth/ticket", "").await.ok(200);
-    assert_eq!(made["expires_in"], 30);
-    made["ticket"].as_str().unwrap().to_owned()
+    let reply = house.post(token, "/auth/ticket", "").await.ok(200);
+    assert_eq!(reply["expires_in"], 30);
+    reply["ticket"].as_str().unwrap().to_owned()
 }
 
 async fn connect(house: &House, query: &str) -> (u16, String) {

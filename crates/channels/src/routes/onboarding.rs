@@ -79,32 +79,32 @@ struct ShowQuery {
 
 async fn show(
     State(surface): State<Surface>,
-    asking: RequestCaller,
+    requester: RequestCaller,
     Path(id): Path<String>,
     sent: Result<Query<ShowQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Answer {
-    let found = surface.find(&asking, &id).await?;
+    let found = surface.find(&requester, &id).await?;
     let accept = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let format = Format::wanted(query(sent)?.format.as_deref(), accept);
-    let view = View::of(surface.see(&asking, found).await?);
+    let format = Format::negotiate(query(sent)?.format.as_deref(), accept);
+    let view = View::of(surface.see(&requester, found).await?);
     let mut response = typed(format.content_type(), view.render(format));
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
     Ok(response)
 }
 
-async fn spec(State(surface): State<Surface>, asking: RequestCaller, Path(id): Path<String>) -> Answer {
-    let found = surface.find(&asking, &id).await?;
+async fn spec(State(surface): State<Surface>, requester: RequestCaller, Path(id): Path<String>) -> Answer {
+    let found = surface.find(&requester, &id).await?;
     surface.newest(&found, found.state.spec, "spec").await
 }
 
-async fn state(State(surface): State<Surface>, asking: RequestCaller, Path(id): Path<String>) -> Answer {
-    let found = surface.find(&asking, &id).await?;
+async fn state(State(surface): State<Surface>, requester: RequestCaller, Path(id): Path<String>) -> Answer {
+    let found = surface.find(&requester, &id).await?;
     surface.newest(&found, found.state.state, "state").await
 }
 
-async fn alive(State(surface): State<Surface>, asking: RequestCaller, Path(id): Path<String>) -> Answer {
-    let found = surface.find(&asking, &id).await?;
+async fn alive(State(surface): State<Surface>, requester: RequestCaller, Path(id): Path<String>) -> Answer {
+    let found = surface.find(&requester, &id).await?;
     let channels = &surface.channels;
     let (presence, _) = channels.presence(&found.id, found.head, &found.state, channels.now());
     Ok(Json(presence).into_response())
@@ -119,11 +119,11 @@ impl Surface {
     }
 
     /// Collects the data of the view.
-    async fn see(&self, asking: &RequestCaller, found: OpenChannel) -> Result<ViewSource, ChannelRefusal> {
+    async fn see(&self, requester: &RequestCaller, found: OpenChannel) -> Result<ViewSource, ChannelRefusal> {
         let OpenChannel { id, state, head, .. } = found;
         let (channels, config) = (&self.channels, self.channels.config());
-        let wanted = EventQuery { kind: None, limit: RECENT_EVENTS_MAX, before: None, after: None };
-        let mut recent_events = channels.page(&id, head, wanted).await?.events;
+        let query = EventQuery { kind: None, limit: RECENT_EVENTS_MAX, before: None, after: None };
+        let mut recent_events = channels.page(&id, head, query).await?.events;
         let mut bytes = 0;
         let fits = |event: &Event| {
             bytes += event.payload.get().len();
@@ -132,15 +132,15 @@ impl Surface {
         let shown = recent_events.iter().map(fits).take_while(|fits| *fits).count().max(1);
         recent_events.truncate(shown);
         let now = channels.now();
-        let channel = Channel::of(&asking.base_url, &id, &state, asking.may_write)
+        let channel = Channel::of(&requester.base_url, &id, &state, requester.may_write)
             .ok_or_else(|| Fault::Corrupt(format!("the channel {id} was found and is not there")))?;
         let (presence, state_at) = channels.presence(&id, head, &state, now);
-        let caller = asking.caller();
+        let caller = requester.caller();
         // The server cannot admit a caller without a token, so its commands must contain the key.
         let key = state.key.clone().filter(|_| caller.authority.is_none() && caller.key.is_some());
         Ok(ViewSource {
             channel,
-            address: url(&asking.base_url, &id),
+            address: url(&requester.base_url, &id),
             key,
             me: caller.name(),
             open: config.open,

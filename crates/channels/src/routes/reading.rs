@@ -138,7 +138,7 @@ struct WatchQuery {
 
 async fn list(
     State(surface): State<Surface>,
-    asking: RequestCaller,
+    requester: RequestCaller,
     sent: Result<Query<ListQuery>, QueryRejection>,
 ) -> Answer {
     let sent = query(sent)?;
@@ -147,13 +147,13 @@ async fn list(
         request::switch(sent.include_closed.as_deref(), true, "invalid_include_closed", "include_closed")?;
     let cursor = sent.cursor.as_deref();
     let ChannelList { channels, next } =
-        surface.channels.list(&asking, limit, include_closed, cursor).await?;
+        surface.channels.list(&requester, limit, include_closed, cursor).await?;
     let mut response = Json(channels).into_response();
     if let Some(next) = next {
         let next = utf8_percent_encode(&next, NON_ALPHANUMERIC);
         let link = format!(
             "<{}/agent-channel?limit={limit}&include_closed={include_closed}&cursor={next}>; rel=\"next\"",
-            asking.base_url
+            requester.base_url
         );
         if let Ok(link) = HeaderValue::from_str(&link) {
             response.headers_mut().insert(header::LINK, link);
@@ -164,23 +164,23 @@ async fn list(
 
 async fn events(
     State(surface): State<Surface>,
-    asking: RequestCaller,
+    requester: RequestCaller,
     Path(id): Path<String>,
     sent: Result<Query<EventsQuery>, QueryRejection>,
 ) -> Answer {
-    let found = surface.find(&asking, &id).await?;
+    let found = surface.find(&requester, &id).await?;
     let sent = query(sent)?;
-    let wanted = EventQuery {
+    let events_query = EventQuery {
         kind: sent.kind.as_deref().filter(|kind| !kind.is_empty()),
         limit: request::limit(sent.limit.as_deref())?,
         before: request::event_id(sent.before_id.as_deref(), "invalid_before_id", "before_id")?,
         after: request::event_id(sent.after_id.as_deref(), "invalid_after_id", "after_id")?,
     };
-    let page = surface.channels.page(&found.id, found.head, wanted).await?;
+    let page = surface.channels.page(&found.id, found.head, events_query).await?;
     let mut response = Json(page.events).into_response();
     if let Some(next) = page.next {
-        let key = asking.caller().key.filter(|_| asking.principal.is_none());
-        let link = link(&url(&asking.base_url, &found.id), wanted, next, key.as_ref());
+        let key = requester.caller().key.filter(|_| requester.principal.is_none());
+        let link = link(&url(&requester.base_url, &found.id), events_query, next, key.as_ref());
         if let Ok(link) = HeaderValue::from_str(&link) {
             response.headers_mut().insert(header::LINK, link);
         }
@@ -189,16 +189,16 @@ async fn events(
 }
 
 /// The target of the `Link` header that leads to the next page.
-fn link(url: &str, wanted: EventQuery<'_>, next: Next, key: Option<&LinkKey>) -> String {
-    let mut link = format!("<{url}/events?limit={}", wanted.limit);
-    if let Some(kind) = wanted.kind {
+fn link(url: &str, query: EventQuery<'_>, next: Next, key: Option<&LinkKey>) -> String {
+    let mut link = format!("<{url}/events?limit={}", query.limit);
+    if let Some(kind) = query.kind {
         let _ = write!(link, "&kind={}", utf8_percent_encode(kind, NON_ALPHANUMERIC));
     }
     match next {
         Next::After(id) => drop(write!(link, "&after_id={id}")),
         Next::Before(id) => {
             let _ = write!(link, "&before_id={id}");
-            if let Some(after) = wanted.after {
+            if let Some(after) = query.after {
                 let _ = write!(link, "&after_id={after}");
             }
         }
@@ -212,12 +212,12 @@ fn link(url: &str, wanted: EventQuery<'_>, next: Next, key: Option<&LinkKey>) ->
 
 async fn watch(
     State(surface): State<Surface>,
-    StreamCaller(asking): StreamCaller,
+    StreamCaller(requester): StreamCaller,
     Path(id): Path<String>,
     sent: Result<Query<WatchQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Answer {
-    let found = surface.find(&asking, &id).await?;
+    let found = surface.find(&requester, &id).await?;
     let sent = query(sent)?;
     let resumed = request::header(&headers, "last-event-id").map(str::trim).filter(|id| !id.is_empty());
     let after = resumed.or(sent.after_id.as_deref());
@@ -229,8 +229,8 @@ async fn watch(
     let creator = found.state.creator().cloned();
     let watching = watchers.watch(
         &stream,
-        Follower::new(asking.principal.as_ref()).trusting(creator),
-        asking.watcher.clone(),
+        Follower::new(requester.principal.as_ref()).trusting(creator),
+        requester.watcher.clone(),
     );
     let watch = watching.map_err(|why| match why {
         CannotWatch::TooMany => refusals::too_many_streams(),
@@ -242,7 +242,7 @@ async fn watch(
     let last = last
         .first()
         .map_or(Start { version: head, id: 0 }, |last| Start { version: last.version, id: last.position.0 });
-    let at = match after {
+    let cursor = match after {
         // An id beyond the last event, from before a restore, would hide the events that come.
         Some(id) if id < last.id => {
             Start { version: surface.channels.version_at(&stream, head, id).await?, id }
@@ -250,7 +250,7 @@ async fn watch(
         Some(_) | None => last,
     };
     let kind = sent.kind.filter(|kind| !kind.is_empty());
-    let (channels, caller) = (surface.channels.clone(), asking.caller());
+    let (channels, caller) = (surface.channels.clone(), requester.caller());
     let size = PageSize::default();
-    Ok(live(Live { channels, id: channel, stream, caller, kind, at, size }, watch))
+    Ok(live(Live { channels, id: channel, stream, caller, kind, cursor, size }, watch))
 }

@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 use super::{Answer, Surface, doc, of_channel, query};
 use crate::{
     caller::RequestCaller,
-    command::{AppendEvent, AppendReceipt, ChangeKey, ChannelMade, CloseChannel, Draft},
+    command::{AppendEvent, AppendReceipt, ChangeKey, CloseChannel, CreatedChannel, Draft},
     decide::Rejection,
     id::ChannelId,
     key::LinkKey,
@@ -113,19 +113,19 @@ fn answer(reply: impl IntoResponse, replayed: bool) -> Answer {
 
 async fn create(
     State(surface): State<Surface>,
-    asking: RequestCaller,
+    requester: RequestCaller,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Answer {
     let body = body?;
     let (title, created_by) = Fields::read(body.bytes())?.create()?;
-    let key = request::key(format!("channels/create/{}", asking.scope()), &headers, body.bytes())?;
-    let caller = asking.caller();
+    let key = request::key(format!("channels/create/{}", requester.scope()), &headers, body.bytes())?;
+    let caller = requester.caller();
     let creating = surface.channels.create(&caller, &title, created_by.as_deref(), key.as_ref());
     let Executed { reply, replayed, .. } = creating.await?;
-    let ChannelMade { id, title, created_by, at, key } = reply;
+    let CreatedChannel { id, title, created_by, at, key } = reply;
     let created = Creation { title, by: created_by, via: caller.via().cloned(), at };
-    answer(Json(Channel::new(&asking.base_url, &id, &created, key.as_ref(), None)), replayed)
+    answer(Json(Channel::new(&requester.base_url, &id, &created, key.as_ref(), None)), replayed)
 }
 
 /// The query of `POST …/event`.
@@ -141,14 +141,14 @@ struct AppendQuery {
 
 async fn append(
     State(surface): State<Surface>,
-    asking: RequestCaller,
+    requester: RequestCaller,
     Path(id): Path<String>,
     sent: Result<Query<AppendQuery>, QueryRejection>,
     CallerSpan(span): CallerSpan,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let begun = Instant::now();
+    let started_at = Instant::now();
     let body = body?;
     let bytes = body.bytes();
     let draft = Fields::read(bytes).and_then(|fields| fields.event(bytes));
@@ -158,10 +158,10 @@ async fn append(
     if is_dry {
         // Nothing is stored under the idempotency key, but a malformed one is refused all the same.
         let draft = request::key(String::new(), &headers, bytes).and(draft);
-        return validate(&surface, &asking, &id, draft).await;
+        return validate(&surface, &requester, &id, draft).await;
     }
-    let id = surface.to_write(&asking, &id).await?;
-    let scope = format!("channels/append/{id}/{}", asking.scope());
+    let id = surface.to_write(&requester, &id).await?;
+    let scope = format!("channels/append/{id}/{}", requester.scope());
     let key = request::key(scope, &headers, bytes);
     // The decision reports a malformed request, after it has found the channel: an absent channel gets the same answer for
     // every request.
@@ -171,36 +171,36 @@ async fn append(
     };
     let reject_after_close = surface.channels.config().reject_after_close;
     let trace = plenary_telemetry::current().map(|own| own.to_string().into());
-    let command = AppendEvent { caller: asking.caller(), draft: draft.clone(), trace, reject_after_close };
-    let asked = surface.channels.ask(&id, command, key.as_ref()).await;
-    let done = surface.known(&asking, &id, asked).await?;
-    let event = match (done.position, draft) {
-        (Some(position), Ok(draft)) => fresh(&asking, &id, position.0, done.reply, &draft)?,
+    let command = AppendEvent { caller: requester.caller(), draft: draft.clone(), trace, reject_after_close };
+    let outcome = surface.channels.ask(&id, command, key.as_ref()).await;
+    let executed = surface.known(&requester, &id, outcome).await?;
+    let event = match (executed.position, draft) {
+        (Some(position), Ok(draft)) => fresh(&requester, &id, position.0, executed.reply, &draft)?,
         // A replayed reply has no position, so the event is read from the log.
         _ => {
-            let event = surface.channels.event_at(&id, done.reply.version).await?;
+            let event = surface.channels.event_at(&id, executed.reply.version).await?;
             event
                 .ok_or_else(|| plenary_log::Fault::Corrupt(format!("a kept answer names no event of {id}")))?
         }
     };
-    if !done.replayed {
-        surface.channels.tell(CommittedAppend { event: &event, parent: span, begun });
+    if !executed.replayed {
+        surface.channels.record_span(CommittedAppend { event: &event, parent: span, started_at });
     }
-    answer(Json(event), done.replayed)
+    answer(Json(event), executed.replayed)
 }
 
 /// The appended event, without a read from the log.
 fn fresh(
-    asking: &RequestCaller,
+    requester: &RequestCaller,
     id: &ChannelId,
     position: u64,
-    done: AppendReceipt,
+    receipt: AppendReceipt,
     draft: &Draft,
 ) -> Result<Event, ChannelRefusal> {
     let corrupt =
         |error: serde_json::Error| plenary_log::Fault::Corrupt(format!("a payload just read: {error}"));
     let payload: Box<RawValue> = serde_json::from_slice(&draft.payload).map_err(corrupt)?;
-    let caller = asking.caller();
+    let caller = requester.caller();
     Ok(Event {
         id: position,
         channel_id: id.clone(),
@@ -208,23 +208,23 @@ fn fresh(
         author: draft.author.clone().unwrap_or_else(|| caller.name()),
         via: caller.via().map(ToString::to_string),
         payload,
-        created_at: done.at.rfc3339(),
+        created_at: receipt.at.rfc3339(),
     })
 }
 
 /// Validates an event against the current state (CH-32).
 async fn validate(
     surface: &Surface,
-    asking: &RequestCaller,
+    requester: &RequestCaller,
     id: &str,
     draft: Result<Draft, ChannelRefusal>,
 ) -> Answer {
-    let found = surface.find(asking, id).await?;
+    let found = surface.find(requester, id).await?;
     let draft = draft?;
     let object = |payload: &[u8]| serde_json::from_slice(payload).unwrap_or_default();
     let current = surface.channels.event_at(&found.id, found.state.state).await?;
     let current = current.map(|event| object(event.payload.get().as_bytes()));
-    let author = draft.author.clone().unwrap_or_else(|| asking.caller().name());
+    let author = draft.author.clone().unwrap_or_else(|| requester.caller().name());
     let author = Some(author.as_str()).filter(|author| !author.is_empty());
     let verdict: Verdict = lint(&draft.kind, author, &object(&draft.payload), current.as_ref());
     answer(Json(verdict), false)
@@ -233,20 +233,20 @@ async fn validate(
 /// Needs no body; a body must be JSON.
 async fn close(
     State(surface): State<Surface>,
-    asking: RequestCaller,
+    requester: RequestCaller,
     Path(id): Path<String>,
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Answer {
     let body = body?;
-    let id = surface.to_write(&asking, &id).await?;
-    let key = request::key(format!("channels/close/{id}/{}", asking.scope()), &headers, body.bytes())?;
-    let asked = surface.channels.ask(&id, CloseChannel { caller: asking.caller() }, key.as_ref()).await;
-    let done = surface.known(&asking, &id, asked).await?;
+    let id = surface.to_write(&requester, &id).await?;
+    let key = request::key(format!("channels/close/{id}/{}", requester.scope()), &headers, body.bytes())?;
+    let outcome = surface.channels.ask(&id, CloseChannel { caller: requester.caller() }, key.as_ref()).await;
+    let executed = surface.known(&requester, &id, outcome).await?;
     let (state, _) = surface.channels.fresh(&id).await?;
     let created = state.created.as_ref().ok_or_else(refusals::no_such_channel)?;
-    let (key, closed_at) = (state.key.as_ref(), Some(done.reply.at));
-    answer(Json(Channel::new(&asking.base_url, &id, created, key, closed_at)), done.replayed)
+    let (key, closed_at) = (state.key.as_ref(), Some(executed.reply.at));
+    answer(Json(Channel::new(&requester.base_url, &id, created, key, closed_at)), executed.replayed)
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -263,7 +263,7 @@ struct KeyQuery {
 /// Needs no body; a body must be JSON.
 async fn change_key(
     State(surface): State<Surface>,
-    asking: RequestCaller,
+    requester: RequestCaller,
     Path(id): Path<String>,
     sent: Result<Query<KeyQuery>, QueryRejection>,
     headers: HeaderMap,
@@ -272,26 +272,27 @@ async fn change_key(
     let body = body?;
     let revokes = query(sent)
         .and_then(|query| request::switch(query.revoke.as_deref(), false, "invalid_revoke", "revoke"))?;
-    let id = surface.to_write(&asking, &id).await?;
-    let scope = format!("channels/key/{id}/{}{}", asking.scope(), if revokes { "/revoke" } else { "" });
+    let id = surface.to_write(&requester, &id).await?;
+    let scope = format!("channels/key/{id}/{}{}", requester.scope(), if revokes { "/revoke" } else { "" });
     let key = request::key(scope, &headers, body.bytes())?;
-    let command = ChangeKey { caller: asking.caller(), key: LinkKey::random(), only_if_none: false, revokes };
-    let asked = surface.channels.ask(&id, command, key.as_ref()).await;
-    let done = surface.known(&asking, &id, asked).await?;
+    let command =
+        ChangeKey { caller: requester.caller(), key: LinkKey::random(), only_if_none: false, revokes };
+    let outcome = surface.channels.ask(&id, command, key.as_ref()).await;
+    let executed = surface.known(&requester, &id, outcome).await?;
     let (state, _) = surface.channels.fresh(&id).await?;
     let created = state.created.as_ref().ok_or_else(refusals::no_such_channel)?;
-    let channel = Channel::new(&asking.base_url, &id, created, Some(&done.reply.key), state.closed_at);
-    answer(Json(channel), done.replayed)
+    let channel = Channel::new(&requester.base_url, &id, created, Some(&executed.reply.key), state.closed_at);
+    answer(Json(channel), executed.replayed)
 }
 
 impl Surface {
     /// The id for a command. The decision checks the access, except in two cases that are checked here: the caller sends a key,
     /// so that its owner is admitted first, or its budget of misses is used up.
-    async fn to_write(&self, asking: &RequestCaller, id: &str) -> Result<ChannelId, ChannelRefusal> {
-        let over = self.channels.0.misses.left(&asking.guessers, self.channels.now()).is_err();
+    async fn to_write(&self, requester: &RequestCaller, id: &str) -> Result<ChannelId, ChannelRefusal> {
+        let over = self.channels.0.misses.check(&requester.guessers, self.channels.now()).is_err();
         match id.parse() {
-            Ok(id) if !over && asking.caller().key.is_none() => Ok(id),
-            _ => Ok(self.find(asking, id).await?.id),
+            Ok(id) if !over && requester.caller().key.is_none() => Ok(id),
+            _ => Ok(self.find(requester, id).await?.id),
         }
     }
 
@@ -299,19 +300,19 @@ impl Surface {
     /// access is checked again.
     async fn known<T>(
         &self,
-        asking: &RequestCaller,
+        requester: &RequestCaller,
         id: &ChannelId,
-        asked: Result<Executed<T>, ExecuteError<Rejection>>,
+        outcome: Result<Executed<T>, ExecuteError<Rejection>>,
     ) -> Result<Executed<T>, ChannelRefusal> {
-        match &asked {
+        match &outcome {
             Err(ExecuteError::Rejected(Rejection::NoSuchChannel)) => {
-                self.channels.0.misses.count(&asking.guessers, self.channels.now())?;
+                self.channels.0.misses.count(&requester.guessers, self.channels.now())?;
             }
             Ok(Executed { replayed: true, .. }) | Err(ExecuteError::KeyReused) => {
-                self.find(asking, id.as_str()).await?;
+                self.find(requester, id.as_str()).await?;
             }
             Ok(_) | Err(_) => {}
         }
-        Ok(asked?)
+        Ok(outcome?)
     }
 }

@@ -43,7 +43,7 @@ pub(super) fn anyone() -> Caller {
 
 /// A valid token, without the states of agents.
 pub(super) fn people() -> People {
-    People { holds: true, ..People::default() }
+    People { is_authorized: true, ..People::default() }
 }
 
 fn stamp(ms: u64) -> Stamp {
@@ -58,16 +58,16 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// A channel that `by` created at 1000 ms.
-    pub(super) fn created(by: Caller) -> Self {
+    /// A channel that `creator` created at 1000 ms.
+    pub(super) fn created(creator: Caller) -> Self {
         let mut scene = Self::default();
-        let made = decide::create(&scene.state, &people(), &stamp(1_000), &create(by));
-        scene.happens(1_000, made.unwrap());
+        let decision = decide::create(&scene.state, &people(), &stamp(1_000), &create(creator));
+        scene.happens(1_000, decision.unwrap());
         scene
     }
 
-    fn admit(&mut self, by: Caller) -> Result<Vec<ChannelEvent>, Rejection> {
-        let decision = decide::admit(&self.state, &people(), &AdmitOwner { caller: by })?;
+    fn admit(&mut self, caller: Caller) -> Result<Vec<ChannelEvent>, Rejection> {
+        let decision = decide::admit(&self.state, &people(), &AdmitOwner { caller })?;
         self.happens(2_000, decision.clone());
         Ok(decision.events)
     }
@@ -135,19 +135,19 @@ pub(super) fn append(caller: Caller, kind: &str) -> AppendEvent {
 
 #[test]
 fn ch_21_the_creator_is_the_handle_unless_it_says_otherwise() {
-    for (who, created_by, expected) in [
+    for (creator, created_by, expected) in [
         (caller("@o.ann"), None, "@o.ann"),
         (caller("~o"), None, "~o"),
         (caller("operator"), None, "operator"),
         (anyone(), None, ""),
         (caller("@o.ann"), Some("claude-linux-a-1a2b"), "claude-linux-a-1a2b"),
     ] {
-        let command = CreateChannel { created_by: created_by.map(str::to_owned), ..create(who.clone()) };
+        let command = CreateChannel { created_by: created_by.map(str::to_owned), ..create(creator.clone()) };
         let decision = decide::create(&ChannelState::default(), &people(), &stamp(5), &command).unwrap();
         let event = ChannelCreated {
             title: "t".into(),
             created_by: expected.into(),
-            via: who.via().cloned(),
+            via: creator.via().cloned(),
             created: TimestampMs(5),
             key: Some(key()),
         };
@@ -159,10 +159,11 @@ fn ch_21_the_creator_is_the_handle_unless_it_says_otherwise() {
 #[test]
 fn ch_37_an_id_that_is_taken_is_refused_whatever_became_of_its_channel() {
     let mut scene = Scene::created(caller("@o.ann"));
-    let taken = |scene: &Scene| decide::create(&scene.state, &people(), &stamp(9), &create(caller("@p.bob")));
-    assert_eq!(taken(&scene), Err(Rejection::IdTaken));
+    let create_again =
+        |scene: &Scene| decide::create(&scene.state, &people(), &stamp(9), &create(caller("@p.bob")));
+    assert_eq!(create_again(&scene), Err(Rejection::IdTaken));
     scene.close(2_000, caller("@o.ann"));
-    assert_eq!(taken(&scene), Err(Rejection::IdTaken));
+    assert_eq!(create_again(&scene), Err(Rejection::IdTaken));
 }
 
 #[test]
@@ -259,7 +260,7 @@ fn ch_24_the_first_event_of_a_kind_in_each_run_is_marked() {
 #[test]
 fn d_6_its_owner_the_operator_and_who_has_the_link_may_use_a_channel() {
     let scene = Scene::created(caller("@o.ann"));
-    for (who, expected) in [
+    for (reader, expected) in [
         (stranger("@o.ann"), Some(Access::Owner)),
         (stranger("@o.other"), Some(Access::Owner)),
         (stranger("~o"), Some(Access::Owner)),
@@ -272,7 +273,7 @@ fn d_6_its_owner_the_operator_and_who_has_the_link_may_use_a_channel() {
         (Caller { key: Some(other_key()), ..caller("@p.bob") }, None),
         (Caller { key: None, ..anyone() }, None),
     ] {
-        assert_eq!(scene.access(&who), expected, "{who:?}");
+        assert_eq!(scene.access(&reader), expected, "{reader:?}");
     }
     let refused = scene.decide(2_000, &append(stranger("@p.bob"), "log"));
     assert_eq!(refused, Err(Rejection::NoSuchChannel));
@@ -298,9 +299,9 @@ fn d_6_an_owner_that_has_shown_the_key_is_remembered_once() {
     let event = OwnerAdmitted { owner: "p".parse().unwrap(), via: Some("@p.bob".parse().unwrap()) };
     assert_eq!(scene.admit(stranger("@p.bob")), Err(Rejection::NoSuchChannel));
     assert_eq!(scene.admit(caller("@p.bob")), Ok(vec![ChannelEvent::OwnerAdmitted(event)]));
-    for who in ["@p.bob", "@p.other", "~p"] {
-        assert_eq!(scene.access(&stranger(who)), Some(Access::Admitted), "{who}");
-        assert_eq!(scene.admit(caller(who)), Ok(Vec::new()), "{who}");
+    for member in ["@p.bob", "@p.other", "~p"] {
+        assert_eq!(scene.access(&stranger(member)), Some(Access::Admitted), "{member}");
+        assert_eq!(scene.admit(caller(member)), Ok(Vec::new()), "{member}");
     }
     for nobody in [caller("@o.other"), caller("operator"), anyone()] {
         assert_eq!(scene.admit(nobody), Ok(Vec::new()), "needs no key, or has no owner");

@@ -67,9 +67,9 @@ fn d_6_what_stands_earlier_in_the_log_is_no_later_than_what_follows() {
     status(&mut scene, 10_000, "b");
     assert_eq!(scene.state.state_at, TimestampMs(10_000));
     let seen = presence(&scene.state, Cadence(60), None, TimestampMs(311_000));
-    let told: Vec<_> =
+    let listed: Vec<_> =
         seen.agents.iter().map(|a| (a.agent.as_str(), a.silent_seconds, a.presumed_dead)).collect();
-    assert_eq!(told, [("b", 301, true), ("a", 301, true)], "the latest in the log first");
+    assert_eq!(listed, [("b", 301, true), ("a", 301, true)], "the latest in the log first");
 }
 
 #[test]

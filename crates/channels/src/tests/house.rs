@@ -112,7 +112,7 @@ impl House {
         self.accounts.register_agent(command).await.unwrap();
     }
 
-    pub(super) fn at(&self, ms: u64) {
+    pub(super) fn set_clock(&self, ms: u64) {
         self.clock.now.store(1_000_000 + ms, Ordering::Relaxed);
     }
 
@@ -154,14 +154,14 @@ impl House {
 
     /// Creates a channel and returns its id.
     pub(super) async fn channel(&self, token: &str) -> String {
-        let made = self.post(token, "/agent-channel", &serde_json::json!({"title": "t"})).await.ok();
-        made["id"].as_str().unwrap().to_owned()
+        let channel = self.post(token, "/agent-channel", &serde_json::json!({"title": "t"})).await.ok();
+        channel["id"].as_str().unwrap().to_owned()
     }
 
     /// Appends an event and returns its id.
     pub(super) async fn append(&self, token: &str, channel: &str, kind: &str, payload: Value) -> u64 {
         let body = serde_json::json!({"kind": kind, "payload": payload});
-        let made = self.post(token, &format!("/agent-channel/{channel}/event"), &body).await.ok();
-        made["id"].as_u64().unwrap()
+        let event = self.post(token, &format!("/agent-channel/{channel}/event"), &body).await.ok();
+        event["id"].as_u64().unwrap()
     }
 }

@@ -48,12 +48,12 @@ fn expected(
     after: Option<u64>,
     limit: usize,
 ) -> Vec<u64> {
-    let wanted = |(id, of): &&(u64, &str)| {
-        kind.is_none_or(|kind| kind == *of)
+    let matches = |(id, event_kind): &&(u64, &str)| {
+        kind.is_none_or(|kind| kind == *event_kind)
             && before.is_none_or(|before| *id < before)
             && after.is_none_or(|after| *id > after)
     };
-    let found: Vec<u64> = all.iter().filter(wanted).map(|(id, _)| *id).collect();
+    let found: Vec<u64> = all.iter().filter(matches).map(|(id, _)| *id).collect();
     match (after, before) {
         (Some(_), None) => found.into_iter().take(limit).rev().collect(),
         _ => found.into_iter().rev().take(limit).collect(),
@@ -94,8 +94,8 @@ fn next(answer: &Answer) -> Option<String> {
 
 async fn walk(house: &House, path: String) -> Vec<u64> {
     let (mut found, mut path) = (Vec::new(), Some(path));
-    while let Some(at) = path {
-        let answer = house.get(ANN, &at).await;
+    while let Some(page_path) = path {
+        let answer = house.get(ANN, &page_path).await;
         found.extend(ids(&answer));
         path = next(&answer);
     }

@@ -11,7 +11,7 @@ const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
 #[tokio::test]
 async fn ch_6_35_an_append_is_one_span_below_its_caller() {
-    let (spans, mut kept) = Spans::in_memory(100);
+    let (spans, mut recorded) = Spans::in_memory(100);
     let house = House::with(Config::default(), spans);
     house.agent(ANN).await;
     let channel = house.channel(ANN).await;
@@ -19,7 +19,7 @@ async fn ch_6_35_an_append_is_one_span_below_its_caller() {
     let body = r#"{"kind":"comms","author":"claude","payload":{ "a" : 1.0 }}"#;
     let headers = [("traceparent", PARENT), ("idempotency-key", "k")];
     let first = house.ask(ANN, &line, &headers, body).await.ok();
-    let mut spans = kept.take();
+    let mut spans = recorded.take();
     spans.retain(|span| span.name.starts_with("agent-channel.event."));
     let [span] = &spans[..] else { panic!("one span: {spans:?}") };
     assert_eq!((span.name.as_str(), span.kind), ("agent-channel.event.comms", Kind::Internal));
@@ -40,16 +40,16 @@ async fn ch_6_35_an_append_is_one_span_below_its_caller() {
     assert_eq!(house.ask(ANN, &line, &headers, body).await.ok(), first);
     house.ask(ANN, &line, &[], "{}").await.refused(422, "invalid_kind");
     house.ask(ANN, &format!("{line}?validate=1"), &[], body).await.ok();
-    assert!(kept.take().iter().all(|span| !span.name.starts_with("agent-channel.event.")));
+    assert!(recorded.take().iter().all(|span| !span.name.starts_with("agent-channel.event.")));
 }
 
 #[tokio::test]
 async fn ch_35_without_an_author_and_without_a_caller_a_span_stands_alone() {
-    let (spans, mut kept) = Spans::in_memory(100);
+    let (spans, mut recorded) = Spans::in_memory(100);
     let house = House::with(Config { open: true, ..Config::default() }, spans);
     let channel = house.channel("").await;
     house.append("", &channel, "any kind", json!({})).await;
-    let spans = kept.take();
+    let spans = recorded.take();
     let span = spans.iter().find(|span| span.name == "agent-channel.event.any kind").unwrap();
     assert_eq!(span.attributes["agent.id"], Value::from("(anonymous)"));
     assert_eq!(span.parent, None);

@@ -40,7 +40,7 @@ async fn ch_37_a_taken_id_is_tried_again_and_becomes_longer_where_all_are_taken(
 #[tokio::test]
 async fn ch_30_d_6_misses_are_budgeted_and_the_budget_tells_nothing() {
     let house = house().await;
-    let (mine, theirs) = (house.channel(ANN).await, house.channel(BOB).await);
+    let (own, theirs) = (house.channel(ANN).await, house.channel(BOB).await);
     for n in 0..MISSES_MAX {
         let path = if n % 2 == 0 { "/agent-channel/ZZZZ" } else { "/agent-channel/no-id/events" };
         let detail = house.get(ANN, path).await.refused(404, "no_such_channel");
@@ -59,12 +59,12 @@ async fn ch_30_d_6_misses_are_budgeted_and_the_budget_tells_nothing() {
         house.post(ANN, &format!("{path}/close"), &json!({})).await.refused(429, "too_many_misses");
     }
     // The agent's own channel still answers, and other owners have their own budget.
-    house.append(ANN, &mine, "log", json!({})).await;
-    house.get(ANN, &format!("/agent-channel/{mine}/presence")).await.ok();
+    house.append(ANN, &own, "log", json!({})).await;
+    house.get(ANN, &format!("/agent-channel/{own}/presence")).await.ok();
     house.get(BOB, "/agent-channel/ZZZZ").await.refused(404, "no_such_channel");
-    house.at(59_999);
+    house.set_clock(59_999);
     house.get(ANN, "/agent-channel/ZZZZ").await.refused(429, "too_many_misses");
-    house.at(60_000);
+    house.set_clock(60_000);
     house.get(ANN, &format!("/agent-channel/{theirs}")).await.ok();
     house.get(ANN, "/agent-channel/ZZZZ").await.refused(404, "no_such_channel");
 }
@@ -85,8 +85,8 @@ async fn ch_36_where_no_token_is_needed_a_wrong_one_is_still_wrong() {
     house.agent(ANN).await;
     let channel = house.channel("").await;
     let (path, body) = (format!("/agent-channel/{channel}/event"), json!({"kind": "log", "payload": {}}));
-    let made = house.post("", &path, &body).await.ok();
-    assert_eq!((&made["author"], &made["via"]), (&json!(""), &json!(null)));
+    let event = house.post("", &path, &body).await.ok();
+    assert_eq!((&event["author"], &event["via"]), (&json!(""), &json!(null)));
     let theirs = house.append(ANN, &channel, "log", json!({})).await;
     let events = house.get("", &format!("/agent-channel/{channel}/events")).await.ok();
     assert_eq!((&events[0]["id"], &events[0]["via"]), (&json!(theirs), &json!(ANN)));
@@ -97,8 +97,8 @@ async fn ch_36_where_no_token_is_needed_a_wrong_one_is_still_wrong() {
     assert_eq!(house.get("", "/agent-channel").await.ok().as_array().unwrap().len(), 1);
     let view = house.get("", &format!("/agent-channel/{channel}")).await.ok();
     assert!(!view.to_string().contains("Authorization"), "no token is asked for: {view}");
-    let mine = house.channel(ANN).await;
-    house.get("", &format!("/agent-channel/{mine}")).await.refused(404, "no_such_channel");
+    let own = house.channel(ANN).await;
+    house.get("", &format!("/agent-channel/{own}")).await.refused(404, "no_such_channel");
     assert_eq!(house.get("", "/agent-channel").await.ok().as_array().unwrap().len(), 1, "it has an owner");
 }
 
@@ -106,25 +106,25 @@ async fn ch_36_where_no_token_is_needed_a_wrong_one_is_still_wrong() {
 async fn d_6_misses_are_budgeted_by_address_and_the_loopback_is_nobodys() {
     let house = House::with(Config { open: true, ..Config::default() }, plenary_telemetry::Spans::off());
     house.agent(ANN).await;
-    let come_from = |text: &str| *house.peer.lock() = Some(text.parse().unwrap());
-    let (channel, mine) = (house.channel("").await, house.channel(ANN).await);
-    come_from("127.0.0.1:9");
+    let set_peer = |text: &str| *house.peer.lock() = Some(text.parse().unwrap());
+    let (channel, own) = (house.channel("").await, house.channel(ANN).await);
+    set_peer("127.0.0.1:9");
     for _ in 0..=MISSES_MAX {
         house.get("", "/agent-channel/ZZZZ").await.refused(404, "no_such_channel");
     }
-    come_from("192.0.2.7:9");
+    set_peer("192.0.2.7:9");
     for _ in 0..MISSES_MAX {
         house.get("", "/agent-channel/ZZZZ").await.refused(404, "no_such_channel");
     }
     house.get("", "/agent-channel/ZZZZ").await.refused(429, "too_many_misses");
-    house.get("", &format!("/agent-channel/{mine}")).await.refused(429, "too_many_misses");
+    house.get("", &format!("/agent-channel/{own}")).await.refused(429, "too_many_misses");
     house.get(ANN, "/agent-channel/ZZZZ").await.refused(429, "too_many_misses");
     house.get("", &format!("/agent-channel/{channel}")).await.ok();
-    house.get(ANN, &format!("/agent-channel/{mine}")).await.ok();
-    let url = house.get(ANN, &format!("/agent-channel/{mine}")).await.ok()["channel"]["url"].clone();
+    house.get(ANN, &format!("/agent-channel/{own}")).await.ok();
+    let url = house.get(ANN, &format!("/agent-channel/{own}")).await.ok()["channel"]["url"].clone();
     let path = url.as_str().unwrap().strip_prefix("http://127.0.0.1:7420").unwrap();
     house.get("", path).await.ok();
-    come_from("192.0.2.8:9");
+    set_peer("192.0.2.8:9");
     house.get("", "/agent-channel/ZZZZ").await.refused(404, "no_such_channel");
 }
 
@@ -132,10 +132,10 @@ async fn d_6_misses_are_budgeted_by_address_and_the_loopback_is_nobodys() {
 async fn ch_28_the_list_shows_what_ones_owner_takes_part_in() {
     let house = house().await;
     house.agent("@o.other").await;
-    let mut made = Vec::new();
+    let mut channels = Vec::new();
     for n in 0..4 {
-        house.at(n * 10);
-        made.push(house.channel(if n == 2 { BOB } else { ANN }).await);
+        house.set_clock(n * 10);
+        channels.push(house.channel(if n == 2 { BOB } else { ANN }).await);
     }
     let list = |token: &'static str, query: &'static str| {
         let house = &house;
@@ -145,19 +145,19 @@ async fn ch_28_the_list_shows_what_ones_owner_takes_part_in() {
             list.as_array().unwrap().iter().map(id).collect::<Vec<_>>()
         }
     };
-    let of = |indexes: &[usize]| indexes.iter().map(|n| made[*n].clone()).collect::<Vec<_>>();
-    assert_eq!(list(ANN, "").await, of(&[3, 1, 0]));
-    assert_eq!(list("@o.other", "").await, of(&[3, 1, 0]), "lists go by owner");
-    assert_eq!(list(BOB, "").await, of(&[2]));
-    assert_eq!(list(OPERATOR, "").await, of(&[3, 2, 1, 0]));
-    house.append(BOB, &made[0], "log", json!({})).await;
-    assert_eq!(list(BOB, "").await, of(&[2, 0]));
-    house.post(ANN, &format!("/agent-channel/{}/close", made[0]), &json!({})).await.ok();
-    house.append("@o.other", &made[0], "log", json!({})).await;
-    assert_eq!(list(BOB, "?include_closed=false").await, of(&[2]));
-    assert_eq!(list(OPERATOR, "?include_closed=false").await, of(&[3, 2, 1]));
-    assert_eq!(list(ANN, "?include_closed=0&limit=1").await, of(&[3]));
-    assert_eq!(list(ANN, "?include_closed=TRUE&limit=9999").await, of(&[3, 1, 0]));
+    let channels_at = |indexes: &[usize]| indexes.iter().map(|n| channels[*n].clone()).collect::<Vec<_>>();
+    assert_eq!(list(ANN, "").await, channels_at(&[3, 1, 0]));
+    assert_eq!(list("@o.other", "").await, channels_at(&[3, 1, 0]), "lists go by owner");
+    assert_eq!(list(BOB, "").await, channels_at(&[2]));
+    assert_eq!(list(OPERATOR, "").await, channels_at(&[3, 2, 1, 0]));
+    house.append(BOB, &channels[0], "log", json!({})).await;
+    assert_eq!(list(BOB, "").await, channels_at(&[2, 0]));
+    house.post(ANN, &format!("/agent-channel/{}/close", channels[0]), &json!({})).await.ok();
+    house.append("@o.other", &channels[0], "log", json!({})).await;
+    assert_eq!(list(BOB, "?include_closed=false").await, channels_at(&[2]));
+    assert_eq!(list(OPERATOR, "?include_closed=false").await, channels_at(&[3, 2, 1]));
+    assert_eq!(list(ANN, "?include_closed=0&limit=1").await, channels_at(&[3]));
+    assert_eq!(list(ANN, "?include_closed=TRUE&limit=9999").await, channels_at(&[3, 1, 0]));
     house.get(ANN, "/agent-channel?include_closed=maybe").await.refused(422, "invalid_include_closed");
     house.get(ANN, "/agent-channel?limit=many").await.refused(422, "invalid_limit");
 }

@@ -33,7 +33,7 @@ impl Format {
     }
 
     /// The requested format. An unknown format, or an `Accept` without a match, gives JSON.
-    pub(crate) fn wanted<'a>(format: Option<&str>, accept: impl Iterator<Item = &'a str>) -> Self {
+    pub(crate) fn negotiate<'a>(format: Option<&str>, accept: impl Iterator<Item = &'a str>) -> Self {
         match format.map(str::to_ascii_lowercase).as_deref() {
             Some("yaml" | "yml") => Self::Yaml,
             Some("markdown" | "md") => Self::Markdown,
@@ -47,7 +47,7 @@ impl Format {
 struct Range<'a> {
     media: &'a str,
     weight: u32,
-    place: usize,
+    index: usize,
 }
 
 /// How specific a matching range is: 2 for the type itself, 1 for `type/*`, 0 for `*/*`.
@@ -58,7 +58,7 @@ fn closeness(range: &str, media: &str) -> Option<u8> {
     let kind = media.split_once('/').map_or("", |(kind, _)| kind);
     match range.split_once('/') {
         Some(("*", "*")) => Some(0),
-        Some((wanted, "*")) if wanted.eq_ignore_ascii_case(kind) => Some(1),
+        Some((main_type, "*")) if main_type.eq_ignore_ascii_case(kind) => Some(1),
         _ => None,
     }
 }
@@ -68,21 +68,21 @@ fn accepted<'a>(headers: impl Iterator<Item = &'a str>) -> Format {
     let ranges: Vec<Range<'_>> = headers
         .flat_map(|header| header.split(','))
         .enumerate()
-        .map(|(place, element)| {
+        .map(|(index, element)| {
             let mut parts = element.split(';').map(str::trim);
             let media = parts.next().unwrap_or_default();
             let weight = parts.find_map(|part| part.strip_prefix("q=").or_else(|| part.strip_prefix("Q=")));
-            Range { media, weight: weight.map_or(1_000, thousandths), place }
+            Range { media, weight: weight.map_or(1_000, thousandths), index }
         })
         .collect();
     let judged = TYPES.iter().enumerate().filter_map(|(order, (media, format))| {
         // The most specific range determines the weight of a type.
         let closest = ranges.iter().filter_map(|range| Some((closeness(range.media, media)?, range)));
-        let (close, range) = closest.max_by_key(|(close, range)| (*close, Reverse(range.place)))?;
+        let (close, range) = closest.max_by_key(|(close, range)| (*close, Reverse(range.index)))?;
         // A wildcard matches only the types that are sent, not the aliases.
         let other_name = close < 2 && order > 2;
         (range.weight > 0 && !other_name)
-            .then_some(((range.weight, close, Reverse(range.place), Reverse(order)), *format))
+            .then_some(((range.weight, close, Reverse(range.index), Reverse(order)), *format))
     });
     judged.max_by_key(|(rank, _)| *rank).map_or(Format::Json, |(_, format)| format)
 }
@@ -106,12 +106,12 @@ mod tests {
 
     #[test]
     fn ch_22_the_parameter_wins_over_accept() {
-        let wanted = |format: &str, accept: &str| Format::wanted(Some(format), std::iter::once(accept));
-        assert_eq!(wanted("json", "text/markdown"), Format::Json);
-        assert_eq!(wanted("YML", "application/json"), Format::Yaml);
-        assert_eq!(wanted("md", ""), Format::Markdown);
-        assert_eq!(wanted("markdown", ""), Format::Markdown);
-        assert_eq!(wanted("toml", "text/markdown"), Format::Json, "an unknown one is JSON");
+        let negotiate = |format: &str, accept: &str| Format::negotiate(Some(format), std::iter::once(accept));
+        assert_eq!(negotiate("json", "text/markdown"), Format::Json);
+        assert_eq!(negotiate("YML", "application/json"), Format::Yaml);
+        assert_eq!(negotiate("md", ""), Format::Markdown);
+        assert_eq!(negotiate("markdown", ""), Format::Markdown);
+        assert_eq!(negotiate("toml", "text/markdown"), Format::Json, "an unknown one is JSON");
     }
 
     #[test]
@@ -137,8 +137,8 @@ mod tests {
             ("text/markdown;q=0", Format::Json),
             ("text/markdown;q=oops, application/yaml;q=0.1", Format::Yaml),
         ] {
-            assert_eq!(Format::wanted(None, std::iter::once(accept)), format, "{accept}");
+            assert_eq!(Format::negotiate(None, std::iter::once(accept)), format, "{accept}");
         }
-        assert_eq!(Format::wanted(None, ["text/html", "text/markdown"].into_iter()), Format::Markdown);
+        assert_eq!(Format::negotiate(None, ["text/html", "text/markdown"].into_iter()), Format::Markdown);
     }
 }

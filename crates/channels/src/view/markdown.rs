@@ -30,14 +30,14 @@ pub(super) fn render(view: &View) -> String {
         None => out.push('\n'),
     }
     let _ = writeln!(out, "\n## Onboarding\n\n{onboarding}\n\n## How to participate\n");
-    for (what, command) in [
+    for (title, command) in [
         ("Read this again", &participate.read_this),
         ("The charter alone", &participate.read_spec),
         ("The state alone", &participate.read_state),
         ("Events, newest first", &participate.read_events),
         ("Append an event", &participate.append_event),
     ] {
-        let _ = writeln!(out, "{what}:\n\n{}", fenced("sh", command));
+        let _ = writeln!(out, "{title}:\n\n{}", fenced("sh", command));
     }
     let _ =
         writeln!(out, "{} {}\n\nFormats: {}", participate.auth, participate.your_name, participate.formats);

@@ -13,13 +13,13 @@ use serde::{
 pub(super) fn from_json(json: &str) -> String {
     let node: Node = serde_json::from_str(json).expect("it was just written as JSON");
     let mut out = String::with_capacity(json.len() * 2);
-    node.write(&mut out, 0, Place::Line);
+    node.write(&mut out, 0, Position::Line);
     out
 }
 
 /// Where a value begins: on a new line, after the name of a member, or after the dash of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Position {
     Line,
     Member,
     Item,
@@ -89,35 +89,35 @@ impl<'de> Visitor<'de> for Reader {
 
 impl Node {
     /// Writes the value and a line break.
-    fn write(&self, out: &mut String, depth: usize, place: Place) {
+    fn write(&self, out: &mut String, depth: usize, position: Position) {
         match self {
-            Self::Plain(text) => line(out, depth, place, text),
-            Self::Text(text) if is_block(text) => block(out, depth, place, text),
-            Self::Text(text) => line(out, depth, place, &scalar(text)),
-            Self::List(items) if items.is_empty() => line(out, depth, place, "[]"),
-            Self::Map(members) if members.is_empty() => line(out, depth, place, "{}"),
+            Self::Plain(text) => line(out, depth, position, text),
+            Self::Text(text) if is_block(text) => block(out, depth, position, text),
+            Self::Text(text) => line(out, depth, position, &scalar(text)),
+            Self::List(items) if items.is_empty() => line(out, depth, position, "[]"),
+            Self::Map(members) if members.is_empty() => line(out, depth, position, "{}"),
             Self::List(items) => {
-                if place != Place::Line {
+                if position != Position::Line {
                     out.push('\n');
                 }
                 for item in items {
                     indent(out, depth);
                     out.push('-');
-                    item.write(out, depth + 1, Place::Item);
+                    item.write(out, depth + 1, Position::Item);
                 }
             }
             Self::Map(members) => {
-                if place == Place::Member {
+                if position == Position::Member {
                     out.push('\n');
                 }
                 for (n, (name, value)) in members.iter().enumerate() {
-                    match (n, place) {
-                        (0, Place::Item) => out.push(' '),
+                    match (n, position) {
+                        (0, Position::Item) => out.push(' '),
                         _ => indent(out, depth),
                     }
                     out.push_str(&scalar(name));
                     out.push(':');
-                    value.write(out, depth + 1, Place::Member);
+                    value.write(out, depth + 1, Position::Member);
                 }
             }
         }
@@ -128,10 +128,10 @@ fn indent(out: &mut String, depth: usize) {
     out.extend(std::iter::repeat_n("  ", depth));
 }
 
-fn line(out: &mut String, depth: usize, place: Place, text: &str) {
-    match place {
-        Place::Line => indent(out, depth),
-        Place::Member | Place::Item => out.push(' '),
+fn line(out: &mut String, depth: usize, position: Position, text: &str) {
+    match position {
+        Position::Line => indent(out, depth),
+        Position::Member | Position::Item => out.push(' '),
     }
     out.push_str(text);
     out.push('\n');
@@ -149,8 +149,8 @@ fn is_block(text: &str) -> bool {
         && text.lines().all(|line| !line.ends_with([' ', '\t']) && !line.starts_with('\t'))
 }
 
-fn block(out: &mut String, depth: usize, place: Place, text: &str) {
-    line(out, depth, place, "|-");
+fn block(out: &mut String, depth: usize, position: Position, text: &str) {
+    line(out, depth, position, "|-");
     for part in text.split('\n') {
         if !part.is_empty() {
             indent(out, depth.max(1));
@@ -191,18 +191,18 @@ fn scalar(text: &str) -> String {
 /// A text on one line becomes a block only if it has more bytes than this.
 const BLOCK_BYTES_MIN: usize = 40;
 
-/// Words with another meaning in YAML 1.1 or 1.2, in any case.
-const WORDS: &[&str] = &["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"];
+/// Texts with another meaning in YAML 1.1 or 1.2, in any case.
+const RESERVED: &[&str] = &["y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"];
 
 /// A letter or underscore first, then letters, digits and signs without a meaning in YAML, with single spaces between words.
 fn is_bare(text: &str) -> bool {
-    let word = |word: &str| {
-        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./(),;+=".contains(c))
+    let part = |part: &str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "_-./(),;+=".contains(c))
     };
     text.len() <= 256
         && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && text.split(' ').all(word)
-        && !WORDS.contains(&text.to_ascii_lowercase().as_str())
+        && text.split(' ').all(part)
+        && !RESERVED.contains(&text.to_ascii_lowercase().as_str())
 }
 
 #[cfg(test)]

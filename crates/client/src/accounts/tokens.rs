@@ -76,8 +76,8 @@ pub struct ScopedTokens {
 }
 
 /// The path of an agent's tokens: the caller's, or those of the agent that its owner names.
-fn path(of: Option<&AgentHandle>, rest: &str) -> String {
-    match of {
+fn path(agent: Option<&AgentHandle>, rest: &str) -> String {
+    match agent {
         None => format!("/agents/me/tokens{rest}"),
         Some(handle) => format!("/_admin/agents/{}/tokens{rest}", segment(handle.as_str())),
     }
@@ -88,8 +88,8 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::agent`].
-    pub async fn tokens(&self, of: Option<&AgentHandle>) -> Result<Reply<ScopedTokens>> {
-        self.get(&path(of, "")).await
+    pub async fn tokens(&self, agent: Option<&AgentHandle>) -> Result<Reply<ScopedTokens>> {
+        self.get(&path(agent, "")).await
     }
 
     /// `POST` to the same path.
@@ -99,18 +99,18 @@ impl Client {
     /// `too_many_tokens`; else as [`Client::agent`].
     pub async fn create_token(
         &self,
-        of: Option<&AgentHandle>,
+        agent: Option<&AgentHandle>,
         new: &CreateToken,
     ) -> Result<Reply<CreatedToken>> {
-        self.post(&path(of, ""), new).await
+        self.post(&path(agent, ""), new).await
     }
 
     /// `DELETE …/{id}`: closes open connections within a second.
     ///
     /// # Errors
     /// As [`Client::agent`].
-    pub async fn revoke_token(&self, of: Option<&AgentHandle>, id: &str) -> Result<Reply<Value>> {
-        self.delete(&path(of, &format!("/{}", segment(id)))).await
+    pub async fn revoke_token(&self, agent: Option<&AgentHandle>, id: &str) -> Result<Reply<Value>> {
+        self.delete(&path(agent, &format!("/{}", segment(id)))).await
     }
 }
 

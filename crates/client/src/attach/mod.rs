@@ -29,7 +29,7 @@ pub enum Signal {
     /// The queued frame was sent: there is room for the next.
     Sent,
     /// The server dismissed the agent and closed the connection for good. Another `next` would connect again.
-    LetGo {
+    Dismissed {
         /// The server's reason.
         reason: String,
     },
@@ -97,11 +97,11 @@ impl Attachment {
                     self.backoff.reset();
                     Ok(Signal::Frame(frame))
                 }
-                Err(ConnectionEnd { reason, is_let_go: true }) => {
+                Err(ConnectionEnd { reason, is_dismissed: true }) => {
                     self.state = State::Due(Instant::now());
-                    Ok(Signal::LetGo { reason })
+                    Ok(Signal::Dismissed { reason })
                 }
-                Err(ConnectionEnd { reason, is_let_go: false }) => {
+                Err(ConnectionEnd { reason, is_dismissed: false }) => {
                     if since.elapsed() > LONGEST_WAIT {
                         self.backoff.reset();
                     }
@@ -168,8 +168,8 @@ impl Client {
 fn path(agent: &AgentHandle, options: &AttachOptions) -> String {
     let mut path = format!("/agent/{}/attach", segment(agent.as_str().trim_start_matches('@')));
     let purpose = options.purpose.iter().map(|purpose| ("purpose", purpose));
-    let told = purpose.chain(options.tools.iter().map(|tool| ("tool", tool)));
-    for (nth, (name, value)) in told.enumerate() {
+    let parameters = purpose.chain(options.tools.iter().map(|tool| ("tool", tool)));
+    for (nth, (name, value)) in parameters.enumerate() {
         path.push(if nth == 0 { '?' } else { '&' });
         path.push_str(&format!("{name}={}", segment(value)));
     }

@@ -36,12 +36,12 @@ pub(super) struct ConnectionEnd {
     /// The reason, for people.
     pub(super) reason: String,
     /// Whether the server closed the connection normally: it has dismissed the agent.
-    pub(super) is_let_go: bool,
+    pub(super) is_dismissed: bool,
 }
 
 impl<T: ToString> From<T> for ConnectionEnd {
     fn from(reason: T) -> Self {
-        Self { reason: reason.to_string(), is_let_go: false }
+        Self { reason: reason.to_string(), is_dismissed: false }
     }
 }
 
@@ -49,62 +49,64 @@ impl<T: ToString> From<T> for ConnectionEnd {
 pub(super) struct Socket {
     read: SplitStream<WebSocket>,
     write: SplitSink<WebSocket, Message>,
-    heard: Instant,
+    last_frame_at: Instant,
     /// The queued frame.
-    put: Option<Message>,
+    queued: Option<Message>,
     /// Whether written data may not have been flushed.
-    is_behind: bool,
+    needs_flush: bool,
 }
 
 impl Socket {
     /// Connects and upgrades.
     pub(super) async fn open(client: &Client, path: &str) -> Result<Self> {
         let (write, read) = websocket::open(client, path, FRAME_BYTES_MAX).await?.split();
-        Ok(Self { read, write, heard: Instant::now(), put: None, is_behind: false })
+        Ok(Self { read, write, last_frame_at: Instant::now(), queued: None, needs_flush: false })
     }
 
     /// Whether it accepts a frame.
     pub(super) fn has_room(&self) -> bool {
-        self.put.is_none()
+        self.queued.is_none()
     }
 
     /// Queues a frame.
     pub(super) fn put(&mut self, frame: String) {
-        self.put = Some(Message::Text(frame.into()));
+        self.queued = Some(Message::Text(frame.into()));
     }
 
     /// The next text frame, or the end of the connection; sends the queued frame meanwhile. Reading on also answers the
     /// server's pings.
     pub(super) async fn next(&mut self) -> std::result::Result<SocketItem, ConnectionEnd> {
         loop {
-            let silent = sleep_until(self.heard + SILENCE_MAX);
-            let has_put = self.put.is_some();
+            let silent = sleep_until(self.last_frame_at + SILENCE_MAX);
+            let has_queued = self.queued.is_some();
             let write = &mut self.write;
             // May be dropped while it waits: nothing is written before there is room.
             let written =
-                poll_fn(|cx| if has_put { write.poll_ready_unpin(cx) } else { write.poll_flush_unpin(cx) });
+                poll_fn(
+                    |cx| if has_queued { write.poll_ready_unpin(cx) } else { write.poll_flush_unpin(cx) },
+                );
             let frame = tokio::select! {
                 biased;
                 frame = self.read.next() => frame,
-                written = written, if has_put || self.is_behind => {
+                written = written, if has_queued || self.needs_flush => {
                     written?;
-                    let Some(put) = self.put.take() else {
-                        self.is_behind = false;
+                    let Some(frame) = self.queued.take() else {
+                        self.needs_flush = false;
                         continue;
                     };
-                    self.is_behind = true;
-                    self.write.start_send_unpin(put)?;
+                    self.needs_flush = true;
+                    self.write.start_send_unpin(frame)?;
                     return Ok(SocketItem::Sent);
                 }
                 () = silent => return Err("the server stopped sending".into()),
             };
-            self.heard = Instant::now();
+            self.last_frame_at = Instant::now();
             match frame {
                 Some(Ok(Message::Text(text))) => return Ok(SocketItem::Frame(text.as_str().to_owned())),
                 Some(Ok(Message::Close(frame))) => {
-                    let is_let_go = frame.as_ref().is_some_and(|frame| frame.code == CloseCode::Normal);
+                    let is_dismissed = frame.as_ref().is_some_and(|frame| frame.code == CloseCode::Normal);
                     let reason = websocket::answer_close(&mut self.read, frame).await;
-                    return Err(ConnectionEnd { reason, is_let_go });
+                    return Err(ConnectionEnd { reason, is_dismissed });
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Binary(_) | Message::Frame(_))) => {}
                 Some(Err(error)) => return Err(error.into()),
@@ -115,10 +117,10 @@ impl Socket {
 
     /// Sends the queued frame, closes the connection, and waits briefly for the server's close.
     pub(super) async fn close(self) {
-        let Self { read, mut write, put, .. } = self;
+        let Self { read, mut write, queued, .. } = self;
         let last = async {
-            match put {
-                Some(put) => write.send(put).await,
+            match queued {
+                Some(frame) => write.send(frame).await,
                 None => write.flush().await,
             }
         };

@@ -38,7 +38,7 @@ async fn lost(attachment: &mut Attachment) -> String {
         match attachment.next().await.unwrap() {
             Signal::Lost { reason, .. } => return reason,
             Signal::Sent => {}
-            other @ (Signal::Attached | Signal::Frame(_) | Signal::LetGo { .. }) => panic!("{other:?}"),
+            other @ (Signal::Attached | Signal::Frame(_) | Signal::Dismissed { .. }) => panic!("{other:?}"),
         }
     }
 }
@@ -47,11 +47,11 @@ async fn lost(attachment: &mut Attachment) -> String {
 async fn frames_go_both_ways_while_the_server_takes_none() {
     let (mut server, mut attachment) = attached().await;
     let bytes = "x".repeat(1 << 20);
-    let mut put = 0;
+    let mut queued = 0;
     loop {
         attachment.put(bytes.clone());
-        put += 1;
-        assert!(put < 1_000, "somebody takes them");
+        queued += 1;
+        assert!(queued < 1_000, "somebody takes them");
         let stuck = async {
             for _ in 0..10_000 {
                 tokio::task::yield_now().await;
@@ -64,16 +64,18 @@ async fn frames_go_both_ways_while_the_server_takes_none() {
         }
     }
     server.send(Message::text("a")).await.unwrap();
-    let heard = loop {
+    let received = loop {
         match attachment.next().await.unwrap() {
             Signal::Frame(frame) => break frame,
             Signal::Sent => {}
-            other @ (Signal::Attached | Signal::LetGo { .. } | Signal::Lost { .. }) => panic!("{other:?}"),
+            other @ (Signal::Attached | Signal::Dismissed { .. } | Signal::Lost { .. }) => {
+                panic!("{other:?}")
+            }
         }
     };
-    assert_eq!(heard, "a");
+    assert_eq!(received, "a");
     let taking = async {
-        for _ in 0..put {
+        for _ in 0..queued {
             assert_eq!(server.next().await.unwrap().unwrap().len(), bytes.len());
         }
     };
@@ -121,13 +123,13 @@ async fn a_frame_past_the_limit_is_a_lost_connection() {
 }
 
 #[tokio::test]
-async fn whoever_is_let_go_is_told_and_whoever_is_closed_otherwise_comes_again() {
-    for (code, is_let_go) in [(CloseCode::Normal, true), (CloseCode::Restart, false)] {
+async fn a_dismissed_client_ends_and_any_other_close_is_retried() {
+    for (code, is_dismissed) in [(CloseCode::Normal, true), (CloseCode::Restart, false)] {
         let (mut server, mut attachment) = attached().await;
         server.close(Some(CloseFrame { code, reason: "why".into() })).await.unwrap();
         match attachment.next().await.unwrap() {
-            Signal::LetGo { reason } => assert!(is_let_go && reason.contains("why"), "{reason}"),
-            Signal::Lost { reason, .. } => assert!(!is_let_go && reason.contains("why"), "{reason}"),
+            Signal::Dismissed { reason } => assert!(is_dismissed && reason.contains("why"), "{reason}"),
+            Signal::Lost { reason, .. } => assert!(!is_dismissed && reason.contains("why"), "{reason}"),
             other @ (Signal::Attached | Signal::Frame(_) | Signal::Sent) => panic!("{other:?}"),
         }
     }
@@ -136,12 +138,12 @@ async fn whoever_is_let_go_is_told_and_whoever_is_closed_otherwise_comes_again()
 /// Answers one request with this head.
 async fn answer(listener: &TcpListener, status: &str) {
     let (mut socket, _) = listener.accept().await.unwrap();
-    let mut asked = vec![0; 4096];
+    let mut request = vec![0; 4096];
     let mut length = 0;
-    while !asked[..length].ends_with(b"\r\n\r\n") {
-        length += socket.read(&mut asked[length..]).await.unwrap();
+    while !request[..length].ends_with(b"\r\n\r\n") {
+        length += socket.read(&mut request[length..]).await.unwrap();
     }
-    assert!(asked.starts_with(b"GET /agent/nick.helper/attach HTTP/1.1\r\n"));
+    assert!(request.starts_with(b"GET /agent/nick.helper/attach HTTP/1.1\r\n"));
     let head = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nretry-after: 3600\r\n\r\n");
     socket.write_all(head.as_bytes()).await.unwrap();
 }

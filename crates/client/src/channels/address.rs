@@ -54,8 +54,8 @@ impl FromStr for ChannelAddress {
         let (server, rest) = match text_only.split_once("://") {
             None => (None, text_only),
             Some(_) => {
-                let at = text_only.rfind(PATH).ok_or_else(bad)?;
-                let (server, rest) = text_only.split_at(at);
+                let path_start = text_only.rfind(PATH).ok_or_else(bad)?;
+                let (server, rest) = text_only.split_at(path_start);
                 (Some(server.parse()?), rest.strip_prefix(PATH).ok_or_else(bad)?)
             }
         };
@@ -64,20 +64,20 @@ impl FromStr for ChannelAddress {
             None => (rest, None),
         };
         let mut pairs = query.into_iter().flat_map(|query| query.split('&'));
-        let key = pairs.find_map(|pair| pair.strip_prefix("key=")).filter(|key| is_word(key));
+        let key = pairs.find_map(|pair| pair.strip_prefix("key=")).filter(|key| is_alphanumeric(key));
         // An id alone may be followed by its key, as in a link.
         if server.is_none() && query.is_some() && key.is_none() {
             return Err(bad());
         }
         let id = if server.is_some() { rest.split(['/', '#']).next().unwrap_or_default() } else { rest };
-        if !is_word(id) {
+        if !is_alphanumeric(id) {
             return Err(bad());
         }
         Ok(Self { server, id: id.to_ascii_uppercase(), key: key.map(str::to_owned) })
     }
 }
 
-fn is_word(text: &str) -> bool {
+fn is_alphanumeric(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 

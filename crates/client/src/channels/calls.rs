@@ -122,7 +122,7 @@ fn next(link: &str) -> Option<Older> {
 
 impl Client {
     /// A path below a channel, with the link's key if there is one.
-    pub(super) fn at(&self, id: &str, rest: &str) -> String {
+    pub(super) fn channel_path(&self, id: &str, rest: &str) -> String {
         let path = format!("/agent-channel/{}{rest}", segment(id));
         let Some(key) = self.channel_key() else { return path };
         let sign = if rest.contains('?') { '&' } else { '?' };
@@ -155,7 +155,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn channel_view(&self, id: &str, format: ChannelFormat) -> Result<RawReply> {
-        let path = self.at(id, &format!("?format={}", format.as_str()));
+        let path = self.channel_path(id, &format!("?format={}", format.as_str()));
         self.raw(Method::GET, &path, None).await?.into_success()
     }
 
@@ -164,7 +164,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn channel_newest(&self, id: &str, kind: &str) -> Result<Reply<Box<RawValue>>> {
-        self.get(&self.at(id, &format!("/{}", segment(kind)))).await
+        self.get(&self.channel_path(id, &format!("/{}", segment(kind)))).await
     }
 
     /// `GET …/events`, newest first (CH-11, CH-24).
@@ -180,7 +180,7 @@ impl Client {
             after.map(|id| format!("after_id={id}")),
         ];
         let query: Vec<String> = parts.into_iter().flatten().collect();
-        let path = self.at(id, &format!("/events?{}", query.join("&")));
+        let path = self.channel_path(id, &format!("/events?{}", query.join("&")));
         let raw = self.raw(Method::GET, &path, None).await?.into_success()?;
         let next = raw.header("link").and_then(next);
         Ok(EventPage { reply: Reply::read(raw)?, next })
@@ -192,7 +192,8 @@ impl Client {
     /// As every call; 409 `channel_closed` if the server accepts no events after closing.
     pub async fn append_event(&self, id: &str, event: &NewEvent) -> Result<Reply<ChannelEvent>> {
         Reply::read(
-            self.post_once(&self.at(id, "/event"), Some(body(event)?), &IdempotencyKey::random()).await?,
+            self.post_once(&self.channel_path(id, "/event"), Some(body(event)?), &IdempotencyKey::random())
+                .await?,
         )
     }
 
@@ -201,7 +202,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn check_event(&self, id: &str, event: &NewEvent) -> Result<Reply<Verdict>> {
-        self.post(&self.at(id, "/event?validate=1"), event).await
+        self.post(&self.channel_path(id, "/event?validate=1"), event).await
     }
 
     /// `GET …/presence`: the last status of each agent, and whether it is presumed dead (CH-2).
@@ -209,7 +210,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn channel_presence(&self, id: &str) -> Result<Reply<Presence>> {
-        self.get(&self.at(id, "/presence")).await
+        self.get(&self.channel_path(id, "/presence")).await
     }
 
     /// `POST …/close` (CH-27).
@@ -217,7 +218,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn close_channel(&self, id: &str) -> Result<Reply<Channel>> {
-        Reply::read(self.post_once(&self.at(id, "/close"), None, &IdempotencyKey::random()).await?)
+        Reply::read(self.post_once(&self.channel_path(id, "/close"), None, &IdempotencyKey::random()).await?)
     }
 
     /// `POST …/key`: replaces the key in the channel's link (wire.md D.6); with `revoke`, owners that have used an earlier
@@ -226,7 +227,7 @@ impl Client {
     /// # Errors
     /// As every call; 403 `not_its_owner` if the channel belongs to another owner.
     pub async fn change_channel_key(&self, id: &str, revoke: bool) -> Result<Reply<Channel>> {
-        let path = self.at(id, if revoke { "/key?revoke=true" } else { "/key" });
+        let path = self.channel_path(id, if revoke { "/key?revoke=true" } else { "/key" });
         Reply::read(self.post_once(&path, None, &IdempotencyKey::random()).await?)
     }
 }

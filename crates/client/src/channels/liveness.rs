@@ -79,17 +79,17 @@ impl Liveness {
             .map(|agent| (agent.agent.as_str(), agent.silent_seconds))
             .collect();
         if let Some(Holder { agent, state_age_seconds }) = holder
-            && !presence.agents.iter().any(|heard| heard.agent == *agent)
+            && !presence.agents.iter().any(|present| present.agent == *agent)
             && *state_age_seconds > presence.cadence_seconds.saturating_mul(CADENCES)
         {
             silent.push((agent, *state_age_seconds));
         }
         let mut vitals = Vec::new();
-        let gone: Vec<String> =
+        let recovered: Vec<String> =
             self.dead.iter().filter(|was| !silent.iter().any(|(is, _)| is == was)).cloned().collect();
-        for agent in gone {
+        for agent in recovered {
             self.dead.remove(&agent);
-            if presence.agents.iter().any(|heard| heard.agent == agent) {
+            if presence.agents.iter().any(|present| present.agent == agent) {
                 vitals.push(Vital::Back { agent });
             }
         }

@@ -20,7 +20,7 @@ pub struct NotAState;
 /// [`NotAState`] when `current` is not an object.
 pub fn handed_over(
     current: Option<&RawValue>,
-    by: &str,
+    author: &str,
     holder: &str,
     action: &str,
 ) -> Result<Box<RawValue>, NotAState> {
@@ -37,7 +37,7 @@ pub fn handed_over(
     handoff.insert("holder".to_owned(), raw(&holder));
     handoff.insert("expected_action".to_owned(), raw(&action));
     state.insert("handoff".to_owned(), raw(&handoff));
-    state.insert("updated_by".to_owned(), raw(&by));
+    state.insert("updated_by".to_owned(), raw(&author));
     Ok(raw(&state))
 }
 
@@ -73,7 +73,7 @@ mod tests {
             "concepts": [{"id": "lexer", "owner": "x", "status": "done", "concept": "a lexer", "result": "\u00e9"}],
             "agents": {"x": {"role": "worker", "status": "working"}}}"#;
         let next = next(Some(current)).unwrap();
-        for kept in [
+        for expected in [
             r#""colour":{"b": 1, "a": [1.10, 12345678901234567890123]}"#,
             r#""since":1e400"#,
             r#""concepts":[{"id": "lexer", "owner": "x", "status": "done", "concept": "a lexer", "result": "\u00e9"}]"#,
@@ -83,7 +83,7 @@ mod tests {
             r#""expected_action":"review it""#,
             r#""protocol_version":2"#,
         ] {
-            assert!(next.get().contains(kept), "{kept}: {next}");
+            assert!(next.get().contains(expected), "{expected}: {next}");
         }
         let members: Members = serde_json::from_str(next.get()).unwrap();
         assert_eq!(members.len(), 6, "{next}");
@@ -104,12 +104,12 @@ mod tests {
 
     #[test]
     fn nobody_holds_what_names_no_holder() {
-        let held = |json: &str| handoff_of(serde_json::from_str(json).unwrap());
+        let handoff = |json: &str| handoff_of(serde_json::from_str(json).unwrap());
         for state in
             ["{}", r#"{"handoff":{}}"#, r#"{"handoff":{"holder":null}}"#, r#"{"handoff":{"holder":""}}"#]
         {
-            assert_eq!(held(state), None, "{state}");
+            assert_eq!(handoff(state), None, "{state}");
         }
-        assert_eq!(held(r#"{"handoff":{"holder":"x"}}"#), Some(("x".to_owned(), String::new())));
+        assert_eq!(handoff(r#"{"handoff":{"holder":"x"}}"#), Some(("x".to_owned(), String::new())));
     }
 }

@@ -82,7 +82,7 @@ impl Client {
     pub fn channel(&self, subscription: &ChannelSubscription, options: StreamOptions) -> ChannelStream {
         let ChannelSubscription { id, kind, after } = subscription;
         let kind = kind.as_ref().map(|kind| format!("?kind={}", segment(kind))).unwrap_or_default();
-        let path = self.at(id, &format!("/events/stream{kind}"));
+        let path = self.channel_path(id, &format!("/events/stream{kind}"));
         let paths = Paths { first: path.clone(), resumed: path };
         let resumed = after.map(|id| id.to_string());
         let feed = Feed::new(self.clone(), paths, resumed, EVENT_BYTES_MAX, options);

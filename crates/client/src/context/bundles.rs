@@ -140,7 +140,7 @@ impl Client {
     /// As every call.
     pub async fn orient(&self, project_id: &str, window_days: Option<u32>) -> Result<Reply<Orientation>> {
         let query = Query::default().number("window_days", window_days);
-        self.get(&query.of(&project(project_id, "/orient"))).await
+        self.get(&query.append_to(&project(project_id, "/orient"))).await
     }
 
     /// `GET /v1/orchestrate`: for one project, or for all that the token may read.
@@ -161,7 +161,7 @@ impl Client {
             .number("snippets", snippets)
             .number("window_days", window_days)
             .text("include_archived", include_archived.then_some("true"));
-        self.get(&query.of("/v1/orchestrate")).await
+        self.get(&query.append_to("/v1/orchestrate")).await
     }
 
     /// `GET /v1/conformance`; no token is needed.

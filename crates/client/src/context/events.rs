@@ -78,7 +78,7 @@ impl Client {
         after: Option<String>,
         options: StreamOptions,
     ) -> ContextStream {
-        let path = Query::default().text("types", types).of(&project(project_id, "/events"));
+        let path = Query::default().text("types", types).append_to(&project(project_id, "/events"));
         let paths = Paths { first: path.clone(), resumed: path };
         ContextStream(Feed::new(self.clone(), paths, after, EVENT_BYTES_MAX, options))
     }

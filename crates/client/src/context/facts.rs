@@ -130,7 +130,7 @@ impl Client {
             .text("min_confidence", min_confidence.as_deref())
             .text("tag", tag.as_deref())
             .text("cursor", cursor.as_deref());
-        self.get(&query.of(&project(project_id, "/facts"))).await
+        self.get(&query.append_to(&project(project_id, "/facts"))).await
     }
 
     /// `DELETE …/facts`: ends a fact without a successor; with `object`, only if that is its value (AP-67).
@@ -148,6 +148,6 @@ impl Client {
             .text("subject", Some(subject))
             .text("predicate", Some(predicate))
             .text("object", object);
-        self.delete(&query.of(&project(project_id, "/facts"))).await
+        self.delete(&query.append_to(&project(project_id, "/facts"))).await
     }
 }

@@ -21,14 +21,14 @@ pub fn content_hash(package: &Value) -> String {
 
 /// Checks that a received package matches its hash, whatever lies between the server and the client (section 9.3).
 pub(super) fn verified(reply: RawReply) -> Result<RawReply> {
-    let Some(said) = reply.header("x-content-hash") else { return Ok(reply) };
+    let Some(stated) = reply.header("x-content-hash") else { return Ok(reply) };
     let package: Value = serde_json::from_slice(&reply.body)
         .map_err(|error| Error::Unreadable(format!("the package is not JSON ({error})")))?;
-    let is = content_hash(&package);
-    if is == said {
+    let computed = content_hash(&package);
+    if computed == stated {
         return Ok(reply);
     }
-    Err(Error::Unreadable(format!("the hash of the package is {is}, but the server states {said}")))
+    Err(Error::Unreadable(format!("the hash of the package is {computed}, but the server states {stated}")))
 }
 
 #[cfg(test)]

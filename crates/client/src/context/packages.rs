@@ -132,7 +132,7 @@ impl Client {
             .text("package_type", package_type.as_deref())
             .text("parent", parent.as_deref())
             .text("cursor", cursor.as_deref());
-        self.get(&query.of(&project(project_id, "/packages"))).await
+        self.get(&query.append_to(&project(project_id, "/packages"))).await
     }
 
     /// `GET …/packages?mode=relevant`.
@@ -147,7 +147,7 @@ impl Client {
     ) -> Result<Reply<RelevantPage>> {
         let query =
             Query::default().text("mode", Some("relevant")).text("query", Some(query)).number("limit", limit);
-        self.get(&query.of(&project(project_id, "/packages"))).await
+        self.get(&query.append_to(&project(project_id, "/packages"))).await
     }
 
     /// `GET …/reviews`: the packages that await review (AP-87).
@@ -161,7 +161,7 @@ impl Client {
         cursor: Option<&str>,
     ) -> Result<Reply<PackagePage>> {
         let query = Query::default().number("limit", limit).text("cursor", cursor);
-        self.get(&query.of(&project(project_id, "/reviews"))).await
+        self.get(&query.append_to(&project(project_id, "/reviews"))).await
     }
 
     /// `POST …/flag`: asks for a review by `human` or `agent` (AP-63).

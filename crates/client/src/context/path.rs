@@ -11,7 +11,7 @@ pub(super) fn project(project_id: &str, below: &str) -> String {
 /// The path of a package, or of a resource below it; with a project if given, because several may have the id.
 pub(super) fn package(package_id: &str, below: &str, project_id: Option<&str>) -> String {
     let path = format!("/v1/packages/{}{below}", segment(package_id));
-    Query::default().text("project", project_id).of(&path)
+    Query::default().text("project", project_id).append_to(&path)
 }
 
 /// The parameters that are set.
@@ -30,7 +30,7 @@ impl Query {
     }
 
     /// The path with these parameters.
-    pub(super) fn of(self, path: &str) -> String {
+    pub(super) fn append_to(self, path: &str) -> String {
         if self.0.is_empty() { path.to_owned() } else { format!("{path}?{}", self.0.join("&")) }
     }
 }
@@ -45,6 +45,6 @@ mod tests {
         assert_eq!(package("p/1", "/flag", Some("x&y")), "/v1/packages/p%2F1/flag?project=x%26y");
         assert_eq!(package("p", "", None), "/v1/packages/p");
         let query = Query::default().text("a", None).number("limit", Some(5)).text("q", Some("ä +"));
-        assert_eq!(query.of("/x"), "/x?limit=5&q=%C3%A4%20%2B");
+        assert_eq!(query.append_to("/x"), "/x?limit=5&q=%C3%A4%20%2B");
     }
 }

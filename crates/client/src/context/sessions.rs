@@ -90,7 +90,7 @@ impl Client {
             .text("callsign", callsign.as_deref())
             .number("limit", *limit)
             .text("cursor", cursor.as_deref());
-        self.get(&query.of(&project(project_id, "/sessions"))).await
+        self.get(&query.append_to(&project(project_id, "/sessions"))).await
     }
 
     /// `GET …/sessions/{id}`.

@@ -27,8 +27,8 @@ pub struct Seat {
 impl Seat {
     fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>> {
         let parts = [(INSTRUMENT, &self.instrument), (SESSION, &self.session_id), (TOOL, &self.tool)];
-        let given = parts.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-        given
+        let present = parts.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        present
             .map(|(name, value)| {
                 let value = HeaderValue::from_str(value)
                     .map_err(|_| Error::Invalid(format!("`{value}` is not valid in {name}")))?;
@@ -41,8 +41,8 @@ impl Seat {
     pub(super) fn query(&self) -> String {
         let parts =
             [("instrument", &self.instrument), ("session_id", &self.session_id), ("tool", &self.tool)];
-        let given = parts.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-        given.map(|(name, value)| format!("&{name}={}", segment(value))).collect()
+        let present = parts.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        present.map(|(name, value)| format!("&{name}={}", segment(value))).collect()
     }
 }
 

@@ -60,7 +60,7 @@ impl Frame {
 
     /// When it was created; zero before 1970.
     #[must_use]
-    pub fn made_at(&self) -> TimestampMs {
+    pub fn creation_time(&self) -> TimestampMs {
         TimestampMs(rfc3339::parse(&self.created_at).and_then(|ms| u64::try_from(ms).ok()).unwrap_or(0))
     }
 
@@ -68,7 +68,7 @@ impl Frame {
     #[must_use]
     pub fn is_stale(&self, now: TimestampMs) -> bool {
         let horizon = self.ttl_ms.unwrap_or(DEFAULT_HORIZON_MS);
-        self.made_at().0.saturating_add(horizon) < now.0
+        self.creation_time().0.saturating_add(horizon) < now.0
     }
 }
 
@@ -177,12 +177,12 @@ pub(super) mod tests {
 
     #[test]
     fn fo_82_a_frame_is_stale_past_its_own_time_or_the_default_horizon() {
-        let mut made = changed("ttl_ms", Some(json!(10))).unwrap().frame;
-        assert!(!made.is_stale(TimestampMs(15)) && made.is_stale(TimestampMs(16)));
-        made.ttl_ms = None;
-        assert!(!made.is_stale(TimestampMs(5 + DEFAULT_HORIZON_MS)));
-        assert!(made.is_stale(TimestampMs(6 + DEFAULT_HORIZON_MS)));
-        made.ttl_ms = Some(u64::MAX);
-        assert!(!made.is_stale(TimestampMs(u64::MAX - 1)));
+        let mut frame = changed("ttl_ms", Some(json!(10))).unwrap().frame;
+        assert!(!frame.is_stale(TimestampMs(15)) && frame.is_stale(TimestampMs(16)));
+        frame.ttl_ms = None;
+        assert!(!frame.is_stale(TimestampMs(5 + DEFAULT_HORIZON_MS)));
+        assert!(frame.is_stale(TimestampMs(6 + DEFAULT_HORIZON_MS)));
+        frame.ttl_ms = Some(u64::MAX);
+        assert!(!frame.is_stale(TimestampMs(u64::MAX - 1)));
     }
 }

@@ -74,7 +74,7 @@ impl Leases {
         if let Payload::LeaseExtend(extend) = &received.payload {
             let lease = self.known.get_mut(&key(&extend.lease_id))?;
             // Compensates a missed extension: the claim holds at least for the stated time from now on.
-            let from = lease.expires_at.max(frame.made_at());
+            let from = lease.expires_at.max(frame.creation_time());
             lease.expires_at = TimestampMs(from.0.saturating_add(extend.ttl_ms));
             return Some(Change::Extended(lease.clone()));
         }
@@ -83,10 +83,10 @@ impl Leases {
 
     fn claim(&mut self, key: Key, request: &LockRequest, received: &ReceivedFrame) -> Change {
         self.arrived += 1;
-        let made_at = received.frame.made_at();
-        let expires_at = TimestampMs(made_at.0.saturating_add(request.ttl_ms));
+        let creation_time = received.frame.creation_time();
+        let expires_at = TimestampMs(creation_time.0.saturating_add(request.ttl_ms));
         if let Some(lease) = self.known.get_mut(&key)
-            && !lease.is_over(made_at)
+            && !lease.is_over(creation_time)
             && lease.resource == request.resource
         {
             lease.expires_at = lease.expires_at.max(expires_at);
@@ -98,7 +98,7 @@ impl Leases {
             holder: received.frame.sender_handle.clone(),
             drafted_with: received.frame.drafted_with.clone(),
             intent: request.intent.clone(),
-            claimed_at: made_at,
+            claimed_at: creation_time,
             expires_at,
             order: self.arrived,
         };
@@ -117,10 +117,10 @@ impl Leases {
 
     /// The claims that have not expired, in the order of their announcement.
     #[must_use]
-    pub fn held(&self, now: TimestampMs) -> Vec<&Lease> {
-        let mut held: Vec<&Lease> = self.known.values().filter(|lease| !lease.is_over(now)).collect();
-        held.sort_by_key(|lease| lease.order);
-        held
+    pub fn active(&self, now: TimestampMs) -> Vec<&Lease> {
+        let mut leases: Vec<&Lease> = self.known.values().filter(|lease| !lease.is_over(now)).collect();
+        leases.sort_by_key(|lease| lease.order);
+        leases
     }
 
     /// The other claims that were announced before this one, have not expired, and overlap its resource. If this one
@@ -135,9 +135,9 @@ impl Leases {
     ) -> Vec<&Lease> {
         let own = self.known.get(&(holder.clone(), lease_id.clone()));
         let order = own.map_or(u64::MAX, |own| own.order);
-        let mut held = self.held(now);
-        held.retain(|lease| lease.order < order && overlap(&lease.resource, resource));
-        held
+        let mut leases = self.active(now);
+        leases.retain(|lease| lease.order < order && overlap(&lease.resource, resource));
+        leases
     }
 
     /// Removes and returns the expired claims.
@@ -196,9 +196,9 @@ mod tests {
             self.send(sender, 0, &Payload::LockRelease(release))
         }
 
-        fn held(&self, now: u64) -> Vec<String> {
+        fn active(&self, now: u64) -> Vec<String> {
             self.0
-                .held(TimestampMs(now))
+                .active(TimestampMs(now))
                 .iter()
                 .map(|lease| format!("{} {}", lease.holder, lease.resource))
                 .collect()
@@ -220,10 +220,10 @@ mod tests {
         let (mut scene, a, b) = (scene(), Uuid::random(), Uuid::random());
         assert!(matches!(scene.claim("~nick", 1_000, &a, "x", 100), Some(Change::Claimed(_))));
         scene.claim("~nick", 1_000, &b, "y", 500);
-        assert_eq!(scene.held(1_099), ["~nick x", "~nick y"]);
-        assert_eq!(scene.held(1_100), ["~nick y"]);
+        assert_eq!(scene.active(1_099), ["~nick x", "~nick y"]);
+        assert_eq!(scene.active(1_100), ["~nick y"]);
         assert!(matches!(scene.release("~nick", &b), Some(Change::Released(lease)) if lease.resource == "y"));
-        assert!(scene.held(1_050).len() == 1 && scene.release("~nick", &b).is_none(), "FO-21");
+        assert!(scene.active(1_050).len() == 1 && scene.release("~nick", &b).is_none(), "FO-21");
         assert_eq!(scene.0.next_end(), Some(TimestampMs(1_100)));
         assert_eq!(scene.0.expire(TimestampMs(1_099)), []);
         assert_eq!(scene.0.expire(TimestampMs(1_100)).len(), 1);
@@ -235,9 +235,9 @@ mod tests {
         let (mut scene, a) = (scene(), Uuid::random());
         scene.claim("~nick", 1_000, &a, "x", 100);
         scene.extend("~nick", 1_050, &a, 100);
-        assert_eq!((scene.held(1_199).len(), scene.held(1_200).len()), (1, 0));
+        assert_eq!((scene.active(1_199).len(), scene.active(1_200).len()), (1, 0));
         scene.extend("~nick", 1_500, &a, 100);
-        assert_eq!((scene.held(1_599).len(), scene.held(1_600).len()), (1, 0));
+        assert_eq!((scene.active(1_599).len(), scene.active(1_600).len()), (1, 0));
         assert!(scene.extend("~nick", 1_500, &Uuid::random(), 100).is_none());
     }
 
@@ -247,7 +247,7 @@ mod tests {
         scene.claim("~nick", 1_000, &a, "x", 100);
         assert!(scene.release("~eve", &a).is_none() && scene.extend("~eve", 1_000, &a, 9_000).is_none());
         scene.claim("~eve", 1_000, &a, "x", 100);
-        assert_eq!(scene.held(1_050), ["~nick x", "~eve x"], "FO-20: both claims stand");
+        assert_eq!(scene.active(1_050), ["~nick x", "~eve x"], "FO-20: both claims stand");
         assert_eq!((scene.ahead("~eve", &a, 1_050), scene.ahead("~nick", &a, 1_050)), (1, 0));
     }
 
@@ -286,7 +286,7 @@ mod tests {
         for n in 0..u64::try_from(LEASES_MAX).unwrap() + 5 {
             scene.claim("~nick", 1_000 + n, &Uuid::random(), &n.to_string(), 10_000);
         }
-        let held = scene.held(2_000);
-        assert_eq!((held.len(), held[0].as_str()), (LEASES_MAX, "~nick 5"));
+        let active = scene.active(2_000);
+        assert_eq!((active.len(), active[0].as_str()), (LEASES_MAX, "~nick 5"));
     }
 }

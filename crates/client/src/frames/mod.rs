@@ -10,7 +10,7 @@ mod payload;
 mod scope;
 mod stream;
 mod uuid;
-mod word;
+mod vocabulary;
 
 pub use crate::{
     feed::StreamOptions,
@@ -28,4 +28,4 @@ pub use payload::{
 pub use scope::Scope;
 pub use stream::{FrameStream, Signal, Subscription};
 pub use uuid::Uuid;
-pub use word::{ComputeLocation, ContextCheck, EventClass, Kind, Severity, UnknownWord, Urgency};
+pub use vocabulary::{ComputeLocation, ContextCheck, EventClass, Kind, Severity, UnknownValue, Urgency};

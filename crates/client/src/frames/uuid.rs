@@ -64,7 +64,7 @@ impl FromStr for Uuid {
     fn from_str(text: &str) -> Result<Self, NoUuid> {
         let bytes = text.as_bytes();
         let fits = bytes.len() == 36
-            && bytes.iter().enumerate().all(|(at, byte)| match at {
+            && bytes.iter().enumerate().all(|(index, byte)| match index {
                 8 | 13 | 18 | 23 => *byte == b'-',
                 14 => *byte == b'4',
                 19 => matches!(byte, b'8' | b'9' | b'a' | b'b' | b'A' | b'B'),
@@ -86,9 +86,9 @@ mod tests {
 
     #[test]
     fn fo_7_a_fresh_one_is_of_version_4_and_differs() {
-        let made: Vec<Uuid> = (0..100).map(|_| Uuid::random()).collect();
-        assert!(made.iter().all(|id| id.as_str().parse::<Uuid>().is_ok()), "{made:?}");
-        assert_eq!(made.iter().collect::<std::collections::HashSet<_>>().len(), 100);
+        let ids: Vec<Uuid> = (0..100).map(|_| Uuid::random()).collect();
+        assert!(ids.iter().all(|id| id.as_str().parse::<Uuid>().is_ok()), "{ids:?}");
+        assert_eq!(ids.iter().collect::<std::collections::HashSet<_>>().len(), 100);
     }
 
     #[test]

@@ -23,20 +23,20 @@ impl Stretches {
     /// Adds a sequence; returns false if it was there already.
     fn insert(&mut self, n: u64) -> bool {
         let list = &mut self.0;
-        let at = list.partition_point(|&(_, last)| last < n);
-        if list.get(at).is_some_and(|&(first, _)| first <= n) {
+        let index = list.partition_point(|&(_, last)| last < n);
+        if list.get(index).is_some_and(|&(first, _)| first <= n) {
             return false;
         }
-        let joins_left = at > 0 && list[at - 1].1 + 1 == n;
-        let joins_right = list.get(at).is_some_and(|&(first, _)| n + 1 == first);
+        let joins_left = index > 0 && list[index - 1].1 + 1 == n;
+        let joins_right = list.get(index).is_some_and(|&(first, _)| n + 1 == first);
         match (joins_left, joins_right) {
             (true, true) => {
-                list[at - 1].1 = list[at].1;
-                list.remove(at);
+                list[index - 1].1 = list[index].1;
+                list.remove(index);
             }
-            (true, false) => list[at - 1].1 = n,
-            (false, true) => list[at].0 = n,
-            (false, false) => list.insert(at, (n, n)),
+            (true, false) => list[index - 1].1 = n,
+            (false, true) => list[index].0 = n,
+            (false, false) => list.insert(index, (n, n)),
         }
         if list.len() > STRETCHES_MAX {
             list.remove(0);

@@ -22,36 +22,38 @@ const ANSWER_TIME_MAX: Duration = Duration::from_secs(20);
 /// An open connection.
 pub(super) struct Socket {
     ws: WebSocket,
-    heard: Instant,
-    asked: Option<Instant>,
+    last_frame_at: Instant,
+    ping_sent_at: Option<Instant>,
 }
 
 impl Socket {
     /// Connects and upgrades. Requests the envelope form: the flat members would only repeat it.
     pub(super) async fn open(client: &Client) -> Result<Self> {
         let ws = websocket::open(client, "/connect?events=envelope", FRAME_BYTES_MAX).await?;
-        Ok(Self { ws, heard: Instant::now(), asked: None })
+        Ok(Self { ws, last_frame_at: Instant::now(), ping_sent_at: None })
     }
 
     /// The next text frame, or why there is none. The pong that confirms delivery (wire.md D.4) is sent by the call
     /// after the one that read the ping, and so after the caller has handled the events before the ping.
     pub(super) async fn next(&mut self) -> std::result::Result<Utf8Bytes, String> {
         loop {
-            let due = self.asked.map_or(self.heard + SILENCE_MAX, |asked| asked + ANSWER_TIME_MAX);
+            let due = self
+                .ping_sent_at
+                .map_or(self.last_frame_at + SILENCE_MAX, |sent_at| sent_at + ANSWER_TIME_MAX);
             let frame = tokio::select! {
                 biased;
                 frame = self.ws.next() => frame,
                 () = tokio::time::sleep_until(due) => {
-                    if self.asked.is_some() {
+                    if self.ping_sent_at.is_some() {
                         return Err("the server stopped sending".into());
                     }
-                    self.asked = Some(Instant::now());
+                    self.ping_sent_at = Some(Instant::now());
                     self.ws.send(Message::Ping(Default::default())).await.map_err(|e| e.to_string())?;
                     continue;
                 }
             };
-            self.heard = Instant::now();
-            self.asked = None;
+            self.last_frame_at = Instant::now();
+            self.ping_sent_at = None;
             match frame {
                 Some(Ok(Message::Text(text))) => return Ok(text),
                 Some(Ok(Message::Close(frame))) => {

@@ -103,8 +103,8 @@ async fn answer<S: AsyncRead + Unpin>(stream: &mut S) -> io::Result<Answer> {
 /// The body of the single answer; `None` unless it is a 200 with a length.
 async fn body<S: AsyncRead + Unpin>(stream: &mut S, bytes: &mut Vec<u8>) -> io::Result<Option<Vec<u8>>> {
     let head = loop {
-        if let Some(at) = bytes.windows(END.len()).position(|window| window == END) {
-            break at + END.len();
+        if let Some(head_end) = bytes.windows(END.len()).position(|window| window == END) {
+            break head_end + END.len();
         }
         if bytes.len() > ANSWER_BYTES_MAX {
             return Ok(None);
@@ -159,16 +159,16 @@ mod tests {
     }
 
     /// What becomes of it when the server makes this of the request's first line.
-    async fn asked(server: impl FnOnce(&str) -> String) -> Result<(), ConnectFault> {
+    async fn prove_against(server: impl FnOnce(&str) -> String) -> Result<(), ConnectFault> {
         let (mut near, mut far) = duplex(1 << 16);
         let serving = async {
-            let mut heard = Vec::new();
-            while !heard.ends_with(END) {
-                far.read_buf(&mut heard).await.unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(END) {
+                far.read_buf(&mut request).await.unwrap();
             }
-            let heard = String::from_utf8(heard).unwrap();
-            assert!(!heard.contains(TOKEN), "{heard}");
-            far.write_all(server(&heard).as_bytes()).await.unwrap();
+            let request = String::from_utf8(request).unwrap();
+            assert!(!request.contains(TOKEN), "{request}");
+            far.write_all(server(&request).as_bytes()).await.unwrap();
             drop(far);
         };
         let proving = proving();
@@ -192,7 +192,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_that_knows_the_token_is_taken_and_no_other() {
-        asked(|question| honest(question, OWN)).await.unwrap();
+        prove_against(|question| honest(question, OWN)).await.unwrap();
         for answer in [
             json("{\"ok\":true}"),
             json("{\"proof\":\"00\"}"),
@@ -203,7 +203,7 @@ mod tests {
             "nonsense".to_owned(),
             "x".repeat(ANSWER_BYTES_MAX + 1),
         ] {
-            let fault = asked(|_| answer.clone()).await.unwrap_err();
+            let fault = prove_against(|_| answer.clone()).await.unwrap_err();
             assert_eq!(fault.kind, FaultKind::Unproved, "{answer:.40} {fault}");
         }
     }
@@ -213,14 +213,14 @@ mod tests {
         let busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}";
         for (answer, kind) in [(busy, FaultKind::Busy), ("\u{15}\u{3}\u{1}\0\u{2}\u{2}2", FaultKind::NotHttp)]
         {
-            assert_eq!(asked(|_| answer.to_owned()).await.unwrap_err().kind, kind);
+            assert_eq!(prove_against(|_| answer.to_owned()).await.unwrap_err().kind, kind);
         }
     }
 
     #[tokio::test]
     async fn a_proof_for_another_address_is_none() {
         for other in ["127.0.0.1:7421", "[::1]:7420"] {
-            let fault = asked(|question| honest(question, other)).await.unwrap_err();
+            let fault = prove_against(|question| honest(question, other)).await.unwrap_err();
             assert_eq!(fault.kind, FaultKind::Unproved, "{other}");
         }
     }

@@ -56,7 +56,7 @@ struct TypedRequest<'a, T> {
     request: &'a T,
 }
 
-pub(super) fn at(agent: &str, rest: &str) -> String {
+pub(super) fn agent_path(agent: &str, rest: &str) -> String {
     format!("/agent/{}/{rest}", segment(agent))
 }
 
@@ -110,7 +110,7 @@ impl Client {
     /// # Errors
     /// As every call; 404 `agent_not_found`.
     pub async fn describe_agent(&self, agent: &str) -> Result<Reply<Descriptor>> {
-        self.get(&at(agent, "describe")).await
+        self.get(&agent_path(agent, "describe")).await
     }
 
     /// `POST …/stop`: cancels its runs; it accepts none until it is started.
@@ -118,7 +118,7 @@ impl Client {
     /// # Errors
     /// As every call; 403 unless the token belongs to the agent's owner or the operator.
     pub async fn stop_agent(&self, agent: &str) -> Result<Reply<Descriptor>> {
-        self.post_empty(&at(agent, "stop")).await
+        self.post_empty(&agent_path(agent, "stop")).await
     }
 
     /// `POST …/start`: it accepts runs and joins sessions again.
@@ -126,7 +126,7 @@ impl Client {
     /// # Errors
     /// As every call; 403 unless the token belongs to the agent's owner or the operator.
     pub async fn start_agent(&self, agent: &str) -> Result<Reply<Descriptor>> {
-        self.post_empty(&at(agent, "start")).await
+        self.post_empty(&agent_path(agent, "start")).await
     }
 
     /// `POST …/dismiss`: removes an enlisted agent from the server.
@@ -134,7 +134,7 @@ impl Client {
     /// # Errors
     /// As every call; 403 unless the token belongs to the agent, its owner or the operator; 409 `agent_configured`.
     pub async fn dismiss_agent(&self, agent: &str) -> Result<Reply<Dismissal>> {
-        self.post_empty(&at(agent, "dismiss")).await
+        self.post_empty(&agent_path(agent, "dismiss")).await
     }
 
     /// `POST …/configure` (SC-43): sets each argument separately; null removes it.
@@ -143,7 +143,7 @@ impl Client {
     /// As every call; 403 unless the token belongs to the agent's owner or the operator.
     pub async fn configure_agent(&self, agent: &str, args: &Map<String, Value>) -> Result<RunEvent> {
         let body = bytes(&json!({"type": "ConfigureRequest", "args": args}))?;
-        event(&self.post_once(&at(agent, "configure"), Some(body), &IdempotencyKey::random()).await?)
+        event(&self.post_once(&agent_path(agent, "configure"), Some(body), &IdempotencyKey::random()).await?)
     }
 
     /// `POST …/run`: starts a run, without waiting for it.
@@ -151,7 +151,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn start_run(&self, agent: &str, chat: &Chat, key: &IdempotencyKey) -> Result<RunReceipt> {
-        accepted(&self.request_run(&at(agent, "run"), "ChatRequest", chat, key).await?)
+        accepted(&self.request_run(&agent_path(agent, "run"), "ChatRequest", chat, key).await?)
     }
 
     /// `POST …/run`: starts a run, and waits for it. If that exceeds the time limit of a request, repeats the request with the same key.
@@ -165,7 +165,7 @@ impl Client {
         wait: Wait,
         key: &IdempotencyKey,
     ) -> Result<RunEvent> {
-        let path = format!("{}?wait={}", at(agent, "run"), wait.as_str());
+        let path = format!("{}?wait={}", agent_path(agent, "run"), wait.as_str());
         event(&self.request_run(&path, "ChatRequest", chat, key).await?)
     }
 
@@ -177,12 +177,12 @@ impl Client {
         &self,
         agent: &str,
         run: &str,
-        asked: Option<u64>,
+        question: Option<u64>,
         answers: &Map<String, Value>,
     ) -> Result<RunReceipt> {
-        let body = json!({"run_id": run, "event_id": asked, "request_keys": answers});
+        let body = json!({"run_id": run, "event_id": question, "request_keys": answers});
         let key = IdempotencyKey::random();
-        accepted(&self.request_run(&at(agent, "run"), "ResumeWithInput", &body, &key).await?)
+        accepted(&self.request_run(&agent_path(agent, "run"), "ResumeWithInput", &body, &key).await?)
     }
 
     /// CancelRequest: cancels a run (SC-46). The run ends a little later.
@@ -191,7 +191,11 @@ impl Client {
     /// As every call; 409 `run_not_active` if it has ended.
     pub async fn cancel_run(&self, agent: &str, run: &str) -> Result<RunReceipt> {
         let key = IdempotencyKey::random();
-        accepted(&self.request_run(&at(agent, "run"), "CancelRequest", &json!({"run_id": run}), &key).await?)
+        accepted(
+            &self
+                .request_run(&agent_path(agent, "run"), "CancelRequest", &json!({"run_id": run}), &key)
+                .await?,
+        )
     }
 
     async fn request_run<T: Serialize + Sync>(
@@ -209,7 +213,7 @@ impl Client {
     /// # Errors
     /// As every call; 404 `run_not_found`.
     pub async fn run_report(&self, agent: &str, run: &str) -> Result<Reply<RunReport>> {
-        self.get(&at(agent, &format!("runs/{}", segment(run)))).await
+        self.get(&agent_path(agent, &format!("runs/{}", segment(run)))).await
     }
 
     /// `GET …/threads` (SC-41): the threads that the token's owner opened; all threads for the agent's owner.
@@ -219,7 +223,7 @@ impl Client {
     pub async fn threads(&self, agent: &str, limit: Option<u32>, before: Option<&str>) -> Result<ThreadPage> {
         let parts = [limit.map(|n| format!("limit={n}")), before.map(|id| format!("before={}", segment(id)))];
         let query: Vec<String> = parts.into_iter().flatten().collect();
-        let path = format!("{}?{}", at(agent, "threads"), query.join("&"));
+        let path = format!("{}?{}", agent_path(agent, "threads"), query.join("&"));
         let raw = self.raw(Method::GET, &path, None).await?.into_success()?;
         let more = raw.header("link").is_some_and(|link| link.contains("rel=\"next\""));
         Ok(ThreadPage { reply: Reply::read(raw)?, more })
@@ -232,17 +236,17 @@ impl Client {
     pub async fn run_events(
         &self,
         agent: &str,
-        place: RunOrThread<'_>,
+        scope: RunOrThread<'_>,
         since: Option<&str>,
     ) -> Result<EventPage> {
-        let of = match place {
+        let query = match scope {
             RunOrThread::Run(id) => format!("run_id={}&since={}", segment(id), segment(since.unwrap_or("0"))),
             RunOrThread::Thread(id) => {
                 let since = since.map(|since| format!("&since={}", segment(since)));
                 format!("thread_id={}{}", segment(id), since.unwrap_or_default())
             }
         };
-        self.events_at(&format!("{}?{of}", at(agent, "get_events"))).await
+        self.events_at(&format!("{}?{query}", agent_path(agent, "get_events"))).await
     }
 
     /// `GET …/get_events` without `since` (SC-36): the events since this token's last call, each event once.
@@ -250,7 +254,7 @@ impl Client {
     /// # Errors
     /// As every call.
     pub async fn poll_run(&self, agent: &str, run: &str) -> Result<EventPage> {
-        self.events_at(&format!("{}?run_id={}", at(agent, "get_events"), segment(run))).await
+        self.events_at(&format!("{}?run_id={}", agent_path(agent, "get_events"), segment(run))).await
     }
 
     async fn events_at(&self, path: &str) -> Result<EventPage> {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{RunEvent, calls::at};
+use super::{RunEvent, calls::agent_path};
 use crate::{
     Client, Error, Result,
     client::segment,
@@ -81,7 +81,7 @@ impl Client {
         after: Option<u64>,
         options: StreamOptions,
     ) -> RunStream {
-        let path = format!("{}?run_id={}&stream=true", at(agent, "get_events"), segment(run));
+        let path = format!("{}?run_id={}&stream=true", agent_path(agent, "get_events"), segment(run));
         let paths = Paths { first: path.clone(), resumed: path };
         let resumed = after.map(|id| id.to_string());
         let feed = Feed::new(self.clone(), paths, resumed, EVENT_BYTES_MAX, options);

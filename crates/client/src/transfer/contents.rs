@@ -199,7 +199,7 @@ fn read(dir: &Path) -> Result<Option<BTreeMap<String, Vec<Entry>>>> {
 }
 
 /// A stored content whose hash is verified; otherwise an error code and text.
-fn kept(dir: &Path, entry: &Entry) -> std::result::Result<Bytes, (&'static str, String)> {
+fn read_verified(dir: &Path, entry: &Entry) -> std::result::Result<Bytes, (&'static str, String)> {
     let wrong = |why: String| ("hash_mismatch", why);
     let id: BlobId = entry.hash.parse().map_err(|error: Error| wrong(error.to_string()))?;
     let path = file_of(dir, id);
@@ -252,10 +252,10 @@ impl Client {
         for (project_id, entries) in read(&beside.dir)?.unwrap_or_default() {
             let may_open = !beside.projects_before.contains(&project_id);
             let mut putting = Upload { client: self, dry_run, may_open, opened: None, restored };
-            let put = putting.all(&beside.dir, &entries, progress).await;
+            let outcome = putting.all(&beside.dir, &entries, progress).await;
             putting.close(&project_id).await?;
             restored = putting.restored;
-            put?;
+            outcome?;
         }
         Ok(restored)
     }
@@ -276,7 +276,7 @@ impl Upload<'_> {
     async fn all(&mut self, dir: &Path, entries: &[Entry], progress: OnProgress<'_>) -> Result<()> {
         let mut bytes = 0;
         for (nth, entry) in entries.iter().enumerate() {
-            match kept(dir, entry) {
+            match read_verified(dir, entry) {
                 Ok(_) if self.dry_run => self.restored.restored += 1,
                 Ok(content) => self.one(entry, content).await?,
                 Err((code, message)) => self.refused(entry, code, message),
@@ -290,17 +290,17 @@ impl Upload<'_> {
 
     async fn one(&mut self, entry: &Entry, content: Bytes) -> Result<()> {
         let id = BlobId::of(&content);
-        let mut put = self.client.put_blob(&entry.project_id, content.clone()).await;
-        if self.may_open && self.opened.is_none() && is_archived(&put) {
+        let mut reply = self.client.put_blob(&entry.project_id, content.clone()).await;
+        if self.may_open && self.opened.is_none() && is_archived(&reply) {
             self.opened = Some(self.client.project(&entry.project_id).await?.json().to_owned());
             self.client.archive_project(&entry.project_id, false).await?;
-            put = self.client.put_blob(&entry.project_id, content).await;
+            reply = self.client.put_blob(&entry.project_id, content).await;
         }
-        if is_archived(&put) && self.client.has_blob(&entry.project_id, id).await? {
+        if is_archived(&reply) && self.client.has_blob(&entry.project_id, id).await? {
             self.restored.known += 1;
             return Ok(());
         }
-        match put {
+        match reply {
             Ok(reply) if reply.status == 201 => self.restored.restored += 1,
             Ok(_) => self.restored.known += 1,
             Err(Error::Refused(refused)) if matches!(refused.status, 400 | 403 | 404 | 413 | 501) => {
@@ -332,8 +332,8 @@ impl Upload<'_> {
     }
 }
 
-fn is_archived<T>(put: &Result<T>) -> bool {
-    matches!(put, Err(Error::Refused(refused)) if refused.code == "project_archived")
+fn is_archived<T>(reply: &Result<T>) -> bool {
+    matches!(reply, Err(Error::Refused(refused)) if refused.code == "project_archived")
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// A stream of lines.
 struct Lines {
     body: Incoming,
-    held: BytesMut,
+    buffer: BytesMut,
     looked: usize,
 }
 
@@ -37,12 +37,12 @@ impl Lines {
     /// The next line with its line feed; `None` at the end of the stream.
     async fn next(&mut self) -> std::result::Result<Option<Bytes>, String> {
         loop {
-            if let Some(end) = self.held[self.looked..].iter().position(|byte| *byte == b'\n') {
-                let line = self.held.split_to(self.looked + end + 1).freeze();
+            if let Some(end) = self.buffer[self.looked..].iter().position(|byte| *byte == b'\n') {
+                let line = self.buffer.split_to(self.looked + end + 1).freeze();
                 self.looked = 0;
                 return Ok(Some(line));
             }
-            self.looked = self.held.len();
+            self.looked = self.buffer.len();
             if self.looked > LINE_BYTES_MAX {
                 return Err(format!("a line of the export is larger than {LINE_BYTES_MAX} bytes"));
             }
@@ -52,7 +52,7 @@ impl Lines {
                 Ok(Some(Err(error))) => return Err(error.to_string()),
                 Ok(Some(Ok(frame))) => {
                     if let Some(bytes) = frame.data_ref() {
-                        self.held.extend_from_slice(bytes);
+                        self.buffer.extend_from_slice(bytes);
                     }
                 }
             }
@@ -98,7 +98,7 @@ impl Export {
         while self.end.is_none() {
             if self.lines.is_none() {
                 match self.open().await {
-                    Ok(body) => self.lines = Some(Lines { body, held: BytesMut::new(), looked: 0 }),
+                    Ok(body) => self.lines = Some(Lines { body, buffer: BytesMut::new(), looked: 0 }),
                     Err(error) if error.is_transient() && self.after.is_some() => {
                         self.cut(&error.to_string()).await?;
                         continue;
@@ -152,8 +152,9 @@ impl Export {
 
     async fn open(&self) -> Result<Incoming> {
         let parameters = [("since", &self.since), ("after", &self.after)];
-        let given = parameters.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
-        let query: Vec<String> = given.map(|(name, value)| format!("{name}={}", segment(value))).collect();
+        let parameters = parameters.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        let query: Vec<String> =
+            parameters.map(|(name, value)| format!("{name}={}", segment(value))).collect();
         let path = format!("{}?{}", self.path, query.join("&"));
         let mut request = Request::builder()
             .method(Method::GET)

@@ -41,7 +41,7 @@ pub(super) async fn send(
     client: &Client,
     options: &ImportOptions,
     pieces: &mut impl Pieces,
-    mut told: impl FnMut(&Bytes) + Send,
+    mut on_piece: impl FnMut(&Bytes) + Send,
 ) -> Result<Reply<ImportReport>> {
     let mut path = format!("/v1/import?conflict={}&dry_run={}", options.conflict, options.dry_run);
     if let Some(into) = &options.into {
@@ -68,7 +68,7 @@ pub(super) async fn send(
         };
         match next {
             Ok(Some(piece)) => {
-                told(&piece);
+                on_piece(&piece);
                 permit.send(Ok(piece));
             }
             Ok(None) => break,
@@ -97,11 +97,11 @@ impl Client {
         progress: OnProgress<'_>,
     ) -> Result<ImportReport> {
         let (mut records, mut bytes) = (0, 0);
-        let told = |piece: &Bytes| {
+        let on_piece = |piece: &Bytes| {
             records += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
             bytes += piece.len() as u64;
             progress(&Progress { step: "import", project: None, records, bytes });
         };
-        Ok(send(self, options, &mut File(from), told).await?.value)
+        Ok(send(self, options, &mut File(from), on_piece).await?.value)
     }
 }

@@ -43,7 +43,7 @@ pub(super) struct Ids {
 #[derive(Debug, Default)]
 pub(super) struct SharedIds {
     /// Projects requested as `OWNER:ID`.
-    asked: Vec<String>,
+    qualified: Vec<String>,
     seen: BTreeSet<String>,
     several: BTreeSet<String>,
 }
@@ -51,8 +51,8 @@ pub(super) struct SharedIds {
 impl SharedIds {
     /// For an export of these projects, or of all.
     pub(super) fn of(projects: &[String]) -> Self {
-        let asked = projects.iter().filter(|name| name.contains(':')).cloned().collect();
-        Self { asked, ..Self::default() }
+        let qualified = projects.iter().filter(|name| name.contains(':')).cloned().collect();
+        Self { qualified, ..Self::default() }
     }
 
     /// Adds a record; returns the server's unambiguous name for its project.
@@ -65,7 +65,7 @@ impl SharedIds {
             None => project_id,
         };
         match &record.project {
-            Some(project) if self.several.contains(id) || self.asked.contains(project) => project.clone(),
+            Some(project) if self.several.contains(id) || self.qualified.contains(project) => project.clone(),
             Some(_) | None => id.to_owned(),
         }
     }

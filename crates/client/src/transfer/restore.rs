@@ -102,7 +102,7 @@ impl Backup {
 
     fn package(&mut self, data: &str) -> Result<Bytes> {
         let Some(line) = self.hashes.next()? else { return Ok(enveloped("package", data, None, None)) };
-        let wrong = |what: String| Error::Invalid(format!("{}: {what}", self.hashes.path.display()));
+        let wrong = |problem: String| Error::Invalid(format!("{}: {problem}", self.hashes.path.display()));
         let beside: PackageSidecar = serde_json::from_str(&line).map_err(|error| wrong(error.to_string()))?;
         if is_enveloped(data) {
             return Ok(Bytes::from(format!("{data}\n")));
@@ -145,12 +145,12 @@ impl Client {
         let mut backup = Backup::open(dir)?;
         let contents = self.contents_index(&dir.join(BLOBS)).await?;
         let (mut records, mut bytes) = (0, 0);
-        let told = |piece: &Bytes| {
+        let on_piece = |piece: &Bytes| {
             records += 1;
             bytes += piece.len() as u64;
             progress(&Progress { step: "import", project: None, records, bytes });
         };
-        let mut report = send(self, options, &mut backup, told).await?.value;
+        let mut report = send(self, options, &mut backup, on_piece).await?.value;
         if let Some(contents) = contents {
             report.contents = Some(self.restore_contents(&contents, options.dry_run, progress).await?);
         }

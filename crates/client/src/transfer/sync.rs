@@ -121,27 +121,27 @@ pub async fn sync(
     for listed in all {
         let name = listed.name();
         let project_id = listed.reference.unwrap_or(listed.project_id);
-        let mut told = |piece: &Bytes| {
+        let mut on_piece = |piece: &Bytes| {
             records += 1;
             bytes += piece.len() as u64;
             progress(&Progress { step: "import", project: Some(&project_id), records, bytes });
         };
         let since = state.since.get(&project_id).cloned();
-        let done = match one(from, to, &name, since.as_deref(), &mut told).await {
+        let outcome = match one(from, to, &name, since.as_deref(), &mut on_piece).await {
             // The source has another store than before: everything is new.
             Err(Error::Refused(refused)) if refused.code == "invalid_cursor" => {
-                one(from, to, &name, None, &mut told).await?
+                one(from, to, &name, None, &mut on_piece).await?
             }
-            done => done?,
+            outcome => outcome?,
         };
         report.projects += 1;
-        report.sent.add(&done.report.sent);
-        report.imported += done.report.imported;
-        report.skipped += done.report.skipped;
-        report.overwritten += done.report.overwritten;
-        report.refused_count += done.report.refused_count;
-        report.refused.extend(done.report.refused);
-        if let Some(since) = done.since {
+        report.sent.add(&outcome.report.sent);
+        report.imported += outcome.report.imported;
+        report.skipped += outcome.report.skipped;
+        report.overwritten += outcome.report.overwritten;
+        report.refused_count += outcome.report.refused_count;
+        report.refused.extend(outcome.report.refused);
+        if let Some(since) = outcome.since {
             state.since.insert(project_id, since);
         }
     }
@@ -159,7 +159,7 @@ async fn one(
     (to, into): (&Client, Option<&OwnerName>),
     project_id: &str,
     since: Option<&str>,
-    told: &mut (impl FnMut(&Bytes) + Send),
+    on_piece: &mut (impl FnMut(&Bytes) + Send),
 ) -> Result<SyncResult> {
     let there = match (into, project_id.split_once(':')) {
         (Some(owner), Some((_, id))) => format!("{owner}:{id}"),
@@ -178,18 +178,18 @@ async fn one(
         dry_run: false,
         into: into.is_some().then_some(there),
     };
-    let taken = send(to, &options, &mut pipe, told).await?.value;
-    if taken.complete != Some(true) {
+    let import = send(to, &options, &mut pipe, on_piece).await?.value;
+    if import.complete != Some(true) {
         return Err(Error::Unreadable(format!("the import of `{project_id}` is incomplete")));
     }
     let mut report = SyncReport {
         projects: 1,
         sent: pipe.sent,
-        imported: taken.imported,
-        skipped: taken.skipped,
-        overwritten: taken.overwritten,
-        refused_count: taken.refused_count,
-        refused: taken.refused,
+        imported: import.imported,
+        skipped: import.skipped,
+        overwritten: import.overwritten,
+        refused_count: import.refused_count,
+        refused: import.refused,
     };
     let since = (report.refused_count == 0).then_some(pipe.export.into_end()?.since);
     if pipe.differs {

@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn the_stored_form_is_frozen() {
-        let made = WriteMade {
+        let write = WriteMade {
             id: "01".into(),
             at: TimestampMs(7),
             person: "@nick.nick".into(),
@@ -59,7 +59,7 @@ mod tests {
             path: "/sessions/s/messages".into(),
             status: 201,
         };
-        let event = made.encode();
+        let event = write.encode();
         let text = std::str::from_utf8(&event.envelope).unwrap();
         assert_eq!(
             (event.kind, event.form, text),
@@ -69,7 +69,7 @@ mod tests {
                 r#"{"id":"01","at":7,"person":"@nick.nick","session":"02","as":"@nick.bot","operation":"session.send","path":"/sessions/s/messages","status":201}"#
             )
         );
-        let own = WriteMade { session: None, agent: None, ..made.clone() };
+        let own = WriteMade { session: None, agent: None, ..write.clone() };
         assert_eq!(
             std::str::from_utf8(&own.encode().envelope).unwrap(),
             r#"{"id":"01","at":7,"person":"@nick.nick","operation":"session.send","path":"/sessions/s/messages","status":201}"#
@@ -84,7 +84,7 @@ mod tests {
             envelope: event.envelope,
             payload: event.payload,
         };
-        assert_eq!(WriteMade::decode(&stored).unwrap(), made);
+        assert_eq!(WriteMade::decode(&stored).unwrap(), write);
         assert!(WriteMade::decode(&StoredEvent { kind: "Other".into(), ..stored }).is_err());
     }
 }

@@ -11,7 +11,7 @@ use plenary_kernel::{Class, OwnerName, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, asking, keyring};
+use super::{ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, caller_and_session, keyring};
 use crate::{
     console::ConsoleState,
     limits::{AUDIT_PAGE_DEFAULT, AUDIT_PAGE_MAX},
@@ -54,15 +54,15 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
 }
 
 async fn list(
-    State(at): State<ConsoleState>,
+    State(state): State<ConsoleState>,
     parts: Parts,
     query: Result<Query<AuditQuery>, QueryRejection>,
 ) -> Result<Json<AuditPage>, ConsoleRefusal> {
-    let (principal, _) = asking(at.console.accounts(), &parts).await?;
+    let (principal, _) = caller_and_session(state.console.accounts(), &parts).await?;
     plenary_accounts::admit(&parts, Some(&principal)).await?;
     let Query(AuditQuery { owner, cursor, limit }) =
         query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
-    let keyring = keyring(at.console.accounts(), &principal, owner).await?;
+    let keyring = keyring(state.console.accounts(), &principal, owner).await?;
     let limit = match limit.as_deref().map(str::parse) {
         None => AUDIT_PAGE_DEFAULT,
         Some(Ok(limit)) if (1..=AUDIT_PAGE_MAX).contains(&limit) => limit,
@@ -77,5 +77,5 @@ async fn list(
         let text = "cursor must be the next_cursor of the page before.";
         return Err(Refusal::malformed("invalid_cursor", text).into());
     }
-    Ok(Json(at.console.entries(keyring.owner(), cursor.as_deref(), limit).await?))
+    Ok(Json(state.console.entries(keyring.owner(), cursor.as_deref(), limit).await?))
 }

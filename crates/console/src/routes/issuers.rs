@@ -90,14 +90,14 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
     vec![
         Operation::new(list_doc, list),
         Operation::new(leave_doc, leave),
-        Operation::new(back_doc, come_back),
+        Operation::new(back_doc, complete_sign_in),
     ]
 }
 
-async fn list(State(at): State<ConsoleState>) -> Json<IssuerList> {
-    let by = at.console.issuers().iter().filter(|issuer| issuer.signs_in());
+async fn list(State(state): State<ConsoleState>) -> Json<IssuerList> {
+    let issuers = state.console.issuers().iter().filter(|issuer| issuer.signs_in());
     let view = |issuer: &Issuer| IssuerView { name: issuer.name().into(), title: issuer.title().into() };
-    Json(IssuerList { issuers: by.map(|issuer| view(issuer)).collect() })
+    Json(IssuerList { issuers: issuers.map(|issuer| view(issuer)).collect() })
 }
 
 /// An attempt of a browser, stored in its cookie: the secret, and the query of `/oauth/authorize` to return to.
@@ -121,8 +121,8 @@ impl Attempt {
     fn of(headers: &HeaderMap) -> Option<Self> {
         let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
         let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        let mut ours = pairs.filter(|(name, _)| *name == ATTEMPT).map(|(_, value)| value);
-        let (secret, request) = ours.next().filter(|_| ours.next().is_none())?.split_once('.')?;
+        let mut attempts = pairs.filter(|(name, _)| *name == ATTEMPT).map(|(_, value)| value);
+        let (secret, request) = attempts.next().filter(|_| attempts.next().is_none())?.split_once('.')?;
         let is_secret = URL_SAFE_NO_PAD.decode(secret).is_ok_and(|bytes| bytes.len() == SECRET_BYTES);
         let request = String::from_utf8(URL_SAFE_NO_PAD.decode(request).ok()?).ok()?;
         is_secret.then(|| Self { secret: secret.to_owned(), request })
@@ -138,8 +138,8 @@ impl Attempt {
 }
 
 /// The URL to which the issuer returns a browser.
-fn back_to(at: &ConsoleState, peer: SocketAddr, headers: &HeaderMap, issuer: &Issuer) -> String {
-    format!("{}/console/signed-in/{}", at.origin.base_url(peer, headers), issuer.name())
+fn return_url(state: &ConsoleState, peer: SocketAddr, headers: &HeaderMap, issuer: &Issuer) -> String {
+    format!("{}/console/signed-in/{}", state.origin.base_url(peer, headers), issuer.name())
 }
 
 /// The header that sets or removes the cookie of an attempt. Unlike a session's cookie, the browser also sends it when another
@@ -162,20 +162,20 @@ fn redirect<const N: usize>(url: &str, cookies: [HeaderValue; N]) -> Result<Resp
 }
 
 async fn leave(
-    State(at): State<ConsoleState>,
+    State(state): State<ConsoleState>,
     Peer(peer): Peer,
     path: Result<Path<String>, PathRejection>,
     query: Result<Query<SignInQuery>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Response, ConsoleRefusal> {
     let Path(name) = path.map_err(|_| Refusal::not_found())?;
-    let issuer = at.console.issuers().signing_in(&name).ok_or_else(Refusal::not_found)?;
+    let issuer = state.console.issuers().signing_in(&name).ok_or_else(Refusal::not_found)?;
     let Query(SignInQuery { request }) =
         query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
     let attempt = Attempt::begin(request)?;
-    let redirect_uri = back_to(&at, peer, &headers, issuer);
+    let redirect_uri = return_url(&state, peer, &headers, issuer);
     let is_tls = redirect_uri.starts_with("https://");
-    match issuer.sign_in_url(&attempt.sign_in(issuer), &redirect_uri, at.console.now()).await {
+    match issuer.sign_in_url(&attempt.sign_in(issuer), &redirect_uri, state.console.now()).await {
         Ok(url) => {
             let set = attempt_cookie(&attempt.cookie(), ATTEMPT_MS_MAX / 1_000, is_tls);
             Ok(redirect(&url, [set])?)
@@ -186,25 +186,25 @@ async fn leave(
 
 /// The console's page with the reason why the sign-in failed.
 fn trouble(flaw: Flaw) -> String {
-    let is_said = matches!(flaw, Flaw::NotAdmitted | Flaw::Unavailable);
-    let code = if is_said { flaw.code() } else { "sign_in_failed" };
+    let is_shown = matches!(flaw, Flaw::NotAdmitted | Flaw::Unavailable);
+    let code = if is_shown { flaw.code() } else { "sign_in_failed" };
     format!("/#trouble={code}")
 }
 
-async fn come_back(
-    State(at): State<ConsoleState>,
+async fn complete_sign_in(
+    State(state): State<ConsoleState>,
     Peer(peer): Peer,
     path: Result<Path<String>, PathRejection>,
     query: Result<Query<Back>, QueryRejection>,
     parts: Parts,
 ) -> Result<Response, ConsoleRefusal> {
     let Path(name) = path.map_err(|_| Refusal::not_found())?;
-    let issuer = at.console.issuers().signing_in(&name).ok_or_else(Refusal::not_found)?;
-    let redirect_uri = back_to(&at, peer, &parts.headers, issuer);
+    let issuer = state.console.issuers().signing_in(&name).ok_or_else(Refusal::not_found)?;
+    let redirect_uri = return_url(&state, peer, &parts.headers, issuer);
     let is_tls = redirect_uri.starts_with("https://");
     let over = attempt_cookie("", 0, is_tls);
-    let budget = at.origin.client_address(peer, &parts.headers);
-    let (failures, now) = (at.console.failures(), at.console.now());
+    let budget = state.origin.client_address(peer, &parts.headers);
+    let (failures, now) = (state.console.failures(), state.console.now());
     if !failures.may_try(now, budget) {
         return Ok(redirect("/#trouble=too_many_attempts", [over])?);
     }
@@ -218,7 +218,7 @@ async fn come_back(
     };
     let redeemed = issuer.redeem(&attempt.sign_in(issuer), code, &redirect_uri, now).await;
     let admitted = match redeemed {
-        Ok(proven) => admit(&at, issuer, &proven, budget.unwrap_or(peer.ip()).to_string(), &parts).await,
+        Ok(proven) => admit(&state, issuer, &proven, budget.unwrap_or(peer.ip()).to_string(), &parts).await,
         Err(flaw) => Err(flaw.into()),
     };
     let cookie = match admitted {
@@ -232,7 +232,7 @@ async fn come_back(
         }
         Err(No::Failure(failure)) => return Err(failure.into()),
     };
-    let set = cookie.given(ISSUER_SESSION_MS_MAX / 1_000, is_tls);
+    let set = cookie.set_header(ISSUER_SESSION_MS_MAX / 1_000, is_tls);
     let next = match attempt.request.as_str() {
         "" => "/".to_owned(),
         request => format!("/oauth/authorize?{request}"),
@@ -264,7 +264,7 @@ impl From<Flaw> for No {
 
 /// Signs in the person that the issuer identifies, if a rule admits it. Returns the cookie.
 async fn admit(
-    at: &ConsoleState,
+    state: &ConsoleState,
     issuer: &Issuer,
     proven: &Proven,
     address: String,
@@ -274,7 +274,7 @@ async fn admit(
     let user_agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
     let short = |text: &str| text.chars().take(SUBJECT_CHARS_MAX).collect::<String>();
     let sign_in = IssuerSignIn {
-        at: IssuerSubject {
+        identity: IssuerSubject {
             issuer: issuer.name().to_owned(),
             subject: short(&proven.subject),
             shown: short(proven.display_name()),
@@ -285,7 +285,7 @@ async fn admit(
         address: Some(address),
         user_agent: user_agent.map(|agent| agent.chars().take(USER_AGENT_CHARS_MAX).collect()),
     };
-    match at.console.accounts().sign_in_at_issuer(&rule.keyring, sign_in).await {
+    match state.console.accounts().sign_in_at_issuer(&rule.keyring, sign_in).await {
         Ok((_, cookie)) => Ok(cookie),
         Err(Failure::Rejected(Rejection::NotFound)) => {
             tracing::warn!(issuer = issuer.name(), "the owner or person that a rule names is not there");

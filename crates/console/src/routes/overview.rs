@@ -11,7 +11,7 @@ use plenary_kernel::{Class, OwnerName, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, asking, keyring};
+use super::{ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, caller_and_session, keyring};
 use crate::{console::ConsoleState, wire::Overview};
 
 /// The query of `GET /overview`.
@@ -39,15 +39,15 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
 }
 
 async fn overview(
-    State(at): State<ConsoleState>,
+    State(state): State<ConsoleState>,
     parts: Parts,
     query: Result<Query<OfOwner>, QueryRejection>,
 ) -> Result<Json<Overview>, ConsoleRefusal> {
-    let accounts = at.console.accounts();
-    let (principal, _) = asking(accounts, &parts).await?;
+    let accounts = state.console.accounts();
+    let (principal, _) = caller_and_session(accounts, &parts).await?;
     plenary_accounts::admit(&parts, Some(&principal)).await?;
     let Query(OfOwner { owner }) =
         query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
     let keyring = keyring(accounts, &principal, owner).await?;
-    Ok(Json(at.console.overview(keyring.owner()).await?))
+    Ok(Json(state.console.overview(keyring.owner()).await?))
 }

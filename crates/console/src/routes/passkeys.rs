@@ -20,7 +20,7 @@ use plenary_edge::{Auth, JsonBody, Operation, OperationDoc};
 use plenary_kernel::{Class, Refusal, text};
 
 use super::{
-    ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, asking, keyring,
+    ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, caller_and_session, keyring,
     sessions::{OfOwner, owner, removing},
 };
 use crate::{
@@ -84,8 +84,8 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
 }
 
 /// The site of passkeys, from the configured URL, because a request's host header can be forged.
-fn site(at: &ConsoleState) -> Result<Site, Refusal> {
-    Site::of(at.origin.stated_url()).ok_or_else(|| {
+fn site(state: &ConsoleState) -> Result<Site, Refusal> {
+    Site::of(state.origin.stated_url()).ok_or_else(|| {
         Refusal::conflict(
             "passkeys_unavailable",
             "Passkeys need a public URL with a host name: https://… or http://localhost; set `public_url`.",
@@ -94,21 +94,21 @@ fn site(at: &ConsoleState) -> Result<Site, Refusal> {
 }
 
 async fn make_challenge(
-    State(at): State<ConsoleState>,
+    State(state): State<ConsoleState>,
 ) -> Result<(StatusCode, Json<ChallengeMade>), ConsoleRefusal> {
-    let Site { rp_id, .. } = site(&at)?;
-    let challenge = at.console.challenge().await?;
-    let made = ChallengeMade { challenge, rp_id, expires_in: CHALLENGE_MS_MAX / 1_000 };
-    Ok((StatusCode::CREATED, Json(made)))
+    let Site { rp_id, .. } = site(&state)?;
+    let challenge = state.console.challenge().await?;
+    let reply = ChallengeMade { challenge, rp_id, expires_in: CHALLENGE_MS_MAX / 1_000 };
+    Ok((StatusCode::CREATED, Json(reply)))
 }
 
 async fn add(
-    State(at): State<ConsoleState>,
+    State(state): State<ConsoleState>,
     parts: Parts,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<PasskeyView>), ConsoleRefusal> {
-    let accounts = at.console.accounts();
-    let (principal, open) = asking(accounts, &parts).await?;
+    let accounts = state.console.accounts();
+    let (principal, open) = caller_and_session(accounts, &parts).await?;
     let Some(open) = open else {
         let text = "A passkey is added in a session of the console; sign in first.";
         return Err(Refusal::new(Class::Forbidden, "session_required", text).into());
@@ -125,16 +125,16 @@ async fn add(
     };
     checked.map_err(|why| Refusal::malformed("invalid_name", format!("name {why}.")))?;
     let wrong = |why: &str| Refusal::malformed("invalid_passkey", format!("{why}."));
-    let answer = Answer::read(&site(&at)?, true, &client_data, &authenticator_data).map_err(wrong)?;
-    let made = answer.made().map_err(wrong)?;
-    let until = at.console.challenge_until(&answer.challenge).await?;
+    let answer = Answer::read(&site(&state)?, true, &client_data, &authenticator_data).map_err(wrong)?;
+    let created = answer.created_passkey().map_err(wrong)?;
+    let until = state.console.challenge_until(&answer.challenge).await?;
     let challenge_until =
         until.ok_or_else(|| wrong("the challenge has expired or is none of this server"))?;
     let new = NewPasskey {
-        credential: made.credential,
-        key: made.key.to_string(),
+        credential: created.credential,
+        key: created.key.to_string(),
         name,
-        counter: made.counter,
+        counter: created.counter,
         challenge: TokenDigest::of(&answer.challenge),
         challenge_until,
     };
@@ -143,25 +143,25 @@ async fn add(
 }
 
 async fn list(
-    State(at): State<ConsoleState>,
+    State(state): State<ConsoleState>,
     parts: Parts,
     query: Result<Query<OfOwner>, QueryRejection>,
 ) -> Result<Json<PasskeyList>, ConsoleRefusal> {
-    let accounts = at.console.accounts();
-    let (principal, _) = asking(accounts, &parts).await?;
+    let accounts = state.console.accounts();
+    let (principal, _) = caller_and_session(accounts, &parts).await?;
     let keyring = keyring(accounts, &principal, owner(query)?).await?;
     let passkeys = accounts.passkeys(&keyring).await?.into_iter().map(PasskeyView::from).collect();
-    Ok(Json(PasskeyList { passkeys, available: site(&at).is_ok() }))
+    Ok(Json(PasskeyList { passkeys, available: site(&state).is_ok() }))
 }
 
 async fn remove(
-    State(at): State<ConsoleState>,
+    State(state): State<ConsoleState>,
     path: Result<Path<String>, PathRejection>,
     query: Result<Query<OfOwner>, QueryRejection>,
     parts: Parts,
 ) -> Result<Response, ConsoleRefusal> {
-    let accounts = at.console.accounts();
-    let (principal, open) = asking(accounts, &parts).await?;
+    let accounts = state.console.accounts();
+    let (principal, open) = caller_and_session(accounts, &parts).await?;
     if super::is_viewer(open.as_ref()) {
         return Err(Refusal::new(Class::Forbidden, "read_only", "This session may only read.").into());
     }
@@ -173,20 +173,20 @@ async fn remove(
 
 /// Signs in with a passkey. Every invalid response of a passkey gets the same refusal.
 pub(super) async fn sign_in(
-    at: &ConsoleState,
-    given: PasskeyAnswer,
+    state: &ConsoleState,
+    response: PasskeyAnswer,
     address: (Option<IpAddr>, String),
     user_agent: Option<String>,
 ) -> Result<(OpenSession, ConsoleCookie), ConsoleRefusal> {
-    let site = site(at)?;
+    let site = site(state)?;
     let (budget, address) = address;
-    let (failures, now) = (at.console.failures(), at.console.now());
+    let (failures, now) = (state.console.failures(), state.console.now());
     if !failures.may_try(now, budget) {
         let text = "Too many attempts to sign in failed from there; try again in the next minute.";
         let refusal = Refusal::new(Class::TooMany, "too_many_attempts", text);
         return Err(ConsoleRefusal::new(refusal).retry_after(next_minute_s(now)));
     }
-    let signed_in = by_passkey(at, &site, given, address, user_agent).await;
+    let signed_in = by_passkey(state, &site, response, address, user_agent).await;
     if let Err(Failure::Rejected(_)) = &signed_in {
         failures.failed(now, budget);
     }
@@ -194,19 +194,20 @@ pub(super) async fn sign_in(
 }
 
 async fn by_passkey(
-    at: &ConsoleState,
+    state: &ConsoleState,
     site: &Site,
-    given: PasskeyAnswer,
+    response: PasskeyAnswer,
     address: String,
     user_agent: Option<String>,
 ) -> Result<(OpenSession, ConsoleCookie), Failure> {
     const NO: Failure = Failure::Rejected(Rejection::PasskeyInvalid);
-    let answer = Answer::read(site, false, &given.client_data, &given.authenticator_data).map_err(|_| NO)?;
-    let challenge_until = at.console.challenge_until(&answer.challenge).await.map_err(Failure::Fault)?;
+    let answer =
+        Answer::read(site, false, &response.client_data, &response.authenticator_data).map_err(|_| NO)?;
+    let challenge_until = state.console.challenge_until(&answer.challenge).await.map_err(Failure::Fault)?;
     let challenge_until = challenge_until.ok_or(NO)?;
-    let signature = bytes(&given.signature).ok_or(NO)?;
-    let accounts = at.console.accounts();
-    let credential = given.credential_id.trim_end_matches('=');
+    let signature = bytes(&response.signature).ok_or(NO)?;
+    let accounts = state.console.accounts();
+    let credential = response.credential_id.trim_end_matches('=');
     let known = accounts.passkeys_of(credential).await.map_err(Failure::Fault)?;
     let signs = |key: &str| key.parse::<Key>().is_ok_and(|key| answer.is_signed_by(&key, &signature));
     let known = known.into_iter().find(|known| known.is_usable && signs(&known.passkey.key)).ok_or(NO)?;

@@ -35,12 +35,12 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
 }
 
 async fn create(
-    State(at): State<ConsoleState>,
+    State(state): State<ConsoleState>,
     Caller(principal): Caller,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<AgentView>), ConsoleRefusal> {
     let NewPerson { handle, display_name } = body?.parse()?;
-    let accounts = at.console.accounts();
+    let accounts = state.console.accounts();
     keyring(accounts, &principal, Some(handle.owner_name())).await?;
     if let Some(name) = &display_name {
         let fits = (1..=plenary_accounts::limits::DISPLAY_NAME_CHARS_MAX).contains(&name.chars().count());

@@ -20,7 +20,7 @@ use plenary_kernel::{AgentHandle, Class, OwnerName, Refusal};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, asking, is_viewer, keyring, passkeys};
+use super::{ConsoleRefusal, FOR_PEOPLE, UNAUTHENTICATED, caller_and_session, is_viewer, keyring, passkeys};
 use crate::{
     console::ConsoleState,
     wire::{LinkMade, NewLink, NewSession, OwnSession, SessionList, SessionView},
@@ -85,9 +85,9 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
 }
 
 /// The description of an operation that removes one session or passkey of an owner.
-pub(super) fn removing(doc: OperationDoc, what: &'static str) -> OperationDoc {
+pub(super) fn removing(doc: OperationDoc, description: &'static str) -> OperationDoc {
     doc.success(StatusCode::NO_CONTENT)
-        .path_parameter::<String>("id", what)
+        .path_parameter::<String>("id", description)
         .query::<OfOwner>()
         .errors(Class::Malformed, &["invalid_query"])
         .errors(Class::Forbidden, &["read_only", "csrf"])
@@ -95,42 +95,44 @@ pub(super) fn removing(doc: OperationDoc, what: &'static str) -> OperationDoc {
 }
 
 async fn make_link(
-    State(at): State<ConsoleState>,
+    State(state): State<ConsoleState>,
     Peer(peer): Peer,
     headers: http::HeaderMap,
     Caller(principal): Caller,
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<LinkMade>), ConsoleRefusal> {
-    let asked: NewLink = body?.parse_or_empty()?;
-    let accounts = at.console.accounts();
-    let keyring = keyring(accounts, &principal, asked.owner).await?;
-    let role = role(&principal.who, &keyring, asked.role)?;
-    let person = person(accounts, &keyring, asked.person).await?;
+    let request: NewLink = body?.parse_or_empty()?;
+    let accounts = state.console.accounts();
+    let keyring = keyring(accounts, &principal, request.owner).await?;
+    let role = role(&principal.who, &keyring, request.role)?;
+    let person = person(accounts, &keyring, request.person).await?;
     let secret = accounts.make_console_link(&principal, &keyring, role, person).await?;
-    let base = at.origin.base_url(peer, &headers);
+    let base = state.origin.base_url(peer, &headers);
     let expires_in = CONSOLE_LINK_MS_MAX / 1_000;
     Ok((StatusCode::CREATED, Json(LinkMade { url: format!("{base}/#link={secret}"), expires_in, role })))
 }
 
 /// The role of a link's session.
 fn role(
-    by: &plenary_accounts::TokenOwner,
+    requester: &plenary_accounts::TokenOwner,
     keyring: &Keyring,
-    asked: Option<ConsoleRole>,
+    requested: Option<ConsoleRole>,
 ) -> Result<ConsoleRole, Refusal> {
     let (all, is_operator) = match keyring {
         Keyring::Operator => (ConsoleRole::Operator, true),
         Keyring::Owner(_) => (ConsoleRole::Owner, false),
     };
-    match asked {
+    match requested {
         None => Ok(all),
         Some(ConsoleRole::Viewer) => Ok(ConsoleRole::Viewer),
         Some(role) if role == all => Ok(role),
-        Some(ConsoleRole::Operator) if *by != plenary_accounts::TokenOwner::Operator => Err(Refusal::new(
-            Class::Forbidden,
-            "forbidden",
-            "A link with the role operator needs the operator's token.",
-        )),
+        Some(ConsoleRole::Operator) if *requester != plenary_accounts::TokenOwner::Operator => {
+            Err(Refusal::new(
+                Class::Forbidden,
+                "forbidden",
+                "A link with the role operator needs the operator's token.",
+            ))
+        }
         Some(_) => {
             let text = if is_operator {
                 "The role owner needs `owner`: name the owner."
@@ -146,9 +148,9 @@ fn role(
 async fn person(
     accounts: &Accounts,
     keyring: &Keyring,
-    asked: Option<AgentHandle>,
+    requested: Option<AgentHandle>,
 ) -> Result<Option<AgentHandle>, ConsoleRefusal> {
-    let Some(handle) = asked else {
+    let Some(handle) = requested else {
         return match keyring.owner() {
             Some(owner) => Ok(accounts.default_person(owner).await?.map(|known| known.handle)),
             None => Ok(None),
@@ -167,7 +169,7 @@ async fn person(
 }
 
 async fn sign_in(
-    State(at): State<ConsoleState>,
+    State(state): State<ConsoleState>,
     Peer(peer): Peer,
     parts: Parts,
     JsonBody(body): JsonBody,
@@ -177,19 +179,19 @@ async fn sign_in(
     if parts.headers.contains_key(header::ORIGIN) && parts.extensions.get::<OwnPage>().is_none() {
         return Err(Refusal::new(Class::Forbidden, "csrf", "Sign in from the console's own page.").into());
     }
-    let budget = at.origin.client_address(peer, &parts.headers);
+    let budget = state.origin.client_address(peer, &parts.headers);
     let address = budget.unwrap_or(peer.ip()).to_string();
     let agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
     let agent = agent.map(|agent| agent.chars().take(USER_AGENT_CHARS_MAX).collect());
     let (open, cookie) = match (link, passkey) {
-        (Some(link), None) => at.console.accounts().sign_in(&link, Some(address), agent).await?,
-        (None, Some(passkey)) => passkeys::sign_in(&at, passkey, (budget, address), agent).await?,
+        (Some(link), None) => state.console.accounts().sign_in(&link, Some(address), agent).await?,
+        (None, Some(passkey)) => passkeys::sign_in(&state, passkey, (budget, address), agent).await?,
         (None, None) | (Some(_), Some(_)) => {
             let text = "Send either `link` or `passkey`.";
             return Err(Refusal::malformed("invalid_body", text).into());
         }
     };
-    let set = cookie.given(CONSOLE_SESSION_MS_MAX / 1_000, is_tls(&at, &parts, peer));
+    let set = cookie.set_header(CONSOLE_SESSION_MS_MAX / 1_000, is_tls(&state, &parts, peer));
     let body = OwnSession::new(open, cookie.csrf());
     let mut answer = (StatusCode::CREATED, Json(body)).into_response();
     answer.headers_mut().insert(header::SET_COOKIE, set);
@@ -197,12 +199,12 @@ async fn sign_in(
     Ok(answer)
 }
 
-fn is_tls(at: &ConsoleState, parts: &Parts, peer: std::net::SocketAddr) -> bool {
-    at.origin.base_url(peer, &parts.headers).starts_with("https://")
+fn is_tls(state: &ConsoleState, parts: &Parts, peer: std::net::SocketAddr) -> bool {
+    state.origin.base_url(peer, &parts.headers).starts_with("https://")
 }
 
-async fn own(State(at): State<ConsoleState>, parts: Parts) -> Result<Response, ConsoleRefusal> {
-    let open = signed_in(at.console.accounts(), &parts).await?;
+async fn own(State(state): State<ConsoleState>, parts: Parts) -> Result<Response, ConsoleRefusal> {
+    let open = signed_in(state.console.accounts(), &parts).await?;
     let (Some(open), Some(cookie)) = (open, cookie_of(&parts.headers)) else {
         let text = "There is no session; sign in with the link that `plenary console` prints.";
         return Err(Refusal::new(Class::Unauthenticated, "missing_authorization", text).into());
@@ -213,12 +215,12 @@ async fn own(State(at): State<ConsoleState>, parts: Parts) -> Result<Response, C
 }
 
 async fn list(
-    State(at): State<ConsoleState>,
+    State(state): State<ConsoleState>,
     parts: Parts,
     query: Result<Query<OfOwner>, QueryRejection>,
 ) -> Result<Json<SessionList>, ConsoleRefusal> {
-    let accounts = at.console.accounts();
-    let (principal, open) = asking(accounts, &parts).await?;
+    let accounts = state.console.accounts();
+    let (principal, open) = caller_and_session(accounts, &parts).await?;
     let keyring = keyring(accounts, &principal, owner(query)?).await?;
     let current = open.as_ref().map(|open| open.id.as_str());
     let sessions = accounts.console_sessions(&keyring).await?;
@@ -228,14 +230,14 @@ async fn list(
 }
 
 async fn sign_out(
-    State(at): State<ConsoleState>,
+    State(state): State<ConsoleState>,
     Peer(peer): Peer,
     path: Result<Path<String>, PathRejection>,
     query: Result<Query<OfOwner>, QueryRejection>,
     parts: Parts,
 ) -> Result<Response, ConsoleRefusal> {
-    let accounts = at.console.accounts();
-    let (principal, open) = asking(accounts, &parts).await?;
+    let accounts = state.console.accounts();
+    let (principal, open) = caller_and_session(accounts, &parts).await?;
     let Path(id) = path.map_err(|_| Refusal::not_found())?;
     let is_own = open.as_ref().is_some_and(|open| open.id == id);
     if is_viewer(open.as_ref()) && !is_own {
@@ -245,8 +247,8 @@ async fn sign_out(
     accounts.sign_out(&principal, &keyring, &id).await?;
     let mut answer = StatusCode::NO_CONTENT.into_response();
     if is_own {
-        let taken_back = ConsoleCookie::taken_back(is_tls(&at, &parts, peer));
-        answer.headers_mut().insert(header::SET_COOKIE, taken_back);
+        let removal = ConsoleCookie::removal_header(is_tls(&state, &parts, peer));
+        answer.headers_mut().insert(header::SET_COOKIE, removal);
     }
     Ok(answer)
 }

@@ -10,7 +10,7 @@ use plenary_accounts::{Credentials, Follower, Principal, TokenOwner, identify};
 use plenary_edge::{Auth, Operation, OperationDoc, refusal_response};
 use plenary_kernel::{AgentHandle, Class, Position, Refusal};
 use plenary_log::PageSize;
-use plenary_retrieval::Query as Words;
+use plenary_retrieval::Query as TextQuery;
 use plenary_room::{CannotWatch, Onlooker, sse::pieces};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -73,14 +73,14 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
 }
 
 async fn watch(
-    State(at): State<ConsoleState>,
+    State(state): State<ConsoleState>,
     parts: Parts,
     query: Result<Query<WatchQuery>, QueryRejection>,
 ) -> Result<Response, ConsoleRefusal> {
-    let console = at.console;
+    let console = state.console;
     let principal = identify(&parts, console.accounts(), Credentials::HeaderOrTicket).await?;
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query cannot be read."))?;
-    let wanted = wanted(&query)?;
+    let filter = filter(&query)?;
     let handed = console.handed();
     let after = match last_event(&parts.headers).or(query.after.clone()) {
         None => handed,
@@ -91,9 +91,9 @@ async fn watch(
         }
     };
     if after > handed {
-        return Ok(gone());
+        return Ok(cursor_gone());
     }
-    let who = Follower::new(Some(&principal));
+    let follower = Follower::new(Some(&principal));
     let cannot = |why| match why {
         CannotWatch::TooMany => {
             let text = format!("{WATCHES_PER_OWNER_MAX} of these streams are open; close one first.");
@@ -104,26 +104,26 @@ async fn watch(
         }
     };
     let payer = payer(&principal);
-    let watch = console.watchers().watch(&everything(), who.clone(), payer.clone()).map_err(cannot)?;
+    let watch = console.watchers().watch(&everything(), follower.clone(), payer.clone()).map_err(cannot)?;
     let onlooker = onlooker(&principal);
     let owner = onlooker.as_ref().and_then(Onlooker::owner).filter(|_| query.frames == Some(true)).cloned();
     let ephemeral = owner.map(|owner| {
         let watch =
-            console.ephemeral_watchers().watch(&ephemeral_stream(&owner), who, payer).map_err(cannot)?;
+            console.ephemeral_watchers().watch(&ephemeral_stream(&owner), follower, payer).map_err(cannot)?;
         Ok::<_, Refusal>(EphemeralReader { owner, watch, after: Vec::new() })
     });
     let ephemeral = ephemeral.transpose()?;
-    let (spoke, size) = (Instant::now(), PageSize::default());
+    let (sent_at, size) = (Instant::now(), PageSize::default());
     let watching = Watcher {
         console,
         principal,
         onlooker,
-        wanted,
-        at: after,
+        filter,
+        cursor: after,
         watch,
         ephemeral,
         greeted: false,
-        spoke,
+        sent_at,
         size,
     };
     Ok(pieces(watching))
@@ -143,14 +143,14 @@ fn last_event(headers: &HeaderMap) -> Option<String> {
 }
 
 /// 410: the store was restored to an earlier state, which does not contain the cursor.
-fn gone() -> Response {
+fn cursor_gone() -> Response {
     let text = "The log ends before this cursor, because the store was restored. Read everything again, and watch without a cursor.";
     let mut answer = refusal_response(&Refusal::malformed("cursor_gone", text));
     *answer.status_mut() = StatusCode::GONE;
     answer.into_response()
 }
 
-fn wanted(query: &WatchQuery) -> Result<WatchFilter, Refusal> {
+fn filter(query: &WatchQuery) -> Result<WatchFilter, Refusal> {
     let rooms = names(query.rooms.as_deref(), "invalid_rooms")?;
     if let Some(strange) = rooms.iter().find(|room| !ROOMS.contains(&room.as_str())) {
         return Err(Refusal::malformed("invalid_rooms", format!("`{strange}` is not a room with events.")));
@@ -160,8 +160,8 @@ fn wanted(query: &WatchQuery) -> Result<WatchFilter, Refusal> {
     let agents = agents.iter().map(|agent| agent.parse::<AgentHandle>()).collect::<Result<_, _>>();
     let agents = agents.map_err(|wrong| Refusal::malformed("invalid_agents", format!("agents: {wrong}.")))?;
     let wrong = |fault| Refusal::malformed("invalid_query", format!("q: {fault}."));
-    let words = query.q.as_deref().map(Words::read).transpose().map_err(wrong)?;
-    Ok(WatchFilter { rooms, kinds, agents, query: words, trace: trace(query.trace.as_deref())? })
+    let text_query = query.q.as_deref().map(TextQuery::read).transpose().map_err(wrong)?;
+    Ok(WatchFilter { rooms, kinds, agents, query: text_query, trace: trace(query.trace.as_deref())? })
 }
 
 /// Checks a trace id.

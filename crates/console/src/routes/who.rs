@@ -32,17 +32,17 @@ pub(super) fn operations() -> Vec<Operation<ConsoleState>> {
 }
 
 async fn who(
-    State(at): State<ConsoleState>,
+    State(state): State<ConsoleState>,
     caller: AgentCaller,
     query: Result<Query<ReachableQuery>, QueryRejection>,
 ) -> Result<Json<WhoPage>, ConsoleRefusal> {
     let Query(query) = query.map_err(|_| Refusal::malformed("invalid_query", "The query can't be read."))?;
-    let accounts = at.console.accounts();
+    let accounts = state.console.accounts();
     let me = accounts.fresh_agent(&caller.handle).await?;
     let is_of_all = query.is_of_all();
     let (mut page, next_cursor) = reachable_by(accounts, &me, query).await?;
     if is_of_all {
         page.insert(0, me.clone());
     }
-    Ok(Json(WhoPage { agents: at.console.who(&me, &page).await?, next_cursor }))
+    Ok(Json(WhoPage { agents: state.console.who(&me, &page).await?, next_cursor }))
 }

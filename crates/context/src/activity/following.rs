@@ -59,7 +59,7 @@ impl LiveSource for ActivityStream {
             if self.is_wanted(&noted)
                 && let Some(json) = self.context.tell(&self.project_id, &noted).await?
             {
-                looked.tell(stored.version.0, Some(noted.activity.as_str()), &json);
+                looked.push_event(stored.version.0, Some(noted.activity.as_str()), &json);
             }
             self.at = stored.version;
         }

@@ -9,7 +9,7 @@ use plenary_engine::Room as _;
 use plenary_indexing::{FRESH_WITHIN, unavailable};
 use plenary_log::{Fault, Order, StoredEvent};
 use plenary_retrieval::{Change, Document, Hit, Kind, Query, Scope, Section};
-use plenary_room::{Findable, FoundThing, OwnHits, Reference, Searcher, Shelf};
+use plenary_room::{Findable, FoundItem, OwnHits, Reference, Searcher, Shelf};
 use serde_json::Value;
 
 use super::documents::sections;
@@ -49,7 +49,7 @@ impl Context {
         Ok(row.and_then(|row| serde_json::from_slice(&row.value).ok()))
     }
 
-    async fn found_package(&self, by: &Actor, id: &str) -> Result<Option<FoundThing>, Fault> {
+    async fn found_package(&self, by: &Actor, id: &str) -> Result<Option<FoundItem>, Fault> {
         let Some((key, _)) = id.split_once('/') else { return Ok(None) };
         let project = self.project(key).await?;
         if !project.access(by).read {
@@ -61,7 +61,7 @@ impl Context {
         let text = |name: &str| package[name].as_str().map(str::to_owned);
         let (project_id, package_id) = (self.named_for(by, key, &project).await?, text("package_id"));
         let path = package_id.as_deref().map(encoded).unwrap_or_default();
-        Ok(Some(FoundThing {
+        Ok(Some(FoundItem {
             kind: "package",
             path: format!("/v1/packages/{path}?project={}", encoded(&project_id)),
             about: text("title"),
@@ -72,7 +72,7 @@ impl Context {
         }))
     }
 
-    async fn found_fact(&self, by: &Actor, id: &str) -> Result<Option<FoundThing>, Fault> {
+    async fn found_fact(&self, by: &Actor, id: &str) -> Result<Option<FoundItem>, Fault> {
         let Some((key, _)) = id.split_once('/') else { return Ok(None) };
         let project = self.project(key).await?;
         if !project.access(by).read {
@@ -84,7 +84,7 @@ impl Context {
         let (subject, predicate) = (encoded(text("subject")), encoded(text("predicate")));
         let path =
             format!("/v1/projects/{}/facts?subject={subject}&predicate={predicate}", encoded(&project_id));
-        Ok(Some(FoundThing {
+        Ok(Some(FoundItem {
             kind: "fact",
             path,
             about: Some(format!("{} {}", text("subject"), text("predicate"))),
@@ -140,7 +140,7 @@ impl Findable for Context {
         &'a self,
         searcher: &'a Searcher,
         id: &'a str,
-    ) -> BoxFuture<'a, Result<Option<FoundThing>, Fault>> {
+    ) -> BoxFuture<'a, Result<Option<FoundItem>, Fault>> {
         Box::pin(async move {
             let by = Actor::from(searcher);
             match (id.strip_prefix(PACKAGE), id.strip_prefix(FACT)) {

@@ -25,7 +25,7 @@ fn to(recipient: &str) -> Frame {
 
 #[test]
 fn fo_9_77_a_frame_speaks_for_the_tokens_own_principal_alone() {
-    let field = |frame: &Frame, who: &TokenOwner| match identity(frame, who) {
+    let field = |frame: &Frame, caller: &TokenOwner| match identity(frame, caller) {
         Ok(_) => String::new(),
         Err(Rejection::SenderIdentityMismatch { field }) => field,
         Err(other) => panic!("{other:?}"),
@@ -94,22 +94,22 @@ fn fo_49_an_organisation_is_for_its_members() {
 #[test]
 fn fo_11_a_time_is_refused_only_beyond_the_skew_that_is_set() {
     let frame = read(&advisory()).unwrap();
-    let at = |ms: i64| TimestampMs(u64::try_from(1_779_444_000_000 + ms).unwrap());
+    let clock = |ms: i64| TimestampMs(u64::try_from(1_779_444_000_000 + ms).unwrap());
     let skew = Some(Duration::from_secs(60));
     for ms in [-60_000, 0, 60_000] {
-        assert_eq!(check_created_at(&frame, at(ms), skew), Ok(()));
+        assert_eq!(check_created_at(&frame, clock(ms), skew), Ok(()));
     }
     for ms in [-60_001, 60_001] {
-        let fault = check_created_at(&frame, at(ms), skew).unwrap_err();
+        let fault = check_created_at(&frame, clock(ms), skew).unwrap_err();
         assert_eq!((fault.code.as_str(), fault.field.as_deref()), ("field-invalid", Some("created_at")));
-        assert_eq!(check_created_at(&frame, at(ms), None), Ok(()));
+        assert_eq!(check_created_at(&frame, clock(ms), None), Ok(()));
     }
     assert_eq!(check_created_at(&frame, TimestampMs(0), None), Ok(()));
 }
 
 #[test]
 fn fo_85_a_coarse_count_tells_the_magnitude() {
-    for (count, told) in [(0, 0), (1, 1), (2, 1), (9, 1), (10, 10), (99, 10), (1_234, 1_000)] {
-        assert_eq!(coarse(count), told);
+    for (count, expected) in [(0, 0), (1, 1), (2, 1), (9, 1), (10, 10), (99, 10), (1_234, 1_000)] {
+        assert_eq!(coarse(count), expected);
     }
 }

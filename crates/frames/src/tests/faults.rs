@@ -77,14 +77,14 @@ fn fo_3_an_absent_required_member_of_a_payload_is_named_unless_the_rest_is_anoth
     let nested = |path: &[&str]| {
         let mut moment = binding_moment();
         let (last, outer) = path.split_last().unwrap();
-        let mut at = &mut moment;
+        let mut value = &mut moment;
         for step in outer {
-            at = match step.parse::<usize>() {
-                Ok(nth) => &mut at[nth],
-                Err(_) => &mut at[*step],
+            value = match step.parse::<usize>() {
+                Ok(nth) => &mut value[nth],
+                Err(_) => &mut value[*step],
             };
         }
-        at.as_object_mut().unwrap().remove(*last).unwrap();
+        value.as_object_mut().unwrap().remove(*last).unwrap();
         fault(&frame("agent_binding_moment", moment))
     };
     for (path, field) in [

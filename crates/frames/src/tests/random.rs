@@ -65,7 +65,7 @@ fn object(shape: &'static Shape) -> BoxedStrategy<Map<String, Value>> {
         .prop_map(|members| {
             let mut object: Map<String, Value> = members
                 .into_iter()
-                .filter(|(field, _, wanted)| field.required || *wanted)
+                .filter(|(field, _, is_chosen)| field.required || *is_chosen)
                 .map(|(field, value, _)| (field.name.to_owned(), value))
                 .collect();
             if object.contains_key("recommended_idx") {
@@ -130,10 +130,10 @@ proptest! {
     #[test]
     fn fo_63_a_missing_required_member_is_refused(frame in frames(), nth in any::<prop::sample::Index>()) {
         let required: Vec<_> = ENVELOPE.fields.iter().filter(|field| field.required).collect();
-        let gone = nth.get(&required).name;
+        let removed = nth.get(&required).name;
         let mut frame = frame;
-        frame.as_object_mut().unwrap().remove(gone);
-        prop_assert_eq!(read(&frame).unwrap_err().field.unwrap(), gone);
+        frame.as_object_mut().unwrap().remove(removed);
+        prop_assert_eq!(read(&frame).unwrap_err().field.unwrap(), removed);
     }
 
     #[test]

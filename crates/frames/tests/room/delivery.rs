@@ -186,15 +186,15 @@ async fn fo_79_past_the_cap_of_an_expansion_nobody_gets_anything() {
 async fn fo_18_19_20_21_22_locks_and_leases_bind_nobody() {
     let house = House::new();
     let (a, b) = (house.agent("@nick.a", "open").await, house.agent("@nick.b", "open").await);
-    let of = |kind: &str, payload: Value| {
+    let frame_of = |kind: &str, payload: Value| {
         let mut frame = frame("~nick", "~nick", "x");
         frame["kind"] = kind.into();
         frame["payload"] = payload;
         frame
     };
-    let request = of("agent_lock_request", json!({"resource": "r", "lease_id": UUID, "ttl_ms": 1}));
-    let release = of("agent_lock_release", json!({"lease_id": UUID}));
-    let flush = of(
+    let request = frame_of("agent_lock_request", json!({"resource": "r", "lease_id": UUID, "ttl_ms": 1}));
+    let release = frame_of("agent_lock_release", json!({"lease_id": UUID}));
+    let flush = frame_of(
         "flush_executed",
         json!({"convergence_class": "a.b", "result_ref": "r", "executed_at": "2026-05-22T10:00:00Z"}),
     );

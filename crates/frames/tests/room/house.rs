@@ -123,17 +123,17 @@ impl House {
     }
 
     pub(crate) fn with(config: Config) -> Self {
-        Self::of([Network::new().join()], config).pop().unwrap()
+        Self::with_signals([Network::new().join()], config).pop().unwrap()
     }
 
     /// Two processes on one store.
     pub(crate) fn pair() -> [Self; 2] {
         let network = Network::new();
-        let houses = Self::of([network.join(), network.join()], Config::default());
+        let houses = Self::with_signals([network.join(), network.join()], Config::default());
         houses.try_into().unwrap_or_else(|_| panic!("two were made"))
     }
 
-    fn of(signals: impl IntoIterator<Item = Signals>, config: Config) -> Vec<Self> {
+    fn with_signals(signals: impl IntoIterator<Item = Signals>, config: Config) -> Vec<Self> {
         let opened = open_memory();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let accounts = Accounts::new(opened.log.clone(), clock.clone(), TokenDigest::of(OPERATOR));
@@ -210,8 +210,9 @@ impl House {
 
     /// Creates an agent; returns its token.
     pub(crate) async fn agent(&self, handle: &str, policy: &str) -> String {
-        let made = self.post(OPERATOR, "/_admin/agents", &json!({"handle": handle, "policy": policy})).await;
-        made.ok(201)["token"].as_str().unwrap().to_owned()
+        let created =
+            self.post(OPERATOR, "/_admin/agents", &json!({"handle": handle, "policy": policy})).await;
+        created.ok(201)["token"].as_str().unwrap().to_owned()
     }
 
     pub(crate) async fn rostered(&self, token: &str, handle: &str) -> Vec<Value> {

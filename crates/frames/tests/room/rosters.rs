@@ -21,8 +21,8 @@ async fn fo_93_a_roster_is_who_is_subscribed_now() {
         assert!(plenary_kernel::rfc3339::parse(started.as_str().unwrap()).is_some());
     }
     roster.sort_by_key(|entry| entry["instrument"].to_string());
-    let of = |instrument: &str, tool: &str, id: &str| json!({"handle": "~nick", "agent": "@nick.cc-laptop", "instrument": instrument, "tool": tool, "session_id": id});
-    assert_eq!(roster, [of("cc-laptop", "cc", "s1"), of("codex", "x", &id)]);
+    let entry = |instrument: &str, tool: &str, id: &str| json!({"handle": "~nick", "agent": "@nick.cc-laptop", "instrument": instrument, "tool": tool, "session_id": id});
+    assert_eq!(roster, [entry("cc-laptop", "cc", "s1"), entry("codex", "x", &id)]);
     drop(first);
     assert_eq!(house.rostered(&token, "~nick").await.len(), 1);
 }

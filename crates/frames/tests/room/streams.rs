@@ -15,14 +15,14 @@ async fn fo_57_a_stream_says_that_it_is_alive() {
     // FO-96: no media type of its own.
     assert_eq!(stream.headers["content-type"], "text/event-stream");
     assert_eq!(stream.headers["cache-control"], "no-store");
-    let begun = tokio::time::Instant::now();
+    let started_at = tokio::time::Instant::now();
     for nth in 1..=3 {
         // Events in between do not delay it.
         house.submit(&token, "", &frame("~nick", "~nick", "x")).await.ok(200);
         assert_eq!(stream.tag().await, "x");
         tokio::time::advance(Duration::from_secs(8)).await;
         assert_eq!(stream.block().await.as_deref(), Some(": keepalive"));
-        assert_eq!(begun.elapsed().as_secs(), nth * 15);
+        assert_eq!(started_at.elapsed().as_secs(), nth * 15);
     }
 }
 

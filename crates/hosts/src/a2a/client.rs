@@ -136,10 +136,10 @@ impl Client {
         // The agent lists them by preference.
         let mut interfaces = card["supportedInterfaces"].as_array().into_iter().flatten();
         let named = interfaces.find_map(|interface| {
-            let is_ours = interface["protocolVersion"].as_str()?.starts_with("1.");
-            let binding = Binding::named(interface["protocolBinding"].as_str()?).filter(|_| is_ours)?;
-            let is_wanted = self.grpc.is_none() || binding == Binding::Grpc;
-            Some((binding, interface["url"].as_str()?, interface["tenant"].as_str())).filter(|_| is_wanted)
+            let is_supported = interface["protocolVersion"].as_str()?.starts_with("1.");
+            let binding = Binding::named(interface["protocolBinding"].as_str()?).filter(|_| is_supported)?;
+            let is_usable = self.grpc.is_none() || binding == Binding::Grpc;
+            Some((binding, interface["url"].as_str()?, interface["tenant"].as_str())).filter(|_| is_usable)
         });
         let none = if self.grpc.is_some() {
             "its card names no interface of A2A 1.x over gRPC"
@@ -204,8 +204,8 @@ impl Client {
 
     async fn call_grpc(&self, endpoint: &Endpoint, method: &str, params: Value) -> Result<Answer, String> {
         let late = || self.error("it did not answer in time");
-        let asked = grpc::open(&self.http2, &endpoint.url, method, params, self.token.as_ref());
-        let opened = timeout(ANSWER_TIME, asked).await.map_err(|_| late())?;
+        let opening = grpc::open(&self.http2, &endpoint.url, method, params, self.token.as_ref());
+        let opened = timeout(ANSWER_TIME, opening).await.map_err(|_| late())?;
         let mut results = opened.map_err(|status| self.refused(&status))?;
         if grpc::is_stream(method) {
             return Ok(Answer::Stream(Box::new(EventStream::Grpc(Box::new(results)))));
@@ -216,8 +216,8 @@ impl Client {
     }
 
     fn refused(&self, status: &Status) -> String {
-        let words = redacted_error(&json!({"message": status.message()}), self.token.as_ref());
-        self.error(&format!("it answered {:?}: {words}", status.code()))
+        let reason = redacted_error(&json!({"message": status.message()}), self.token.as_ref());
+        self.error(&format!("it answered {:?}: {reason}", status.code()))
     }
 
     /// The result or error of a response.
@@ -262,13 +262,13 @@ impl Client {
         }
         let body = timeout(ANSWER_TIME, within(answer.into_body(), CARD_BYTES_MAX)).await;
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
-        let words = serde_json::from_slice(&body)
+        let detail = serde_json::from_slice(&body)
             .map_or(String::new(), |error| format!(": {}", redacted_error(&error, self.token.as_ref())));
-        Err(self.error(&format!("it answered {status}{words}")))
+        Err(self.error(&format!("it answered {status}{detail}")))
     }
 
-    pub(super) fn error(&self, what: &str) -> String {
-        format!("the agent at {} could not be asked: {what}", self.url)
+    pub(super) fn error(&self, problem: &str) -> String {
+        format!("the agent at {} could not be asked: {problem}", self.url)
     }
 }
 

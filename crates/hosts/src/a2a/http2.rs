@@ -38,9 +38,9 @@ impl Http2 {
         B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
     {
         let mut connector = self.0.clone();
-        let said = |error: Box<dyn Error + Send + Sync>| deepest(&*error);
-        poll_fn(|context| Service::<Uri>::poll_ready(&mut connector, context)).await.map_err(said)?;
-        let stream = connector.call(request.uri().clone()).await.map_err(said)?;
+        let describe = |error: Box<dyn Error + Send + Sync>| deepest(&*error);
+        poll_fn(|context| Service::<Uri>::poll_ready(&mut connector, context)).await.map_err(describe)?;
+        let stream = connector.call(request.uri().clone()).await.map_err(describe)?;
         let shaken = http2::handshake(TokioExecutor::new(), stream).await;
         let (mut sender, connection) = shaken.map_err(|error| deepest(&error))?;
         // The connection ends with the response's body, which also reports its errors.

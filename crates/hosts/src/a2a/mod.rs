@@ -107,11 +107,11 @@ impl A2a {
         progress: &mut TaskProgress,
         (output, input): (&Output, &mut Input),
     ) -> Result<RunEnd, String> {
-        let (mut text, mut turn) = (request.input.clone().unwrap_or_default(), 0);
+        let (mut text, mut message_number) = (request.input.clone().unwrap_or_default(), 0);
         loop {
-            turn += 1;
+            message_number += 1;
             let message = json!({
-                "messageId": format!("{}-{turn}", request.run_id), "role": "ROLE_USER", "parts": [{"text": text}],
+                "messageId": format!("{}-{message_number}", request.run_id), "role": "ROLE_USER", "parts": [{"text": text}],
                 "contextId": progress.context, "taskId": progress.task,
             });
             let paused = tokio::select! {

@@ -42,8 +42,8 @@ pub(super) struct TaskProgress {
     open: BTreeMap<String, String>,
     /// The bytes of these texts.
     open_bytes: usize,
-    /// Artifacts that were emitted.
-    said: HashSet<String>,
+    /// The ids of the artifacts that were emitted.
+    emitted: HashSet<String>,
     has_text: bool,
     /// The last status message.
     noted: String,
@@ -75,10 +75,10 @@ impl TaskProgress {
     /// Applies a whole task; what was emitted before is not repeated. An active task may have unfinished texts.
     pub(super) fn task(&mut self, task: &Value) -> Vec<TaskOutput> {
         self.learn_ids(&task["id"], &task["contextId"]);
-        let is_at_rest = !goes_on(state_of(&task["status"]));
+        let is_finished = !is_active(state_of(&task["status"]));
         let mut outputs = Vec::new();
         for artifact in task["artifacts"].as_array().into_iter().flatten() {
-            outputs.extend(self.artifact(artifact, false, is_at_rest));
+            outputs.extend(self.artifact(artifact, false, is_finished));
         }
         outputs.extend(self.status(&task["status"]));
         outputs
@@ -99,11 +99,11 @@ impl TaskProgress {
 
     fn artifact(&mut self, artifact: &Value, append: bool, is_last: bool) -> Vec<TaskOutput> {
         let id = artifact["artifactId"].as_str().unwrap_or_default();
-        if self.said.contains(id) {
+        if self.emitted.contains(id) {
             return Vec::new();
         }
         let is_new = !self.open.contains_key(id);
-        if id.len() > ID_BYTES_MAX || (is_new && self.said.len() + self.open.len() >= ARTIFACTS_MAX) {
+        if id.len() > ID_BYTES_MAX || (is_new && self.emitted.len() + self.open.len() >= ARTIFACTS_MAX) {
             return too_large(&format!(
                 "more than {ARTIFACTS_MAX} artifacts, or one with an id of {} bytes",
                 id.len()
@@ -112,7 +112,7 @@ impl TaskProgress {
         let text = text_of(&artifact["parts"]);
         if has_more(&artifact["parts"]) {
             let outputs = self.parts(artifact["name"].as_str().unwrap_or(id), &artifact["parts"]);
-            self.said.insert(id.to_owned());
+            self.emitted.insert(id.to_owned());
             return outputs;
         }
         let open = self.open.entry(id.to_owned()).or_default();
@@ -139,7 +139,7 @@ impl TaskProgress {
         if text.is_empty() {
             return None;
         }
-        self.said.insert(id.to_owned());
+        self.emitted.insert(id.to_owned());
         self.has_text = true;
         Some(TaskOutput::Event(Event::text(&text)))
     }
@@ -153,38 +153,38 @@ impl TaskProgress {
     }
 
     fn status(&mut self, status: &Value) -> Vec<TaskOutput> {
-        let said = text_of(&status["message"]["parts"]);
+        let text = text_of(&status["message"]["parts"]);
         let state = state_of(status);
-        if goes_on(state) {
+        if is_active(state) {
             // Progress messages are not part of the result. A task that is read again repeats the last one.
-            if said.is_empty() || said == self.noted {
+            if text.is_empty() || text == self.noted {
                 return Vec::new();
             }
-            let event = Event::tool_text(&said);
-            self.noted = said;
+            let event = Event::tool_text(&text);
+            self.noted = text;
             return vec![TaskOutput::Event(event)];
         }
         let open: Vec<String> = self.open.keys().cloned().collect();
         let mut outputs: Vec<TaskOutput> = open.iter().filter_map(|id| self.finish_text(id)).collect();
         match state {
             "INPUT_REQUIRED" => {
-                outputs.push(TaskOutput::Question(if said.is_empty() {
+                outputs.push(TaskOutput::Question(if text.is_empty() {
                     "The agent waits for an answer.".into()
                 } else {
-                    said
+                    text
                 }));
             }
             "COMPLETED" => {
-                if !self.has_text && !said.is_empty() {
-                    outputs.push(TaskOutput::Event(Event::text(&said)));
+                if !self.has_text && !text.is_empty() {
+                    outputs.push(TaskOutput::Event(Event::text(&text)));
                 }
                 outputs.push(TaskOutput::Ended(RunEnd::success()));
             }
             "CANCELED" => outputs.push(TaskOutput::Ended(RunEnd::error("the other agent canceled the task"))),
             "FAILED" | "REJECTED" | "AUTH_REQUIRED" => {
-                let what = state.to_ascii_lowercase().replace('_', " ");
-                let why = if said.is_empty() { String::new() } else { format!(": {said}") };
-                let why = format!("the other agent's task is {what}{why}");
+                let ending = state.to_ascii_lowercase().replace('_', " ");
+                let why = if text.is_empty() { String::new() } else { format!(": {text}") };
+                let why = format!("the other agent's task is {ending}{why}");
                 let ended = if state == "REJECTED" { RunEnd::rejected(why) } else { RunEnd::error(why) };
                 outputs.push(TaskOutput::Ended(ended));
             }
@@ -194,8 +194,8 @@ impl TaskProgress {
     }
 }
 
-fn too_large(what: &str) -> Vec<TaskOutput> {
-    vec![TaskOutput::TooLarge(format!("the other agent's task says too much: {what}"))]
+fn too_large(excess: &str) -> Vec<TaskOutput> {
+    vec![TaskOutput::TooLarge(format!("the other agent's task says too much: {excess}"))]
 }
 
 /// The name of a state without the common prefix.
@@ -204,7 +204,7 @@ fn state_of(status: &Value) -> &str {
 }
 
 /// Whether a task in this state continues by itself.
-fn goes_on(state: &str) -> bool {
+fn is_active(state: &str) -> bool {
     matches!(state, "SUBMITTED" | "WORKING")
 }
 
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn pieces_are_deltas_and_the_whole_is_an_event() {
         let text = |text| TaskOutput::Event(Event::text(text));
-        let (said, progress) =
+        let (emitted, progress) =
             outputs(&[artifact("a", false, false), artifact("b", true, false), status("COMPLETED", "")]);
         let pieces = [
             TaskOutput::Delta("a".into()),
@@ -273,14 +273,14 @@ mod tests {
             text("ab"),
             TaskOutput::Ended(RunEnd::success()),
         ];
-        assert_eq!(said, pieces);
+        assert_eq!(emitted, pieces);
         assert_eq!((progress.task.as_deref(), progress.context.as_deref()), (Some("t"), Some("c")));
-        let (said, _) =
+        let (emitted, _) =
             outputs(&[artifact("a", false, true), artifact("a", false, true), status("COMPLETED", "note")]);
         assert_eq!(
-            said,
+            emitted,
             [text("a"), TaskOutput::Ended(RunEnd::success())],
-            "said once, and the note is no result"
+            "emitted once, and the note is not the result"
         );
     }
 
@@ -292,7 +292,7 @@ mod tests {
         };
         let delta = |text: &str| TaskOutput::Delta(text.into());
         let whole = TaskOutput::Event(Event::text("abcd"));
-        let (said, _) = outputs(&[
+        let (emitted, _) = outputs(&[
             artifact("a", false, false),
             working("a"),
             artifact("b", true, false),
@@ -300,7 +300,10 @@ mod tests {
             artifact("d", true, true),
             status("COMPLETED", ""),
         ]);
-        assert_eq!(said, [delta("a"), delta("b"), delta("c"), whole, TaskOutput::Ended(RunEnd::success())]);
+        assert_eq!(
+            emitted,
+            [delta("a"), delta("b"), delta("c"), whole, TaskOutput::Ended(RunEnd::success())]
+        );
     }
 
     #[test]
@@ -339,9 +342,9 @@ mod tests {
         assert_eq!(outputs(&[status("INPUT_REQUIRED", "Who?")]).0, [TaskOutput::Question("Who?".into())]);
         let failed = RunEnd::rejected("the other agent's task is rejected: no");
         assert_eq!(outputs(&[status("REJECTED", "no")]).0, [TaskOutput::Ended(failed)]);
-        let (said, _) = outputs(&[status("COMPLETED", "all")]);
-        assert_eq!(said, [TaskOutput::Event(Event::text("all")), TaskOutput::Ended(RunEnd::success())]);
-        let (said, _) = outputs(&[json!({"message": {"parts": [{"text": "hi"}]}})]);
-        assert_eq!(said, [TaskOutput::Event(Event::text("hi")), TaskOutput::Ended(RunEnd::success())]);
+        let (emitted, _) = outputs(&[status("COMPLETED", "all")]);
+        assert_eq!(emitted, [TaskOutput::Event(Event::text("all")), TaskOutput::Ended(RunEnd::success())]);
+        let (emitted, _) = outputs(&[json!({"message": {"parts": [{"text": "hi"}]}})]);
+        assert_eq!(emitted, [TaskOutput::Event(Event::text("hi")), TaskOutput::Ended(RunEnd::success())]);
     }
 }

@@ -42,10 +42,10 @@ async fn an_agent_without_streams_is_asked_and_looked_at() {
     let ended = agent(&origin).run(request, ours).await;
     assert_eq!(ended.finish_reason, FinishReason::Success, "{:?}", ended.why);
     assert_eq!(receiver.event().await, Some(Event::text("abc")));
-    let asked = serving.await.unwrap();
-    let methods: Vec<_> = asked.iter().skip(1).map(|asked| asked.body["method"].clone()).collect();
+    let requests = serving.await.unwrap();
+    let methods: Vec<_> = requests.iter().skip(1).map(|request| request.body["method"].clone()).collect();
     assert_eq!(methods, ["SendMessage", "GetTask", "GetTask"]);
-    assert_eq!(asked[1].body["params"]["configuration"]["returnImmediately"], true);
+    assert_eq!(requests[1].body["params"]["configuration"]["returnImmediately"], true);
 }
 
 #[tokio::test]
@@ -55,12 +55,12 @@ async fn a_run_that_fails_cancels_the_task() {
         vec![card(false), result(&json!({"task": task("WORKING", &long)})), result(&task("CANCELED", ""))];
     let (origin, serving) = scripted(script).await;
     let request = request(&json!({"input": "hi"}));
-    let (ours, _ears) = run(&request);
+    let (ours, _receiver) = run(&request);
     let ended = agent(&origin).run(request, ours).await;
     assert_eq!(ended.finish_reason, FinishReason::Error);
-    let asked = serving.await.unwrap();
+    let requests = serving.await.unwrap();
     assert_eq!(
-        (&asked[2].body["method"], &asked[2].body["params"]["id"]),
+        (&requests[2].body["method"], &requests[2].body["params"]["id"]),
         (&json!("CancelTask"), &json!("t"))
     );
 }

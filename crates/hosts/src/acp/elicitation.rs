@@ -56,14 +56,14 @@ impl Elicitation {
 
     /// The response to the agent; `None` if the answer is neither the values nor a refusal.
     pub(super) fn outcome(&self, answer: &Map<String, Value>) -> Option<Value> {
-        let word = answer.get(ELICITATION).and_then(Value::as_str).map(str::trim);
-        match word {
+        let action_text = answer.get(ELICITATION).and_then(Value::as_str).map(str::trim);
+        match action_text {
             Some(action @ ("decline" | "cancel")) => Some(json!({"action": action})),
             Some("accept") | None => {
                 let mut values = self.form.typed(answer);
                 values.remove(ELICITATION);
-                let is_said = word.is_some() || !self.form.is_empty();
-                (is_said && self.form.check(&values).is_ok())
+                let is_given = action_text.is_some() || !self.form.is_empty();
+                (is_given && self.form.check(&values).is_ok())
                     .then(|| json!({"action": "accept", "content": values}))
             }
             Some(_) => None,
@@ -80,19 +80,19 @@ pub(super) fn cancelled() -> Value {
 mod tests {
     use super::*;
 
-    fn of(schema: &Value) -> Result<Elicitation, String> {
+    fn parsed(schema: &Value) -> Result<Elicitation, String> {
         Elicitation::new(&json!({"mode": "form", "message": "Who?", "requestedSchema": schema}))
     }
 
-    fn outcome(asked: &Elicitation, answer: &Value) -> Value {
-        asked.outcome(answer.as_object().unwrap()).unwrap_or_default()
+    fn outcome(elicitation: &Elicitation, answer: &Value) -> Value {
+        elicitation.outcome(answer.as_object().unwrap()).unwrap_or_default()
     }
 
     #[test]
     fn values_are_accepted_and_words_decline() {
         let schema = json!({"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}},
             "required": ["name"]});
-        let asked = of(&schema).unwrap();
+        let elicitation = parsed(&schema).unwrap();
         for (answer, expected) in [
             (json!({"name": "Ida"}), json!({"action": "accept", "content": {"name": "Ida"}})),
             // At a prompt, all values are entered as text.
@@ -108,27 +108,27 @@ mod tests {
             (json!({"name": "Ida", "age": "old"}), Value::Null),
             (json!({}), Value::Null),
         ] {
-            assert_eq!(outcome(&asked, &answer), expected, "{answer}");
+            assert_eq!(outcome(&elicitation, &answer), expected, "{answer}");
         }
-        let members = asked.event().members();
+        let members = elicitation.event().members();
         assert_eq!((&members["message"], &members["form"]), (&json!("Who?"), &schema));
         assert_eq!(members["request_keys"].as_object().unwrap().len(), 3);
     }
 
     #[test]
     fn a_form_without_fields_wants_a_word() {
-        let asked = of(&json!({"type": "object", "properties": {}})).unwrap();
+        let elicitation = parsed(&json!({"type": "object", "properties": {}})).unwrap();
         assert_eq!(
-            outcome(&asked, &json!({"elicitation": "accept"})),
+            outcome(&elicitation, &json!({"elicitation": "accept"})),
             json!({"action": "accept", "content": {}})
         );
-        assert_eq!(outcome(&asked, &json!({})), Value::Null);
+        assert_eq!(outcome(&elicitation, &json!({})), Value::Null);
     }
 
     #[test]
     fn a_field_named_like_the_word_that_declines_is_refused() {
         let field = json!({"properties": {"elicitation": {"type": "string"}}, "required": ["elicitation"]});
-        assert!(of(&field).is_err());
+        assert!(parsed(&field).is_err());
     }
 
     #[test]

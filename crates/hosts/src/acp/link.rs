@@ -31,10 +31,10 @@ pub(super) struct Link {
     exited: bool,
     group: Arc<Group>,
     lines: Lines<ChildStdout>,
-    heard: StderrTail,
+    stderr: StderrTail,
     to_program: mpsc::Sender<String>,
     foreign: InvalidLines,
-    asked: u64,
+    last_request: u64,
     /// The id of the session.
     session: String,
 }
@@ -50,21 +50,21 @@ impl Link {
         let (to_program, lines) = mpsc::channel(MESSAGES_WAITING_MAX);
         tokio::spawn(process::write(lines, stdin));
         // The process also serves later runs of the thread.
-        let (agent, of) = (request.agent.clone(), format!("thread {}", request.thread_id));
+        let (agent, context) = (request.agent.clone(), format!("thread {}", request.thread_id));
         let mut link = Self {
             child,
             exited: false,
             group: Arc::new(group),
             lines: Lines::new(stdout),
-            heard: stderr::drain(stderr, agent.clone(), of.clone()),
+            stderr: stderr::drain(stderr, agent.clone(), context.clone()),
             to_program,
-            foreign: InvalidLines::new(agent, of),
-            asked: 0,
+            foreign: InvalidLines::new(agent, context),
+            last_request: 0,
             session: String::new(),
         };
         match timeout(opening_max, link.begin(program)).await {
             Ok(Ok(())) => Ok(link),
-            Ok(Err(None)) => Err(link.gone().await),
+            Ok(Err(None)) => Err(link.end_text().await),
             Ok(Err(Some(why))) => Err(format!("the agent started no session: {why}")),
             Err(_) => Err(format!("the agent started no session within {} s", opening_max.as_secs_f64())),
         }
@@ -94,11 +94,11 @@ impl Link {
     }
 
     async fn call(&mut self, method: &str, params: &Value) -> Result<Value, Option<String>> {
-        let asked = self.ask(method, params).map_err(Some)?;
+        let request_id = self.ask(method, params).map_err(Some)?;
         loop {
             match self.next().await {
                 None => return Err(None),
-                Some(Message::Answer { id, result }) if id == asked => return result.map_err(Some),
+                Some(Message::Answer { id, result }) if id == request_id => return result.map_err(Some),
                 Some(Message::Request { id, .. }) => self.refuse(&id).map_err(Some)?,
                 Some(Message::Answer { .. } | Message::Notice { .. }) => {}
             }
@@ -107,13 +107,13 @@ impl Link {
 
     /// Sends a request; returns its number.
     pub(super) fn ask(&mut self, method: &str, params: &Value) -> Result<u64, String> {
-        self.asked += 1;
-        self.send(&wire::request(self.asked, method, params))?;
-        Ok(self.asked)
+        self.last_request += 1;
+        self.send(&wire::request(self.last_request, method, params))?;
+        Ok(self.last_request)
     }
 
     /// Sends a notification.
-    pub(super) fn tell(&self, method: &str, params: &Value) -> Result<(), String> {
+    pub(super) fn notify(&self, method: &str, params: &Value) -> Result<(), String> {
         self.send(&wire::notice(method, params))
     }
 
@@ -178,7 +178,7 @@ impl Link {
     }
 
     /// How a program that closed its output ended, for people.
-    pub(super) async fn gone(mut self) -> String {
-        ending::how(&mut self.child, &self.group, self.heard, "an answer").await
+    pub(super) async fn end_text(mut self) -> String {
+        ending::describe(&mut self.child, &self.group, self.stderr, "an answer").await
     }
 }

@@ -105,7 +105,7 @@ impl Acp {
                 ended
             }
             TurnEnd::Lost(ended) => ended,
-            TurnEnd::Gone => RunEnd::error(link.gone().await),
+            TurnEnd::Gone => RunEnd::error(link.end_text().await),
         }
     }
 

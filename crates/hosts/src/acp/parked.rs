@@ -34,14 +34,14 @@ impl ParkedSessions {
             self.resting.remove(&longest);
         }
         self.parked += 1;
-        let (wake, woken) = oneshot::channel();
+        let (wake, wakened) = oneshot::channel();
         let link = tokio::spawn(async move {
-            let is_wanted = tokio::select! {
-                woken = woken => woken.is_ok(),
+            let is_reused = tokio::select! {
+                wakened = wakened => wakened.is_ok(),
                 () = listen(&mut link) => false,
                 () = sleep(rest) => false,
             };
-            is_wanted.then_some(link)
+            is_reused.then_some(link)
         });
         self.resting.insert(thread, ParkedSession { number: self.parked, wake, link });
     }

@@ -54,9 +54,9 @@ impl Permission {
 
     /// The outcome for the caller's answer, the id or the name of an option; `None` for anything else.
     pub(super) fn outcome(&self, answer: &Map<String, Value>) -> Option<Value> {
-        let said = answer.get(KEY)?.as_str()?.trim();
-        let by_id = self.options.iter().find(|option| option.id == said);
-        let Choice { id, .. } = by_id.or_else(|| self.options.iter().find(|option| option.name == said))?;
+        let choice = answer.get(KEY)?.as_str()?.trim();
+        let by_id = self.options.iter().find(|option| option.id == choice);
+        let Choice { id, .. } = by_id.or_else(|| self.options.iter().find(|option| option.name == choice))?;
         Some(json!({"outcome": {"outcome": "selected", "optionId": id}}))
     }
 }

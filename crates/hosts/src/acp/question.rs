@@ -13,7 +13,7 @@ use super::{
 #[derive(Debug, PartialEq)]
 pub(super) struct Question {
     pub(super) id: Value,
-    pub(super) asked: AgentQuestion,
+    pub(super) question: AgentQuestion,
 }
 
 /// The kinds of questions.

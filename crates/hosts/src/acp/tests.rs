@@ -58,7 +58,7 @@ async fn sc_29_tools_are_told_and_garbage_is_ignored() {
         told '{"sessionUpdate":"tool_call","toolCallId":"d","title":"show","status":"completed","content":[{"type":"content","content":{"type":"text","text":"all"}}]}'
         case "$refusal" in *-32601*) text b;; esac; stop refusal"#;
     let (running, mut receiver) = start(&agent(turn));
-    let wanted = [
+    let expected = [
         (EventKind::TextOutput, json!({"content": "a"})),
         (EventKind::ToolCall, json!({"function_name": "list", "args": {"of": 1}})),
         (EventKind::ToolError, json!({"content": "list failed"})),
@@ -66,23 +66,23 @@ async fn sc_29_tools_are_told_and_garbage_is_ignored() {
         (EventKind::ToolResult, json!({"function_name": "show", "text_result": "all"})),
         (EventKind::TextOutput, json!({"content": "b"})),
     ];
-    assert_eq!(events(&mut receiver).await, wanted);
+    assert_eq!(events(&mut receiver).await, expected);
     assert!(running.await.unwrap().why.unwrap().contains("refused"));
 }
 
-const ASKS: &str = r#"say '{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"toolCall":{"title":"rm?"},"options":[{"optionId":"y","name":"Yes"},{"optionId":"n","name":"No","kind":"reject_once"}]}}'
+const ASKING_AGENT: &str = r#"say '{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"toolCall":{"title":"rm?"},"options":[{"optionId":"y","name":"Yes"},{"optionId":"n","name":"No","kind":"reject_once"}]}}'
     read -r answer
     case "$answer" in *'"optionId":"n"'*) text no;; *cancelled*) text canceled;; *) text other;; esac; stop end_turn"#;
 
 #[tokio::test]
 async fn sc_45_a_permission_is_a_question_and_an_odd_answer_is_none() {
-    let (running, mut receiver) = start(&agent(ASKS));
+    let (running, mut receiver) = start(&agent(ASKING_AGENT));
     for answer in [json!({"permission": "maybe"}), json!({"other": "y"}), json!({"permission": "No"})] {
-        let asked = receiver.event().await.unwrap();
-        let text = asked.members()["request_keys"]["permission"].as_str().unwrap().to_owned();
+        let question = receiver.event().await.unwrap();
+        let text = question.members()["request_keys"]["permission"].as_str().unwrap().to_owned();
         assert_eq!(text, "rm? Answer with one of: y (Yes), n (No)");
         let no = json!({"id": "n", "name": "No", "kind": "reject_once"});
-        assert_eq!(asked.members()["options"]["permission"][1], no);
+        assert_eq!(question.members()["options"]["permission"][1], no);
         receiver.resume(answer.as_object().cloned().unwrap());
     }
     assert_eq!(events(&mut receiver).await, [(EventKind::TextOutput, json!({"content": "no"}))]);
@@ -96,8 +96,8 @@ async fn sc_46_who_is_canceled_and_does_not_listen_is_killed_and_the_thread_begi
         let (running, mut receiver) = start(&agent);
         receiver.delta().await.unwrap();
         receiver.cancel();
-        let said = events(&mut receiver).await;
-        assert_eq!(said, [(EventKind::TextOutput, json!({"content": "1"}))], "a session of its own");
+        let output = events(&mut receiver).await;
+        assert_eq!(output, [(EventKind::TextOutput, json!({"content": "1"}))], "a session of its own");
         assert_eq!(running.await.unwrap(), RunEnd::canceled());
     }
 }
@@ -110,7 +110,7 @@ async fn sc_26_a_program_that_ends_says_how() {
     assert!(why.contains("exit code 3") && why.contains("no more"), "{why}");
     let settings = json!({"command": ["true"]});
     let agent = Arc::new(Acp::new(serde_json::from_value(settings).unwrap(), &Launcher::none()).unwrap());
-    let (running, _ears) = start(&agent);
+    let (running, _receiver) = start(&agent);
     assert!(running.await.unwrap().why.unwrap().contains("exit code 0"));
     let settings = json!({"command": []});
     assert!(Acp::new(serde_json::from_value(settings).unwrap(), &Launcher::none()).is_err());
@@ -125,11 +125,11 @@ async fn past_its_limit_the_session_that_rested_longest_ends() {
         let stamp = plenary_kernel::Stamp::new(plenary_kernel::TimestampMs(100 + n), [0; 10]);
         request.thread_id = plenary_runs::id::ThreadId::mint(&stamp, 0);
         first.get_or_insert_with(|| request.clone());
-        let (ours, _ears) = run(&request);
-        assert_eq!(agent.clone().run(request, ours).await, RunEnd::success());
+        let (agent_run, _receiver) = run(&request);
+        assert_eq!(agent.clone().run(request, agent_run).await, RunEnd::success());
     }
     let request = first.unwrap();
-    let (ours, mut receiver) = run(&request);
-    assert_eq!(agent.clone().run(request, ours).await, RunEnd::success());
+    let (agent_run, mut receiver) = run(&request);
+    assert_eq!(agent.clone().run(request, agent_run).await, RunEnd::success());
     assert_eq!(events(&mut receiver).await, [(EventKind::TextOutput, json!({"content": "1"}))], "anew");
 }

@@ -17,12 +17,12 @@ pub(super) struct Tools(HashMap<String, String>);
 
 impl Tools {
     /// The events for a `tool_call` or `tool_call_update`.
-    pub(super) fn heard(&mut self, update: &Value) -> Vec<Event> {
+    pub(super) fn update(&mut self, update: &Value) -> Vec<Event> {
         let Some(id) = update["toolCallId"].as_str() else { return Vec::new() };
         let mut events = Vec::new();
         let title = update["title"].as_str();
-        let begins = update["sessionUpdate"] == "tool_call" && !self.0.contains_key(id);
-        if begins && self.0.len() < CALLS_MAX {
+        let is_new = update["sessionUpdate"] == "tool_call" && !self.0.contains_key(id);
+        if is_new && self.0.len() < CALLS_MAX {
             let title = title.unwrap_or(id);
             let args = update["rawInput"].as_object().cloned();
             events.push(Event::tool_call(title, &args.unwrap_or_else(Map::new)));

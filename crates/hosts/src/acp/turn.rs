@@ -78,8 +78,8 @@ impl<'a> Turn<'a> {
         loop {
             let message = tokio::select! {
                 biased;
-                asked = input.wait(), if !self.is_canceled => {
-                    match asked {
+                signal = input.wait(), if !self.is_canceled => {
+                    match signal {
                         RunSignal::Resume(answer) => self.answered(&answer).await?,
                         RunSignal::Cancel => {
                             self.cancel()?;
@@ -107,10 +107,10 @@ impl<'a> Turn<'a> {
                 }
                 Some(Message::Request { id, method, params }) => {
                     match AgentQuestion::read(&method, &params) {
-                        Some(Ok(asked)) if self.link.is_of_session(&params) => {
-                            self.question(Question { id, asked }).await?;
+                        Some(Ok(question)) if self.link.is_of_session(&params) => {
+                            self.question(Question { id, question }).await?;
                         }
-                        Some(Ok(asked)) => self.link.answer(&id, &asked.cancelled())?,
+                        Some(Ok(question)) => self.link.answer(&id, &question.cancelled())?,
                         Some(Err(why)) => self.link.refuse_params(&id, &why)?,
                         None => self.link.refuse(&id)?,
                     }
@@ -134,8 +134,8 @@ impl<'a> Turn<'a> {
             }
             Some("tool_call" | "tool_call_update") => {
                 self.flush_text().await?;
-                for event in self.tools.heard(update) {
-                    self.say(event).await?;
+                for event in self.tools.update(update) {
+                    self.emit(event).await?;
                 }
                 Ok(())
             }
@@ -151,12 +151,12 @@ impl<'a> Turn<'a> {
         while !rest.is_empty() {
             let (piece, more) = rest.split_at(rest.floor_char_boundary(TEXT_BYTES_MAX));
             rest = more;
-            self.say(Event::text(piece)).await?;
+            self.emit(Event::text(piece)).await?;
         }
         Ok(())
     }
 
-    async fn say(&mut self, event: Event) -> Result<(), TurnCut> {
+    async fn emit(&mut self, event: Event) -> Result<(), TurnCut> {
         match self.output.emit(event).await {
             Ok(()) => Ok(()),
             Err(EmitError::Over) => Err(TurnCut::Over),
@@ -169,7 +169,7 @@ impl<'a> Turn<'a> {
 
     async fn question(&mut self, question: Question) -> Result<(), TurnCut> {
         if self.is_canceled || self.questions.len() >= QUESTIONS_MAX {
-            return Ok(self.link.answer(&question.id, &question.asked.cancelled())?);
+            return Ok(self.link.answer(&question.id, &question.question.cancelled())?);
         }
         self.questions.push_back(question);
         if self.questions.len() == 1 { self.ask().await } else { Ok(()) }
@@ -180,12 +180,12 @@ impl<'a> Turn<'a> {
     async fn ask(&mut self) -> Result<(), TurnCut> {
         self.flush_text().await?;
         while let Some(question) = self.questions.front() {
-            match self.output.emit(question.asked.event()).await {
+            match self.output.emit(question.question.event()).await {
                 Ok(()) => break,
                 Err(EmitError::Over) => return Err(TurnCut::Over),
                 Err(fault @ EmitError::TooLarge) => {
                     tracing::warn!(%fault, "a question of a coding agent is refused");
-                    self.link.answer(&question.id, &question.asked.cancelled())?;
+                    self.link.answer(&question.id, &question.question.cancelled())?;
                     self.questions.pop_front();
                 }
             }
@@ -196,7 +196,7 @@ impl<'a> Turn<'a> {
     /// An answer that does not match the question grants nothing; the question is repeated.
     async fn answered(&mut self, answer: &Map<String, Value>) -> Result<(), TurnCut> {
         if let Some(question) = self.questions.front()
-            && let Some(outcome) = question.asked.outcome(answer)
+            && let Some(outcome) = question.question.outcome(answer)
         {
             self.link.answer(&question.id, &outcome)?;
             self.questions.pop_front();
@@ -206,9 +206,9 @@ impl<'a> Turn<'a> {
 
     fn cancel(&mut self) -> Result<(), TurnCut> {
         self.is_canceled = true;
-        self.link.tell("session/cancel", &self.link.of_session(Map::new()))?;
+        self.link.notify("session/cancel", &self.link.of_session(Map::new()))?;
         for question in self.questions.drain(..) {
-            self.link.answer(&question.id, &question.asked.cancelled())?;
+            self.link.answer(&question.id, &question.question.cancelled())?;
         }
         Ok(())
     }

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::key::said;
+use crate::key::error_text;
 
 /// The supported version of the protocol.
 pub const VERSION: u64 = 1;
@@ -100,7 +100,7 @@ pub fn read(line: &[u8]) -> Result<Message, &'static str> {
         (None, id) => {
             let id = id.as_ref().and_then(Value::as_u64).ok_or("it is neither a request nor an answer")?;
             let result = match read.error {
-                Some(error) => Err(said(&error)),
+                Some(error) => Err(error_text(&error)),
                 None => Ok(read.result.unwrap_or_default()),
             };
             Ok(Message::Answer { id, result })
@@ -146,11 +146,11 @@ mod tests {
     fn a_line_is_a_request_a_notice_an_answer_or_none_of_them() {
         let (method, params) = ("m".to_owned(), json!({"a": 1}));
         for message in [request(7, "m", &params), notice("m", &params)] {
-            let wanted = match message["id"].is_null() {
+            let expected = match message["id"].is_null() {
                 true => Message::Notice { method: method.clone(), params: params.clone() },
                 false => Message::Request { id: json!(7), method: method.clone(), params: params.clone() },
             };
-            assert_eq!(read(message.to_string().as_bytes()), Ok(wanted));
+            assert_eq!(read(message.to_string().as_bytes()), Ok(expected));
         }
         let result = answer(&json!(7), &json!(true)).to_string();
         assert_eq!(read(result.as_bytes()), Ok(Message::Answer { id: 7, result: Ok(json!(true)) }));

@@ -27,23 +27,23 @@ pub(super) async fn serve(
     output: &Output,
     input: &mut Input,
 ) -> ConversationEnd {
-    let mut said = false;
-    if !assignment.tell(request.line()).await {
+    let mut has_output = false;
+    if !assignment.send(request.line()).await {
         return ConversationEnd::Vanished { is_lost: assignment.is_revoked() };
     }
     let mut canceled: Option<Instant> = None;
     loop {
-        let heard = tokio::select! {
+        let message = tokio::select! {
             biased;
-            asked = input.wait(), if canceled.is_none() => {
-                match asked {
+            signal = input.wait(), if canceled.is_none() => {
+                match signal {
                     // A disconnect is detected when the output ends.
                     RunSignal::Resume(keys) => {
-                        let _ = assignment.tell(protocol::resume(&keys, request)).await;
+                        let _ = assignment.send(protocol::resume(&keys, request)).await;
                     }
                     RunSignal::Cancel => {
                         canceled = Some(Instant::now() + CANCEL_TIME);
-                        let _ = timeout(CANCEL_TIME, assignment.tell(protocol::cancel(request))).await;
+                        let _ = timeout(CANCEL_TIME, assignment.send(protocol::cancel(request))).await;
                     }
                 }
                 continue;
@@ -51,22 +51,22 @@ pub(super) async fn serve(
             () = sleep_until(canceled.unwrap_or_else(Instant::now)), if canceled.is_some() => {
                 return ConversationEnd::Ended(RunEnd::canceled());
             }
-            heard = assignment.heard() => heard,
+            message = assignment.next_message() => message,
         };
-        let event = match heard {
-            None => return ConversationEnd::Vanished { is_lost: said || assignment.is_revoked() },
+        let event = match message {
+            None => return ConversationEnd::Vanished { is_lost: has_output || assignment.is_revoked() },
             Some(InstanceMessage::Piece(text)) => {
-                said = true;
+                has_output = true;
                 output.emit_delta(&text);
                 continue;
             }
-            Some(InstanceMessage::Said(ProgramMessage::Started)) => continue,
-            Some(InstanceMessage::Said(ProgramMessage::Ended(ended))) => {
+            Some(InstanceMessage::Program(ProgramMessage::Started)) => continue,
+            Some(InstanceMessage::Program(ProgramMessage::Ended(ended))) => {
                 return ConversationEnd::Ended(ended);
             }
-            Some(InstanceMessage::Said(ProgramMessage::Event(event))) => event,
+            Some(InstanceMessage::Program(ProgramMessage::Event(event))) => event,
         };
-        said = true;
+        has_output = true;
         match output.emit(event).await {
             Ok(()) => {}
             // If the event were skipped, the output of the run would be incomplete.

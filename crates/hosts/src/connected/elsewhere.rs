@@ -42,8 +42,8 @@ struct AddressAnswer {
 impl OtherProcesses {
     /// The addresses of the processes with instances of the agent; empty if they cannot be determined.
     pub(super) async fn attached(&self, agent: &AgentHandle) -> Vec<String> {
-        let asked = AddressQuestion { agent: agent.clone() };
-        let body = serde_json::to_vec(&asked).expect("texts can be written").into();
+        let question = AddressQuestion { agent: agent.clone() };
+        let body = serde_json::to_vec(&question).expect("texts can be written").into();
         // Without counters the publication is not numbered or ordered.
         let publication = Publication { topic: TOPIC, counters: Vec::new(), at: TimestampMs(0), body };
         let answers = match self.signals.ask(publication, ANSWERS_WAIT).await {
@@ -54,10 +54,10 @@ impl OtherProcesses {
             }
         };
         let read = |answer: &bytes::Bytes| serde_json::from_slice::<AddressAnswer>(answer).ok();
-        let mut places: Vec<_> = answers.iter().filter_map(read).map(|answered| answered.address).collect();
-        places.sort_unstable();
-        places.truncate(NAMED_MAX);
-        places
+        let mut addresses: Vec<_> = answers.iter().filter_map(read).map(|answer| answer.address).collect();
+        addresses.sort_unstable();
+        addresses.truncate(NAMED_MAX);
+        addresses
     }
 
     /// Answers the questions of other processes until the log is closed.
@@ -65,10 +65,10 @@ impl OtherProcesses {
         let mut questions = self.signals.subscribe(TOPIC);
         while let Some(signal) = questions.next().await {
             let Some(responder) = signal.responder.filter(|_| !signal.own) else { continue };
-            let Ok(asked) = serde_json::from_slice::<AddressQuestion>(&signal.body) else { continue };
-            if has(&asked.agent) {
-                let answered = AddressAnswer { address: self.address.clone() };
-                responder.answer(serde_json::to_vec(&answered).expect("texts can be written").into());
+            let Ok(question) = serde_json::from_slice::<AddressQuestion>(&signal.body) else { continue };
+            if has(&question.agent) {
+                let answer = AddressAnswer { address: self.address.clone() };
+                responder.answer(serde_json::to_vec(&answer).expect("texts can be written").into());
             }
         }
     }

@@ -14,7 +14,7 @@ use plenary_runs::{ProgramMessage, RunEnd, RunRequest};
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
-use super::HEARD_MAX;
+use super::MESSAGES_WAITING_MAX;
 use crate::protocol::{self, InvalidLines, LineFault};
 
 /// A message of an instance about a run.
@@ -23,7 +23,7 @@ pub(super) enum InstanceMessage {
     /// A piece of unfinished text.
     Piece(String),
     /// An event, or the end.
-    Said(ProgramMessage),
+    Program(ProgramMessage),
 }
 
 /// An attached instance.
@@ -55,20 +55,20 @@ impl Instance {
     /// Assigns a run to the instance; `None` if the instance is gone.
     pub(super) fn take(self: &Arc<Self>, request: &RunRequest) -> Option<Assignment> {
         let run_id = request.run_id.to_string();
-        let (tell, heard) = mpsc::channel(HEARD_MAX);
-        self.runs().as_mut()?.insert(run_id.clone(), tell);
-        Some(Assignment { instance: self.clone(), run_id, heard })
+        let (sender, messages) = mpsc::channel(MESSAGES_WAITING_MAX);
+        self.runs().as_mut()?.insert(run_id.clone(), sender);
+        Some(Assignment { instance: self.clone(), run_id, messages })
     }
 
     /// Marks the instance as gone: its runs get no more messages.
-    pub(super) fn gone(&self, is_revoked: bool) {
+    pub(super) fn mark_gone(&self, is_revoked: bool) {
         self.revoked.store(is_revoked, Ordering::Release);
         *self.runs() = None;
     }
 
     /// Passes one frame on to its run. Waits if the run is slower than the instance.
     pub(super) async fn dispatch(&self, frame: &[u8], foreign: &mut InvalidLines) {
-        let named = match protocol::whose(frame) {
+        let named = match protocol::line_run(frame) {
             Ok(Some(Some(run_id))) => run_id,
             Ok(_) => return foreign.note("it names no run", frame),
             Err(why) => return foreign.note(&why, frame),
@@ -79,9 +79,9 @@ impl Instance {
         };
         match read(frame) {
             // A run that is over no longer receives.
-            Ok(heard) => drop(run.send(heard).await),
+            Ok(message) => drop(run.send(message).await),
             Err(LineFault::TooLarge(why)) => {
-                drop(run.send(InstanceMessage::Said(ProgramMessage::Ended(RunEnd::error(why)))).await)
+                drop(run.send(InstanceMessage::Program(ProgramMessage::Ended(RunEnd::error(why)))).await)
             }
             Err(LineFault::NoEvent(why)) => foreign.note(&why, frame),
         }
@@ -103,7 +103,7 @@ enum PieceKind {
 fn read(frame: &[u8]) -> Result<InstanceMessage, LineFault> {
     match serde_json::from_slice(frame) {
         Ok(Piece { kind: PieceKind::TextDelta, content }) => Ok(InstanceMessage::Piece(content)),
-        Err(_) => protocol::read(frame).map(InstanceMessage::Said),
+        Err(_) => protocol::read(frame).map(InstanceMessage::Program),
     }
 }
 
@@ -112,18 +112,18 @@ fn read(frame: &[u8]) -> Result<InstanceMessage, LineFault> {
 pub(super) struct Assignment {
     instance: Arc<Instance>,
     run_id: String,
-    heard: mpsc::Receiver<InstanceMessage>,
+    messages: mpsc::Receiver<InstanceMessage>,
 }
 
 impl Assignment {
     /// Sends a frame; false if the instance is gone.
-    pub(super) async fn tell(&self, frame: String) -> bool {
+    pub(super) async fn send(&self, frame: String) -> bool {
         self.instance.frames.send(frame).await.is_ok()
     }
 
     /// The next message of the instance; `None` once it is gone and all messages were read.
-    pub(super) async fn heard(&mut self) -> Option<InstanceMessage> {
-        self.heard.recv().await
+    pub(super) async fn next_message(&mut self) -> Option<InstanceMessage> {
+        self.messages.recv().await
     }
 
     /// Whether the instance is gone because its token was revoked.

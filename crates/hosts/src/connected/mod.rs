@@ -2,8 +2,8 @@
 //! messages of the line protocol (wire.md D.8), one JSON object per text frame.
 //! Must not know: the location or the work of the instances.
 
+mod attach;
 mod conversation;
-mod door;
 mod elsewhere;
 mod instance;
 mod pool;
@@ -18,7 +18,7 @@ use plenary_kernel::AgentHandle;
 use plenary_runs::{Card, Introduction, Run, RunEnd, RunFuture, RunRequest, Runner};
 use serde::Deserialize;
 
-pub use door::{AttachPoint, AttachState, operations, routes};
+pub use attach::{AttachPoint, AttachState, operations, routes};
 
 use self::{conversation::ConversationEnd, pool::InstancePool};
 use crate::{ConfigFault, config, program::lines::LINE_BYTES_MAX, until_canceled};
@@ -37,7 +37,7 @@ pub const FRAME_BYTES_MAX: usize = LINE_BYTES_MAX;
 /// [`STALLED_TIME`] is closed with 1013.
 pub const FRAMES_WAITING_MAX: usize = 64;
 /// Most frames of one run that are read and not passed on yet; beyond it reading from the instance pauses.
-pub const HEARD_MAX: usize = 64;
+pub const MESSAGES_WAITING_MAX: usize = 64;
 /// Most instances that are tried for a run, one after the other, as long as each disconnects before any output.
 pub const INSTANCES_TRIED_MAX: u32 = 3;
 /// The interval of pings.
@@ -116,18 +116,18 @@ impl ConnectedRunner {
 
     /// The error text of a run that found no instance, with the processes that have one.
     async fn no_instance_error(&self) -> String {
-        let came = format!("and none came within {} s", self.wait.as_secs());
+        let wait_text = format!("and none came within {} s", self.wait.as_secs());
         match self.attaching.elsewhere(&self.handle).await {
-            None => format!("no instance of the agent is attached, {came}"),
-            Some((here, places)) if places.is_empty() => {
+            None => format!("no instance of the agent is attached, {wait_text}"),
+            Some((here, addresses)) if addresses.is_empty() => {
                 format!(
-                    "no instance of the agent is attached to any process, {came} to {here}, which was asked"
+                    "no instance of the agent is attached to any process, {wait_text} to {here}, which was asked"
                 )
             }
-            Some((here, places)) => format!(
-                "no instance of the agent is attached to the process at {here}, which was asked, {came}; there are some \
+            Some((here, addresses)) => format!(
+                "no instance of the agent is attached to the process at {here}, which was asked, {wait_text}; there are some \
                  at {}: ask there, or let instances attach to each process",
-                places.join(", ")
+                addresses.join(", ")
             ),
         }
     }

@@ -76,7 +76,7 @@ impl InstancePool {
     /// revoked.
     pub(super) fn detach(&self, instance: &Instance, is_revoked: bool) {
         self.present().instances.remove(&instance.number);
-        instance.gone(is_revoked);
+        instance.mark_gone(is_revoked);
     }
 
     /// The number of instances.
@@ -86,14 +86,14 @@ impl InstancePool {
 
     /// Assigns a run to an instance. Waits for an instance if there is none; `None` after the wait.
     pub(super) async fn assign(&self, request: &RunRequest, wait: Duration) -> Option<Assignment> {
-        let by = Instant::now() + wait;
+        let deadline = Instant::now() + wait;
         let mut arrived = self.arrived.subscribe();
         loop {
             arrived.borrow_and_update();
             if let Some(assignment) = self.take(request) {
                 return Some(assignment);
             }
-            timeout_at(by, arrived.changed()).await.ok()?.ok()?;
+            timeout_at(deadline, arrived.changed()).await.ok()?.ok()?;
         }
     }
 

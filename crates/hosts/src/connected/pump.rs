@@ -74,8 +74,8 @@ pub(super) async fn read_frames(
 ) -> End {
     let mut foreign = InvalidLines::new(agent.into(), format!("instance {}", instance.number));
     loop {
-        let Ok(heard) = timeout(SILENCE_TIME, read.next()).await else { return SILENT };
-        match heard {
+        let Ok(message) = timeout(SILENCE_TIME, read.next()).await else { return SILENT };
+        match message {
             Some(Ok(Message::Text(text))) if text.len() > FRAME_BYTES_MAX => return TOO_LONG,
             Some(Ok(Message::Text(text))) => instance.dispatch(text.as_bytes(), &mut foreign).await,
             Some(Ok(Message::Binary(_))) => return BINARY,

@@ -9,7 +9,7 @@ use plenary_edge::RegistryFault;
 use plenary_hub::Observer;
 use plenary_room::{Mount, RoomDescription, ServedRoom};
 
-use super::door::{AttachState, operations, routes};
+use super::attach::{AttachState, operations, routes};
 
 impl ServedRoom for AttachState {
     fn about() -> RoomDescription {

@@ -39,18 +39,20 @@ impl TestInstance {
         Self { instance: agent.pool().attach(frames), frames: outgoing }
     }
 
-    async fn asked(&mut self) -> Value {
+    async fn next_request(&mut self) -> Value {
         serde_json::from_str(&self.frames.recv().await.unwrap()).unwrap()
     }
 
-    async fn says(&self, frame: Value) {
+    async fn send_frame(&self, frame: Value) {
         let mut foreign = InvalidLines::new("tool".into(), "a test".into());
         self.instance.dispatch(frame.to_string().as_bytes(), &mut foreign).await;
     }
 
-    async fn ends(&self, asked: &Value) {
-        self.says(json!({"type": "RunCompleted", "run_id": asked["run_id"], "finish_reason": "success"}))
-            .await;
+    async fn complete(&self, next_request: &Value) {
+        self.send_frame(
+            json!({"type": "RunCompleted", "run_id": next_request["run_id"], "finish_reason": "success"}),
+        )
+        .await;
     }
 }
 
@@ -59,22 +61,28 @@ async fn a_run_goes_out_and_its_events_come_back() {
     let agent = connected("1h");
     let mut attached = TestInstance::to(&agent);
     let (running, mut receiver) = start(&agent, &request(&json!({"input": "hi"})));
-    let asked = attached.asked().await;
-    assert_eq!((&asked["type"], &asked["input"]), (&json!("ChatRequest"), &json!("hi")));
-    attached.says(json!({"type": "TextDelta", "run_id": asked["run_id"], "content": "He"})).await;
-    attached.says(json!({"type": "TextOutput", "run_id": "another", "content": "no"})).await;
-    attached.says(json!({"type": "TextOutput", "content": "no"})).await;
-    attached.says(json!({"type": "TextOutput", "run_id": asked["run_id"], "content": "Hello"})).await;
+    let next_request = attached.next_request().await;
+    assert_eq!((&next_request["type"], &next_request["input"]), (&json!("ChatRequest"), &json!("hi")));
     attached
-        .says(json!({"type": "WaitForInput", "run_id": asked["run_id"], "request_keys": {"a": "A?"}}))
+        .send_frame(json!({"type": "TextDelta", "run_id": next_request["run_id"], "content": "He"}))
+        .await;
+    attached.send_frame(json!({"type": "TextOutput", "run_id": "another", "content": "no"})).await;
+    attached.send_frame(json!({"type": "TextOutput", "content": "no"})).await;
+    attached
+        .send_frame(json!({"type": "TextOutput", "run_id": next_request["run_id"], "content": "Hello"}))
+        .await;
+    attached
+        .send_frame(
+            json!({"type": "WaitForInput", "run_id": next_request["run_id"], "request_keys": {"a": "A?"}}),
+        )
         .await;
     assert_eq!(receiver.delta().await.unwrap().text, "He");
     assert_eq!(receiver.event().await.as_ref().and_then(Event::content).as_deref(), Some("Hello"));
     receiver.event().await.unwrap();
     receiver.resume(json!({"a": 1}).as_object().cloned().unwrap());
-    let answer = attached.asked().await;
+    let answer = attached.next_request().await;
     assert_eq!((&answer["type"], &answer["request_keys"]), (&json!("ResumeWithInput"), &json!({"a": 1})));
-    attached.ends(&asked).await;
+    attached.complete(&next_request).await;
     assert_eq!(running.await.unwrap(), RunEnd::success());
     assert_eq!(attached.instance.busy(), 0);
 }
@@ -110,11 +118,11 @@ async fn who_vanishes_before_it_said_anything_leaves_its_run_to_the_next() {
     let agent = connected("1h");
     let mut one = TestInstance::to(&agent);
     let (running, mut receiver) = start(&agent, &request(&json!({"input": "hi"})));
-    one.asked().await;
+    one.next_request().await;
     agent.pool().detach(&one.instance, false);
     let mut two = TestInstance::to(&agent);
-    let asked = two.asked().await;
-    two.says(json!({"type": "TextOutput", "run_id": asked["run_id"], "content": "half"})).await;
+    let next_request = two.next_request().await;
+    two.send_frame(json!({"type": "TextOutput", "run_id": next_request["run_id"], "content": "half"})).await;
     assert_eq!(receiver.event().await.as_ref().and_then(Event::content).as_deref(), Some("half"));
     agent.pool().detach(&two.instance, false);
     let why = running.await.unwrap().why.unwrap();
@@ -125,8 +133,8 @@ async fn who_vanishes_before_it_said_anything_leaves_its_run_to_the_next() {
 async fn whose_token_is_taken_away_loses_its_runs() {
     let agent = connected("1h");
     let mut attached = TestInstance::to(&agent);
-    let (running, _ears) = start(&agent, &request(&json!({"input": "hi"})));
-    attached.asked().await;
+    let (running, _receiver) = start(&agent, &request(&json!({"input": "hi"})));
+    attached.next_request().await;
     agent.pool().detach(&attached.instance, true);
     assert!(running.await.unwrap().why.unwrap().contains("went away"));
 }
@@ -134,10 +142,10 @@ async fn whose_token_is_taken_away_loses_its_runs() {
 #[tokio::test]
 async fn past_the_instances_that_are_tried_the_run_ends() {
     let agent = connected("1h");
-    let (running, _ears) = start(&agent, &request(&json!({"input": "hi"})));
+    let (running, _receiver) = start(&agent, &request(&json!({"input": "hi"})));
     for _ in 0..INSTANCES_TRIED_MAX {
         let mut attached = TestInstance::to(&agent);
-        attached.asked().await;
+        attached.next_request().await;
         agent.pool().detach(&attached.instance, false);
     }
     let why = running.await.unwrap().why.unwrap();
@@ -147,7 +155,7 @@ async fn past_the_instances_that_are_tried_the_run_ends() {
 #[tokio::test(start_paused = true)]
 async fn without_an_instance_a_run_waits_for_one_and_then_ends() {
     let agent = connected("30s");
-    let (running, _ears) = start(&agent, &request(&json!({"input": "hi"})));
+    let (running, _receiver) = start(&agent, &request(&json!({"input": "hi"})));
     let why = running.await.unwrap().why.unwrap();
     assert!(why.contains("no instance") && why.contains("30 s"), "{why}");
     let (running, receiver) = start(&agent, &request(&json!({"input": "hi"})));
@@ -160,9 +168,9 @@ async fn an_instance_is_told_to_cancel_and_is_not_waited_for_longer_than_that() 
     let agent = connected("1h");
     let mut attached = TestInstance::to(&agent);
     let (running, receiver) = start(&agent, &request(&json!({"input": "hi"})));
-    attached.asked().await;
+    attached.next_request().await;
     receiver.cancel();
-    assert_eq!(attached.asked().await["type"], "CancelRequest");
+    assert_eq!(attached.next_request().await["type"], "CancelRequest");
     assert_eq!(running.await.unwrap(), RunEnd::canceled());
 }
 
@@ -195,12 +203,12 @@ async fn a_connection_that_is_silent_stuck_or_past_its_limits_is_closed() {
     let instance = TestInstance::to(&agent).instance;
     let silent = pump::read_frames(stream::pending(), &instance, "tool").await;
     assert_eq!(silent, End::Close(1008, "no pong arrived in time"));
-    let hear = async |message: Message| {
+    let read_one = async |message: Message| {
         pump::read_frames(stream::iter([Ok(message)]).chain(stream::pending()), &instance, "tool").await
     };
-    let too_long = hear(Message::Text("x".repeat(FRAME_BYTES_MAX + 1).into())).await;
+    let too_long = read_one(Message::Text("x".repeat(FRAME_BYTES_MAX + 1).into())).await;
     assert_eq!(too_long, End::Close(1009, "the frame is too long"));
-    let binary = hear(Message::Binary(vec![1].into())).await;
+    let binary = read_one(Message::Binary(vec![1].into())).await;
     assert_eq!(binary, End::Close(1003, "send one JSON object in each text frame"));
     let (_frames, outgoing) = mpsc::channel(FRAMES_WAITING_MAX);
     assert!(matches!(pump::write_frames(Stuck, outgoing).await, End::Close(1013, _)));

@@ -16,17 +16,22 @@ const EXIT_AFTER_COMPLETION: Duration = Duration::from_secs(5);
 
 /// The run is over: the program gets a short time to end by itself, in the background. Its further output is dropped
 /// (wire.md D.8).
-pub(super) fn let_go(mut child: Child, group: Group, mut said: Lines<ChildStdout>, heard: StderrTail) {
+pub(super) fn finish_in_background(
+    mut child: Child,
+    group: Group,
+    mut stdout: Lines<ChildStdout>,
+    stderr: StderrTail,
+) {
     tokio::spawn(async move {
         let ended = async {
             tokio::select! {
                 _ = child.wait() => {}
-                never = said.drain() => match never {},
+                never = stdout.drain() => match never {},
             }
         };
         // Killed with its group in any case.
         let _ = timeout(EXIT_AFTER_COMPLETION, ended).await;
-        drop((group, heard));
+        drop((group, stderr));
     });
 }
 
@@ -34,9 +39,9 @@ pub(super) fn let_go(mut child: Child, group: Group, mut said: Lines<ChildStdout
 pub(super) async fn without_completion(
     mut child: Child,
     group: Group,
-    heard: StderrTail,
+    stderr: StderrTail,
     foreign: &str,
 ) -> RunEnd {
-    let how = ending::how(&mut child, &group, heard, "RunCompleted").await;
-    RunEnd::error(format!("{how}{foreign}"))
+    let ending = ending::describe(&mut child, &group, stderr, "RunCompleted").await;
+    RunEnd::error(format!("{ending}{foreign}"))
 }

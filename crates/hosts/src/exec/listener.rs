@@ -30,7 +30,7 @@ impl<R: AsyncRead + Unpin> Listener<R> {
     /// Passes events on until the run's end; `None` if the output ended without one.
     pub(super) async fn listen(&mut self) -> Option<RunEnd> {
         while let Some(line) = self.lines.next().await {
-            if let Some(ended) = self.heard(line).await {
+            if let Some(ended) = self.handle_line(line).await {
                 return Some(ended);
             }
         }
@@ -39,7 +39,7 @@ impl<R: AsyncRead + Unpin> Listener<R> {
 
     /// A summary of the lines that were not events, for people.
     pub(super) fn foreign(&self) -> String {
-        self.foreign.in_words()
+        self.foreign.summary()
     }
 
     /// The rest of the output.
@@ -47,7 +47,7 @@ impl<R: AsyncRead + Unpin> Listener<R> {
         self.lines
     }
 
-    async fn heard(&mut self, line: Line) -> Option<RunEnd> {
+    async fn handle_line(&mut self, line: Line) -> Option<RunEnd> {
         let Line::Whole(line) = line else {
             self.foreign.note("it is longer than an event can be", &[]);
             return None;
@@ -74,7 +74,7 @@ impl<R: AsyncRead + Unpin> Listener<R> {
     }
 
     fn read(&self, line: &[u8]) -> Result<ProgramMessage, LineFault> {
-        if protocol::whose(line)?.is_some_and(|named| named.as_deref() != Some(self.run_id.as_str())) {
+        if protocol::line_run(line)?.is_some_and(|named| named.as_deref() != Some(self.run_id.as_str())) {
             return Err(LineFault::NoEvent("it names another run".into()));
         }
         protocol::read(line)

@@ -101,34 +101,34 @@ impl Exec {
         let (to_program, lines) = mpsc::channel(LINES_WAITING_MAX);
         // The first line of the queue, so there is space.
         let _ = to_program.try_send(request.line());
-        let heard = stderr::drain(stderr, request.agent.clone(), format!("run {}", request.run_id));
+        let stderr = stderr::drain(stderr, request.agent.clone(), format!("run {}", request.run_id));
         let mut listener = Listener::new(Lines::new(stdout), output, request);
-        let said = {
+        let ended = {
             let listening = listener.listen();
-            let told = process::write_lines(lines, stdin);
-            let asked = asked(&mut input, &to_program, &group, request);
-            let gone = process::gone(&mut child, &group);
-            tokio::pin!(listening, told, asked, gone);
+            let writing = process::write_lines(lines, stdin);
+            let relaying = relay_signals(&mut input, &to_program, &group, request);
+            let exited = process::wait_for_exit(&mut child, &group);
+            tokio::pin!(listening, writing, relaying, exited);
             tokio::select! {
                 biased;
-                said = &mut listening => said,
-                said = &mut asked => Some(said),
-                () = &mut gone => None,
-                never = &mut told => match never {},
+                ended = &mut listening => ended,
+                ended = &mut relaying => Some(ended),
+                () = &mut exited => None,
+                never = &mut writing => match never {},
             }
         };
-        match said {
+        match ended {
             Some(ended) => {
-                ending::let_go(child, group, listener.into_lines(), heard);
+                ending::finish_in_background(child, group, listener.into_lines(), stderr);
                 ended
             }
-            None => ending::without_completion(child, group, heard, &listener.foreign()).await,
+            None => ending::without_completion(child, group, stderr, &listener.foreign()).await,
         }
     }
 }
 
 /// Passes the requests to the run on to its program; returns only if the program had to be killed.
-async fn asked(
+async fn relay_signals(
     input: &mut Input,
     to_program: &mpsc::Sender<String>,
     group: &Group,

@@ -65,7 +65,7 @@ async fn a_line_that_is_no_event_is_ignored_and_so_is_another_runs() {
 
 #[tokio::test]
 async fn a_program_that_ends_without_completion_is_an_error_that_says_how() {
-    for (script, how) in [
+    for (script, ending) in [
         ("exit 0", "ended with exit code 0 without RunCompleted"),
         (
             "echo 'no such key' >&2; exit 3",
@@ -74,7 +74,7 @@ async fn a_program_that_ends_without_completion_is_an_error_that_says_how() {
         ("kill -9 $$", "was ended by signal 9 without RunCompleted"),
     ] {
         let (_, ended) = played(script).await;
-        assert_eq!(ended, RunEnd::error(format!("the program {how}")), "{script}");
+        assert_eq!(ended, RunEnd::error(format!("the program {ending}")), "{script}");
     }
 }
 
@@ -92,7 +92,7 @@ async fn a_program_that_is_not_there_is_an_error_that_names_it() {
         Exec::new(settings, &Launcher::none())
     };
     let exec = Arc::new(settings("command = [\"/nonexistent/agent\"]").unwrap());
-    let (run, _ears) = start(exec, &json!({"input": "hi"}));
+    let (run, _receiver) = start(exec, &json!({"input": "hi"}));
     assert!(
         run.await.unwrap().why.unwrap().starts_with("the program /nonexistent/agent cannot be started: ")
     );
@@ -130,9 +130,9 @@ async fn sc_46_a_program_that_ignores_everything_is_killed_with_what_it_started(
     let (run, mut receiver) = start(shell(script), &json!({"input": "hi"}));
     let child: i32 = receiver.event().await.unwrap().content().unwrap().parse().unwrap();
     receiver.cancel();
-    let begun = tokio::time::Instant::now();
+    let started_at = tokio::time::Instant::now();
     assert_eq!(run.await.unwrap(), RunEnd::canceled());
-    assert!(begun.elapsed() < Duration::from_secs(8));
+    assert!(started_at.elapsed() < Duration::from_secs(8));
     over(child).await;
 }
 

@@ -104,12 +104,12 @@ impl HostedConnection {
     }
 
     fn read(&self, frame: &str) -> Result<(), String> {
-        let asked: ServerFrame = serde_json::from_str(frame).map_err(|error| error.to_string())?;
-        match asked.kind.as_str() {
+        let header: ServerFrame = serde_json::from_str(frame).map_err(|error| error.to_string())?;
+        match header.kind.as_str() {
             // A run that is over needs neither an answer nor a stop.
             "ResumeWithInput" => {
                 let answer: Answer = serde_json::from_str(frame).map_err(|error| error.to_string())?;
-                if let Some(run) = self.runs.all().get(&asked.run_id)
+                if let Some(run) = self.runs.all().get(&header.run_id)
                     && run.answers.try_send(answer.request_keys).is_err()
                 {
                     run.advance(RunProgress::InputOverflow);
@@ -117,19 +117,19 @@ impl HostedConnection {
                 Ok(())
             }
             "CancelRequest" => {
-                if let Some(run) = self.runs.all().get(&asked.run_id) {
+                if let Some(run) = self.runs.all().get(&header.run_id) {
                     run.advance(RunProgress::Canceled);
                 }
                 Ok(())
             }
-            _ => self.begin(asked, frame),
+            _ => self.begin(header, frame),
         }
     }
 
-    fn begin(&self, asked: ServerFrame, frame: &str) -> Result<(), String> {
+    fn begin(&self, header: ServerFrame, frame: &str) -> Result<(), String> {
         // An unanswered request is given to another instance.
         let Some(events) = self.events.clone() else { return Ok(()) };
-        let run_id = asked.run_id;
+        let run_id = header.run_id;
         let request: Request = match serde_json::from_str(frame) {
             Ok(request) => request,
             Err(error) => {
@@ -159,7 +159,7 @@ impl HostedConnection {
             thread_id: request.thread_id,
             depth: 0,
             requester: "".into(),
-            request_type: asked.kind.into(),
+            request_type: header.kind.into(),
             input: request.input.as_str().map(str::to_owned),
             body: frame.to_owned().into(),
             args: Arc::default(),

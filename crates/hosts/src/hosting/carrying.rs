@@ -51,8 +51,8 @@ pub(super) async fn carry_out(mut carrier: RunCarrier) {
     let ended = carrier.play().await;
     carrier.runs.over(run);
     if let Some(ended) = ended {
-        carrier.say(HostEvent::Frame(frames::ended(run, &ended))).await;
-        carrier.say(HostEvent::completed(run, &ended)).await;
+        carrier.send(HostEvent::Frame(frames::ended(run, &ended))).await;
+        carrier.send(HostEvent::completed(run, &ended)).await;
     }
 }
 
@@ -61,16 +61,16 @@ impl RunCarrier {
     async fn play(&mut self) -> Option<RunEnd> {
         let (run, thread) = (self.request.run_id, self.request.thread_id);
         let host = self.host.clone();
-        let turn = tokio::select! {
+        let slot = tokio::select! {
             biased;
             _ = self.progress.wait_for(|progress| *progress != RunProgress::Running) => None,
-            turn = host.turns.take(thread) => Some(turn),
+            slot = host.slots.take(thread) => Some(slot),
         };
-        if turn.is_none() {
+        if slot.is_none() {
             let progress = *self.progress.borrow();
             return (progress < RunProgress::Stopped).then(RunEnd::canceled);
         }
-        self.say(HostEvent::Started(run, thread)).await;
+        self.send(HostEvent::Started(run, thread)).await;
         let ended = self.run_to_end().await;
         Some(match *self.progress.borrow() {
             RunProgress::Running => ended,
@@ -81,7 +81,7 @@ impl RunCarrier {
     }
 
     /// If the receiver is gone, the event is dropped.
-    async fn say(&self, event: HostEvent) {
+    async fn send(&self, event: HostEvent) {
         let _ = self.events.send(event).await;
     }
 
@@ -94,8 +94,8 @@ impl RunCarrier {
         runner.shutdown().await;
         let rest = async {
             receiver.close();
-            while let Some(heard) = receiver.next().await {
-                self.say(HostEvent::Frame(frames::heard(self.request.run_id, &heard)?)).await;
+            while let Some(output) = receiver.next().await {
+                self.send(HostEvent::Frame(frames::output_frame(self.request.run_id, &output)?)).await;
             }
             Ok(())
         };
@@ -113,7 +113,7 @@ impl RunCarrier {
         receiver: &mut RunReceiver,
     ) -> Result<RunEnd, String> {
         let run = self.request.run_id;
-        let (mut frame, mut speaks, mut by) = (None, true, None::<Instant>);
+        let (mut frame, mut has_output, mut stop_by) = (None, true, None::<Instant>);
         loop {
             tokio::select! {
                 biased;
@@ -121,28 +121,28 @@ impl RunCarrier {
                     receiver.cancel();
                     let grace = if *self.progress.borrow() == RunProgress::Stopped { STOP_GRACE } else { CANCEL_GRACE };
                     let latest = Instant::now() + grace;
-                    by = Some(by.map_or(latest, |by| latest.min(by)));
+                    stop_by = Some(stop_by.map_or(latest, |stop_by| latest.min(stop_by)));
                 }
-                () = sleep_until(by.unwrap_or_else(Instant::now)), if by.is_some() => return Ok(RunEnd::canceled()),
+                () = sleep_until(stop_by.unwrap_or_else(Instant::now)), if stop_by.is_some() => return Ok(RunEnd::canceled()),
                 Some(answer) = self.answered.recv() => {
                     if !receiver.resume(answer) {
                         return Err(INPUT_NOT_READ.into());
                     }
                 }
-                place = self.events.reserve(), if frame.is_some() => {
-                    let said = frame.take();
+                permit = self.events.reserve(), if frame.is_some() => {
+                    let event_frame = frame.take();
                     // Without a receiver it is dropped.
-                    if let (Ok(place), Some(said)) = (place, said) {
-                        place.send(HostEvent::Frame(said));
+                    if let (Ok(permit), Some(event_frame)) = (permit, event_frame) {
+                        permit.send(HostEvent::Frame(event_frame));
                     }
                 }
-                heard = receiver.next(), if frame.is_none() && speaks => match heard {
-                    Some(heard) => frame = Some(frames::heard(run, &heard)?),
-                    None => speaks = false,
+                output = receiver.next(), if frame.is_none() && has_output => match output {
+                    Some(output) => frame = Some(frames::output_frame(run, &output)?),
+                    None => has_output = false,
                 },
                 Some(ended) = runner.join_next() => {
-                    if let Some(said) = frame {
-                        self.say(HostEvent::Frame(said)).await;
+                    if let Some(event_frame) = frame {
+                        self.send(HostEvent::Frame(event_frame)).await;
                     }
                     return ended.map_err(|fault| {
                         tracing::error!(agent = %self.request.agent, %run, %fault, "a run ended because of a bug");

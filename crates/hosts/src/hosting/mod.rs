@@ -4,9 +4,9 @@
 
 mod attached;
 mod carrying;
+mod slots;
 #[cfg(test)]
 mod tests;
-mod turns;
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 
 pub use attached::HostedConnection;
 
-use self::turns::Turns;
+use self::slots::RunSlots;
 
 /// The default limit of concurrent runs.
 pub const RUNS_MAX: usize = 16;
@@ -42,7 +42,7 @@ struct Inner {
     runner: Arc<dyn Runner>,
     /// The name of the agent, for logs.
     agent: Arc<str>,
-    turns: Turns,
+    slots: RunSlots,
     runs_max: usize,
 }
 
@@ -74,8 +74,8 @@ impl AgentHost {
     /// A host for the agent of `runner`, with at most `runs_max` concurrent runs.
     #[must_use]
     pub fn new(runner: Arc<dyn Runner>, agent: &str, runs_max: usize) -> Self {
-        let turns = Turns::new(runs_max);
-        Self(Arc::new(Inner { runner, agent: agent.into(), turns, runs_max }))
+        let slots = RunSlots::new(runs_max);
+        Self(Arc::new(Inner { runner, agent: agent.into(), slots, runs_max }))
     }
 
     /// Registers a connection to the server: runs arrive over it, and their output goes into the returned queue.

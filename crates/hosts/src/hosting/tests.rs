@@ -64,7 +64,7 @@ async fn until(events: &mut mpsc::Receiver<HostEvent>, kind: &str) -> Value {
 }
 
 /// A program that waits for input; its result tells which message it received.
-const ASKS: &str = r#"read -r request; echo '{"type":"WaitForInput","request_keys":{"a":"A?"}}'
+const ASKING_PROGRAM: &str = r#"read -r request; echo '{"type":"WaitForInput","request_keys":{"a":"A?"}}'
     while read -r told; do case "$told" in
         *CancelRequest*) echo '{"type":"RunCompleted","finish_reason":"success","result":"told"}'; exit;;
         *) echo '{"type":"RunCompleted","finish_reason":"success","result":"answered"}'; exit;;
@@ -87,8 +87,8 @@ async fn a_request_is_a_run_and_what_it_says_comes_back_in_order() {
     let line =
         base64::Engine::decode(&base64::engine::general_purpose::STANDARD, text["content"].as_str().unwrap());
     let (run, thread) = ids(0);
-    let wanted = json!({"type": "ChatRequest", "run_id": run, "thread_id": thread, "input": "hi"});
-    assert_eq!(serde_json::from_slice::<Value>(&line.unwrap()).unwrap(), wanted);
+    let expected = json!({"type": "ChatRequest", "run_id": run, "thread_id": thread, "input": "hi"});
+    assert_eq!(serde_json::from_slice::<Value>(&line.unwrap()).unwrap(), expected);
     assert_eq!(next(&mut events).await["args"], json!({"n": 1.0e2}));
     assert_eq!(next(&mut events).await["content"], "A");
     let ended = next(&mut events).await;
@@ -100,7 +100,7 @@ async fn a_request_is_a_run_and_what_it_says_comes_back_in_order() {
 #[tokio::test]
 async fn sc_44_sc_45_sc_46_answers_and_cancels_reach_their_run() {
     let (attached, mut events) = {
-        let host = shell(ASKS, 2);
+        let host = shell(ASKING_PROGRAM, 2);
         host.attached()
     };
     attached.handle_frame(&request(0, "x"));
@@ -119,7 +119,7 @@ async fn sc_44_sc_45_sc_46_answers_and_cancels_reach_their_run() {
 
 #[tokio::test]
 async fn what_is_past_the_runs_at_a_time_waits_and_past_that_is_refused() {
-    let host = shell(ASKS, 2);
+    let host = shell(ASKING_PROGRAM, 2);
     let (attached, mut events) = host.attached();
     for n in 0..2 {
         attached.handle_frame(&request(n, "x"));
@@ -142,7 +142,7 @@ async fn what_is_past_the_runs_at_a_time_waits_and_past_that_is_refused() {
 
 #[tokio::test]
 async fn the_runs_of_a_thread_go_on_one_after_the_other() {
-    let host = shell(ASKS, 4);
+    let host = shell(ASKING_PROGRAM, 4);
     let (attached, mut events) = host.attached();
     attached.handle_frame(&request(0, "x"));
     until(&mut events, "WaitForInput").await;
@@ -157,7 +157,7 @@ async fn the_runs_of_a_thread_go_on_one_after_the_other() {
 
 #[tokio::test]
 async fn a_host_that_stops_says_so_of_what_goes_on_and_leaves_what_waits() {
-    let host = shell(ASKS, 1);
+    let host = shell(ASKING_PROGRAM, 1);
     let (mut attached, mut events) = host.attached();
     attached.handle_frame(&request(0, "x"));
     until(&mut events, "WaitForInput").await;
@@ -266,10 +266,10 @@ async fn a_host_that_stops_does_not_wait_for_whoever_does_not() {
     let (mut attached, mut events) = host.attached();
     attached.handle_frame(&request(0, "x"));
     assert_eq!(next(&mut events).await, "started");
-    let begun = tokio::time::Instant::now();
+    let started_at = tokio::time::Instant::now();
     attached.stop();
     assert_eq!(end(&mut events).await["error"], "the host of the agent was stopped");
-    assert_eq!(begun.elapsed(), STOP_GRACE);
+    assert_eq!(started_at.elapsed(), STOP_GRACE);
 }
 
 #[tokio::test]

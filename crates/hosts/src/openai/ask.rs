@@ -48,15 +48,15 @@ enum AttemptFailure {
 }
 
 impl Server {
-    /// Sends the request; `heard` gets text as it arrives. The error is text for people, without the API key.
-    pub(super) async fn ask(&self, question: &Bytes, heard: impl Fn(&str)) -> Result<Answer, String> {
-        self.asked(question, heard).await.map_err(|why| without(why, self.key.as_ref()))
+    /// Sends the request; `on_text` gets text as it arrives. The error is text for people, without the API key.
+    pub(super) async fn ask(&self, question: &Bytes, on_text: impl Fn(&str)) -> Result<Answer, String> {
+        self.ask_with_retries(question, on_text).await.map_err(|why| without(why, self.key.as_ref()))
     }
 
-    async fn asked(&self, question: &Bytes, heard: impl Fn(&str)) -> Result<Answer, String> {
+    async fn ask_with_retries(&self, question: &Bytes, on_text: impl Fn(&str)) -> Result<Answer, String> {
         let mut pause = FIRST_PAUSE;
         for _ in 1..ATTEMPTS_MAX {
-            match self.attempt(question, &heard).await {
+            match self.attempt(question, &on_text).await {
                 Ok(answer) => return Ok(answer),
                 Err(AttemptFailure::Refused(why)) => return Err(why),
                 Err(AttemptFailure::Passing(_, at_least)) => {
@@ -65,12 +65,12 @@ impl Server {
             }
             pause = (pause * 2).min(PAUSE_MAX);
         }
-        self.attempt(question, &heard).await.map_err(|failed| match failed {
+        self.attempt(question, &on_text).await.map_err(|failed| match failed {
             AttemptFailure::Refused(why) | AttemptFailure::Passing(why, _) => why,
         })
     }
 
-    async fn attempt(&self, question: &Bytes, heard: &impl Fn(&str)) -> Result<Answer, AttemptFailure> {
+    async fn attempt(&self, question: &Bytes, on_text: &impl Fn(&str)) -> Result<Answer, AttemptFailure> {
         let mut request = Request::new(Full::new(question.clone()));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.endpoint.clone();
@@ -88,16 +88,16 @@ impl Server {
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
-        self.read(response, heard).await
+        self.read(response, on_text).await
     }
 
     async fn refused(&self, response: Response<Incoming>) -> AttemptFailure {
         let (status, pause) = (response.status(), retry_after(response.headers()));
         let body = timeout(SILENCE_MAX, within(response.into_body(), REFUSAL_BYTES_MAX)).await;
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
-        let words = serde_json::from_slice(&body)
+        let detail = serde_json::from_slice(&body)
             .map_or(String::new(), |error| format!(": {}", redacted_error(&error, self.key.as_ref())));
-        let why = self.failure(&format!("it answered {status}{words}"));
+        let why = self.failure(&format!("it answered {status}{detail}"));
         let passing = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
         if passing { AttemptFailure::Passing(why, pause) } else { AttemptFailure::Refused(why) }
     }
@@ -105,7 +105,7 @@ impl Server {
     async fn read(
         &self,
         response: Response<Incoming>,
-        heard: &impl Fn(&str),
+        on_text: &impl Fn(&str),
     ) -> Result<Answer, AttemptFailure> {
         let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let streams = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
@@ -115,7 +115,7 @@ impl Server {
             let whole = timeout(SILENCE_MAX, within(body, EVENT_BYTES_MAX)).await;
             let whole = whole.map_err(|_| AttemptFailure::Refused(self.failure("it stopped sending")))?;
             let whole = whole.map_err(|why| AttemptFailure::Refused(self.failure(&why)))?;
-            heard(&answer.take(&whole, self.key.as_ref()).map_err(AttemptFailure::Refused)?);
+            on_text(&answer.take(&whole, self.key.as_ref()).map_err(AttemptFailure::Refused)?);
             return answer.ended().map_err(AttemptFailure::Refused);
         }
         let (mut parser, mut items) = (Parser::holding(EVENT_BYTES_MAX), Vec::new());
@@ -142,15 +142,15 @@ impl Server {
                 let added =
                     answer.take(event.data.as_bytes(), self.key.as_ref()).map_err(AttemptFailure::Refused)?;
                 if !added.is_empty() {
-                    heard(&added);
+                    on_text(&added);
                 }
             }
         }
     }
 
     /// An error text that names the server, without path or query.
-    fn failure(&self, what: &str) -> String {
+    fn failure(&self, problem: &str) -> String {
         let host = self.endpoint.authority().map_or("", |authority| authority.as_str());
-        format!("the model's server at {host} could not be asked: {what}")
+        format!("the model's server at {host} could not be asked: {problem}")
     }
 }

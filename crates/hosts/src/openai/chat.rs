@@ -25,12 +25,12 @@ pub(super) struct Message {
 }
 
 impl Message {
-    pub(super) fn of(role: &'static str, content: impl Into<String>) -> Self {
+    pub(super) fn with_role(role: &'static str, content: impl Into<String>) -> Self {
         Self { role, content: Some(content.into()), tool_calls: Vec::new(), tool_call_id: None }
     }
 
     pub(super) fn answer(call: &Call, content: String) -> Self {
-        Self { tool_call_id: Some(call.id.clone()), ..Self::of("tool", content) }
+        Self { tool_call_id: Some(call.id.clone()), ..Self::with_role("tool", content) }
     }
 }
 
@@ -146,14 +146,14 @@ pub(super) struct Answer {
     pub(super) finish_reason: Option<String>,
     pub(super) usage: Option<Value>,
     /// Whether any part of a message arrived.
-    begun: bool,
+    has_message: bool,
     bytes: usize,
 }
 
 impl Answer {
     /// The response, if there was one.
     pub(super) fn ended(self) -> Result<Self, String> {
-        if self.begun { Ok(self) } else { Err("the model's answer has no message".into()) }
+        if self.has_message { Ok(self) } else { Err("the model's answer has no message".into()) }
     }
 
     /// Adds a piece; returns the text that it adds, or an error without the API key.
@@ -167,7 +167,7 @@ impl Answer {
         let mut added = String::new();
         // The request asks for one choice only.
         let Some(choice) = piece.choices.into_iter().flatten().next() else { return Ok(added) };
-        self.begun = true;
+        self.has_message = true;
         self.finish_reason = choice.finish_reason.or(self.finish_reason.take());
         let delta = choice.delta.unwrap_or_default();
         for text in [delta.content, delta.refusal].into_iter().flatten() {
@@ -175,17 +175,17 @@ impl Answer {
         }
         self.grow(added.len())?;
         self.content.push_str(&added);
-        for (place, call) in delta.tool_calls.into_iter().flatten().enumerate() {
-            self.take_call(place, call)?;
+        for (ordinal, call) in delta.tool_calls.into_iter().flatten().enumerate() {
+            self.take_call(ordinal, call)?;
         }
         Ok(added)
     }
 
     /// The pieces of a call carry its index; without one, a piece with a name starts a new call.
-    fn take_call(&mut self, place: usize, piece: CallPiece) -> Result<(), String> {
-        let begins = piece.function.as_ref().is_some_and(|function| function.name.is_some());
-        let index = piece.index.unwrap_or(if begins {
-            self.calls.len().max(place)
+    fn take_call(&mut self, ordinal: usize, piece: CallPiece) -> Result<(), String> {
+        let is_new = piece.function.as_ref().is_some_and(|function| function.name.is_some());
+        let index = piece.index.unwrap_or(if is_new {
+            self.calls.len().max(ordinal)
         } else {
             self.calls.len().saturating_sub(1)
         });
@@ -221,8 +221,8 @@ impl Answer {
 
     /// The message for the conversation. Calls without an id get one, for their results.
     pub(super) fn message(&mut self) -> Message {
-        for (place, call) in self.calls.iter_mut().enumerate().filter(|(_, call)| call.id.is_empty()) {
-            call.id = format!("call_{place}");
+        for (ordinal, call) in self.calls.iter_mut().enumerate().filter(|(_, call)| call.id.is_empty()) {
+            call.id = format!("call_{ordinal}");
         }
         let content = (!self.content.is_empty() || self.calls.is_empty()).then(|| self.content.clone());
         Message { role: "assistant", content, tool_calls: self.calls.clone(), tool_call_id: None }
@@ -235,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    fn taken(pieces: &[Value]) -> Answer {
+    fn answer_of(pieces: &[Value]) -> Answer {
         let mut answer = Answer::default();
         for piece in pieces {
             answer.take(piece.to_string().as_bytes(), None).unwrap();
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn pieces_join_to_text_and_calls() {
         let delta = |delta: Value| json!({"choices": [{"index": 0, "delta": delta}]});
-        let mut answer = taken(&[
+        let mut answer = answer_of(&[
             delta(json!({"role": "assistant", "content": "Let "})),
             delta(json!({"content": "me see"})),
             delta(
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_whole_answer_and_calls_without_index_or_id_are_taken_too() {
-        let mut answer = taken(&[json!({"choices": [{"message": {"content": null, "tool_calls": [
+        let mut answer = answer_of(&[json!({"choices": [{"message": {"content": null, "tool_calls": [
             {"function": {"name": "f", "arguments": "{}"}}, {"function": {"name": "g", "arguments": ""}}]}, "finish_reason": "tool_calls"}]})]);
         let message = answer.message();
         assert_eq!(message.content, None);

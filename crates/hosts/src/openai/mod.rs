@@ -135,7 +135,7 @@ fn count(n: usize) -> Value {
 }
 
 /// The room decides how a run ends that accepts no more events.
-fn not_taken(fault: EmitError) -> RunEnd {
+fn emit_failure(fault: EmitError) -> RunEnd {
     match fault {
         EmitError::Over => RunEnd::canceled(),
         EmitError::TooLarge => RunEnd::error("the model wrote more than an event can hold"),
@@ -150,14 +150,14 @@ impl OpenAi {
             let mut answer = self.ask(&messages, &output, &mut input).await?;
             messages.push(answer.message());
             if !answer.content.is_empty() {
-                output.emit(Event::text(&answer.content)).await.map_err(not_taken)?;
+                output.emit(Event::text(&answer.content)).await.map_err(emit_failure)?;
             }
             if answer.calls.is_empty() {
                 return Ok(RunEnd::with(answer.content));
             }
             for call in &answer.calls {
-                let said = self.call(request, call, &output, &mut input).await?;
-                messages.push(Message::answer(call, said));
+                let result = self.call(request, call, &output, &mut input).await?;
+                messages.push(Message::answer(call, result));
             }
         }
         let rounds = self.settings.rounds_max;
@@ -169,41 +169,41 @@ impl OpenAi {
     /// The earlier messages of the thread, and the request.
     async fn conversation(&self, request: &RunRequest, run: &Run) -> Result<Vec<Message>, RunEnd> {
         let mut messages = Vec::new();
-        messages.extend(self.settings.system.as_deref().map(|text| Message::of("system", text)));
+        messages.extend(self.settings.system.as_deref().map(|text| Message::with_role("system", text)));
         let turns =
             run.turns().await.map_err(|_| RunEnd::error("the thread's earlier runs could not be read"))?;
         for turn in turns {
-            let (Some(asked), Some(said), FinishReason::Success) =
+            let (Some(input), Some(result), FinishReason::Success) =
                 (turn.request.input, turn.result, turn.finish_reason)
             else {
                 continue;
             };
-            messages.extend([Message::of("user", asked), Message::of("assistant", said)]);
+            messages.extend([Message::with_role("user", input), Message::with_role("assistant", result)]);
         }
-        messages.push(Message::of("user", request.input.clone().unwrap_or_default()));
+        messages.push(Message::with_role("user", request.input.clone().unwrap_or_default()));
         Ok(messages)
     }
 
     async fn ask(&self, messages: &[Message], output: &Output, input: &mut Input) -> Result<Answer, RunEnd> {
-        let told = |members: &[(&str, Value)]| {
+        let members_of = |members: &[(&str, Value)]| {
             members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
         };
         let model = Value::from(self.settings.model.as_str());
-        let members: Map<_, _> = told(&[("model", model.clone()), ("messages", count(messages.len()))]);
-        output.emit(event(EventKind::CompletionCall, &members)?).await.map_err(not_taken)?;
+        let members: Map<_, _> = members_of(&[("model", model.clone()), ("messages", count(messages.len()))]);
+        output.emit(event(EventKind::CompletionCall, &members)?).await.map_err(emit_failure)?;
         let question = chat::question(&self.settings.model, messages, &self.tools, &self.settings.options);
         let question = Bytes::from(question);
-        let asking = self.server.ask(&question, |text| output.emit_delta(text));
+        let response = self.server.ask(&question, |text| output.emit_delta(text));
         let answer = tokio::select! {
-            answer = asking => answer.map_err(RunEnd::error)?,
+            answer = response => answer.map_err(RunEnd::error)?,
             () = canceled(input) => return Err(RunEnd::canceled()),
         };
-        let members: Map<_, _> = told(&[
+        let members: Map<_, _> = members_of(&[
             ("model", model),
             ("finish_reason", answer.finish_reason.clone().into()),
             ("usage", answer.usage.clone().unwrap_or_default()),
         ]);
-        output.emit(event(EventKind::CompletionResult, &members)?).await.map_err(not_taken)?;
+        output.emit(event(EventKind::CompletionResult, &members)?).await.map_err(emit_failure)?;
         Ok(answer)
     }
 
@@ -218,29 +218,29 @@ impl OpenAi {
         let name = call.function.name.as_str();
         let args = call.args();
         let shown = args.clone().unwrap_or_default();
-        output.emit(Event::tool_call(name, &shown)).await.map_err(not_taken)?;
+        output.emit(Event::tool_call(name, &shown)).await.map_err(emit_failure)?;
         let known = self.tools.iter().any(|tool| tool.name == name);
-        let said = match args {
+        let result = match args {
             _ if !known => Err(format!("there is no tool `{name}`")),
             Err(why) => Err(why),
             Ok(args) if name == ASK_CALLER => ask_the_caller(&args, output, input).await?,
             Ok(args) => tokio::select! {
-                said = self.toolbox.call(request, name, &args) => said,
+                result = self.toolbox.call(request, name, &args) => result,
                 () = canceled(input) => return Err(RunEnd::canceled()),
             },
         };
-        let (event, said) = match said {
+        let (event, result) = match result {
             Ok(text) => (Event::tool_result(name, &text), text),
             Err(why) => failed(&why),
         };
         match output.emit(event).await {
-            Ok(()) => Ok(said),
+            Ok(()) => Ok(result),
             Err(EmitError::TooLarge) => {
-                let (event, said) = failed(&format!("the result of the tool `{name}` is too large"));
-                output.emit(event).await.map_err(not_taken)?;
-                Ok(said)
+                let (event, result) = failed(&format!("the result of the tool `{name}` is too large"));
+                output.emit(event).await.map_err(emit_failure)?;
+                Ok(result)
             }
-            Err(over @ EmitError::Over) => Err(not_taken(over)),
+            Err(over @ EmitError::Over) => Err(emit_failure(over)),
         }
     }
 }
@@ -269,7 +269,7 @@ async fn ask_the_caller(
         return Ok(Err("`question` is missing".into()));
     };
     let keys = Map::from_iter([("answer".to_owned(), Value::from(question))]);
-    output.emit(Event::wait_for_input(&keys)).await.map_err(not_taken)?;
+    output.emit(Event::wait_for_input(&keys)).await.map_err(emit_failure)?;
     let RunSignal::Resume(answers) = input.wait().await else { return Err(RunEnd::canceled()) };
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let whole = || Value::Object(answers.clone()).to_string();

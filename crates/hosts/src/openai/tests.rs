@@ -24,19 +24,19 @@ impl Toolbox for RepeatTool {
     }
 
     fn call<'a>(&'a self, _: &'a RunRequest, tool: &'a str, args: &'a Map<String, Value>) -> ToolFuture<'a> {
-        let said = match tool {
+        let result = match tool {
             "repeat" => Ok(args["text"].to_string()),
             "large" => Ok("x".repeat(2 << 20)),
             _ => Err("it failed".into()),
         };
-        Box::pin(std::future::ready(said))
+        Box::pin(std::future::ready(result))
     }
 }
 
 async fn model(script: Vec<String>) -> (String, JoinHandle<Vec<Value>>) {
     let (origin, serving) = scripted(script).await;
     let questions =
-        tokio::spawn(async move { serving.await.unwrap().into_iter().map(|asked| asked.body).collect() });
+        tokio::spawn(async move { serving.await.unwrap().into_iter().map(|request| request.body).collect() });
     (format!("{origin}/v1"), questions)
 }
 
@@ -114,8 +114,8 @@ async fn a_tool_result_that_is_too_large_is_an_error_of_the_tool() {
     let last = [CompletionCall, CompletionResult, TextOutput];
     assert_eq!(kinds(&mut receiver).await, [&round[..], &last[..]].concat());
     assert_eq!(run.await.unwrap().result.as_deref(), Some("I see."));
-    let told = serving.await.unwrap()[1]["messages"][3]["content"].clone();
-    assert_eq!(told, "error: the result of the tool `large` is too large");
+    let content = serving.await.unwrap()[1]["messages"][3]["content"].clone();
+    assert_eq!(content, "error: the result of the tool `large` is too large");
 }
 
 #[tokio::test]
@@ -145,13 +145,13 @@ async fn sc_44_sc_45_the_model_asks_its_caller() {
         {"id": "c", "function": {"name": "ask_caller", "arguments": "{\"question\":\"Which?\"}"}}]}}]});
     let (url, serving) = model(vec![stream(&[call]), stream(&[text("Blue.")])]).await;
     let (run, mut receiver) = start(agent(&url, &["input"]));
-    let asked = loop {
+    let question = loop {
         let event = receiver.event().await.unwrap();
         if event.kind == WaitForInput {
             break event.members();
         }
     };
-    assert_eq!(Value::Object(asked), json!({"request_keys": {"answer": "Which?"}}));
+    assert_eq!(Value::Object(question), json!({"request_keys": {"answer": "Which?"}}));
     assert!(receiver.resume(Map::from_iter([("answer".to_owned(), json!("blue"))])));
     kinds(&mut receiver).await;
     assert_eq!(run.await.unwrap(), RunEnd::with("Blue."));
@@ -162,11 +162,11 @@ async fn sc_44_sc_45_the_model_asks_its_caller() {
 async fn a_server_that_is_busy_is_asked_again_and_one_that_refuses_is_not() {
     let busy = refusal("429 Too Many Requests", "retry-after: 0\r\n");
     let (url, serving) = model(vec![busy, stream(&[text("ok")])]).await;
-    let (run, _ears) = start(agent(&url, &[]));
+    let (run, _receiver) = start(agent(&url, &[]));
     assert_eq!(run.await.unwrap(), RunEnd::with("ok"));
     assert_eq!(serving.await.unwrap().len(), 2);
     let (url, _serving) = model(vec![refusal("401 Unauthorized", "")]).await;
-    let (run, _ears) = start(agent(&url, &[]));
+    let (run, _receiver) = start(agent(&url, &[]));
     let why = run.await.unwrap().why.unwrap();
     assert!(why.ends_with("could not be asked: it answered 401 Unauthorized: not today"), "{why}");
 }
@@ -175,7 +175,7 @@ async fn a_server_that_is_busy_is_asked_again_and_one_that_refuses_is_not() {
 async fn an_answer_that_breaks_off_is_an_error() {
     let cut = stream(&[text("half")]).replace("data: [DONE]\n\n", "");
     let (url, _serving) = model(vec![cut]).await;
-    let (run, _ears) = start(agent(&url, &[]));
+    let (run, _receiver) = start(agent(&url, &[]));
     assert!(run.await.unwrap().why.unwrap().contains("broke off"));
 }
 
@@ -191,18 +191,20 @@ async fn sc_46_a_run_is_canceled_while_the_model_thinks() {
 
 #[test]
 fn settings_that_cannot_be_are_said() {
-    let made = |settings: Value, key: Option<&str>| {
+    let fault_of = |settings: Value, key: Option<&str>| {
         let settings = serde_json::from_value(settings).unwrap();
         OpenAi::new(settings, Arc::new(RepeatTool), |_| key.map(str::to_owned))
             .err()
             .map(|fault| fault.to_string())
     };
     let base = "http://127.0.0.1:1/v1";
-    assert_eq!(made(json!({"base_url": base, "model": "m", "api_key_env": "KEY"}), Some("k")), None);
-    let wrong = made(json!({"base_url": base, "model": "m", "api_key_env": "KEY"}), None).unwrap();
+    assert_eq!(fault_of(json!({"base_url": base, "model": "m", "api_key_env": "KEY"}), Some("k")), None);
+    let wrong = fault_of(json!({"base_url": base, "model": "m", "api_key_env": "KEY"}), None).unwrap();
     assert!(wrong.contains("KEY, which is not set"), "{wrong}");
-    assert!(made(json!({"base_url": "ftp://x", "model": "m"}), None).unwrap().contains("base_url"));
+    assert!(fault_of(json!({"base_url": "ftp://x", "model": "m"}), None).unwrap().contains("base_url"));
     assert!(
-        made(json!({"base_url": base, "model": "m", "tools": ["magic"]}), None).unwrap().contains("tools")
+        fault_of(json!({"base_url": base, "model": "m", "tools": ["magic"]}), None)
+            .unwrap()
+            .contains("tools")
     );
 }

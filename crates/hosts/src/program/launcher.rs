@@ -33,7 +33,7 @@ impl Launcher {
     }
 
     /// The command line that starts a program.
-    pub(crate) fn words(&self, program: &[String]) -> Vec<OsString> {
+    pub(crate) fn command_line(&self, program: &[String]) -> Vec<OsString> {
         let own = self.0.iter().flat_map(|path| [path.clone().into_os_string(), COMMAND.into()]);
         own.chain(program.iter().map(Into::into)).collect()
     }
@@ -45,9 +45,9 @@ impl Launcher {
     /// The signal that ended the program, if the status contains one.
     pub(crate) fn signal(&self, status: ExitStatus) -> Option<i32> {
         use std::os::unix::process::ExitStatusExt as _;
-        let told =
+        let reported =
             status.code().map(|code| code - BY_SIGNAL).filter(|signal| (1..=SIGNAL_MAX).contains(signal));
-        status.signal().or(told.filter(|_| self.is_between()))
+        status.signal().or(reported.filter(|_| self.is_between()))
     }
 
     /// Whether the status means that the launcher could not start its program.

@@ -50,8 +50,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             } else {
                 self.line.extend_from_slice(piece);
             }
-            let taken = end.map_or(read.len(), |end| end + 1);
-            self.from.consume(taken);
+            let consumed = end.map_or(read.len(), |end| end + 1);
+            self.from.consume(consumed);
             if end.is_some() {
                 return Some(self.take());
             }

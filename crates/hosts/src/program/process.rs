@@ -61,16 +61,16 @@ enum ProcessOrder {
 }
 
 impl Group {
-    fn of(child: &Child, launcher: &Launcher) -> Self {
+    fn new(child: &Child, launcher: &Launcher) -> Self {
         let leader = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         Self { leader, launcher: launcher.clone(), over: AtomicBool::new(false) }
     }
 
     /// Signals the whole group. A group that has ended gets no signal: its process id may be reused.
-    fn tell(&self, wanted: ProcessOrder) {
+    fn signal(&self, order: ProcessOrder) {
         let Some(leader) = self.leader.filter(|_| !self.over.load(Ordering::Acquire)) else { return };
         // It may have ended already.
-        let _ = match (self.launcher.is_between(), wanted) {
+        let _ = match (self.launcher.is_between(), order) {
             (true, ProcessOrder::Ending) => kill_process(leader, Signal::USR1),
             (true, ProcessOrder::Killing) => kill_process(leader, Signal::TERM),
             (false, ProcessOrder::Ending) => kill_process_group(leader, Signal::TERM),
@@ -80,7 +80,7 @@ impl Group {
 
     /// Kills what is left of the group, finally.
     pub(crate) fn kill(&self) {
-        self.tell(ProcessOrder::Killing);
+        self.signal(ProcessOrder::Killing);
         self.over.store(true, Ordering::Release);
     }
 
@@ -96,7 +96,7 @@ impl Group {
     /// Waits for the program to end by itself, then sends SIGTERM, then kills it.
     pub(crate) async fn stop(&self) {
         sleep(TERM_AFTER).await;
-        self.tell(ProcessOrder::Ending);
+        self.signal(ProcessOrder::Ending);
         sleep(KILL_AFTER).await;
         self.kill();
     }
@@ -126,7 +126,7 @@ impl Drop for Group {
 pub(crate) fn start(program: &Program) -> Result<ChildProcess, String> {
     let mut command = command(program, std::env::vars_os().map(|(name, _)| name));
     let mut child = command.spawn().map_err(|error| cannot_start(program, &error))?;
-    let group = Group::of(&child, &program.launcher);
+    let group = Group::new(&child, &program.launcher);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     match (stdin, stdout, stderr) {
         (Some(stdin), Some(stdout), Some(stderr)) => Ok(ChildProcess { child, stdin, stdout, stderr, group }),
@@ -136,8 +136,8 @@ pub(crate) fn start(program: &Program) -> Result<ChildProcess, String> {
 
 /// The command for the program. Of the inherited variables `around`, the server's own are removed.
 pub(crate) fn command(program: &Program, around: impl IntoIterator<Item = OsString>) -> Command {
-    let words = program.launcher.words(&program.command);
-    let (first, arguments) = words.split_first().expect("a program has a name");
+    let command_line = program.launcher.command_line(&program.command);
+    let (first, arguments) = command_line.split_first().expect("a program has a name");
     let mut command = Command::new(first);
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // If the launcher were killed, its descendants would survive.
@@ -154,8 +154,9 @@ pub(crate) fn command(program: &Program, around: impl IntoIterator<Item = OsStri
 
 fn is_own(name: &OsString) -> bool {
     let name = name.to_string_lossy();
-    let (begins, ends) = HEADERS_VARIABLE;
-    OWN_VARIABLES.iter().any(|own| name.starts_with(own)) || name.starts_with(begins) && name.ends_with(ends)
+    let (prefix, suffix) = HEADERS_VARIABLE;
+    OWN_VARIABLES.iter().any(|own| name.starts_with(own))
+        || name.starts_with(prefix) && name.ends_with(suffix)
 }
 
 fn cannot_start(program: &Program, error: &io::Error) -> String {
@@ -170,7 +171,7 @@ fn cannot_start(program: &Program, error: &io::Error) -> String {
 
 /// Waits until the program has ended and its output is closed. Child processes in the group are killed, so that they
 /// do not hold the output open; those that left the group may hold it a little longer.
-pub(crate) async fn gone(child: &mut Child, group: &Group) {
+pub(crate) async fn wait_for_exit(child: &mut Child, group: &Group) {
     // A process that cannot be waited for counts as ended.
     let _ = child.wait().await;
     group.ended();

@@ -17,7 +17,7 @@ const LINE_BYTES_MAX: usize = 8 << 10;
 const LINES_LOGGED_MAX: u64 = 1_000;
 
 /// How long to wait for the end of the stream after the program ended.
-const LAST_WORDS_TIME: Duration = Duration::from_millis(200);
+const END_OF_STREAM_TIME: Duration = Duration::from_millis(200);
 
 /// The last part of a program's standard error.
 #[derive(Debug)]
@@ -30,10 +30,10 @@ pub(crate) struct StderrTail {
 pub(crate) fn drain(
     stream: impl AsyncRead + Unpin + Send + 'static,
     agent: Arc<str>,
-    of: String,
+    context: String,
 ) -> StderrTail {
     let line = Arc::new(Mutex::new(String::new()));
-    let kept = line.clone();
+    let last_line = line.clone();
     let draining = tokio::spawn(async move {
         let mut lines = Lines::bounded(stream, LINE_BYTES_MAX);
         let mut logged = 0;
@@ -45,9 +45,9 @@ pub(crate) fn drain(
             }
             if logged < LINES_LOGGED_MAX {
                 logged += 1;
-                tracing::info!(agent = %agent, of, line = text, "the program says");
+                tracing::info!(agent = %agent, of = context, line = text, "the program says");
             }
-            *kept.lock() = text;
+            *last_line.lock() = text;
         }
     });
     StderrTail { line, draining }
@@ -57,7 +57,7 @@ impl StderrTail {
     /// The last non-empty line, cut; empty if there is none.
     pub(crate) async fn last(mut self) -> String {
         // Child processes may hold the stream open.
-        let _ = timeout(LAST_WORDS_TIME, &mut self.draining).await;
+        let _ = timeout(END_OF_STREAM_TIME, &mut self.draining).await;
         self.line.lock().clone()
     }
 }

@@ -10,12 +10,12 @@ use crate::program::lines::LINE_BYTES_MAX;
 
 /// The frame of an event or a piece of unfinished text. `Err` if it cannot be sent: if the event were skipped, the
 /// output of the run would be incomplete.
-pub(crate) fn heard(run: RunId, heard: &ReceivedOutput) -> Result<String, String> {
-    let frame = match heard {
+pub(crate) fn output_frame(run: RunId, output: &ReceivedOutput) -> Result<String, String> {
+    let frame = match output {
         ReceivedOutput::Piece(text) => {
             json!({"type": "TextDelta", "run_id": run, "content": text}).to_string()
         }
-        ReceivedOutput::Event(said) => event(run, said),
+        ReceivedOutput::Event(output_event) => event(run, output_event),
     };
     if frame.len() > LINE_BYTES_MAX {
         return Err(format!(
@@ -42,8 +42,8 @@ pub(crate) fn ended(run: RunId, ended: &RunEnd) -> String {
 fn event(run: RunId, event: &Event) -> String {
     let role = json!(event.role);
     let mut frame = format!(r#"{{"type":"{}","run_id":"{run}","role":{role}"#, event.kind.as_str());
-    if let Some(made) = &event.artifact {
-        frame.push_str(&content(made));
+    if let Some(artifact) = &event.artifact {
+        frame.push_str(&content(artifact));
     }
     // Its own members unchanged, numbers included.
     let own = event.json().trim_start_matches('{');
@@ -55,11 +55,11 @@ fn event(run: RunId, event: &Event) -> String {
 }
 
 /// The content of an artifact in the shorter encoding, so that it stays within the limits.
-fn content(made: &[u8]) -> String {
-    let text = std::str::from_utf8(made).ok().map(|text| json!(text).to_string());
-    match text.filter(|text| text.len() <= made.len().div_ceil(3) * 4 + 2) {
+fn content(artifact: &[u8]) -> String {
+    let text = std::str::from_utf8(artifact).ok().map(|text| json!(text).to_string());
+    match text.filter(|text| text.len() <= artifact.len().div_ceil(3) * 4 + 2) {
         Some(text) => format!(r#","content":{text}"#),
-        None => format!(r#","content_base64":"{}""#, STANDARD.encode(made)),
+        None => format!(r#","content_base64":"{}""#, STANDARD.encode(artifact)),
     }
 }
 
@@ -94,10 +94,10 @@ mod tests {
             r#"{"type":"ArtifactGenerated","name":"a","mime_type":"x/y","url":"https://x.example/a"}"#,
             r#"{"type":"WaitForInput","request_keys":{"a":"A?"}}"#,
         ] {
-            let said = event(line);
-            let frame = heard(run(), &ReceivedOutput::Event(said.clone())).unwrap();
-            assert_eq!(protocol::whose(frame.as_bytes()), Ok(Some(Some(run().to_string()))), "{frame}");
-            assert_eq!(event(&frame), said, "{frame}");
+            let expected = event(line);
+            let frame = output_frame(run(), &ReceivedOutput::Event(expected.clone())).unwrap();
+            assert_eq!(protocol::line_run(frame.as_bytes()), Ok(Some(Some(run().to_string()))), "{frame}");
+            assert_eq!(event(&frame), expected, "{frame}");
         }
         for end in [
             RunEnd::with("done"),
@@ -109,7 +109,7 @@ mod tests {
             let frame = ended(run(), &end);
             assert_eq!(protocol::read(frame.as_bytes()), Ok(ProgramMessage::Ended(end)), "{frame}");
         }
-        let piece = heard(run(), &ReceivedOutput::Piece("a\n".into())).unwrap();
+        let piece = output_frame(run(), &ReceivedOutput::Piece("a\n".into())).unwrap();
         assert_eq!(piece, format!(r#"{{"content":"a\n","run_id":"{}","type":"TextDelta"}}"#, run()));
         assert_eq!(json!(FinishReason::Success), "success");
     }
@@ -118,12 +118,13 @@ mod tests {
     fn sc_47_an_artifact_that_no_frame_holds_is_refused() {
         let artifact = |bytes: usize| {
             let content = vec![b'x'; bytes].into();
-            heard(run(), &ReceivedOutput::Event(Event::artifact("a", "text/plain", content)))
+            output_frame(run(), &ReceivedOutput::Event(Event::artifact("a", "text/plain", content)))
         };
         assert!(artifact(LINE_BYTES_MAX - 1_000).unwrap().contains("\"content\":"));
         assert!(artifact(LINE_BYTES_MAX).unwrap_err().contains("more at once"));
         let control =
-            heard(run(), &ReceivedOutput::Event(Event::artifact("a", "x/y", vec![1; 9].into()))).unwrap();
+            output_frame(run(), &ReceivedOutput::Event(Event::artifact("a", "x/y", vec![1; 9].into())))
+                .unwrap();
         assert!(control.contains("\"content_base64\":\"AQEBAQEBAQEB\""), "the shorter form: {control}");
     }
 }

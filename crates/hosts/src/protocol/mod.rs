@@ -40,8 +40,8 @@ pub(crate) fn cancel(request: &RunRequest) -> String {
 
 fn notice(kind: &'static str, request_keys: Option<&Map<String, Value>>, request: &RunRequest) -> String {
     let (run_id, thread_id) = (request.run_id.to_string(), request.thread_id.to_string());
-    let told = AgentNotice { kind, request_keys, run_id, thread_id };
-    serde_json::to_string(&told).expect("names of members are text")
+    let notice = AgentNotice { kind, request_keys, run_id, thread_id };
+    serde_json::to_string(&notice).expect("names of members are text")
 }
 
 /// The part of a line that identifies its run.
@@ -52,7 +52,7 @@ struct LineRun<'a> {
 }
 
 /// The run that a line names; `Some(None)` if its id is not text.
-pub(crate) fn whose(line: &[u8]) -> Result<Option<Option<String>>, Cow<'static, str>> {
+pub(crate) fn line_run(line: &[u8]) -> Result<Option<Option<String>>, Cow<'static, str>> {
     match check(line) {
         Ok(()) => {}
         // Large integers and NUL are accepted, since all JSON readers accept them; other faults are not, even after
@@ -62,8 +62,8 @@ pub(crate) fn whose(line: &[u8]) -> Result<Option<Option<String>>, Cow<'static, 
         }
         Err(fault) => return Err(fault.to_string().into()),
     }
-    let whose: LineRun<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-    Ok(whose.run_id.map(|named| serde_json::from_str(named.get()).ok()))
+    let line_run: LineRun<'_> = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    Ok(line_run.run_id.map(|named| serde_json::from_str(named.get()).ok()))
 }
 
 /// Why a line is not passed on.
@@ -100,7 +100,7 @@ pub(crate) fn read(line: &[u8]) -> Result<ProgramMessage, LineFault> {
 #[derive(Debug)]
 pub(crate) struct InvalidLines {
     agent: Arc<str>,
-    of: String,
+    context: String,
     lines: u64,
     /// The fault of the last one.
     last: String,
@@ -108,12 +108,12 @@ pub(crate) struct InvalidLines {
 
 impl InvalidLines {
     /// For an agent and one of its runs, threads or instances.
-    pub(crate) fn new(agent: Arc<str>, of: String) -> Self {
-        Self { agent, of, lines: 0, last: String::new() }
+    pub(crate) fn new(agent: Arc<str>, context: String) -> Self {
+        Self { agent, context, lines: 0, last: String::new() }
     }
 
     /// A summary for the end of a run, for people; empty if there were no such lines.
-    pub(crate) fn in_words(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         match self.lines {
             0 => String::new(),
             1 => format!("; a line of it was no event: {}", self.last),
@@ -127,7 +127,7 @@ impl InvalidLines {
         self.last = why.to_owned();
         if self.lines <= FOREIGN_LINES_LOGGED_MAX {
             let text = excerpt(line);
-            tracing::warn!(agent = %self.agent, of = self.of, why, line = text, "a line of an agent is not an event");
+            tracing::warn!(agent = %self.agent, of = self.context, why, line = text, "a line of an agent is not an event");
         }
     }
 }
@@ -136,7 +136,7 @@ impl Drop for InvalidLines {
     fn drop(&mut self) {
         let more = self.lines.saturating_sub(FOREIGN_LINES_LOGGED_MAX);
         if more > 0 {
-            tracing::warn!(agent = %self.agent, of = self.of, more, "further lines of an agent were not events");
+            tracing::warn!(agent = %self.agent, of = self.context, more, "further lines of an agent were not events");
         }
     }
 }

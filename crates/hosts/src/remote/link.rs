@@ -53,7 +53,7 @@ impl Link {
     }
 
     /// Sends a request about a run.
-    pub(super) async fn tell(&self, body: &Value) -> Result<(), String> {
+    pub(super) async fn post(&self, body: &Value) -> Result<(), String> {
         let answer = self.send(Method::POST, "/run", Some(body), None).await;
         self.accepted(answer).await.map(drop)
     }
@@ -128,13 +128,13 @@ impl Link {
         }
         let body = timeout(ANSWER_TIME, within(answer.into_body(), REFUSAL_BYTES_MAX)).await;
         let body = body.unwrap_or_else(|_| Ok(Bytes::new())).unwrap_or_default();
-        let words = serde_json::from_slice(&body)
+        let detail = serde_json::from_slice(&body)
             .map_or(String::new(), |error| format!(": {}", redacted_error(&error, self.token.as_ref())));
-        Err(self.failure(&format!("it answered {status}{words}")))
+        Err(self.failure(&format!("it answered {status}{detail}")))
     }
 
-    fn failure(&self, what: &str) -> String {
-        format!("the agent at {} could not be asked: {what}", self.url)
+    fn failure(&self, problem: &str) -> String {
+        format!("the agent at {} could not be asked: {problem}", self.url)
     }
 }
 
@@ -155,7 +155,7 @@ impl Events {
     }
 
     /// Sets the run to resume.
-    pub(super) fn of(&mut self, run_id: String) {
+    pub(super) fn set_run(&mut self, run_id: String) {
         self.run_id = Some(run_id);
     }
 

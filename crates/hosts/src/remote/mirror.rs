@@ -10,9 +10,9 @@ use super::link::Link;
 /// The result of a remote event.
 pub(super) enum MirrorOutcome {
     /// It was repeated or ignored.
-    Said,
+    Handled,
     /// The remote run started.
-    Began { run_id: String, thread_id: Option<String> },
+    Started { run_id: String, thread_id: Option<String> },
     /// The remote run is over.
     Ended(RunEnd),
 }
@@ -30,25 +30,25 @@ impl<'a> Mirror<'a> {
     }
 
     /// `Err` with the problem, for people.
-    pub(super) async fn heard(&mut self, event: SseEvent) -> Result<MirrorOutcome, String> {
+    pub(super) async fn handle(&mut self, event: SseEvent) -> Result<MirrorOutcome, String> {
         let members: Map<String, Value> = serde_json::from_str(&event.data)
             .map_err(|error| format!("the other agent's events are not readable: {error}"))?;
         let text = |name: &str| members.get(name).and_then(Value::as_str);
         if text("type") == Some("TextDelta") {
             self.output.emit_delta(text("content").unwrap_or_default());
-            return Ok(MirrorOutcome::Said);
+            return Ok(MirrorOutcome::Handled);
         }
         match ProgramMessage::read(event.data.as_bytes()) {
             Ok(ProgramMessage::Started) => {
                 let run_id = text("run_id").ok_or("the other agent's RunStarted has no run_id")?.to_owned();
-                Ok(MirrorOutcome::Began { run_id, thread_id: text("thread_id").map(str::to_owned) })
+                Ok(MirrorOutcome::Started { run_id, thread_id: text("thread_id").map(str::to_owned) })
             }
             Ok(ProgramMessage::Ended(ended)) => Ok(MirrorOutcome::Ended(ended)),
-            Ok(ProgramMessage::Event(said)) => {
-                let said = self.store_artifact(&members, said).await?;
+            Ok(ProgramMessage::Event(output_event)) => {
+                let output_event = self.store_artifact(&members, output_event).await?;
                 let deeper = self.deeper(members.get("depth").and_then(Value::as_u64));
-                match self.output.emit(said.deeper(deeper)).await {
-                    Ok(()) => Ok(MirrorOutcome::Said),
+                match self.output.emit(output_event.deeper(deeper)).await {
+                    Ok(()) => Ok(MirrorOutcome::Handled),
                     Err(EmitError::Over) => Ok(MirrorOutcome::Ended(RunEnd::canceled())),
                     Err(fault @ EmitError::TooLarge) => Err(fault.to_string()),
                 }
@@ -60,7 +60,7 @@ impl<'a> Mirror<'a> {
             // Later versions may have more types of event.
             Err(fault) => {
                 tracing::debug!(%fault, "an event of another endpoint is left out");
-                Ok(MirrorOutcome::Said)
+                Ok(MirrorOutcome::Handled)
             }
         }
     }
@@ -73,15 +73,15 @@ impl<'a> Mirror<'a> {
     }
 
     /// Stores a remote artifact here, where our caller can fetch it. One that cannot be fetched keeps its URL.
-    async fn store_artifact(&self, members: &Map<String, Value>, said: Event) -> Result<Event, String> {
-        if said.kind != EventKind::ArtifactGenerated {
-            return Ok(said);
+    async fn store_artifact(&self, members: &Map<String, Value>, event: Event) -> Result<Event, String> {
+        if event.kind != EventKind::ArtifactGenerated {
+            return Ok(event);
         }
         let text = |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default();
         if let Some(content) = self.link.fetch(text("url")).await {
             return Ok(Event::artifact(text("name"), text("mime_type"), content));
         }
-        let mut members = said.members();
+        let mut members = event.members();
         members.insert("url".into(), self.link.absolute(text("url")).into());
         Event::new(EventKind::ArtifactGenerated, &members).map_err(|fault| fault.to_string())
     }

@@ -64,8 +64,8 @@ impl Remote {
 
     fn body(&self, request: &RunRequest) -> Map<String, Value> {
         let mut body = request.members();
-        for ours in ["run_id", "thread_id"] {
-            body.remove(ours);
+        for own in ["run_id", "thread_id"] {
+            body.remove(own);
         }
         body.insert("type".into(), (*request.request_type).into());
         body.insert("depth".into(), (request.depth + 1).into());
@@ -86,7 +86,7 @@ impl Remote {
         let ended = self.follow_run(request, &mut events, &mut mirror, &mut input).await;
         if ended.is_err() {
             // The remote run's further output has no receiver.
-            let _late = timeout(CANCEL_TIME, self.tell(&events, RunSignal::Cancel)).await;
+            let _late = timeout(CANCEL_TIME, self.relay(&events, RunSignal::Cancel)).await;
         }
         ended
     }
@@ -103,16 +103,16 @@ impl Remote {
         loop {
             tokio::select! {
                 biased;
-                asked = input.wait(), if !canceled => {
-                    canceled = asked == RunSignal::Cancel;
-                    self.tell(events, asked).await?;
+                signal = input.wait(), if !canceled => {
+                    canceled = signal == RunSignal::Cancel;
+                    self.relay(events, signal).await?;
                 }
-                heard = events.next(&self.link) => match mirror.heard(heard?).await? {
-                    MirrorOutcome::Said => {}
-                    MirrorOutcome::Began { run_id, thread_id } => {
-                        events.of(run_id);
+                event = events.next(&self.link) => match mirror.handle(event?).await? {
+                    MirrorOutcome::Handled => {}
+                    MirrorOutcome::Started { run_id, thread_id } => {
+                        events.set_run(run_id);
                         if canceled {
-                            self.tell(events, RunSignal::Cancel).await?;
+                            self.relay(events, RunSignal::Cancel).await?;
                         }
                         if let Some(theirs) = thread_id {
                             let mut threads = self.threads.lock();
@@ -127,15 +127,15 @@ impl Remote {
 
     /// Passes a request to the run on to the remote run. A cancellation that comes before its first event is sent when
     /// that event names the run.
-    async fn tell(&self, events: &Events, asked: RunSignal) -> Result<(), String> {
+    async fn relay(&self, events: &Events, signal: RunSignal) -> Result<(), String> {
         let Some(run_id) = events.run_id() else { return Ok(()) };
-        let body = match asked {
+        let body = match signal {
             RunSignal::Resume(keys) => {
                 json!({"type": "ResumeWithInput", "run_id": run_id, "request_keys": keys})
             }
             RunSignal::Cancel => json!({"type": "CancelRequest", "run_id": run_id}),
         };
-        self.link.tell(&body).await
+        self.link.post(&body).await
     }
 }
 

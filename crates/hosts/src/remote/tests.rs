@@ -44,8 +44,8 @@ async fn sc_22_events_are_said_again_one_call_deeper_and_a_stream_that_breaks_is
     let (origin, serving) = scripted(vec![stream(&first), stream(&second), artifact, again]).await;
     let agent = agent(&origin);
     let request = request(&json!({"input": "hi", "run_id": "ours", "run_context": {"user": "u"}}));
-    let (ours, mut receiver) = run(&request);
-    let running = tokio::spawn(agent.clone().run(request.clone(), ours));
+    let (agent_run, mut receiver) = run(&request);
+    let running = tokio::spawn(agent.clone().run(request.clone(), agent_run));
     let mut events = Vec::new();
     while let Some(event) = receiver.event().await {
         events.push(event);
@@ -55,17 +55,21 @@ async fn sc_22_events_are_said_again_one_call_deeper_and_a_stream_that_breaks_is
     assert_eq!(events[2].artifact.as_deref(), Some(b"hi".as_slice()));
     assert_eq!(receiver.delta().await.unwrap().text, "He");
     // The next run of our thread continues the remote thread.
-    let (ours, _ears) = run(&request);
-    agent.run(request, ours).await;
-    let asked = serving.await.unwrap();
-    assert!(asked[0].head.starts_with("post /agent/writer/stream_request "), "{}", asked[0].head);
-    assert!(asked.iter().all(|asked| asked.head.contains("authorization: bearer secret")));
+    let (agent_run, _receiver) = run(&request);
+    agent.run(request, agent_run).await;
+    let requests = serving.await.unwrap();
+    assert!(requests[0].head.starts_with("post /agent/writer/stream_request "), "{}", requests[0].head);
+    assert!(requests.iter().all(|request| request.head.contains("authorization: bearer secret")));
     let body = json!({"type": "ChatRequest", "input": "hi", "depth": 1, "run_context": {"user": "u"}});
-    assert_eq!(asked[0].body, body);
-    assert!(asked[1].head.starts_with("get /agent/writer/get_events/r?stream=true "), "{}", asked[1].head);
-    assert!(asked[1].head.contains("last-event-id: 3"), "{}", asked[1].head);
-    assert!(asked[2].head.starts_with("get /artifacts/1 "), "{}", asked[2].head);
-    assert_eq!(asked[3].body["thread_id"], "t");
+    assert_eq!(requests[0].body, body);
+    assert!(
+        requests[1].head.starts_with("get /agent/writer/get_events/r?stream=true "),
+        "{}",
+        requests[1].head
+    );
+    assert!(requests[1].head.contains("last-event-id: 3"), "{}", requests[1].head);
+    assert!(requests[2].head.starts_with("get /artifacts/1 "), "{}", requests[2].head);
+    assert_eq!(requests[3].body["thread_id"], "t");
 }
 
 #[tokio::test]
@@ -74,8 +78,8 @@ async fn a_refusal_and_an_absent_endpoint_are_told() {
     let (origin, _serving) = scripted(vec![refusal.into()]).await;
     let request = request(&json!({"input": "hi"}));
     for (url, why) in [(origin.as_str(), "404 Not Found"), ("http://127.0.0.1:1", "refused")] {
-        let (ours, _ears) = run(&request);
-        let ended = agent(url).run(request.clone(), ours).await;
+        let (agent_run, _receiver) = run(&request);
+        let ended = agent(url).run(request.clone(), agent_run).await;
         assert!(ended.why.as_ref().unwrap().contains(why), "{ended:?}");
     }
 }
@@ -87,11 +91,11 @@ async fn sc_47_what_a_refusal_says_is_no_artifact() {
         json!({"id": 2, "type": "ArtifactGenerated", "name": "a", "mime_type": "text/plain", "url": "/artifacts/1"}),
         json!({"id": 3, "type": "RunCompleted", "finish_reason": "success", "result": ""}),
     ];
-    let gone = "HTTP/1.1 404 Not Found\r\ncontent-length: 12\r\nconnection: close\r\n\r\n{\"detail\":1}";
-    let (origin, _serving) = scripted(vec![stream(&events), gone.into()]).await;
+    let not_found = "HTTP/1.1 404 Not Found\r\ncontent-length: 12\r\nconnection: close\r\n\r\n{\"detail\":1}";
+    let (origin, _serving) = scripted(vec![stream(&events), not_found.into()]).await;
     let request = request(&json!({"input": "hi"}));
-    let (ours, mut receiver) = run(&request);
-    let running = tokio::spawn(agent(&origin).run(request, ours));
+    let (agent_run, mut receiver) = run(&request);
+    let running = tokio::spawn(agent(&origin).run(request, agent_run));
     let event = receiver.event().await.unwrap();
     assert_eq!((&event.artifact, &event.members()["url"]), (&None, &json!(format!("{origin}/artifacts/1"))));
     assert_eq!(running.await.unwrap(), RunEnd::with(""));
@@ -105,8 +109,8 @@ async fn sc_26_an_end_that_is_none_ends_the_run_with_an_error() {
     ];
     let (origin, _serving) = scripted(vec![stream(&events)]).await;
     let request = request(&json!({"input": "hi"}));
-    let (ours, _ears) = run(&request);
-    let ended = agent(&origin).run(request, ours).await;
+    let (agent_run, _receiver) = run(&request);
+    let ended = agent(&origin).run(request, agent_run).await;
     assert!(ended.why.as_ref().unwrap().contains("finish_reason \"wonderful\""), "{ended:?}");
 }
 

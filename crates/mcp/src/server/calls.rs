@@ -53,8 +53,8 @@ fn text(value: &Value) -> String {
     if text.len() <= TEXT_BYTES_MAX {
         return text;
     }
-    let kept = cut(&text, TEXT_BYTES_MAX);
-    format!("{kept} … cut after {} of {} bytes; structuredContent has all of it", kept.len(), text.len())
+    let start = cut(&text, TEXT_BYTES_MAX);
+    format!("{start} … cut after {} of {} bytes; structuredContent has all of it", start.len(), text.len())
 }
 
 /// The first bytes up to a limit, without splitting a character.

@@ -70,12 +70,17 @@ impl Follower {
     }
 
     /// Reports each change of a resource after its mark, until nobody listens, or the caller may no longer read it.
-    /// `tell` returns whether somebody still listens.
-    pub(super) async fn follow<F: Future<Output = bool>>(&self, uri: &str, mark: Mark, tell: impl Fn() -> F) {
+    /// `notify` returns whether somebody still listens.
+    pub(super) async fn follow<F: Future<Output = bool>>(
+        &self,
+        uri: &str,
+        mark: Mark,
+        notify: impl Fn() -> F,
+    ) {
         let Some(found) = find(&self.operations, uri) else { return };
         let FollowEnd = match mark {
-            Mark::Answer(known) => self.look(&found.watched, known, tell).await,
-            Mark::Cursor(after) => self.wait(after, tell).await,
+            Mark::Answer(known) => self.look(&found.watched, known, notify).await,
+            Mark::Cursor(after) => self.wait(after, notify).await,
         };
     }
 
@@ -84,13 +89,13 @@ impl Follower {
         &self,
         path: &str,
         mut known: [u8; 32],
-        tell: impl Fn() -> F,
+        notify: impl Fn() -> F,
     ) -> FollowEnd {
         loop {
             match self.ask(path).await {
                 Ok(Some(body)) => {
                     let now = Sha256::digest(&body).into();
-                    if std::mem::replace(&mut known, now) != now && !tell().await {
+                    if std::mem::replace(&mut known, now) != now && !notify().await {
                         return FollowEnd;
                     }
                 }
@@ -105,7 +110,7 @@ impl Follower {
     async fn wait<F: Future<Output = bool>>(
         &self,
         mut after: Option<String>,
-        tell: impl Fn() -> F,
+        notify: impl Fn() -> F,
     ) -> FollowEnd {
         let path = format!("/inbox/wait?limit=100&timeout_s={INBOX_WAIT_S}");
         loop {
@@ -114,7 +119,7 @@ impl Follower {
                     let page = page(&body);
                     after = page["cursor"].as_str().map(str::to_owned).or(after);
                     let is_news = page["items"].as_array().is_some_and(|items| !items.is_empty());
-                    if is_news && !tell().await {
+                    if is_news && !notify().await {
                         return FollowEnd;
                     }
                     // An operation called in process may answer at once, even without news.
@@ -186,21 +191,21 @@ mod tests {
         let mark = follower.mark("plenary://sessions").await.unwrap().unwrap();
         // Between the mark and the first look nothing is lost.
         state.store(1, Ordering::SeqCst);
-        let told = AtomicUsize::new(0);
-        let tell = || async {
-            let now = told.fetch_add(1, Ordering::SeqCst);
+        let notices = AtomicUsize::new(0);
+        let notify = || async {
+            let now = notices.fetch_add(1, Ordering::SeqCst);
             state.fetch_add(1, Ordering::SeqCst);
             now < 2
         };
-        follower.follow("plenary://sessions", mark, tell).await;
-        assert_eq!(told.load(Ordering::SeqCst), 3);
+        follower.follow("plenary://sessions", mark, notify).await;
+        assert_eq!(notices.load(Ordering::SeqCst), 3);
     }
 
     #[tokio::test(start_paused = true)]
     async fn inbox_notices_start_at_the_end_of_the_inbox() {
         let news = Arc::new(Notify::new());
         let wait = news.clone();
-        let asked = async move |RawQuery(query): RawQuery| {
+        let wait_handler = async move |RawQuery(query): RawQuery| {
             wait.notified().await;
             assert!(query.is_some_and(|query| query.contains("after=c2")));
             r#"{"items":[1],"cursor":"c3"}"#
@@ -209,7 +214,7 @@ mod tests {
             false => r#"{"items":[1],"cursor":"c1","more":true}"#,
             true => r#"{"items":[1],"cursor":"c2","more":false}"#,
         };
-        let router = Router::new().route("/inbox", get(pages)).route("/inbox/wait", get(asked));
+        let router = Router::new().route("/inbox", get(pages)).route("/inbox/wait", get(wait_handler));
         let follower = follower(router, &["/inbox"]);
         let mark = follower.mark(INBOX).await.unwrap().unwrap();
         assert_eq!(mark, Mark::Cursor(Some("c2".to_owned())));
@@ -219,8 +224,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_may_not_be_read_is_not_followed() {
-        let gone = get(async || StatusCode::UNAUTHORIZED);
-        let follower = follower(Router::new().route("/sessions", gone), &["/sessions"]);
+        let unauthorized = get(async || StatusCode::UNAUTHORIZED);
+        let follower = follower(Router::new().route("/sessions", unauthorized), &["/sessions"]);
         assert_eq!(follower.mark("plenary://sessions").await, Err(FollowEnd));
         follower.follow("plenary://sessions", Mark::Answer([0; 32]), || async { true }).await;
         assert!(follower.marks(["plenary://sessions", "plenary://nothing"]).await.is_empty());

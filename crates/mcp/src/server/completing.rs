@@ -127,33 +127,33 @@ mod tests {
         Operations::new(router, paths.map(doc).to_vec())
     }
 
-    async fn asked(of: Reference, name: &str, value: &str) -> Result<CompletionInfo, ErrorData> {
-        let request = CompleteRequestParams::new(of, ArgumentInfo::new(name, value));
+    async fn completion(reference: Reference, name: &str, value: &str) -> Result<CompletionInfo, ErrorData> {
+        let request = CompleteRequestParams::new(reference, ArgumentInfo::new(name, value));
         Ok(complete(&operations(), &Caller::default(), &request).await?.completion)
     }
 
     #[tokio::test]
     async fn names_are_those_that_the_caller_may_read_and_that_begin_so() {
-        for (template, name, value, wanted) in [
+        for (template, name, value, expected) in [
             ("plenary://channels/{id}", "id", "A", vec!["AB12"]),
             ("plenary://channels/{id}", "id", "X", vec![]),
             ("plenary://projects/{project_id}", "project_id", "", vec!["parser"]),
             ("plenary://packages/{package_id}", "package_id", "", vec![]),
             ("plenary://sessions/{id}", "id", "sess_14", (140..150).map(|_| "").collect()),
         ] {
-            let found = asked(Reference::for_resource(template), name, value).await.unwrap();
-            assert_eq!((found.values.len(), found.has_more), (wanted.len(), Some(false)), "{template}");
-            assert!(value.starts_with("sess") || found.values == wanted, "{found:?}");
+            let found = completion(Reference::for_resource(template), name, value).await.unwrap();
+            assert_eq!((found.values.len(), found.has_more), (expected.len(), Some(false)), "{template}");
+            assert!(value.starts_with("sess") || found.values == expected, "{found:?}");
         }
-        let project = asked(Reference::for_prompt("orient"), "project_id", "par").await.unwrap();
+        let project = completion(Reference::for_prompt("orient"), "project_id", "par").await.unwrap();
         assert_eq!(project.values, ["parser"]);
-        assert!(asked(Reference::for_prompt("nothing"), "project_id", "").await.is_err());
-        assert!(asked(Reference::for_resource("plenary://nothing/{id}"), "id", "").await.is_err());
+        assert!(completion(Reference::for_prompt("nothing"), "project_id", "").await.is_err());
+        assert!(completion(Reference::for_resource("plenary://nothing/{id}"), "id", "").await.is_err());
     }
 
     #[tokio::test]
     async fn past_their_number_there_are_more() {
-        let found = asked(Reference::for_resource("plenary://sessions/{id}"), "id", "").await.unwrap();
+        let found = completion(Reference::for_resource("plenary://sessions/{id}"), "id", "").await.unwrap();
         assert_eq!((found.values.len(), found.total, found.has_more), (100, Some(150), Some(true)));
     }
 }

@@ -24,9 +24,9 @@ use super::{
     changes::{Follower, Mark},
     envelope::{Envelope, INVALID_PARAMS, REFUSED, refusal, with_error_body},
     handler::known_method,
-    held::LeasedBody,
+    leased::LeasedBody,
     metadata::challenge,
-    registry::{Lease, SessionPlace},
+    registry::{Lease, SessionSlot},
     stepping::stepped_up,
 };
 use crate::{operations::Caller, tool::Toolset};
@@ -57,17 +57,17 @@ pub(super) async fn enter(State(mcp): State<Mcp>, peer: Peer, request: Request<B
 }
 
 async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Response> {
-    let who = identified(mcp, peer, &parts).await?;
+    let principal = identified(mcp, peer, &parts).await?;
     let unavailable = |_| {
         let text = "The store is not available; try again.";
         boxed(refusal(StatusCode::SERVICE_UNAVAILABLE, None, REFUSED, text))
     };
     // A session survives a renewal of the client's token; a stream does not.
-    let lasting = mcp.0.accounts.lasting(&who).await.map_err(unavailable)?;
-    let asks_for_more = mcp.0.accounts.can_ask_for_more(&who).await.map_err(unavailable)?;
+    let lasting = mcp.0.accounts.lasting(&principal).await.map_err(unavailable)?;
+    let asks_for_more = mcp.0.accounts.can_ask_for_more(&principal).await.map_err(unavailable)?;
     let sets = toolsets(&parts)?;
     let session = parts.headers.get(&SESSION).map(|id| id.to_str().unwrap_or_default().to_owned());
-    let lease = mcp.0.registry.begin(&who, session.as_deref()).ok_or_else(|| boxed(too_many()))?;
+    let lease = mcp.0.registry.begin(&principal, session.as_deref()).ok_or_else(|| boxed(too_many()))?;
     let answering = (parts.method == Method::POST).then(|| mcp.0.answers.token());
     let bytes = match parts.method {
         Method::POST => read_bytes(&parts.headers, body, MESSAGE_BYTES_MAX).await.map_err(body_refusal)?,
@@ -77,11 +77,13 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
     if let Some(envelope) = &envelope {
         note_message(envelope);
     }
-    let begins = envelope.as_ref().map(Envelope::begins).transpose()?.unwrap_or(false);
+    let starts_session = envelope.as_ref().map(Envelope::starts_session).transpose()?.unwrap_or(false);
     let id = envelope.as_ref().and_then(|envelope| envelope.id).map(ToOwned::to_owned);
     complete_accept_header(&mut parts);
     // Another caller's session counts as missing.
-    if let Some(id) = session.as_deref().filter(|id| !begins && !mcp.0.registry.is_of(id, &lasting)) {
+    if let Some(id) =
+        session.as_deref().filter(|id| !starts_session && !mcp.0.registry.belongs_to(id, &lasting))
+    {
         tracing::debug!(known = !id.is_empty(), "a message to a session that is not the caller's");
         return Err(boxed(refusal(
             StatusCode::NOT_FOUND,
@@ -90,7 +92,7 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
             "Session not found: initialize anew.",
         )));
     }
-    let place = if begins {
+    let slot = if starts_session {
         // A client that starts a new session has none yet, whatever header it sends.
         parts.headers.remove(&SESSION);
         Some(reserve_session(mcp, &lasting).await.ok_or_else(|| boxed(too_many()))?)
@@ -115,12 +117,12 @@ async fn pass(mcp: &Mcp, peer: Peer, mut parts: Parts, body: Body) -> Outcome<Re
         answer = stepped_up(answer, id.as_deref(), &base, &missing).await;
     }
     if lists {
-        answer = mcp.0.lists.put(answer, &sets).await;
+        answer = mcp.0.lists.fill(answer, &sets).await;
     }
     if let Some(id) = answer.headers().get(&SESSION).and_then(|id| id.to_str().ok())
-        && let Some(place) = place
+        && let Some(slot) = slot
     {
-        mcp.0.registry.opened(id, &lasting, place);
+        mcp.0.registry.opened(id, &lasting, slot);
     }
     if let Some(id) = session.filter(|_| closes) {
         mcp.0.registry.closed(&id);
@@ -146,10 +148,10 @@ fn note_message(envelope: &Envelope<'_>) {
 }
 
 /// Reserves a slot for one more session; closes others if necessary.
-async fn reserve_session(mcp: &Mcp, who: &Principal) -> Option<SessionPlace> {
+async fn reserve_session(mcp: &Mcp, principal: &Principal) -> Option<SessionSlot> {
     for _ in 0..ROOM_TRIES_MAX {
-        match mcp.0.registry.admit(who) {
-            Ok(place) => return Some(place),
+        match mcp.0.registry.admit(principal) {
+            Ok(slot) => return Some(slot),
             Err(closing) => mcp.close(&closing?).await,
         }
     }
@@ -176,8 +178,8 @@ async fn identified(mcp: &Mcp, peer: Peer, parts: &Parts) -> Outcome<Principal> 
 fn complete_accept_header(parts: &mut Parts) {
     let named = parts.headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let ranges: Vec<&str> = named.flat_map(|value| value.split(',')).map(str::trim).collect();
-    let takes = |wanted: &str| ranges.iter().any(|range| range.split(';').next() == Some(wanted));
-    if !parts.headers.contains_key(header::ACCEPT) || takes("*/*") {
+    let accepts = |media_type: &str| ranges.iter().any(|range| range.split(';').next() == Some(media_type));
+    if !parts.headers.contains_key(header::ACCEPT) || accepts("*/*") {
         let both = HeaderValue::from_static("application/json, text/event-stream");
         parts.headers.insert(header::ACCEPT, both);
     }

@@ -134,7 +134,7 @@ impl<'a> Envelope<'a> {
     ///
     /// # Errors
     /// The answer to an invalid `initialize`.
-    pub(super) fn begins(&self) -> Result<bool, Box<Response>> {
+    pub(super) fn starts_session(&self) -> Result<bool, Box<Response>> {
         if !self.is_initialize() {
             return Ok(false);
         }
@@ -191,10 +191,10 @@ pub(super) async fn with_error_body(answer: Response, id: Option<&RawValue>) -> 
     }
     let (parts, body) = answer.into_parts();
     let limited = http_body_util::Limited::new(body, REFUSAL_BYTES_MAX);
-    let said = limited.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-    let said = String::from_utf8_lossy(&said);
+    let text = limited.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
     let code = if status == StatusCode::BAD_REQUEST { INVALID_REQUEST } else { REFUSED };
-    let mut refused = refusal(status, id, code, said.trim());
+    let mut refused = refusal(status, id, code, text.trim());
     for (name, value) in parts.headers {
         if let Some(name) = name.filter(|name| ![header::CONTENT_TYPE, header::CONTENT_LENGTH].contains(name))
         {

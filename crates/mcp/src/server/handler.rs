@@ -112,7 +112,7 @@ fn caller_context(context: &RequestContext<RoleServer>) -> Result<CallerContext,
 }
 
 /// Whether the request is of the revision without sessions.
-fn stands_alone(context: &RequestContext<RoleServer>) -> bool {
+fn is_sessionless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
@@ -122,7 +122,7 @@ fn fresh(
     ttl_ms: u64,
     scope: CacheScope,
 ) -> (Option<u64>, Option<CacheScope>) {
-    if stands_alone(context) { (Some(ttl_ms), Some(scope)) } else { (None, None) }
+    if is_sessionless(context) { (Some(ttl_ms), Some(scope)) } else { (None, None) }
 }
 
 /// Runs the work until it is done or the client cancels it; after that nobody reads the answer.
@@ -130,8 +130,8 @@ async fn until_canceled<T>(
     canceling: &CancellationToken,
     work: impl Future<Output = Result<T, ErrorData>>,
 ) -> Result<T, ErrorData> {
-    let done = canceling.run_until_cancelled(work).await;
-    done.unwrap_or_else(|| Err(ErrorData::internal_error("Canceled", None)))
+    let outcome = canceling.run_until_cancelled(work).await;
+    outcome.unwrap_or_else(|| Err(ErrorData::internal_error("Canceled", None)))
 }
 
 /// Refuses a cursor: lists have a single page, so no cursor was ever issued.
@@ -168,7 +168,7 @@ impl ServerHandler for Handler {
         no_cursor(request.as_ref())?;
         // The list depends on the query only, so the entry inserts it into answers to single requests. An answer in a session
         // may leave through another request than its own.
-        let tools = if stands_alone(&context) {
+        let tools = if is_sessionless(&context) {
             Lists::mark()
         } else {
             described(&self.tools, self.fixture.as_deref(), &caller_context(&context)?.sets)
@@ -197,7 +197,7 @@ impl ServerHandler for Handler {
                 };
             };
             let caller = caller_context(&context)?.caller;
-            let client = Some(&context).filter(|context| !stands_alone(context)).and_then(Client::of);
+            let client = Some(&context).filter(|context| !is_sessionless(context)).and_then(Client::of);
             let person = client.map(|client| Arc::new(client) as Arc<dyn ClientPerson>);
             let called =
                 tool.action.call_with_person(&caller, request.arguments.unwrap_or_default(), person).await;
@@ -273,13 +273,13 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         if let Some(fixture) = &self.fixture
-            && let Some(got) = fixture.prompt(&request, &context)
+            && let Some(prompt) = fixture.prompt(&request, &context)
         {
-            return got;
+            return prompt;
         }
         let caller = caller_context(&context)?.caller;
-        let got = prompts::get(&self.operations, &caller, &request.name, request.arguments.as_ref());
-        Ok(until_canceled(&context.ct, got).await?.into())
+        let prompt = prompts::get(&self.operations, &caller, &request.name, request.arguments.as_ref());
+        Ok(until_canceled(&context.ct, prompt).await?.into())
     }
 
     async fn subscribe(
@@ -316,11 +316,11 @@ impl ServerHandler for Handler {
         }
         let (peer, named) = (context.peer, uri.clone());
         let task = tokio::spawn(async move {
-            let tell = || async {
+            let notify = || async {
                 let update = ResourceUpdatedNotificationParam::new(named.clone());
                 !peer.is_transport_closed() && peer.notify_resource_updated(update).await.is_ok()
             };
-            follower.follow(&named, mark, tell).await;
+            follower.follow(&named, mark, notify).await;
         });
         followed.insert(uri, AbortOnDropHandle::new(task));
         Ok(())
@@ -349,8 +349,8 @@ impl ServerHandler for Handler {
             let Some(mark) = marks.get(uri).cloned() else { continue };
             let (follower, sink, uri) = (follower.clone(), context.sink().clone(), uri.clone());
             following.spawn(async move {
-                let tell = || async { sink.notify_resource_updated(uri.clone()).await.is_ok() };
-                follower.follow(&uri, mark, tell).await;
+                let notify = || async { sink.notify_resource_updated(uri.clone()).await.is_ok() };
+                follower.follow(&uri, mark, notify).await;
             });
         }
         context.cancelled().await;
@@ -390,7 +390,7 @@ impl ServerHandler for Handler {
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
         let more: &[(&str, &str)] =
-            if stands_alone(&context) { &METHODS_OF_REQUESTS } else { &METHODS_OF_SESSIONS };
+            if is_sessionless(&context) { &METHODS_OF_REQUESTS } else { &METHODS_OF_SESSIONS };
         if let Some((known, takes)) = METHODS.iter().chain(more).find(|(known, _)| *known == method) {
             let text = format!("Invalid params for {known}: it takes {takes}");
             return Err(ErrorData::invalid_params(text, None));

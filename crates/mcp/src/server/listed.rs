@@ -23,7 +23,7 @@ use crate::tool::{Tools, Toolset};
 /// The name of the single tool that stands for the list.
 const MARK: &str = "plenary list of tools";
 /// The start of a list.
-const BEGINS: &[u8] = br#""tools":["#;
+const LIST_START: &[u8] = br#""tools":["#;
 
 /// The lists that were requested so far: one for each choice of toolsets.
 pub(super) struct Lists {
@@ -43,7 +43,7 @@ impl Lists {
     }
 
     /// The answer, with the list of these toolsets in place of the mark.
-    pub(super) async fn put(&self, answer: Response, sets: &[Toolset]) -> Response {
+    pub(super) async fn fill(&self, answer: Response, sets: &[Toolset]) -> Response {
         let (mut parts, body) = answer.into_parts();
         let Ok(body) = Limited::new(body, MARKED_BYTES_MAX).collect().await else {
             let text = "The list was interrupted; try again.";
@@ -76,13 +76,13 @@ impl Lists {
 /// The tools of these sets in the form for clients.
 pub(super) fn described(tools: &Tools, fixture: Option<&Fixture>, sets: &[Toolset]) -> Vec<Described> {
     let with_results = sets.len() < Toolset::ALL.len();
-    let own = tools.of(sets).map(|tool| calls::described(tool, with_results));
+    let own = tools.in_sets(sets).map(|tool| calls::described(tool, with_results));
     own.chain(fixture.into_iter().flat_map(Fixture::tools)).collect()
 }
 
 /// The range of the mark. A client's text cannot imitate it: in a JSON text its quotes are escaped.
 fn marked(body: &[u8]) -> Option<(usize, usize)> {
-    let start = body.windows(BEGINS.len()).position(|window| window == BEGINS)? + BEGINS.len();
+    let start = body.windows(LIST_START.len()).position(|window| window == LIST_START)? + LIST_START.len();
     let end = start + body[start..].iter().position(|byte| *byte == b']')?;
     let has_mark = body[start..end].windows(MARK.len()).any(|window| window == MARK.as_bytes());
     has_mark.then_some((start, end))
@@ -95,8 +95,8 @@ mod tests {
 
     use super::*;
 
-    async fn put(lists: &Lists, body: &Value) -> Value {
-        let answer = lists.put(Response::new(Body::from(body.to_string())), &[Toolset::Core]).await;
+    async fn fill(lists: &Lists, body: &Value) -> Value {
+        let answer = lists.fill(Response::new(Body::from(body.to_string())), &[Toolset::Core]).await;
         serde_json::from_slice(&answer.into_body().collect().await.unwrap().to_bytes()).unwrap()
     }
 
@@ -104,7 +104,7 @@ mod tests {
     async fn a_list_is_written_once_and_stands_where_the_mark_was() {
         let lists = Lists::new(Tools::new(Vec::new), Some(Arc::default()));
         let marked = json!({"id": "\"tools\":[", "result": {"tools": Lists::mark(), "x": 1}});
-        let answer = put(&lists, &marked).await;
+        let answer = fill(&lists, &marked).await;
         assert!(answer["result"]["tools"].as_array().is_some_and(|tools| tools.len() > 1), "{answer}");
         assert_eq!((&answer["result"]["x"], &answer["id"]), (&json!(1), &marked["id"]));
         let first = lists.of(&[Toolset::Core]);
@@ -113,6 +113,6 @@ mod tests {
             .unwrap();
         assert_eq!(answer["result"]["tools"], own, "a session has the same list");
         let refused = json!({"id": 1, "error": {"message": MARK}});
-        assert_eq!(put(&lists, &refused).await, refused);
+        assert_eq!(fill(&lists, &refused).await, refused);
     }
 }

@@ -88,7 +88,7 @@ impl LocalAnswers {
         let caller = CallerContext { caller: Caller::default(), marks: Arc::default(), sets: sets.clone() };
         parts.extensions.insert(caller);
         let answer = self.service.handle(Request::from_parts(parts, body)).await.map(Body::new);
-        Ok(if lists { self.lists.put(answer, &sets).await } else { answer })
+        Ok(if lists { self.lists.fill(answer, &sets).await } else { answer })
     }
 }
 
@@ -115,17 +115,17 @@ mod tests {
     #[tokio::test]
     async fn both_eras_are_answered_without_a_server() {
         let answers = LocalAnswers::new(Operations::new(Router::new(), Vec::new()));
-        let begun = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "b", "version": "1"}}})
         .to_string();
-        let said = read(answers.answer("/mcp", &[], &begun).await);
-        assert_eq!((&said["id"], &said["result"]["protocolVersion"]), (&json!(1), &json!("2025-06-18")));
-        assert!(said["result"]["instructions"].is_string(), "{said}");
+        let answer = read(answers.answer("/mcp", &[], &initialize).await);
+        assert_eq!((&answer["id"], &answer["result"]["protocolVersion"]), (&json!(1), &json!("2025-06-18")));
+        assert!(answer["result"]["instructions"].is_string(), "{answer}");
         let list = json!({"jsonrpc": "2.0", "id": "x", "method": "tools/list"}).to_string();
         let in_session = read(answers.answer("/mcp", &[], &list).await);
         assert_eq!(in_session["id"], "x", "{in_session}");
-        let names = |said: &Value| -> Vec<String> {
-            let tools = said["result"]["tools"].as_array().unwrap();
+        let names = |answer: &Value| -> Vec<String> {
+            let tools = answer["result"]["tools"].as_array().unwrap();
             tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
         };
         assert!(names(&in_session).contains(&"send".to_owned()), "{in_session}");

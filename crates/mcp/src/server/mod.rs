@@ -9,7 +9,7 @@ mod entry;
 mod envelope;
 mod fixture;
 mod handler;
-mod held;
+mod leased;
 mod limits;
 mod listed;
 mod local;
@@ -108,8 +108,8 @@ impl Mcp {
         let (sessions, end) = (Arc::new(sessions()), CancellationToken::new());
         let fixture = fixture.then(|| Arc::new(Fixture::default()));
         let lists = Lists::new(tools.clone(), fixture.clone());
-        let asked = operations.clone();
-        let make = move || Ok(Handler::new(asked.clone(), tools.clone(), fixture.clone()));
+        let shared = operations.clone();
+        let make = move || Ok(Handler::new(shared.clone(), tools.clone(), fixture.clone()));
         let service = StreamableHttpService::new(make, sessions.clone(), config(&end));
         let (registry, answers) = (Registry::new(sessions_per_owner_max), TaskTracker::new());
         let inner = Inner {

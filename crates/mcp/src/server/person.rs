@@ -37,7 +37,7 @@ impl Drop for OpenQuestion {
         let peer = self.0.clone();
         tokio::spawn(async move {
             // Ignored: a disconnected client has no open question.
-            let _told = peer.send_notification(notice).await;
+            let _sent = peer.send_notification(notice).await;
         });
     }
 }
@@ -48,10 +48,10 @@ impl ClientPerson for Client {
             let params = json!({"mode": "form", "message": message, "requestedSchema": schema});
             let request = json!({"method": "elicitation/create", "params": params});
             let request: ServerRequest = serde_json::from_value(request).ok()?;
-            let asked =
+            let pending =
                 self.0.send_cancellable_request(request, PeerRequestOptions::no_options()).await.ok()?;
-            let mut question = OpenQuestion(self.0.clone(), Some(asked.id.clone()));
-            let answer = asked.await_response().await;
+            let mut question = OpenQuestion(self.0.clone(), Some(pending.id.clone()));
+            let answer = pending.await_response().await;
             question.1 = None;
             let answer = serde_json::to_value(answer.ok()?).ok()?;
             let values = || answer["content"].as_object().cloned().unwrap_or_else(Map::new);

@@ -114,19 +114,19 @@ async fn answer(operations: &Operations, caller: &Caller, path: &str) -> Option<
 /// A part of a prompt. Quoted content cannot end its fence: JSON text contains no line breaks.
 fn part(title: &str, value: &Value) -> String {
     let text = value.to_string();
-    let kept = cut(&text, PROMPT_PART_BYTES_MAX);
-    let rest = if kept.len() < text.len() { " … (cut; read the rest with a tool)" } else { "" };
-    format!("\n\n## {title}\n```json\n{kept}{rest}\n```")
+    let start = cut(&text, PROMPT_PART_BYTES_MAX);
+    let rest = if start.len() < text.len() { " … (cut; read the rest with a tool)" } else { "" };
+    format!("\n\n## {title}\n```json\n{start}{rest}\n```")
 }
 
 fn handover(project: Option<&str>) -> String {
-    let place = match project {
+    let project_text = match project {
         Some(id) => format!("the project `{id}`"),
         None => "the project that it belongs to (list the projects if you do not know it)".to_owned(),
     };
     format!(
         "Leave your work so that another agent or person can continue it without asking you.\n\n\
-         1. Deposit one context package in {place}: the task, what is done and how it was checked, the \
+         1. Deposit one context package in {project_text}: the task, what is done and how it was checked, the \
          decisions with their reasons, open questions, and where the results are. State facts, name files and commands \
          exactly, and leave out what can be read from them.\n\
          2. Assert as facts what stays true beyond this task, and invalidate facts that your work has made \

@@ -15,11 +15,11 @@ use super::limits::{REQUESTS_PER_CALLER_MAX, SESSION_IDLE, SESSIONS_MAX, SESSION
 pub(super) struct Registry {
     inner: Arc<Mutex<Inner>>,
     /// The session slots by owner; the operator's sessions have no owner.
-    places: Shares<Option<OwnerName>>,
+    slots: Shares<Option<OwnerName>>,
 }
 
 /// The slot of a session that is about to be opened.
-pub(super) type SessionPlace = Share<Option<OwnerName>>;
+pub(super) type SessionSlot = Share<Option<OwnerName>>;
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -31,16 +31,16 @@ struct Inner {
 
 #[derive(Debug)]
 struct Session {
-    whose: Principal,
+    principal: Principal,
     used: Instant,
-    _place: SessionPlace,
+    _slot: SessionSlot,
     /// The number of its pending requests.
     open: usize,
 }
 
 #[derive(Debug)]
 struct Request {
-    whose: Principal,
+    principal: Principal,
     session: Option<Arc<str>>,
     ended: CancellationToken,
 }
@@ -63,8 +63,8 @@ impl Lease {
 }
 
 /// The owner of a caller.
-fn owner(whose: &Principal) -> Option<OwnerName> {
-    match &whose.who {
+fn owner(principal: &Principal) -> Option<OwnerName> {
+    match &principal.who {
         TokenOwner::Operator => None,
         TokenOwner::Owner(owner) => Some(owner.clone()),
         TokenOwner::Agent(agent) => Some(agent.owner_name()),
@@ -74,7 +74,7 @@ fn owner(whose: &Principal) -> Option<OwnerName> {
 impl Registry {
     /// A registry with a limit of sessions for each owner.
     pub(super) fn new(sessions_per_owner_max: usize) -> Self {
-        Self { inner: Arc::default(), places: Shares::new(SESSIONS_MAX, sessions_per_owner_max) }
+        Self { inner: Arc::default(), slots: Shares::new(SESSIONS_MAX, sessions_per_owner_max) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -82,9 +82,9 @@ impl Registry {
     }
 
     /// Registers a request; `None` if the caller has too many pending ones.
-    pub(super) fn begin(&self, whose: &Principal, session: Option<&str>) -> Option<Lease> {
+    pub(super) fn begin(&self, principal: &Principal, session: Option<&str>) -> Option<Lease> {
         let mut inner = self.lock();
-        let count = inner.per_token.entry(whose.token).or_default();
+        let count = inner.per_token.entry(principal.token).or_default();
         if *count >= REQUESTS_PER_CALLER_MAX {
             return None;
         }
@@ -100,19 +100,20 @@ impl Registry {
             session.used = Instant::now();
         }
         let ended = CancellationToken::new();
-        let request = Request { whose: whose.clone(), session: session.clone(), ended: ended.clone() };
+        let request =
+            Request { principal: principal.clone(), session: session.clone(), ended: ended.clone() };
         inner.requests.insert(number, request);
-        Some(Lease { registry: self.clone(), number, token: whose.token, session, ended })
+        Some(Lease { registry: self.clone(), number, token: principal.token, session, ended })
     }
 
     /// Whether this session belongs to the caller, with this very token.
-    pub(super) fn is_of(&self, session: &str, whose: &Principal) -> bool {
-        self.lock().sessions.get(session).is_some_and(|session| session.whose == *whose)
+    pub(super) fn belongs_to(&self, session: &str, principal: &Principal) -> bool {
+        self.lock().sessions.get(session).is_some_and(|session| session.principal == *principal)
     }
 
     /// Registers an opened session.
-    pub(super) fn opened(&self, session: &str, whose: &Principal, place: SessionPlace) {
-        let entry = Session { whose: whose.clone(), used: Instant::now(), _place: place, open: 0 };
+    pub(super) fn opened(&self, session: &str, principal: &Principal, slot: SessionSlot) {
+        let entry = Session { principal: principal.clone(), used: Instant::now(), _slot: slot, open: 0 };
         self.lock().sessions.insert(session.into(), entry);
     }
 
@@ -129,25 +130,25 @@ impl Registry {
     /// # Errors
     /// The session to close first, if there is one: the least recently used of the caller beyond the caller's limit, of the
     /// owner beyond the owner's, and beyond the total limit of the owner with the most sessions.
-    pub(super) fn admit(&self, whose: &Principal) -> Result<SessionPlace, Option<Arc<str>>> {
-        let own = |session: &Session| session.whose.who == whose.who;
+    pub(super) fn admit(&self, principal: &Principal) -> Result<SessionSlot, Option<Arc<str>>> {
+        let own = |session: &Session| session.principal.who == principal.who;
         let inner = self.lock();
         if inner.sessions.values().filter(|session| own(session)).count() >= SESSIONS_PER_CALLER_MAX {
             return Err(inner.least_recently_used(own));
         }
-        let whose = owner(whose);
-        let full = match self.places.take(whose.clone(), 1) {
-            Ok(place) => return Ok(place),
+        let owner_name = owner(principal);
+        let full = match self.slots.take(owner_name.clone(), 1) {
+            Ok(slot) => return Ok(slot),
             Err(full) => full,
         };
         let from = match full {
-            SharesFull::Key => whose,
+            SharesFull::Key => owner_name,
             SharesFull::Total => {
-                let owners = inner.sessions.values().map(|session| owner(&session.whose));
-                owners.max_by_key(|owner| self.places.used_by(owner)).flatten()
+                let owners = inner.sessions.values().map(|session| owner(&session.principal));
+                owners.max_by_key(|owner| self.slots.used_by(owner)).flatten()
             }
         };
-        Err(inner.least_recently_used(|session| owner(&session.whose) == from))
+        Err(inner.least_recently_used(|session| owner(&session.principal) == from))
     }
 
     /// The sessions that are idle for too long.
@@ -161,19 +162,19 @@ impl Registry {
     /// Every caller with a session or a pending request, once.
     pub(super) fn callers(&self) -> Vec<Principal> {
         let inner = self.lock();
-        let sessions = inner.sessions.values().map(|session| &session.whose);
-        let requests = inner.requests.values().map(|request| &request.whose);
+        let sessions = inner.sessions.values().map(|session| &session.principal);
+        let requests = inner.requests.values().map(|request| &request.principal);
         let all: HashMap<TokenDigest, &Principal> =
-            sessions.chain(requests).map(|whose| (whose.token, whose)).collect();
+            sessions.chain(requests).map(|principal| (principal.token, principal)).collect();
         all.into_values().cloned().collect()
     }
 
     /// Ends everything that was started with a token; returns the sessions to close.
     pub(super) fn end(&self, token: &TokenDigest) -> Vec<Arc<str>> {
         let inner = self.lock();
-        let requests = inner.requests.values().filter(|request| request.whose.token == *token);
+        let requests = inner.requests.values().filter(|request| request.principal.token == *token);
         requests.for_each(|request| request.ended.cancel());
-        let sessions = inner.sessions.iter().filter(|(_, session)| session.whose.token == *token);
+        let sessions = inner.sessions.iter().filter(|(_, session)| session.principal.token == *token);
         sessions.map(|(id, _)| id.clone()).collect()
     }
 }
@@ -216,8 +217,8 @@ mod tests {
     }
 
     /// Opens a session if there is a slot for it.
-    fn open(registry: &Registry, session: &str, whose: &Principal) -> Result<(), Option<Arc<str>>> {
-        registry.opened(session, whose, registry.admit(whose)?);
+    fn open(registry: &Registry, session: &str, principal: &Principal) -> Result<(), Option<Arc<str>>> {
+        registry.opened(session, principal, registry.admit(principal)?);
         Ok(())
     }
 
@@ -226,11 +227,11 @@ mod tests {
         let registry = registry();
         let nick = principal("@nick.bot", "a");
         open(&registry, "s", &nick).unwrap();
-        assert!(registry.is_of("s", &nick));
-        assert!(!registry.is_of("s", &principal("@nick.bot", "b")) && !registry.is_of("t", &nick));
-        assert!(!registry.is_of("s", &principal("@bob.bot", "a")));
+        assert!(registry.belongs_to("s", &nick));
+        assert!(!registry.belongs_to("s", &principal("@nick.bot", "b")) && !registry.belongs_to("t", &nick));
+        assert!(!registry.belongs_to("s", &principal("@bob.bot", "a")));
         registry.closed("s");
-        assert!(!registry.is_of("s", &nick));
+        assert!(!registry.belongs_to("s", &nick));
     }
 
     #[test]
@@ -269,7 +270,7 @@ mod tests {
         assert_eq!(open(&registry, "3", &principal("@bob.bot", "c")), Ok(()));
         registry.closed("1");
         assert_eq!(open(&registry, "x", &second), Ok(()));
-        // A place without a session, while one is being opened.
+        // A slot without a session, while one is being opened.
         let other = Registry::new(1);
         let _taken = other.admit(&first).unwrap();
         assert_eq!(other.admit(&second).err(), Some(None));

@@ -203,15 +203,15 @@ pub(super) fn find(operations: &Operations, uri: &str) -> Option<FoundResource> 
 
 /// The values of a template's variables in a URI, percent-encoded.
 fn values(template: &'static str, uri: &str) -> Option<Vec<(&'static str, String)>> {
-    let (mut wanted, mut given) = (template.split('/'), uri.split('/'));
+    let (mut template_parts, mut uri_parts) = (template.split('/'), uri.split('/'));
     let mut values = Vec::new();
     loop {
-        match (wanted.next(), given.next()) {
+        match (template_parts.next(), uri_parts.next()) {
             (None, None) => return Some(values),
-            (Some(wanted), Some(given)) => {
-                match wanted.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
-                    Some(name) => values.push((name, segment(given)?)),
-                    None if wanted == given => {}
+            (Some(template_parts), Some(uri_parts)) => {
+                match template_parts.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
+                    Some(name) => values.push((name, segment(uri_parts)?)),
+                    None if template_parts == uri_parts => {}
                     None => return None,
                 }
             }
@@ -221,9 +221,9 @@ fn values(template: &'static str, uri: &str) -> Option<Vec<(&'static str, String
 }
 
 /// A segment of a URI as a segment of a path; `None` if it is empty, `.` or `..`, or contains `?` or `#`.
-fn segment(given: &str) -> Option<String> {
-    let plain = percent_decode_str(given).decode_utf8().ok()?;
-    let is_one = !plain.is_empty() && plain != "." && plain != ".." && !given.contains(['?', '#']);
+fn segment(text: &str) -> Option<String> {
+    let plain = percent_decode_str(text).decode_utf8().ok()?;
+    let is_one = !plain.is_empty() && plain != "." && plain != ".." && !text.contains(['?', '#']);
     is_one.then(|| utf8_percent_encode(&plain, SEGMENT).to_string())
 }
 
@@ -257,9 +257,9 @@ fn refused(uri: &str, reply: &Reply) -> ErrorData {
         return not_found(uri);
     }
     let value = reply.value();
-    let word = |name: &str| value["error"][name].as_str().or(value[name].as_str()).map(str::to_owned);
-    let message = word("message").unwrap_or_else(|| format!("Refused with {}.", reply.status));
-    let data = json!({"uri": uri, "status": reply.status.as_u16(), "code": word("code")});
+    let text = |name: &str| value["error"][name].as_str().or(value[name].as_str()).map(str::to_owned);
+    let message = text("message").unwrap_or_else(|| format!("Refused with {}.", reply.status));
+    let data = json!({"uri": uri, "status": reply.status.as_u16(), "code": text("code")});
     ErrorData::new(REFUSED, message, Some(data))
 }
 

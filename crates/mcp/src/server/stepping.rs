@@ -34,14 +34,14 @@ pub(super) async fn stepped_up(
         return answer;
     }
     let (parts, body) = answer.into_parts();
-    let (mut text, mut said, mut rest) = (BytesMut::new(), Vec::new(), body.into_data_stream());
+    let (mut text, mut chunks, mut rest) = (BytesMut::new(), Vec::new(), body.into_data_stream());
     let first = async {
         while text.len() < FIRST_MESSAGE_BYTES_MAX && message(&text).is_none() {
             let Some(chunk) = rest.next().await else { break };
             if let Ok(chunk) = &chunk {
                 text.extend_from_slice(chunk);
             }
-            said.push(chunk);
+            chunks.push(chunk);
         }
     };
     let _late = timeout(FIRST_MESSAGE_WITHIN, first).await;
@@ -49,7 +49,7 @@ pub(super) async fn stepped_up(
     let scope = missing.take().filter(|_| is_refused);
     let challenge = scope.as_deref().and_then(|scope| HeaderValue::from_str(&step_up(base, scope)).ok());
     let (Some(scope), Some(challenge)) = (scope, challenge) else {
-        return Response::from_parts(parts, Body::from_stream(stream::iter(said).chain(rest)));
+        return Response::from_parts(parts, Body::from_stream(stream::iter(chunks).chain(rest)));
     };
     let text = format!("The token's scope does not admit this; it takes {scope}.");
     let mut answer = refusal(StatusCode::FORBIDDEN, id, REFUSED, &text);

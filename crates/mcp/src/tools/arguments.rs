@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 /// Maximum number of errors reported at once.
-const TOLD_MAX: usize = 5;
+const ERRORS_MAX: usize = 5;
 
 /// Fixes a single value where a list is expected, and a list of one where a value is: models confuse them, and the
 /// meaning is the same.
@@ -25,24 +25,24 @@ pub(super) fn mend(schema: &Map<String, Value>, arguments: &mut Map<String, Valu
 pub(super) fn misfits(schema: &Map<String, Value>, arguments: &Map<String, Value>) -> Option<String> {
     let empty = Map::new();
     let known = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
-    let given = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
+    let is_given = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-    let missing = required.filter_map(Value::as_str).filter(|name| !given(name));
-    let mut told: Vec<String> = missing.map(|name| format!("`{name}` is missing")).collect();
+    let missing = required.filter_map(Value::as_str).filter(|name| !is_given(name));
+    let mut errors: Vec<String> = missing.map(|name| format!("`{name}` is missing")).collect();
     for (name, value) in arguments {
         match known.get(name) {
             None => {
                 let names: Vec<String> = known.keys().map(|name| format!("`{name}`")).collect();
-                told.push(format!("there is no argument `{name}`; the arguments are {}", names.join(", ")));
+                errors.push(format!("there is no argument `{name}`; the arguments are {}", names.join(", ")));
             }
             Some(schema) if !value.is_null() => {
-                told.extend(misfit(schema, value).map(|wanted| format!("`{name}` must be {wanted}")));
+                errors.extend(misfit(schema, value).map(|expected| format!("`{name}` must be {expected}")));
             }
             Some(_) => {}
         }
     }
-    told.truncate(TOLD_MAX);
-    (!told.is_empty()).then(|| format!("The arguments are not valid: {}.", told.join("; ")))
+    errors.truncate(ERRORS_MAX);
+    (!errors.is_empty()).then(|| format!("The arguments are not valid: {}.", errors.join("; ")))
 }
 
 /// The type of a schema; null counts as absent.
@@ -59,7 +59,7 @@ fn misfit(schema: &Value, value: &Value) -> Option<String> {
         let named: Vec<String> = choices.iter().map(Value::to_string).collect();
         return (!choices.contains(value)).then(|| format!("one of {}", named.join(", ")));
     }
-    let wanted = match kind(schema)? {
+    let expected = match kind(schema)? {
         "string" if !value.is_string() => "a text".to_owned(),
         "boolean" if !value.is_boolean() => "true or false".to_owned(),
         // No argument of a composed tool is negative.
@@ -67,15 +67,15 @@ fn misfit(schema: &Value, value: &Value) -> Option<String> {
         "number" if !value.is_number() => "a number".to_owned(),
         "object" if !value.is_object() => "an object".to_owned(),
         "array" => {
-            let of = misfit(&schema["items"], &Value::Null);
-            let list = of.map_or_else(|| "a list".to_owned(), |of| format!("a list, each of it {of}"));
+            let item = misfit(&schema["items"], &Value::Null);
+            let list = item.map_or_else(|| "a list".to_owned(), |item| format!("a list, each of it {item}"));
             let items = value.as_array().map(Vec::as_slice);
             let fits = |items: &[Value]| items.iter().all(|item| misfit(&schema["items"], item).is_none());
             return (!items.is_some_and(fits)).then_some(list);
         }
         _ => return None,
     };
-    Some(wanted)
+    Some(expected)
 }
 
 #[cfg(test)]
@@ -84,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    fn of(arguments: &Value) -> Option<String> {
+    fn check(arguments: &Value) -> Option<String> {
         let schema = json!({"type": "object", "required": ["to", "text"], "properties": {
             "to": {"type": "array", "items": {"type": "string"}}, "text": {"type": "string"},
             "limit": {"type": "integer"}, "after": {"type": ["integer", "null"]}, "action": {"type": "string", "enum": ["a", "b"]},
@@ -98,7 +98,7 @@ mod tests {
         let more = json!({"limit": 2, "action": "a", "payload": {}, "end": null, "any": [1]});
         let mut all = json!({"to": ["@o.a"], "text": ""});
         all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        assert_eq!(of(&all), None);
+        assert_eq!(check(&all), None);
     }
 
     #[test]
@@ -112,14 +112,15 @@ mod tests {
             Value::from(arguments)
         };
         assert_eq!(mended(json!({"to": "@o.a", "text": ["x"]})), json!({"to": ["@o.a"], "text": "x"}));
-        for kept in [json!({"to": ["@o.a", "@o.b"], "text": ["x", "y"]}), json!({"to": 1, "text": [1]})] {
-            assert_eq!(mended(kept.clone()), kept);
+        for unchanged in [json!({"to": ["@o.a", "@o.b"], "text": ["x", "y"]}), json!({"to": 1, "text": [1]})]
+        {
+            assert_eq!(mended(unchanged.clone()), unchanged);
         }
     }
 
     #[test]
     fn each_misfit_is_told_by_its_name_and_what_it_must_be() {
-        let told = of(&json!({"to": "@o.a", "limit": "5", "action": "z", "zap": 1})).unwrap();
+        let errors = check(&json!({"to": "@o.a", "limit": "5", "action": "z", "zap": 1})).unwrap();
         for piece in [
             "`text` is missing",
             "`to` must be a list, each of it a text",
@@ -127,13 +128,13 @@ mod tests {
             r#"`action` must be one of "a", "b""#,
             "there is no argument `zap`; the arguments are `action`,",
         ] {
-            assert!(told.contains(piece), "{piece}: {told}");
+            assert!(errors.contains(piece), "{piece}: {errors}");
         }
-        assert!(of(&json!({"to": [], "text": "x", "limit": -1})).unwrap().contains("0 or more"));
-        assert!(of(&json!({"to": [], "text": "x", "after": -1})).unwrap().contains("0 or more"));
-        assert!(of(&json!({"to": [1], "text": "x"})).unwrap().contains("each of it a text"));
+        assert!(check(&json!({"to": [], "text": "x", "limit": -1})).unwrap().contains("0 or more"));
+        assert!(check(&json!({"to": [], "text": "x", "after": -1})).unwrap().contains("0 or more"));
+        assert!(check(&json!({"to": [1], "text": "x"})).unwrap().contains("each of it a text"));
         assert!(
-            of(&json!({"to": [], "text": "x", "payload": 1, "end": 0})).unwrap().contains("true or false")
+            check(&json!({"to": [], "text": "x", "payload": 1, "end": 0})).unwrap().contains("true or false")
         );
     }
 }

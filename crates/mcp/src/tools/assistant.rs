@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Card, READS,
-    asking::{Answer, Refusal, Route, ToolCaller, get, has},
+    api::{Answer, Refusal, Route, ToolApi, get, has},
     composed,
     core::{
         project::{self, listed},
-        recall::{FACTS, PACKAGE, PULL, found, words},
+        recall::{FACTS, PACKAGE, PULL, found, terms},
         results::with,
     },
 };
@@ -53,7 +53,7 @@ pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
     if ![&MESSAGES, &EVENTS, &PULL, &FACTS, &PACKAGE].into_iter().all(|route| has(operations, route)) {
         return Vec::new();
     }
-    let card = |name, says| Card { name, says, hints: READS, sets: SETS };
+    let card = |name, description| Card { name, description, hints: READS, sets: SETS };
     let mut tools = vec![
         composed(operations, card("search", SEARCH), search),
         composed(operations, card("fetch", FETCH), fetch),
@@ -69,18 +69,18 @@ pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
     tools
 }
 
-async fn search(asking: ToolCaller, wanted: Searching) -> Answer {
-    let text: String = wanted.query.trim().chars().take(QUERY_CHARS_MAX).collect();
-    let terms = words(&text);
+async fn search(api: ToolApi, arguments: Searching) -> Answer {
+    let text: String = arguments.query.trim().chars().take(QUERY_CHARS_MAX).collect();
+    let terms = terms(&text);
     if terms.is_empty() {
         return Err(Refusal::arguments("`query` must have a word."));
     }
-    let base = asking.operations.base_url(&asking.caller);
-    let messages = asking.read(&MESSAGES, &[], &[("q", &text), ("limit", MESSAGES_FOUND)]).await?;
+    let base = api.operations.base_url(&api.caller);
+    let messages = api.read(&MESSAGES, &[], &[("q", &text), ("limit", MESSAGES_FOUND)]).await?;
     let mut results: Vec<Value> =
         listed(&messages, "messages").iter().filter_map(|message| of_message(&base, message)).collect();
-    let projects = project::all(&asking).await?;
-    let packages = found(&asking, &projects, &text, &terms).await?;
+    let projects = project::all(&api).await?;
+    let packages = found(&api, &projects, &text, &terms).await?;
     results.extend(listed(&packages, "packages").iter().filter_map(|package| {
         let (project, id) = (package["project_id"].as_str()?, package["package_id"].as_str()?);
         let (shown, url) = (format!("package/{}/{}", part(project), part(id)), page_of(&base, project, id));
@@ -92,16 +92,16 @@ async fn search(asking: ToolCaller, wanted: Searching) -> Answer {
 fn of_message(base: &str, message: &Value) -> Option<Value> {
     let (session, sequence) = (message["session_id"].as_str()?, message["sequence"].as_u64()?);
     let from = message["sender"].as_str().or(message["from"].as_str()).unwrap_or("somebody");
-    let said: String = text_of(&message["content"]).chars().take(TITLE_CHARS_MAX).collect();
+    let title: String = text_of(&message["content"]).chars().take(TITLE_CHARS_MAX).collect();
     Some(json!({
         "id": format!("message/{session}/{sequence}"),
-        "title": format!("{from}: {said}"),
-        "url": place_of(base, session, sequence),
+        "title": format!("{from}: {title}"),
+        "url": message_url(base, session, sequence),
     }))
 }
 
 /// The console's URL of a message.
-fn place_of(base: &str, session: &str, sequence: u64) -> String {
+fn message_url(base: &str, session: &str, sequence: u64) -> String {
     format!("{base}/#/conversations/{}?at={sequence}", part(session))
 }
 
@@ -122,34 +122,35 @@ fn text_of(content: &Value) -> String {
     }
 }
 
-async fn fetch(asking: ToolCaller, wanted: Fetching) -> Answer {
+async fn fetch(api: ToolApi, arguments: Fetching) -> Answer {
     let unknown = || Refusal::arguments("`id` must be one of `search`.");
-    let base = asking.operations.base_url(&asking.caller);
-    let (kind, rest) = wanted.id.split_once('/').ok_or_else(unknown)?;
-    let (of, last) = rest.rsplit_once('/').ok_or_else(unknown)?;
+    let base = api.operations.base_url(&api.caller);
+    let (kind, rest) = arguments.id.split_once('/').ok_or_else(unknown)?;
+    let (container, last) = rest.rsplit_once('/').ok_or_else(unknown)?;
     match kind {
         "message" => {
             let sequence: u64 = last.parse().map_err(|_| unknown())?;
             let before = sequence.saturating_sub(1).to_string();
-            let page = asking.read(&EVENTS, &[of], &[("after_sequence", &before), ("limit", "1")]).await?;
+            let page =
+                api.read(&EVENTS, &[container], &[("after_sequence", &before), ("limit", "1")]).await?;
             // If the message is missing or not visible, the next event is another one.
             let is_it = |event: &&Value| event["sequence"] == sequence && event["type"] == "session.message";
             let event = listed(&page, "events").first().filter(is_it).ok_or_else(unknown)?;
             let data = if event["payload"].is_object() { &event["payload"] } else { event };
             let from = data["sender"].as_str().or(event["sender"].as_str()).unwrap_or("somebody");
             Ok(json!({
-                "id": wanted.id,
-                "title": format!("Message {sequence} of {of}, by {from}"),
+                "id": arguments.id,
+                "title": format!("Message {sequence} of {container}, by {from}"),
                 "text": text_of(&data["content"]),
-                "url": place_of(&base, of, sequence),
-                "metadata": {"session_id": of, "sequence": sequence, "from": from},
+                "url": message_url(&base, container, sequence),
+                "metadata": {"session_id": container, "sequence": sequence, "from": from},
             }))
         }
         "package" => {
-            let (project, id) = (whole(of), whole(last));
-            let package = asking.read(&PACKAGE, &[&id], &[("project", &project)]).await?;
+            let (project, id) = (whole(container), whole(last));
+            let package = api.read(&PACKAGE, &[&id], &[("project", &project)]).await?;
             Ok(json!({
-                "id": wanted.id,
+                "id": arguments.id,
                 "title": package["title"],
                 "text": package.to_string(),
                 "url": page_of(&base, &project, &id),

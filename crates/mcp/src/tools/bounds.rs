@@ -67,18 +67,19 @@ fn of_run(kind: Kind, run: &str) -> usize {
 fn of_letters(run: &str) -> usize {
     let bytes = run.as_bytes();
     let (mut total, mut from) = (0, 0);
-    for at in 1..=bytes.len() {
-        let ends = at == bytes.len() || bytes[at - 1].is_ascii_lowercase() && bytes[at].is_ascii_uppercase();
+    for index in 1..=bytes.len() {
+        let ends = index == bytes.len()
+            || bytes[index - 1].is_ascii_lowercase() && bytes[index].is_ascii_uppercase();
         if ends {
-            total += of_word(&bytes[from..at]);
-            from = at;
+            total += word_tokens(&bytes[from..index]);
+            from = index;
         }
     }
     total
 }
 
 /// A word has few tokens; random letters have many.
-fn of_word(letters: &[u8]) -> usize {
+fn word_tokens(letters: &[u8]) -> usize {
     let (length, vowels) =
         (letters.len(), letters.iter().filter(|byte| b"aeiouyAEIOUY".contains(byte)).count());
     let is_word = length == 1 || vowels * 4 >= length && vowels < length && vowels * 3 <= 2 * length;
@@ -104,13 +105,13 @@ pub(crate) fn reaches_end(value: &Value, offset: Option<usize>) -> bool {
 
 /// How many of these items, from the first on, fit into one answer.
 pub(crate) fn fitting<'a>(items: impl IntoIterator<Item = &'a Value>) -> usize {
-    let mut left = LIST_TOKENS_MAX;
+    let mut remaining = LIST_TOKENS_MAX;
     items
         .into_iter()
         .take_while(|item| {
-            let wanted = tokens(&item.to_string()) + 1;
-            let enough = wanted <= left;
-            left = left.saturating_sub(wanted);
+            let needed = tokens(&item.to_string()) + 1;
+            let enough = needed <= remaining;
+            remaining = remaining.saturating_sub(needed);
             enough
         })
         .count()

@@ -6,7 +6,7 @@ use plenary_engine::SystemClock;
 use plenary_kernel::{AgentHandle, Clock as _};
 use serde_json::{Map, Value, json};
 
-use super::asking::{Answer, Refusal, Route, ToolCaller, post};
+use super::api::{Answer, Refusal, Route, ToolApi, post};
 
 pub(crate) const SUBMIT: Route = post("/frames");
 /// The default session of an agent here: calls of tools are independent of each other.
@@ -83,7 +83,7 @@ fn recipient(scope: &str) -> Result<String, Refusal> {
 
 /// Sends a frame to a scope; returns the answer of the submission.
 pub(crate) async fn submit(
-    asking: &ToolCaller,
+    api: &ToolApi,
     me: &AgentHandle,
     from: &FrameSender,
     (kind, payload): (&str, &Map<String, Value>),
@@ -110,7 +110,7 @@ pub(crate) async fn submit(
         frame["ttl_ms"] = ttl_ms.into();
     }
     let named =
-        asking.with("x-agent-instrument", from.instrument(me))?.with("x-agent-session", from.session())?;
+        api.with("x-agent-instrument", from.instrument(me))?.with("x-agent-session", from.session())?;
     named.write(&SUBMIT, &[], &json!({"scope": scope, "frame": frame})).await
 }
 

@@ -2,8 +2,8 @@
 //! operation by itself.
 //! Must not know: the transport of a call.
 
+mod api;
 mod arguments;
-mod asking;
 mod assistant;
 pub mod bounds;
 mod core;
@@ -24,7 +24,7 @@ use crate::{
     operations::{Caller, Operations},
     tool::{Action, CallFuture, CallOutcome, ClientPerson, Hints, Tool, Tools, Toolset},
 };
-use asking::{Answer, Refusal, ToolCaller};
+use api::{Answer, Refusal, ToolApi};
 pub use core::NAMES as CORE;
 pub use whole::faults;
 
@@ -57,7 +57,7 @@ const ADDS: Hints = Hints { read_only: false, destructive: false, idempotent: fa
 #[derive(Debug, Clone, Copy)]
 struct Card {
     name: &'static str,
-    says: &'static str,
+    description: &'static str,
     hints: Hints,
     sets: &'static [Toolset],
 }
@@ -75,10 +75,10 @@ struct ComposedTool<A, F> {
 fn composed<A, F, W>(operations: &Operations, card: Card, work: F) -> Tool
 where
     A: JsonSchema + DeserializeOwned + Send + 'static,
-    F: Fn(ToolCaller, A) -> W + Send + Sync + 'static,
+    F: Fn(ToolApi, A) -> W + Send + Sync + 'static,
     W: Future<Output = Answer> + Send + 'static,
 {
-    let Card { name, says, hints, sets } = card;
+    let Card { name, description, hints, sets } = card;
     let operations = operations.clone();
     let input = schema::of::<A>();
     let takes = input.clone();
@@ -87,7 +87,7 @@ where
     Tool {
         name: name.to_owned(),
         title: String::new(),
-        description: says.to_owned(),
+        description: description.to_owned(),
         input,
         output: None,
         hints,
@@ -100,7 +100,7 @@ where
 impl<A, F, W> Action for ComposedTool<A, F>
 where
     A: DeserializeOwned + Send + 'static,
-    F: Fn(ToolCaller, A) -> W + Send + Sync + 'static,
+    F: Fn(ToolApi, A) -> W + Send + Sync + 'static,
     W: Future<Output = Answer> + Send + 'static,
 {
     fn call<'a>(&'a self, caller: &'a Caller, arguments: Map<String, Value>) -> CallFuture<'a> {
@@ -128,14 +128,14 @@ where
                     return Refusal::arguments(format!("The arguments are not valid: {error}.")).into();
                 }
             };
-            let asking = ToolCaller {
+            let api = ToolApi {
                 operations: self.operations.clone(),
                 caller: caller.clone(),
                 person,
                 peer: None,
                 offset,
             };
-            match (self.work)(asking, read).await {
+            match (self.work)(api, read).await {
                 Ok(mut value) => match again(&mut value) {
                     Some(again) => CallOutcome::Done(bounded(true, offset, &again, value)),
                     None => CallOutcome::Done(bounded(self.repeatable, offset, &arguments, value)),

@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 
 /// Whether a schema keeps the descriptions of its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Words {
+pub(crate) enum Descriptions {
     /// Keeps them.
-    Kept,
+    Keep,
     /// Drops them: the names are enough.
-    Dropped,
+    Drop,
 }
 
 /// Maximum depth of described members; below it an object has no description of its members.
@@ -25,21 +25,21 @@ pub(crate) fn of<T: JsonSchema>() -> Arc<Map<String, Value>> {
         settings.meta_schema = None;
     });
     let schema = Value::from(settings.into_generator().into_root_schema_for::<T>());
-    let mut slim = slim(&schema, Words::Kept, 0);
+    let mut slim = slim(&schema, Descriptions::Keep, 0);
     slim.remove("description");
     Arc::new(slim)
 }
 
 /// A schema without titles, formats, bounds, nulls and deep levels, which tell a model little.
-pub(crate) fn slim(schema: &Value, words: Words, depth: usize) -> Map<String, Value> {
+pub(crate) fn slim(schema: &Value, descriptions: Descriptions, depth: usize) -> Map<String, Value> {
     let Some(schema) = schema.as_object() else { return Map::new() };
     if let Some(one) = sole_variant(schema) {
-        let mut slim = slim(one, words, depth);
-        keep_words(schema, words, &mut slim);
+        let mut slim = slim(one, descriptions, depth);
+        copy_description(schema, descriptions, &mut slim);
         return slim;
     }
     let mut slim = Map::new();
-    keep_words(schema, words, &mut slim);
+    copy_description(schema, descriptions, &mut slim);
     match schema.get("type") {
         Some(Value::Array(types)) => {
             let mut types = types.iter().filter(|name| *name != "null");
@@ -55,24 +55,29 @@ pub(crate) fn slim(schema: &Value, words: Words, depth: usize) -> Map<String, Va
         slim.insert("enum".into(), choices.into());
     }
     if let Some(items) = schema.get("items") {
-        let items = self::slim(items, Words::Dropped, depth + 1);
+        let items = self::slim(items, Descriptions::Drop, depth + 1);
         if !items.is_empty() {
             slim.insert("items".into(), items.into());
         }
     }
-    members(schema, words, depth, &mut slim);
+    members(schema, descriptions, depth, &mut slim);
     slim
 }
 
 /// The members of an object, and the required ones.
-fn members(schema: &Map<String, Value>, words: Words, depth: usize, slim: &mut Map<String, Value>) {
+fn members(
+    schema: &Map<String, Value>,
+    descriptions: Descriptions,
+    depth: usize,
+    slim: &mut Map<String, Value>,
+) {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
     if depth >= DEPTH_MAX {
         return;
     }
     let slimmed: Map<String, Value> = properties
         .iter()
-        .map(|(name, schema)| (name.clone(), self::slim(schema, words, depth + 1).into()))
+        .map(|(name, schema)| (name.clone(), self::slim(schema, descriptions, depth + 1).into()))
         .collect();
     slim.insert("properties".into(), slimmed.into());
     let required = schema.get("required").and_then(Value::as_array).filter(|names| !names.is_empty());
@@ -81,8 +86,8 @@ fn members(schema: &Map<String, Value>, words: Words, depth: usize, slim: &mut M
     }
 }
 
-fn keep_words(schema: &Map<String, Value>, words: Words, slim: &mut Map<String, Value>) {
-    if words == Words::Kept
+fn copy_description(schema: &Map<String, Value>, descriptions: Descriptions, slim: &mut Map<String, Value>) {
+    if descriptions == Descriptions::Keep
         && let Some(text) = schema.get("description")
     {
         slim.insert("description".into(), text.clone());
@@ -134,7 +139,7 @@ mod tests {
     #[test]
     fn a_schema_keeps_names_types_choices_and_what_is_required() {
         let slim = Value::from((*of::<Sample>()).clone());
-        let wanted = json!({
+        let expected = json!({
             "type": "object",
             "properties": {
                 "to": {"type": "array", "items": {"type": "string"}, "description": "Whom."},
@@ -143,6 +148,6 @@ mod tests {
             },
             "required": ["to"],
         });
-        assert_eq!(slim, wanted);
+        assert_eq!(slim, expected);
     }
 }

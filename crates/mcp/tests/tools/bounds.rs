@@ -58,9 +58,9 @@ async fn a_package_too_large_for_one_answer_comes_in_parts() {
     let alice = house.agent("@nick.alice").await;
     for (name, text) in samples() {
         let content: String = text.repeat(6);
-        let kept = alice.call("deposit", json!({"title": name, "content_md": content})).await;
-        within(&kept);
-        let (mut json, mut next) = (String::new(), json!({"package_id": kept["package_id"]}));
+        let deposit = alice.call("deposit", json!({"title": name, "content_md": content})).await;
+        within(&deposit);
+        let (mut json, mut next) = (String::new(), json!({"package_id": deposit["package_id"]}));
         while !next.is_null() {
             let part = alice.call("recall", next.clone()).await;
             within(&part);

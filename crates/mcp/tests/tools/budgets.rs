@@ -40,7 +40,7 @@ pub(crate) fn count(text: &str) -> usize {
 }
 
 fn cost(tools: &Tools, sets: &[Toolset], with_results: bool) -> usize {
-    let list: Vec<Value> = tools.of(sets).map(|tool| listed(tool, with_results)).collect();
+    let list: Vec<Value> = tools.in_sets(sets).map(|tool| listed(tool, with_results)).collect();
     for tool in &list {
         println!("{:5} {}", count(&tool.to_string()), tool["name"]);
     }
@@ -50,7 +50,7 @@ fn cost(tools: &Tools, sets: &[Toolset], with_results: bool) -> usize {
 #[tokio::test]
 async fn lists_of_tools_are_within_their_budgets() {
     let house = House::new().await;
-    let core: Vec<&Tool> = house.tools.of(&[Toolset::Core]).collect();
+    let core: Vec<&Tool> = house.tools.in_sets(&[Toolset::Core]).collect();
     assert!(core.len() <= 12, "{}", core.len());
     let core = cost(&house.tools, &[Toolset::Core], true);
     println!("core: {core} tokens");

@@ -34,8 +34,8 @@ async fn who_asks_is_woken_by_the_answer_and_does_not_poll() {
     };
     let before = requests();
     let question = json!({"to": ["@nick.bob"], "text": "Still?", "timeout_s": 110});
-    let (asked, ()) = tokio::join!(alice.call("ask", question), answering);
-    assert_eq!((&asked["answers"][0]["text"], &asked["timed_out"]), (&json!("Yes"), &json!(false)));
+    let (result, ()) = tokio::join!(alice.call("ask", question), answering);
+    assert_eq!((&result["answers"][0]["text"], &result["timed_out"]), (&json!("Yes"), &json!(false)));
     assert!(requests() - before < 60, "{} requests", requests() - before);
 }
 
@@ -75,33 +75,33 @@ async fn two_agents_discover_each_other_converse_lock_hand_over_deposit_and_reca
         .await;
     assert_eq!((&over["released"], &over["session_id"]), (&json!(1), &json!(session)));
     let read = bob.call("read", json!({"session_id": session, "after_sequence": answer["sequence"]})).await;
-    let told = read["events"].as_array().unwrap().last().unwrap();
-    assert_eq!(told["text"], "Handover: Half done");
-    assert_eq!(told["parts"][0]["data"]["handover"]["resource"], "src/a.rs");
+    let summary = read["events"].as_array().unwrap().last().unwrap();
+    assert_eq!(summary["text"], "Handover: Half done");
+    assert_eq!(summary["parts"][0]["data"]["handover"]["resource"], "src/a.rs");
     bob.call("lock", json!({"resource": "src/a.rs"})).await;
     let waiting = bob.call("inbox", json!({})).await;
     let items = waiting["items"].as_array().unwrap();
     assert!(items.iter().any(|item| item["text"].as_str().unwrap().contains("Half done")), "{waiting}");
-    let done = bob.call("inbox", json!({"ack": waiting["cursor"]})).await;
-    assert_eq!((&done["items"], &done["unread"]), (&json!([]), &json!(0)));
+    let empty = bob.call("inbox", json!({"ack": waiting["cursor"]})).await;
+    assert_eq!((&empty["items"], &empty["unread"]), (&json!([]), &json!(0)));
     let claims = alice.call("lock", json!({})).await;
     assert_eq!(claims["claims"][0]["by"], "@nick.bob");
 
-    let kept =
+    let deposit =
         bob.call("deposit", json!({"title": "Use SQLite", "decisions_made": ["SQLite holds the log"]})).await;
     let found = alice.call("recall", json!({"query": "sqlite"})).await;
-    assert_eq!(found["packages"][0]["package_id"], kept["package_id"]);
-    let whole = alice.call("recall", json!({"package_id": kept["package_id"]})).await;
+    assert_eq!(found["packages"][0]["package_id"], deposit["package_id"]);
+    let whole = alice.call("recall", json!({"package_id": deposit["package_id"]})).await;
     assert_eq!(whole["decisions_made"], json!(["SQLite holds the log"]));
     alice.call("note_fact", json!({"subject": "log", "predicate": "stored in", "value": "SQLite"})).await;
     let found = bob.call("recall", json!({"query": "stored"})).await;
     assert_eq!(found["facts"][0]["value"], "SQLite");
     let found = bob.call("recall", json!({"query": "half done"})).await;
-    let said = found["said"].as_array().unwrap();
-    assert!(said.iter().any(|said| said["session_id"] == session && said["by"] == "@nick.alice"), "{found}");
+    let hits = found["said"].as_array().unwrap();
+    assert!(hits.iter().any(|hit| hit["session_id"] == session && hit["by"] == "@nick.alice"), "{found}");
     let found =
         bob.call("recall", json!({"query": "sqlite", "who": "@nick.bob", "since": "2020-01-01"})).await;
-    assert_eq!(found["said"][0]["package_id"], kept["package_id"]);
+    assert_eq!(found["said"][0]["package_id"], deposit["package_id"]);
     assert!(found.get("packages").is_none(), "{found}");
     assert_eq!(bob.refused("recall", json!({"query": "sqlite", "who": "bob"})).await, "invalid_handle");
     let project = json!({"query": "sqlite", "who": "@nick.bob", "project_id": "p"});
@@ -114,7 +114,7 @@ async fn two_agents_discover_each_other_converse_lock_hand_over_deposit_and_reca
 async fn facts_show_what_they_contradict_and_what_they_replace() {
     let house = House::new().await;
     let (alice, bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
-    let kept = bob.call("deposit", json!({"title": "Use SQLite"})).await;
+    let deposit = bob.call("deposit", json!({"title": "Use SQLite"})).await;
     alice.call("note_fact", json!({"subject": "log", "predicate": "stored in", "value": "SQLite"})).await;
     let fact =
         |value: &str| json!({"subject": "log", "predicate": "stored in", "value": value, "propose": true});
@@ -133,13 +133,16 @@ async fn facts_show_what_they_contradict_and_what_they_replace() {
         (&json!("PostgreSQL"), &json!("SQLite"))
     );
     let mut same = fact("SQLite");
-    same["source_package_id"] = kept["package_id"].clone();
+    same["source_package_id"] = deposit["package_id"].clone();
     assert!(bob.call("note_fact", same).await.get("contradicts").is_none(), "it says the same");
-    let noted = json!({"subject": "log", "predicate": "kept", "value": "a year", "source_package_id": kept["package_id"]});
+    let noted = json!({"subject": "log", "predicate": "kept", "value": "a year", "source_package_id": deposit["package_id"]});
     assert!(alice.call("note_fact", noted).await.get("replaced").is_none(), "nothing was known");
     let noted = json!({"subject": "log", "predicate": "kept", "value": "a month"});
     let replaced = bob.call("note_fact", noted).await["replaced"].clone();
-    assert_eq!((&replaced["value"], &replaced["source_package_id"]), (&json!("a year"), &kept["package_id"]));
+    assert_eq!(
+        (&replaced["value"], &replaced["source_package_id"]),
+        (&json!("a year"), &deposit["package_id"])
+    );
 }
 
 #[tokio::test]
@@ -147,7 +150,7 @@ async fn a_question_collects_answers_until_its_deadline_and_never_waits_in_a_cir
     let house = House::new().await;
     let (alice, bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
     house.agent("@nick.carol").await;
-    let asking =
+    let question =
         alice.call("ask", json!({"to": ["@nick.bob", "@nick.carol"], "text": "Ready?", "timeout_s": 2}));
     let answering = async {
         let waiting = bob.call("inbox", json!({"wait_s": 10})).await;
@@ -156,10 +159,10 @@ async fn a_question_collects_answers_until_its_deadline_and_never_waits_in_a_cir
         assert_eq!(bob.refused("ask", back).await, "would_deadlock");
         bob.call("send", json!({"session_id": session, "text": "Yes"})).await
     };
-    let (asked, _) = tokio::join!(asking, answering);
-    assert_eq!(asked["answers"][0]["from"], "@nick.bob");
-    assert_eq!(asked["answers"][0]["text"], "Yes");
-    assert_eq!((&asked["unanswered"], &asked["timed_out"]), (&json!(["@nick.carol"]), &json!(true)));
+    let (result, _) = tokio::join!(question, answering);
+    assert_eq!(result["answers"][0]["from"], "@nick.bob");
+    assert_eq!(result["answers"][0]["text"], "Yes");
+    assert_eq!((&result["unanswered"], &result["timed_out"]), (&json!(["@nick.carol"]), &json!(true)));
 }
 
 #[tokio::test]
@@ -186,7 +189,7 @@ async fn a_wait_that_is_too_long_says_how_long_one_may_be() {
     let house = House::new().await;
     let alice = house.agent("@nick.alice").await;
     house.agent("@nick.bob").await;
-    for (tool, arguments, words) in [
+    for (tool, arguments, text) in [
         ("inbox", json!({"wait_s": 600}), "`wait_s` is at most 60"),
         ("ask", json!({"to": "@nick.bob", "text": "?", "timeout_s": 600}), "`timeout_s` is at most 110"),
         ("run_agent", json!({"agent": "echo", "input": "?", "wait_s": 600}), "`wait_s` is at most 110"),
@@ -194,7 +197,7 @@ async fn a_wait_that_is_too_long_says_how_long_one_may_be() {
         let CallOutcome::Refused { code, message } = alice.called(tool, &arguments).await else {
             panic!("{tool}")
         };
-        assert!(code == "invalid_arguments" && message.contains(words), "{tool}: {message}");
+        assert!(code == "invalid_arguments" && message.contains(text), "{tool}: {message}");
     }
 }
 
@@ -214,9 +217,9 @@ async fn what_is_too_large_is_refused_with_what_to_do() {
 async fn a_retry_with_its_key_says_it_once() {
     let house = House::new().await;
     let (alice, bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
-    let wanted = json!({"to": ["@nick.bob"], "text": "Once", "idempotency_key": "k"});
-    let first = alice.call("send", wanted.clone()).await;
-    assert_eq!(alice.call("send", wanted).await, first);
+    let arguments = json!({"to": ["@nick.bob"], "text": "Once", "idempotency_key": "k"});
+    let first = alice.call("send", arguments.clone()).await;
+    assert_eq!(alice.call("send", arguments).await, first);
     let read = bob.call("read", json!({"session_id": first["session_id"]})).await;
     assert_eq!((texts(&read), &read["topic"]), (vec!["Once"], &json!("Once")));
 }
@@ -252,8 +255,8 @@ async fn agents_of_the_server_run_and_channels_carry_what_is_posted() {
     alice.call("channel", json!({"action": "post", "id": id, "kind": "status", "payload": {"agent": "a", "phase": "ready"}})).await;
     let read = alice.call("channel", json!({"action": "read", "id": id})).await;
     assert_eq!((&read["title"], &read["events"][1]["payload"]["text"]), (&json!("Release"), &json!("one")));
-    let behind = alice.call("channel", json!({"action": "read", "id": id, "after_id": first["id"]})).await;
-    assert_eq!(behind["events"][0]["kind"], "status");
+    let later = alice.call("channel", json!({"action": "read", "id": id, "after_id": first["id"]})).await;
+    assert_eq!(later["events"][0]["kind"], "status");
     assert_eq!(alice.call("channel", json!({"action": "list"})).await["channels"][0]["id"], id);
     assert_eq!(alice.refused("channel", json!({"action": "read"})).await, "invalid_arguments");
     assert_eq!(alice.refused("channel", json!({"action": "read", "id": "ZZZZ"})).await, "no_such_channel");
@@ -269,7 +272,7 @@ async fn agents_of_the_server_run_and_channels_carry_what_is_posted() {
 async fn what_does_not_fit_is_said_so_that_the_call_can_be_mended() {
     let house = House::new().await;
     let (alice, _bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
-    for (tool, arguments, words) in [
+    for (tool, arguments, text) in [
         ("send", json!({"to": 5}), "`text` is missing; `to` must be a list, each of it a text"),
         (
             "send",
@@ -294,7 +297,7 @@ async fn what_does_not_fit_is_said_so_that_the_call_can_be_mended() {
         let CallOutcome::Refused { message, .. } = alice.called(tool, &arguments).await else {
             panic!("{tool} took {arguments}")
         };
-        assert!(message.contains(words), "{tool} {arguments}: {message}");
+        assert!(message.contains(text), "{tool} {arguments}: {message}");
     }
 }
 

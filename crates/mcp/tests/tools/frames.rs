@@ -12,7 +12,7 @@ use crate::house::House;
 #[tokio::test]
 async fn fo_75_the_ten_verbs_have_their_names() {
     let house = House::new().await;
-    let names: Vec<_> = house.tools.of(&[Toolset::Frames]).map(|tool| tool.name.as_str()).collect();
+    let names: Vec<_> = house.tools.in_sets(&[Toolset::Frames]).map(|tool| tool.name.as_str()).collect();
     assert_eq!(
         names,
         [
@@ -34,10 +34,10 @@ async fn fo_75_the_ten_verbs_have_their_names() {
 async fn fo_75_fo_92_every_verb_reaches_who_is_subscribed() {
     let house = House::new().await;
     let (alice, bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
-    let place = bob.call("agent_subscribe", json!({"session_id": "s1", "tool": "cc"})).await;
-    let url = place["url"].as_str().unwrap();
+    let subscription = bob.call("agent_subscribe", json!({"session_id": "s1", "tool": "cc"})).await;
+    let url = subscription["url"].as_str().unwrap();
     assert!(url.starts_with("http://127.0.0.1:7420/handles/~nick/stream?"), "{url}");
-    assert_eq!((&place["expires_in_s"], &place["uses"]), (&json!(30), &json!(1)));
+    assert_eq!((&subscription["expires_in_s"], &subscription["uses"]), (&json!(30), &json!(1)));
     let path = url.strip_prefix("http://127.0.0.1:7420").unwrap();
     let nobody = plenary_mcp::operations::Caller::default();
     let mut stream = house.operations.open(&nobody, Method::GET, path, None).await;
@@ -47,8 +47,8 @@ async fn fo_75_fo_92_every_verb_reaches_who_is_subscribed() {
     assert_eq!((&roster["handle"], &roster["roster"][0]["session_id"]), (&json!("~nick"), &json!("s1")));
     let lease = alice.call("agent_lock_acquire", json!({"resource": "a.rs"})).await;
     let lease_id = lease["lease_id"].as_str().unwrap();
-    let asked = alice.call("agent_query", json!({"query_text": "Ready?"})).await;
-    assert!(asked["query_id"].is_string());
+    let query = alice.call("agent_query", json!({"query_text": "Ready?"})).await;
+    assert!(query["query_id"].is_string());
     for (verb, arguments) in [
         ("agent_advise", json!({"advisory_text": "On it", "file_refs": ["a.rs"]})),
         (

@@ -130,11 +130,11 @@ impl House {
         let inbox = Inbox::new(log, clock, cursors, rooms);
         inbox.begin().await.unwrap();
         let parts = Parts { accounts, sessions, frames, channels, context, runs, inbox, search };
-        Self::of(parts, opened.feed, presence)
+        Self::with_parts(parts, opened.feed, presence)
     }
 
     /// The rooms begin to hear of what is committed, and are asked through one router.
-    fn of(parts: Parts, feed: Feed, presence: Arc<Presence>) -> Self {
+    fn with_parts(parts: Parts, feed: Feed, presence: Arc<Presence>) -> Self {
         let Parts { accounts, sessions, frames, channels, context, runs, inbox, search } = parts;
         let observers: Vec<Arc<dyn Observer>> = vec![
             Arc::new(accounts.clone()),
@@ -166,9 +166,9 @@ impl House {
             .merge(plenary_edge::routes(plenary_search::operations(), &metrics).unwrap().with_state(search));
         let router = with_fallbacks(router, &metrics);
         let requests = Arc::new(AtomicUsize::new(0));
-        let made = requests.clone();
+        let counter = requests.clone();
         let counted = router.clone().layer(map_request(move |request: Request<Body>| {
-            made.fetch_add(1, Ordering::SeqCst);
+            counter.fetch_add(1, Ordering::SeqCst);
             std::future::ready(request)
         }));
         let operations = Operations::new(counted, docs()).at(origin());
@@ -179,8 +179,8 @@ impl House {
     /// An open agent with tools.
     pub(crate) async fn agent(&self, handle: &str) -> Hand<'_> {
         let body = json!({"handle": handle, "policy": "open"});
-        let made = self.post(OPERATOR, "/_admin/agents", &body).await;
-        Hand { house: self, caller: caller(made["token"].as_str().unwrap()) }
+        let created = self.post(OPERATOR, "/_admin/agents", &body).await;
+        Hand { house: self, caller: caller(created["token"].as_str().unwrap()) }
     }
 
     async fn post(&self, token: &str, path: &str, body: &Value) -> Value {
@@ -231,12 +231,12 @@ impl Hand<'_> {
     /// What a call that succeeds brings.
     #[track_caller]
     pub(crate) fn call<'a>(&'a self, tool: &'a str, arguments: Value) -> impl Future<Output = Value> + 'a {
-        let place = std::panic::Location::caller();
+        let location = std::panic::Location::caller();
         async move {
             match self.called(tool, &arguments).await {
                 CallOutcome::Done(value) => value,
                 CallOutcome::Refused { code, message } => {
-                    panic!("{place}: {tool} was refused: {code}: {message}")
+                    panic!("{location}: {tool} was refused: {code}: {message}")
                 }
             }
         }

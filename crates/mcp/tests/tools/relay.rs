@@ -9,7 +9,7 @@ use crate::house::House;
 async fn the_nine_have_the_references_names_and_parameters() {
     let house = House::new().await;
     let sets = [Toolset::Context];
-    let relay: Vec<_> = house.tools.of(&sets).filter(|tool| tool.name.starts_with("relay_")).collect();
+    let relay: Vec<_> = house.tools.in_sets(&sets).filter(|tool| tool.name.starts_with("relay_")).collect();
     let parameters: Vec<(&str, Vec<&str>)> = relay
         .iter()
         .map(|tool| {
@@ -60,30 +60,31 @@ async fn the_nine_have_the_references_names_and_parameters() {
 async fn a_session_deposits_recalls_and_states_facts() {
     let house = House::new().await;
     let alice = house.agent("@nick.alice").await;
-    let kept = alice
+    let deposit = alice
         .call(
             "relay_deposit",
             json!({"title": "Use SQLite", "decisions": ["SQLite holds the log"], "open_questions": ["Backups?"], "project_id": "p"}),
         )
         .await;
-    assert_eq!((&kept["status"], &kept["review_type"]), (&json!("complete"), &json!("none")));
-    let begun = alice.call("relay_session_start", json!({"project_id": "p", "agent_description": "x"})).await;
-    assert_eq!(begun["recent_packages"][0]["id"], kept["package_id"]);
-    assert!(begun["session"]["callsign"].is_string());
-    let members: Vec<_> = begun["recent_packages"][0].as_object().unwrap().keys().cloned().collect();
+    assert_eq!((&deposit["status"], &deposit["review_type"]), (&json!("complete"), &json!("none")));
+    let started =
+        alice.call("relay_session_start", json!({"project_id": "p", "agent_description": "x"})).await;
+    assert_eq!(started["recent_packages"][0]["id"], deposit["package_id"]);
+    assert!(started["session"]["callsign"].is_string());
+    let members: Vec<_> = started["recent_packages"][0].as_object().unwrap().keys().cloned().collect();
     assert_eq!(members, ["created_at", "handoff_note", "id", "status", "title"]);
 
     let latest = alice.call("relay_pull_context", json!({})).await;
-    assert_eq!(latest[0]["package_id"], kept["package_id"]);
+    assert_eq!(latest[0]["package_id"], deposit["package_id"]);
     let specific = json!({"mode": "specific", "package_id": "nothing"});
     assert_eq!(alice.call("relay_pull_context", specific).await, Value::Null);
     // Without a mode, an id or a query says which one is meant.
-    let by_id = alice.call("relay_pull_context", json!({"package_id": kept["package_id"]})).await;
+    let by_id = alice.call("relay_pull_context", json!({"package_id": deposit["package_id"]})).await;
     assert_eq!(by_id["title"], "Use SQLite");
     let by_query = alice.call("relay_pull_context", json!({"query": "SQLite"})).await;
-    assert_eq!(by_query[0]["package_id"], kept["package_id"]);
+    assert_eq!(by_query[0]["package_id"], deposit["package_id"]);
     let status = alice.call("relay_status", json!({})).await;
-    assert_eq!(status["session"]["id"], begun["session"]["id"]);
+    assert_eq!(status["session"]["id"], started["session"]["id"]);
     assert_eq!((&status["total_recent_packages"], &status["open_questions"]), (&json!(1), &json!(1)));
 
     let fact = json!({"subject": "log", "relation": "in", "object": "SQLite"});
@@ -100,7 +101,7 @@ async fn a_session_deposits_recalls_and_states_facts() {
     assert_eq!(ended, json!({"invalidated": 1}));
 
     let orient = alice.call("relay_session_orient", json!({})).await;
-    let callsign = begun["session"]["callsign"].as_str().unwrap();
+    let callsign = started["session"]["callsign"].as_str().unwrap();
     assert!(orient.as_str().unwrap().starts_with(&format!("**active run `{callsign}`**\n")), "{orient}");
     let orient = alice.call("relay_session_orient", json!({"format": "json"})).await;
     assert_eq!(orient["session"]["auto_started"], false);

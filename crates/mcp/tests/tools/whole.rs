@@ -13,7 +13,7 @@ fn every_operation_is_a_tool_or_says_why_not() {
 #[tokio::test]
 async fn the_sets_have_these_tools() {
     let house = House::new().await;
-    let names = |set| -> Vec<String> { house.tools.of(&[set]).map(|tool| tool.name.clone()).collect() };
+    let names = |set| -> Vec<String> { house.tools.in_sets(&[set]).map(|tool| tool.name.clone()).collect() };
     let [core, channels, sessions, runs] =
         [Toolset::Core, Toolset::Channels, Toolset::Sessions, Toolset::Runs].map(names);
     let daily = [
@@ -83,8 +83,8 @@ async fn the_sets_have_these_tools() {
 async fn arguments_fill_paths_queries_and_bodies() {
     let house = House::new().await;
     let (alice, bob) = (house.agent("@nick.alice").await, house.agent("@nick.bob").await);
-    let made = alice.call("session_create", json!({"invite": ["@nick.bob"], "topic": "T"})).await;
-    let id = made["session_id"].clone();
+    let session = alice.call("session_create", json!({"invite": ["@nick.bob"], "topic": "T"})).await;
+    let id = session["session_id"].clone();
     assert_eq!(bob.call("session", json!({"action": "join", "id": id})).await, json!({"ok": true}));
     alice.call("session_send", json!({"id": id, "content": "Hello"})).await;
     let events = bob.call("session_events", json!({"id": id, "after_sequence": 2})).await;
@@ -104,10 +104,10 @@ async fn arguments_fill_paths_queries_and_bodies() {
     assert!(followed["events"].as_array().unwrap().iter().any(|event| event["event"] == "fact.asserted"));
     assert!(followed["next"]["after"].is_string());
 
-    let begun = alice.call("run_run", json!({"name": "echo", "input": "Say it"})).await;
-    assert!(begun["run_id"].is_string() && begun["ok"] == true, "{begun}");
-    alice.call("run_agent", json!({"agent": "echo", "run_id": begun["run_id"]})).await;
-    let events = json!({"name": "echo", "run_id": begun["run_id"]});
+    let run = alice.call("run_run", json!({"name": "echo", "input": "Say it"})).await;
+    assert!(run["run_id"].is_string() && run["ok"] == true, "{run}");
+    alice.call("run_agent", json!({"agent": "echo", "run_id": run["run_id"]})).await;
+    let events = json!({"name": "echo", "run_id": run["run_id"]});
     let first = alice.call("run_events", events.clone()).await;
     assert_eq!(alice.call("run_events", events).await, first, "reading consumes nothing");
     assert_eq!(alice.call("run_view", json!({"action": "agents"})).await["items"][0][0], "echo");

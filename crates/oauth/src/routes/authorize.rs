@@ -316,7 +316,7 @@ async fn sign_in(at: &At, peer: SocketAddr, parts: &Parts, body: Body) -> Result
     };
     let is_tls = at.origin.base_url(peer, &parts.headers).starts_with("https://");
     let mut answer = redirect(&format!("/oauth/authorize?{query}"));
-    let set = cookie.given(CONSOLE_SESSION_MS_MAX / 1_000, is_tls);
+    let set = cookie.set_header(CONSOLE_SESSION_MS_MAX / 1_000, is_tls);
     answer.headers_mut().insert(header::SET_COOKIE, set);
     Ok(answer)
 }

@@ -25,7 +25,7 @@ const NODES_MAX: usize = 256;
 pub(super) struct Nodes(BTreeMap<NodeId, Beat>);
 
 /// Listens for heartbeats for a while.
-pub(super) async fn heard(nats: &Nats) -> anyhow::Result<Nodes> {
+pub(super) async fn listen(nats: &Nats) -> anyhow::Result<Nodes> {
     // Node 0 does not exist, so it gets no messages of its own.
     let mut messages = nats.peers(LOG).listen(NodeId(0)).await?;
     let mut nodes = BTreeMap::new();
@@ -43,7 +43,7 @@ pub(super) async fn heard(nats: &Nats) -> anyhow::Result<Nodes> {
 
 /// Makes another node take the pen from the named one; returns the new holder. `None` if the named one did not hold it.
 pub(super) async fn drain(nats: &Nats, name: &str) -> anyhow::Result<Option<String>> {
-    let Nodes(before) = heard(nats).await?;
+    let Nodes(before) = listen(nats).await?;
     let mut named = before.values().filter(|beat| beat.name == name);
     let one = named.next().context("no node of that name runs")?;
     anyhow::ensure!(
@@ -58,7 +58,7 @@ pub(super) async fn drain(nats: &Nats, name: &str) -> anyhow::Result<Option<Stri
         others.max_by_key(|beat| beat.applied).context("no other node runs that could take the pen")?;
     nats.peers(LOG).send(Address::One(next.node), plenary_log_cluster::take_the_pen()).await;
     for _ in 0..TRIES {
-        let Nodes(now) = heard(nats).await?;
+        let Nodes(now) = listen(nats).await?;
         if let Some(holder) = now.values().find(|beat| beat.has_pen && beat.node != one.node) {
             return Ok(Some(holder.name.clone()));
         }
@@ -85,7 +85,7 @@ impl Nodes {
         self.0.values().map(node).collect()
     }
 
-    pub(super) fn in_words(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let node = |beat: &Beat| {
             let (name, applied) = (clean(&beat.name), beat.applied);
             let pen = if beat.has_pen { ", has the pen" } else { "" };

@@ -65,10 +65,10 @@ async fn post(
     Ok(())
 }
 
-fn state(by: &str, holder: &str, expected: &str, lexer: &str) -> Value {
+fn state(author: &str, holder: &str, expected: &str, lexer: &str) -> Value {
     json!({
         "protocol_version": 2,
-        "updated_by": by,
+        "updated_by": author,
         "handoff": {"holder": holder, "expected_action": expected},
         "concepts": [{"id": "lexer", "owner": PORTER, "status": lexer, "concept": "The lexer in Rust"}],
         "agents": {

@@ -31,11 +31,11 @@ pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     search(stage).await
 }
 
-fn package(by: (&str, &str), title: &str, more: Value) -> Value {
+fn package(author: (&str, &str), title: &str, more: Value) -> Value {
     let mut package = json!({
         "package_id": new_package_id(), "project_id": "parser", "relay_version": "0.1", "title": title,
         "status": "complete", "package_type": "standard", "review_type": "none", "created_at": Utc(now()).to_string(),
-        "created_by": {"id": by.0, "type": by.1},
+        "created_by": {"id": author.0, "type": author.1},
     });
     if let (Value::Object(package), Value::Object(more)) = (&mut package, more) {
         package.extend(more);
@@ -43,9 +43,9 @@ fn package(by: (&str, &str), title: &str, more: Value) -> Value {
     package
 }
 
-async fn put(stage: &mut Stage, by: &'static str, package: &Value) -> anyhow::Result<Value> {
+async fn put(stage: &mut Stage, author: &'static str, package: &Value) -> anyhow::Result<Value> {
     let body = Some(package.clone());
-    let stored = stage.request(by, Method::POST, &format!("{PROJECT}/packages"), body, 201).await?;
+    let stored = stage.request(author, Method::POST, &format!("{PROJECT}/packages"), body, 201).await?;
     for (member, sent) in package.as_object().into_iter().flatten() {
         ensure!(&stored[member] == sent, "`{member}` comes back as it was sent: {stored}");
     }
@@ -95,11 +95,11 @@ async fn supersede(stage: &mut Stage) -> anyhow::Result<()> {
     let fact = |value: &str| json!({"subject": "parser", "predicate": "status", "value": value});
     let first = stage.request(DESKTOP, Method::POST, &path, Some(fact("in progress")), 201).await?;
     let second = stage.request(DESKTOP, Method::POST, &path, Some(fact("done")), 201).await?;
-    let of = format!("{path}?subject=parser&predicate=status");
-    let current = stage.request(LAPTOP, Method::GET, &of, None, 200).await?;
+    let query = format!("{path}?subject=parser&predicate=status");
+    let current = stage.request(LAPTOP, Method::GET, &query, None, 200).await?;
     ensure!(values(&current) == ["done"], "one value is current: {current}");
     let since = first["valid_from"].as_str().context("a fact has its time")?;
-    let before = stage.request(LAPTOP, Method::GET, &format!("{of}&as_of={since}"), None, 200).await?;
+    let before = stage.request(LAPTOP, Method::GET, &format!("{query}&as_of={since}"), None, 200).await?;
     ensure!(values(&before) == ["in progress"], "what was true then: {before}");
     ensure!(before["facts"][0]["valid_to"] == second["valid_from"], "no gap and no overlap: {before}");
     Ok(())
@@ -115,18 +115,18 @@ async fn review(stage: &mut Stage) -> anyhow::Result<()> {
     )?;
     stage.admit(NICK).await?;
     let more = json!({"status": "awaiting_review", "review_type": "human", "package_type": "decision"});
-    let asked = package((DESKTOP, "agent"), "Drop the old parser", more);
-    put(stage, DESKTOP, &asked).await?;
+    let proposal = package((DESKTOP, "agent"), "Drop the old parser", more);
+    put(stage, DESKTOP, &proposal).await?;
     let waiting = stage.request(NICK, Method::GET, &format!("{PROJECT}/reviews"), None, 200).await?;
     ensure!(waiting["packages"][0]["title"] == "Drop the old parser", "it is among what waits: {waiting}");
-    let path = format!("/v1/packages/{}", asked["package_id"].as_str().context("a package has its id")?);
-    for (by, status, note) in [
+    let path = format!("/v1/packages/{}", proposal["package_id"].as_str().context("a package has its id")?);
+    for (reviewer, status, note) in [
         (NICK, "revision_requested", "Keep it one release longer."),
         (DESKTOP, "awaiting_review", "Kept behind a switch."),
         (NICK, "complete", "Fine."),
     ] {
         let answer = Some(json!({"status": status, "note": note}));
-        let moved = stage.request(by, Method::POST, &format!("{path}/review"), answer, 200).await?;
+        let moved = stage.request(reviewer, Method::POST, &format!("{path}/review"), answer, 200).await?;
         ensure!(moved["status"] == status, "it is {status}: {moved}");
     }
     stage.note("What is complete never changes again.")?;
@@ -139,9 +139,9 @@ async fn review(stage: &mut Stage) -> anyhow::Result<()> {
 
 /// Searches, if the server has a search.
 async fn search(stage: &mut Stage) -> anyhow::Result<()> {
-    let does = stage.request(DESKTOP, Method::GET, "/v1/conformance", None, 200).await?;
-    ensure!(does["conformance_level"] == "L3", "the level is declared: {does}");
-    if does["capabilities"]["keyword_search"] != true {
+    let conformance = stage.request(DESKTOP, Method::GET, "/v1/conformance", None, 200).await?;
+    ensure!(conformance["conformance_level"] == "L3", "the level is declared: {conformance}");
+    if conformance["capabilities"]["keyword_search"] != true {
         return Ok(());
     }
     stage.note("Months later somebody asks in other words; the nearest package comes first.")?;

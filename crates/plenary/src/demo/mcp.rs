@@ -36,33 +36,33 @@ pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     let read = stage.tool(DESKTOP, "read", json!({"session_id": session["ref"]["session_id"]})).await?;
     ensure!(read.to_string().contains("Half ported"), "it is the handover: {read}");
     stage.tool(DESKTOP, "lock", json!({"resource": FILE, "intent": "test the import"})).await?;
-    let said = json!({"to": [LAPTOP], "text": "Taken. The tests come next."});
-    let said = stage.tool(DESKTOP, "send", said).await?;
-    let read = stage.tool(LAPTOP, "read", json!({"session_id": said["session_id"]})).await?;
+    let message = json!({"to": [LAPTOP], "text": "Taken. The tests come next."});
+    let message = stage.tool(DESKTOP, "send", message).await?;
+    let read = stage.tool(LAPTOP, "read", json!({"session_id": message["session_id"]})).await?;
     ensure!(read.to_string().contains("The tests come next"), "the answer arrives: {read}");
 
     stage.note("It keeps what was decided; the laptop's model recalls it in words of its own.")?;
-    let kept = json!({
+    let deposit = json!({
         "title": "The import reads v2 and v3",
         "decisions_made": ["Old files are converted while they are read"],
         "project_id": "import",
     });
-    let kept = stage.tool(DESKTOP, "deposit", kept).await?;
+    let deposit = stage.tool(DESKTOP, "deposit", deposit).await?;
     let found = stage
         .tool(LAPTOP, "recall", json!({"query": "converting old files", "project_id": "import"}))
         .await?;
-    ensure!(found["packages"][0]["package_id"] == kept["package_id"], "it is found: {found}");
+    ensure!(found["packages"][0]["package_id"] == deposit["package_id"], "it is found: {found}");
     Ok(())
 }
 
 /// Reads an inbox to its end; each page acknowledges the one before it.
 async fn clear(stage: &mut Stage, agent: &'static str) -> anyhow::Result<()> {
-    let mut wanted = json!({});
+    let mut arguments = json!({});
     loop {
-        let page = stage.tool(agent, "inbox", wanted).await?;
+        let page = stage.tool(agent, "inbox", arguments).await?;
         if page["items"].as_array().is_none_or(Vec::is_empty) {
             return Ok(());
         }
-        wanted = json!({"ack": page["cursor"]});
+        arguments = json!({"ack": page["cursor"]});
     }
 }

@@ -9,7 +9,7 @@ use plenary_client::{
 };
 use serde_json::{Value, json};
 
-use super::{stage::Stage, walkthrough::of};
+use super::{stage::Stage, walkthrough::session_event};
 use crate::server::{OperatorToken, Server, Settings};
 
 const NICK: &str = "@nick.cc-laptop";
@@ -70,13 +70,13 @@ async fn across(stage: &mut Stage, rose: &Server, operator: &OperatorToken) -> a
     let invitation = json!({"invite": [IDA_HERE], "initial_message": {"content": "Which day?"}});
     let opened = stage.request(NICK, Method::POST, "/sessions", Some(invitation), 201).await?;
     let session = opened["session_id"].as_str().context("a session id")?.to_owned();
-    stage.event(IDA, of("invited", &session, json!({"invitee": IDA, "by": NICK_THERE}))).await?;
+    stage.event(IDA, session_event("invited", &session, json!({"invitee": IDA, "by": NICK_THERE}))).await?;
     let path = format!("/sessions/{session}");
     stage.request(IDA, Method::POST, &format!("{path}/join"), None, 200).await?;
     let answer = json!({"content": "On Monday."});
     stage.request(IDA, Method::POST, &format!("{path}/messages"), Some(answer), 201).await?;
-    let said = |event: &Value| event["sender"] == IDA_HERE && event["content"] == "On Monday.";
-    stage.until(NICK, said).await?;
+    let is_answer = |event: &Value| event["sender"] == IDA_HERE && event["content"] == "On Monday.";
+    stage.until(NICK, is_answer).await?;
 
     stage.scene("A channel, a project and a run of another network").await?;
     stage.note("They stay at Nick's server, and Ida's agent uses them there under its rules.")?;
@@ -110,11 +110,11 @@ async fn across(stage: &mut Stage, rose: &Server, operator: &OperatorToken) -> a
     Ok(())
 }
 
-fn package(by: &str, title: &str) -> Value {
+fn package(author: &str, title: &str) -> Value {
     json!({
         "package_id": format!("pkg_{}", title.to_lowercase().replace(' ', "_")), "project_id": "prices",
         "relay_version": "0.1", "title": title, "status": "complete", "package_type": "standard",
         "review_type": "none", "created_at": "2026-11-02T09:00:00Z",
-        "created_by": {"id": by, "type": "agent"},
+        "created_by": {"id": author, "type": "agent"},
     })
 }

@@ -7,7 +7,7 @@ use http::Method;
 use plenary_client::runs::{Chat, EventBody, FinishReason, RunEvent, RunReceipt, RunStream};
 use serde_json::{Map, Value, json};
 
-use super::{stage::Stage, walkthrough::of};
+use super::{stage::Stage, walkthrough::session_event};
 
 const CALLER: &str = "@nick.cc-laptop";
 const AGENT: &str = "echo";
@@ -27,26 +27,26 @@ pub(super) async fn play(stage: &mut Stage) -> anyhow::Result<()> {
     expect(stage, &mut stream, "RunStarted").await?;
     expect(stage, &mut stream, "ToolCall").await?;
     expect(stage, &mut stream, "ToolResult").await?;
-    let made = expect(stage, &mut stream, "ArtifactGenerated").await?;
-    let said = expect(stage, &mut stream, "TextOutput").await?;
-    ensure!(said.body == EventBody::TextOutput { content: INPUT.into() }, "it echoes: {}", said.json());
+    let artifact = expect(stage, &mut stream, "ArtifactGenerated").await?;
+    let output = expect(stage, &mut stream, "TextOutput").await?;
+    ensure!(output.body == EventBody::TextOutput { content: INPUT.into() }, "it echoes: {}", output.json());
     ends(stage, &mut stream, FinishReason::Success).await?;
-    let EventBody::ArtifactGenerated { artifact_id: Some(id), .. } = &made.body else {
-        anyhow::bail!("the document has an id: {}", made.json())
+    let EventBody::ArtifactGenerated { artifact_id: Some(id), .. } = &artifact.body else {
+        anyhow::bail!("the document has an id: {}", artifact.json())
     };
     let fetched = stage.client(CALLER)?.artifact(id).await.context("the document")?;
     ensure!(fetched.content == INPUT, "the document holds the input: {:?}", fetched.content);
-    stage.does(CALLER, "fetches", &format!("/artifacts/{id}: {} bytes", fetched.content.len()))?;
+    stage.action(CALLER, "fetches", &format!("/artifacts/{id}: {} bytes", fetched.content.len()))?;
 
     stage.note("The thread goes on: this time the agent asks back and waits.")?;
-    let (asking, mut stream) = ask(stage, json!(["wait_for_input"]), Some(run.thread_id.clone())).await?;
+    let (question, mut stream) = ask(stage, json!(["wait_for_input"]), Some(run.thread_id.clone())).await?;
     expect(stage, &mut stream, "RunStarted").await?;
     expect(stage, &mut stream, "WaitForInput").await?;
-    let report = format!("/agent/echo/runs/{}", asking.run_id);
+    let report = format!("/agent/echo/runs/{}", question.run_id);
     let waiting = stage.request(CALLER, Method::GET, &report, None, 200).await?;
     ensure!(waiting["status"] == "waiting", "it waits: {waiting}");
     let answer =
-        json!({"type": "ResumeWithInput", "run_id": asking.run_id, "request_keys": {"reply": "yes"}});
+        json!({"type": "ResumeWithInput", "run_id": question.run_id, "request_keys": {"reply": "yes"}});
     stage.request(CALLER, Method::POST, "/agent/echo/run", Some(answer), 202).await?;
     let replied = expect(stage, &mut stream, "TextOutput").await?;
     ensure!(replied.json().contains("yes"), "the answer came to it: {}", replied.json());
@@ -75,12 +75,12 @@ async fn in_a_session(stage: &mut Stage) -> anyhow::Result<()> {
     stage.admits(HANDLE, CALLER).await?;
     let opened = stage.request(CALLER, Method::POST, "/sessions", Some(invitation), 201).await?;
     let session = opened["session_id"].as_str().context("a session id")?.to_owned();
-    stage.event(CALLER, of("message", &session, json!({"sender": CALLER, "sequence": 1}))).await?;
-    stage.event(CALLER, of("invited", &session, json!({"invitee": HANDLE}))).await?;
+    stage.event(CALLER, session_event("message", &session, json!({"sender": CALLER, "sequence": 1}))).await?;
+    stage.event(CALLER, session_event("invited", &session, json!({"invitee": HANDLE}))).await?;
     stage.note("It joins by itself, the message becomes a run, and what the run says is its answer.")?;
-    stage.event(CALLER, of("joined", &session, json!({"agent": HANDLE}))).await?;
+    stage.event(CALLER, session_event("joined", &session, json!({"agent": HANDLE}))).await?;
     let answer = json!({"sender": HANDLE, "content": INPUT, "sequence": 4});
-    stage.event(CALLER, of("message", &session, answer)).await?;
+    stage.event(CALLER, session_event("message", &session, answer)).await?;
     Ok(())
 }
 

@@ -112,13 +112,13 @@ impl Stage {
         self.events
     }
 
-    /// Prints one exchange: as JSON, raw, or as a sentence about `who`, if it is part of the story.
+    /// Prints one exchange: as JSON, raw, or as a sentence about `actor`, if it is part of the story.
     fn exchange(
         &mut self,
-        who: &str,
+        actor: &str,
         machine: &Value,
         raw: &str,
-        told: Option<StoryLine>,
+        line: Option<StoryLine>,
     ) -> anyhow::Result<()> {
         let Voice { out, raw: is_raw, .. } = self.voice;
         if out.is_json() {
@@ -126,14 +126,14 @@ impl Stage {
         } else if is_raw {
             out.line(raw)?;
         } else {
-            match told {
+            match line {
                 // Repeated polling is printed once.
-                Some(StoryLine::Deed(text)) if self.deed == (who.to_owned(), text.clone()) => {}
+                Some(StoryLine::Deed(text)) if self.deed == (actor.to_owned(), text.clone()) => {}
                 Some(StoryLine::Deed(text)) => {
-                    out.line(&format!("  {} {}", out.paint(Style::Green, who), clean(&text)))?;
-                    self.deed = (who.to_owned(), text);
+                    out.line(&format!("  {} {}", out.paint(Style::Green, actor), clean(&text)))?;
+                    self.deed = (actor.to_owned(), text);
                 }
-                Some(StoryLine::Echo(text)) => self.echoes.push(who, &text),
+                Some(StoryLine::Echo(text)) => self.echoes.push(actor, &text),
                 None => {}
             }
         }
@@ -141,13 +141,13 @@ impl Stage {
     }
 
     /// An action without a request.
-    pub(super) fn does(&mut self, who: &str, verb: &str, what: &str) -> anyhow::Result<()> {
-        let machine = json!({"agent": who, "does": verb, "what": what});
-        self.exchange(who, &machine, &format!("{who} {verb} {what}"), story::act(verb, what))
+    pub(super) fn action(&mut self, actor: &str, verb: &str, object: &str) -> anyhow::Result<()> {
+        let machine = json!({"agent": actor, "does": verb, "what": object});
+        self.exchange(actor, &machine, &format!("{actor} {verb} {object}"), story::act(verb, object))
     }
 
     /// Prints the effects of the last deed.
-    fn tell_echoes(&mut self) -> anyhow::Result<()> {
+    fn print_echoes(&mut self) -> anyhow::Result<()> {
         let out = self.voice.out;
         for line in self.echoes.take(&self.deed.1) {
             out.line(&out.paint(Style::Dim, &format!("      {}", clean(&line))))?;
@@ -157,7 +157,7 @@ impl Stage {
 
     /// A note between steps.
     pub(super) fn note(&mut self, text: &str) -> anyhow::Result<()> {
-        self.tell_echoes()?;
+        self.print_echoes()?;
         let follows = std::mem::take(&mut self.deed) != Default::default();
         let Voice { out, raw, .. } = self.voice;
         if out.is_json() {
@@ -175,7 +175,7 @@ impl Stage {
         if out.is_json() || raw {
             return Ok(());
         }
-        self.tell_echoes()?;
+        self.print_echoes()?;
         self.scenes += 1;
         let title = format!("{}  {title}", self.scenes);
         if !pace.is_zero() && self.requests > 0 {
@@ -244,9 +244,9 @@ impl Stage {
     }
 
     /// Finishes the last deed before the next one, and pauses if there is an audience.
-    pub(super) async fn pause(&mut self, told: Option<&StoryLine>) -> anyhow::Result<()> {
-        if matches!(told, Some(StoryLine::Deed(_))) {
-            self.tell_echoes()?;
+    pub(super) async fn pause(&mut self, line: Option<&StoryLine>) -> anyhow::Result<()> {
+        if matches!(line, Some(StoryLine::Deed(_))) {
+            self.print_echoes()?;
             sleep(self.voice.pace).await;
         }
         Ok(())
@@ -314,7 +314,7 @@ impl Stage {
         let token = created.with_context(|| format!("a token of {owner}"))?.value.token;
         let client = self.home.base.with_token(Token::new(token.clone())?);
         self.players.insert(owner, Player { client, token, live: None });
-        self.does(owner, "comes in", "as a person")
+        self.action(owner, "comes in", "as a person")
     }
 
     /// The URL of the demonstration's own server.
@@ -327,7 +327,7 @@ impl Stage {
         let (path, body) = (format!("/_admin/agents/{handle}/allowlist"), json!({"entries": [entry]}));
         let reply = self.home.operator.raw(Method::POST, &path, Some(Bytes::from(body.to_string()))).await?;
         ensure!(reply.status == 200, "expected status 200, got {}", reply.status);
-        self.does(handle, "admits", entry)
+        self.action(handle, "admits", entry)
     }
 
     /// Makes an agent a writer of a project.
@@ -336,7 +336,7 @@ impl Stage {
         let role = Bytes::from_static(b"{\"role\":\"writer\"}");
         let reply = self.home.operator.raw(Method::PUT, &path, Some(role)).await?;
         ensure!(reply.status == 200, "expected status 200, got {}", reply.status);
-        self.does(project, "is shared with", member)
+        self.action(project, "is shared with", member)
     }
 
     /// Passes over events of an agent until one fits.
@@ -361,7 +361,7 @@ impl Stage {
         let mut agent = CreateAgent::new(handle.parse()?);
         agent.allowlist = vec![entry.parse::<AllowEntry>()?];
         self.home.operator.create_agent(&agent).await.with_context(|| format!("registering {handle}"))?;
-        self.does(handle, "admits", entry)
+        self.action(handle, "admits", entry)
     }
 
     /// Opens the event stream of an agent.
@@ -375,13 +375,13 @@ impl Stage {
             }
         }
         player.live = Some(live);
-        self.does(handle, "connects", "WebSocket /connect")
+        self.action(handle, "connects", "WebSocket /connect")
     }
 
     /// Drops an agent's event stream without a close, as a crashed host would.
     pub(super) fn drop_connection(&mut self, handle: &'static str) -> anyhow::Result<()> {
         self.player(handle)?.live = None;
-        self.does(handle, "loses", "its connection")
+        self.action(handle, "loses", "its connection")
     }
 
     /// Sends a request and checks the status; returns the body of the reply.
@@ -396,13 +396,13 @@ impl Stage {
         self.requests += 1;
         let sent = body.as_ref().map(Value::to_string).unwrap_or_default();
         let Voice { out, .. } = self.voice;
-        let told = story::request(method.as_str(), path, body.as_ref());
-        self.pause(told.as_ref()).await?;
+        let line = story::request(method.as_str(), path, body.as_ref());
+        self.pause(line.as_ref()).await?;
         self.exchange(
             handle,
             &json!({"agent": handle, "request": {"method": method.as_str(), "path": path, "body": body}}),
             &format!("{handle} {} {method} {path} {sent}", out.paint(Style::Green, "→")),
-            told,
+            line,
         )?;
         let client = self.player(handle)?.client.clone();
         let bytes = body.as_ref().map(|body| Bytes::from(body.to_string()));

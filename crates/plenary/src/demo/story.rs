@@ -20,12 +20,12 @@ fn echo(text: impl Into<String>) -> Option<StoryLine> {
 }
 
 /// An action without a request.
-pub(super) fn act(verb: &str, what: &str) -> Option<StoryLine> {
+pub(super) fn act(verb: &str, object: &str) -> Option<StoryLine> {
     match verb {
-        // Here `what` is only a detail of the protocol.
+        // Here `object` is only a detail of the protocol.
         "connects" | "listens" => echo(verb),
         "fetches" => None,
-        _ => echo(format!("{verb} {what}")),
+        _ => echo(format!("{verb} {object}")),
     }
 }
 
@@ -35,8 +35,8 @@ pub(super) fn request(method: &str, path: &str, body: Option<&Value>) -> Option<
     let body = body.unwrap_or(&nothing);
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let path = path.strip_prefix("/peers/home").unwrap_or(path);
-    let words: Vec<&str> = path.split('/').filter(|word| !word.is_empty()).collect();
-    match (method, *words.first()?, *words.last()?) {
+    let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+    match (method, *segments.first()?, *segments.last()?) {
         ("POST", "sessions", "sessions" | "invite") => {
             deed(format!("invites {}{}", list(&body["invite"]), opening(body)))
         }
@@ -69,12 +69,12 @@ pub(super) fn request(method: &str, path: &str, body: Option<&Value>) -> Option<
         ("POST", "_admin", "accept") => deed("accepts"),
         ("DELETE", "_admin", _) => deed("revokes the accord"),
         ("POST", "frames", "frames") => frame_sent(text(&body["kind"]), &body["payload"]),
-        ("POST", "agent", "run") => run_asked(body),
+        ("POST", "agent", "run") => run_request(body),
         _ => None,
     }
 }
 
-fn run_asked(body: &Value) -> Option<StoryLine> {
+fn run_request(body: &Value) -> Option<StoryLine> {
     match text(&body["type"]) {
         "CancelRequest" => deed("tells the run to stop"),
         "ResumeWithInput" => deed(format!("answers {}", quoted(&body["request_keys"]["reply"]))),
@@ -158,18 +158,18 @@ pub(super) fn frame(kind: &str) -> Option<StoryLine> {
 
 /// A tool that a model calls.
 pub(super) fn tool(tool: &str, arguments: &Value) -> Option<StoryLine> {
-    let said = ["text", "note", "query", "intent", "title", "find"].map(|member| &arguments[member]);
-    match said.into_iter().find(|said| said.is_string()) {
-        Some(said) => deed(format!("calls {tool}: {}", quoted(said))),
+    let text = ["text", "note", "query", "intent", "title", "find"].map(|member| &arguments[member]);
+    match text.into_iter().find(|text| text.is_string()) {
+        Some(text) => deed(format!("calls {tool}: {}", quoted(text))),
         None => deed(format!("calls {tool}")),
     }
 }
 
 /// The text of the first message, or the note, in the request.
 fn opening(body: &Value) -> String {
-    let said = [&body["initial_message"]["content"], &body["note"]];
-    let said = said.into_iter().find(|said| !content(said).is_empty() && !said.is_null());
-    said.map(|said| format!(": {}", content(said))).unwrap_or_default()
+    let text = [&body["initial_message"]["content"], &body["note"]];
+    let text = text.into_iter().find(|text| !content(text).is_empty() && !text.is_null());
+    text.map(|text| format!(": {}", content(text))).unwrap_or_default()
 }
 
 /// Text, or the parts of a message: the texts, and the names of the rest.
@@ -207,8 +207,8 @@ mod tests {
 
     use super::*;
 
-    fn words(told: Option<StoryLine>) -> String {
-        match told {
+    fn text_of(line: Option<StoryLine>) -> String {
+        match line {
             Some(StoryLine::Deed(text) | StoryLine::Echo(text)) => text,
             None => String::new(),
         }
@@ -217,19 +217,25 @@ mod tests {
     #[test]
     fn a_conversation_reads_as_sentences() {
         let body = json!({"invite": ["@b.b"], "initial_message": {"content": "Is it done?"}});
-        assert_eq!(words(request("POST", "/sessions", Some(&body))), "invites @b.b: “Is it done?”");
+        assert_eq!(text_of(request("POST", "/sessions", Some(&body))), "invites @b.b: “Is it done?”");
         let parts =
             json!({"content": [{"type": "text", "text": "Here."}, {"type": "file", "name": "a.tgz"}]});
-        assert_eq!(words(request("POST", "/sessions/sess_1/messages", Some(&parts))), "says “Here.”, a.tgz");
-        assert_eq!(words(request("POST", "/sessions/sess_1/join", None)), "joins the conversation");
-        assert_eq!(words(reply(404, &json!({"error": {"code": "not_found"}}))), "is refused: 404 not_found");
-        assert_eq!(words(reply(200, &json!({}))), "");
+        assert_eq!(
+            text_of(request("POST", "/sessions/sess_1/messages", Some(&parts))),
+            "says “Here.”, a.tgz"
+        );
+        assert_eq!(text_of(request("POST", "/sessions/sess_1/join", None)), "joins the conversation");
+        assert_eq!(
+            text_of(reply(404, &json!({"error": {"code": "not_found"}}))),
+            "is refused: 404 not_found"
+        );
+        assert_eq!(text_of(reply(200, &json!({}))), "");
     }
 
     #[test]
     fn a_message_is_told_to_those_who_get_it() {
-        let came = json!({"type": "session.message", "payload": {"sender": "@a.a", "content": "Hi"}});
-        assert_eq!(words(event("@a.a", &came)), "");
-        assert_eq!(words(event("@b.b", &came)), "gets “Hi”");
+        let message = json!({"type": "session.message", "payload": {"sender": "@a.a", "content": "Hi"}});
+        assert_eq!(text_of(event("@a.a", &message)), "");
+        assert_eq!(text_of(event("@b.b", &message)), "gets “Hi”");
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     stage::Stage,
-    walkthrough::{ENGINEER, NICK, SUPPORT, of, say},
+    walkthrough::{ENGINEER, NICK, SUPPORT, send_message, session_event},
 };
 
 /// A message in an invitation: the sender waits for nobody.
@@ -16,15 +16,15 @@ pub(super) async fn send_and_end(stage: &mut Stage) -> anyhow::Result<()> {
     let body = json!({"invite": [SUPPORT], "initial_message": {"content": content}, "end_after_send": true});
     let created = stage.request(NICK, Method::POST, "/sessions", Some(body), 201).await?;
     let session = created["session_id"].as_str().context("a session id")?.to_owned();
-    stage.event(NICK, of("message", &session, json!({"sequence": 1}))).await?;
-    stage.event(NICK, of("invited", &session, json!({"sequence": 2}))).await?;
-    stage.event(NICK, of("ended", &session, json!({"sequence": 3}))).await?;
-    let invitation = stage.event(SUPPORT, of("invited", &session, json!({"by": NICK}))).await?;
+    stage.event(NICK, session_event("message", &session, json!({"sequence": 1}))).await?;
+    stage.event(NICK, session_event("invited", &session, json!({"sequence": 2}))).await?;
+    stage.event(NICK, session_event("ended", &session, json!({"sequence": 3}))).await?;
+    let invitation = stage.event(SUPPORT, session_event("invited", &session, json!({"by": NICK}))).await?;
     anyhow::ensure!(
         invitation["initial_message"]["content"] == content,
         "the invitation carries the message"
     );
-    stage.event(SUPPORT, of("ended", &session, json!({}))).await?;
+    stage.event(SUPPORT, session_event("ended", &session, json!({}))).await?;
     Ok(())
 }
 
@@ -34,25 +34,25 @@ pub(super) async fn drop_within_grace(stage: &mut Stage, session: &str) -> anyho
     let body = json!({"invite": [ENGINEER]});
     stage.request(SUPPORT, Method::POST, &format!("/sessions/{session}/invite"), Some(body), 200).await?;
     for reader in [NICK, SUPPORT] {
-        stage.event(reader, of("invited", session, json!({"invitee": ENGINEER}))).await?;
+        stage.event(reader, session_event("invited", session, json!({"invitee": ENGINEER}))).await?;
     }
-    let invited = stage.event(ENGINEER, of("invited", session, json!({}))).await?;
+    let invited = stage.event(ENGINEER, session_event("invited", session, json!({}))).await?;
     stage.request(ENGINEER, Method::POST, &format!("/sessions/{session}/join"), None, 200).await?;
     // This client gets no event twice; it gets the events since it left.
-    let (left, before) = (8, invited["sequence"].as_u64().context("a sequence")?);
-    for sequence in (left + 1)..before {
+    let (left_at, before) = (8, invited["sequence"].as_u64().context("a sequence")?);
+    for sequence in (left_at + 1)..before {
         stage.event(ENGINEER, json!({"session_id": session, "sequence": sequence})).await?;
     }
     for reader in [ENGINEER, NICK, SUPPORT] {
-        stage.event(reader, of("joined", session, json!({"agent": ENGINEER}))).await?;
+        stage.event(reader, session_event("joined", session, json!({"agent": ENGINEER}))).await?;
     }
 
     stage.drop_connection(ENGINEER)?;
     for reader in [NICK, SUPPORT] {
-        stage.event(reader, of("disconnected", session, json!({"agent": ENGINEER}))).await?;
+        stage.event(reader, session_event("disconnected", session, json!({"agent": ENGINEER}))).await?;
     }
     let missed = json!("The import side is affected too.");
-    say(stage, session, SUPPORT, missed.clone(), &[NICK, SUPPORT]).await?;
+    send_message(stage, session, SUPPORT, missed.clone(), &[NICK, SUPPORT]).await?;
     stage.connect(ENGINEER).await?;
     // A new client may get unconfirmed events again, in order and without a gap.
     loop {
@@ -62,7 +62,7 @@ pub(super) async fn drop_within_grace(stage: &mut Stage, session: &str) -> anyho
         }
     }
     for reader in [ENGINEER, NICK, SUPPORT] {
-        stage.event(reader, of("reconnected", session, json!({"agent": ENGINEER}))).await?;
+        stage.event(reader, session_event("reconnected", session, json!({"agent": ENGINEER}))).await?;
     }
     Ok(())
 }
@@ -72,11 +72,11 @@ pub(super) async fn drop_beyond_grace(stage: &mut Stage, session: &str) -> anyho
     stage.note("It drops again and stays away: the grace window ends, and it has left.")?;
     stage.drop_connection(ENGINEER)?;
     for reader in [NICK, SUPPORT] {
-        stage.event(reader, of("disconnected", session, json!({"agent": ENGINEER}))).await?;
+        stage.event(reader, session_event("disconnected", session, json!({"agent": ENGINEER}))).await?;
     }
     for reader in [NICK, SUPPORT] {
-        let left = json!({"agent": ENGINEER, "reason": "grace_expired"});
-        stage.event(reader, of("left", session, left)).await?;
+        let payload = json!({"agent": ENGINEER, "reason": "grace_expired"});
+        stage.event(reader, session_event("left", session, payload)).await?;
     }
     let body = json!({"content": "I am back"});
     stage.request(ENGINEER, Method::POST, &format!("/sessions/{session}/messages"), Some(body), 409).await?;

@@ -31,7 +31,7 @@ fn path(session: &str, verb: &str) -> String {
     format!("/sessions/{session}/{verb}")
 }
 
-pub(super) fn of(kind: &str, session: &str, more: Value) -> Value {
+pub(super) fn session_event(kind: &str, session: &str, more: Value) -> Value {
     let mut expected = json!({"type": format!("session.{kind}"), "session_id": session});
     if let (Value::Object(expected), Value::Object(more)) = (&mut expected, more) {
         expected.extend(more);
@@ -49,10 +49,13 @@ async fn create(stage: &mut Stage) -> anyhow::Result<String> {
     let created = stage.request(NICK, Method::POST, "/sessions", Some(body), 201).await?;
     let session = created["session_id"].as_str().context("a session id")?.to_owned();
     stage
-        .event(NICK, of("message", &session, json!({"sequence": 1, "sender": NICK, "content": question})))
+        .event(
+            NICK,
+            session_event("message", &session, json!({"sequence": 1, "sender": NICK, "content": question})),
+        )
         .await?;
-    stage.event(NICK, of("invited", &session, json!({"sequence": 2}))).await?;
-    let invited = of("invited", &session, json!({"by": NICK, "topic": topic, "sequence": 2}));
+    stage.event(NICK, session_event("invited", &session, json!({"sequence": 2}))).await?;
+    let invited = session_event("invited", &session, json!({"by": NICK, "topic": topic, "sequence": 2}));
     let invitation = stage.event(SUPPORT, invited).await?;
     anyhow::ensure!(invitation.get("initial_message").is_none(), "an invitation carries no content");
 
@@ -66,14 +69,14 @@ async fn create(stage: &mut Stage) -> anyhow::Result<String> {
 async fn join(stage: &mut Stage, session: &str) -> anyhow::Result<()> {
     stage.note("Support joins: first the transcript, then its own joining.")?;
     stage.request(SUPPORT, Method::POST, &path(session, "join"), None, 200).await?;
-    stage.event(SUPPORT, of("message", session, json!({"sequence": 1}))).await?;
-    stage.event(SUPPORT, of("joined", session, json!({"agent": SUPPORT, "sequence": 3}))).await?;
-    stage.event(NICK, of("joined", session, json!({"agent": SUPPORT, "sequence": 3}))).await?;
+    stage.event(SUPPORT, session_event("message", session, json!({"sequence": 1}))).await?;
+    stage.event(SUPPORT, session_event("joined", session, json!({"agent": SUPPORT, "sequence": 3}))).await?;
+    stage.event(NICK, session_event("joined", session, json!({"agent": SUPPORT, "sequence": 3}))).await?;
     Ok(())
 }
 
 /// Sends a message; every joined agent gets it, the sender included.
-pub(super) async fn say(
+pub(super) async fn send_message(
     stage: &mut Stage,
     session: &str,
     sender: &'static str,
@@ -86,47 +89,53 @@ pub(super) async fn say(
     let expected =
         json!({"sequence": sent["sequence"], "id": sent["message_id"], "sender": sender, "content": content});
     for reader in audience {
-        stage.event(reader, of("message", session, expected.clone())).await?;
+        stage.event(reader, session_event("message", session, expected.clone())).await?;
     }
     Ok(())
 }
 
 async fn bring_in_the_engineer(stage: &mut Stage, session: &str) -> anyhow::Result<()> {
     stage.note("Support answers and brings in a colleague, whose allowlist has @acme.*.")?;
-    say(stage, session, SUPPORT, json!("Looking into it. Bringing in our engineer."), &[NICK, SUPPORT])
-        .await?;
+    send_message(
+        stage,
+        session,
+        SUPPORT,
+        json!("Looking into it. Bringing in our engineer."),
+        &[NICK, SUPPORT],
+    )
+    .await?;
     let invited = stage
         .request(SUPPORT, Method::POST, &path(session, "invite"), Some(json!({"invite": [ENGINEER]})), 200)
         .await?;
     anyhow::ensure!(invited["invited"] == json!([ENGINEER]), "the engineer is invited");
     for reader in [NICK, SUPPORT, ENGINEER] {
-        stage.event(reader, of("invited", session, json!({"by": SUPPORT}))).await?;
+        stage.event(reader, session_event("invited", session, json!({"by": SUPPORT}))).await?;
     }
     stage.request(ENGINEER, Method::POST, &path(session, "join"), None, 200).await?;
     for sequence in [1, 2, 3, 4] {
         stage.event(ENGINEER, json!({"session_id": session, "sequence": sequence})).await?;
     }
     for reader in [ENGINEER, NICK, SUPPORT] {
-        stage.event(reader, of("joined", session, json!({"agent": ENGINEER}))).await?;
+        stage.event(reader, session_event("joined", session, json!({"agent": ENGINEER}))).await?;
     }
     let report = json!([
         {"type": "text", "text": "Known issue; this is the hotfix."},
         {"type": "file", "url": "https://acme.example/hotfix-3.1.tgz", "name": "hotfix-3.1.tgz"},
         {"type": "data", "data": {"action": "apply", "version": "3.1"}},
     ]);
-    say(stage, session, ENGINEER, report, &[NICK, SUPPORT, ENGINEER]).await
+    send_message(stage, session, ENGINEER, report, &[NICK, SUPPORT, ENGINEER]).await
 }
 
 async fn resolve(stage: &mut Stage, session: &str) -> anyhow::Result<()> {
     stage.note("The engineer leaves; Nick confirms and ends the session. The transcript stays.")?;
     stage.request(ENGINEER, Method::POST, &path(session, "leave"), None, 200).await?;
     for reader in [NICK, SUPPORT, ENGINEER] {
-        stage.event(reader, of("left", session, json!({"agent": ENGINEER}))).await?;
+        stage.event(reader, session_event("left", session, json!({"agent": ENGINEER}))).await?;
     }
-    say(stage, session, NICK, json!("The hotfix works. Thanks!"), &[NICK, SUPPORT]).await?;
+    send_message(stage, session, NICK, json!("The hotfix works. Thanks!"), &[NICK, SUPPORT]).await?;
     stage.request(NICK, Method::POST, &path(session, "end"), None, 200).await?;
     for reader in [NICK, SUPPORT] {
-        stage.event(reader, of("ended", session, json!({}))).await?;
+        stage.event(reader, session_event("ended", session, json!({}))).await?;
     }
     let body = json!({"content": "one more thing"});
     stage.request(NICK, Method::POST, &path(session, "messages"), Some(body), 409).await?;
@@ -143,15 +152,15 @@ async fn reopen(stage: &mut Stage, session: &str) -> anyhow::Result<()> {
     let follow_up = "Quick follow-up: is the same hotfix relevant for the import side too?";
     let body = json!({"invite": [SUPPORT], "initial_message": {"content": follow_up}});
     stage.request(NICK, Method::POST, &path(session, "reopen"), Some(body), 200).await?;
-    stage.event(NICK, of("reopened", session, json!({"reopened_by": NICK}))).await?;
-    stage.event(NICK, of("message", session, json!({"content": follow_up}))).await?;
-    stage.event(NICK, of("invited", session, json!({"invitee": SUPPORT}))).await?;
-    stage.event(SUPPORT, of("reopened", session, json!({}))).await?;
-    stage.event(SUPPORT, of("invited", session, json!({"by": NICK}))).await?;
+    stage.event(NICK, session_event("reopened", session, json!({"reopened_by": NICK}))).await?;
+    stage.event(NICK, session_event("message", session, json!({"content": follow_up}))).await?;
+    stage.event(NICK, session_event("invited", session, json!({"invitee": SUPPORT}))).await?;
+    stage.event(SUPPORT, session_event("reopened", session, json!({}))).await?;
+    stage.event(SUPPORT, session_event("invited", session, json!({"by": NICK}))).await?;
     stage.request(SUPPORT, Method::POST, &path(session, "join"), None, 200).await?;
-    stage.event(SUPPORT, of("message", session, json!({"content": follow_up}))).await?;
+    stage.event(SUPPORT, session_event("message", session, json!({"content": follow_up}))).await?;
     for reader in [SUPPORT, NICK] {
-        stage.event(reader, of("joined", session, json!({"agent": SUPPORT}))).await?;
+        stage.event(reader, session_event("joined", session, json!({"agent": SUPPORT}))).await?;
     }
     let shown = stage.request(SUPPORT, Method::GET, &format!("/sessions/{session}"), None, 200).await?;
     anyhow::ensure!(shown["state"] == "active", "the session is active again");

@@ -20,11 +20,11 @@ pub(super) async fn explained(error: anyhow::Error, data: Option<&Path>) -> anyh
             "a server is already running on this data directory, at {url}; use it, or stop it first"
         );
     }
-    let taken = error.chain().find_map(|cause| match cause.downcast_ref::<ListenFault>() {
+    let address_in_use = error.chain().find_map(|cause| match cause.downcast_ref::<ListenFault>() {
         Some(fault) if fault.source.kind() == ErrorKind::AddrInUse => Some(fault.address),
         Some(_) | None => None,
     });
-    match taken {
+    match address_in_use {
         Some(address) => anyhow::anyhow!(
             "cannot listen on {address}: the address is in use; choose another with --listen, e.g. --listen {}",
             address.port().checked_add(1).unwrap_or(address.port())

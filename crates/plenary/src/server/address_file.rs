@@ -29,7 +29,7 @@ impl AddressFile {
     /// Removes the file, unless another process on the same directory has replaced it.
     pub(crate) fn remove_url_file(self) {
         if std::fs::read_to_string(&self.file).is_ok_and(|text| text == self.text) {
-            let _gone = std::fs::remove_file(&self.file);
+            let _removed = std::fs::remove_file(&self.file);
         }
     }
 }

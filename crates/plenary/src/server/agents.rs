@@ -200,7 +200,7 @@ pub(crate) struct Agents {
 }
 
 impl Agents {
-    fn put(&mut self, agent: Agent, account: Option<(Policy, Vec<AllowEntry>)>, part: Part) -> Agent {
+    fn add(&mut self, agent: Agent, account: Option<(Policy, Vec<AllowEntry>)>, part: Part) -> Agent {
         self.hosted.push(HostedAgent { handle: agent.handle.clone(), account });
         self.parts.insert(agent.handle.clone(), part);
         agent
@@ -223,7 +223,7 @@ pub(super) fn agents(
     let (mut all, mut agents) =
         (Agents { quotas: runs.quotas(), limits, part, ..Agents::default() }, Vec::new());
     for (name, table) in tables {
-        let mut made = || {
+        let mut agent_of_table = || {
             let limits = table.limits.over(limits)?;
             let handle = handle(name, table.owner.as_deref())?;
             let runner = runner(table, &handle, around)?;
@@ -234,15 +234,15 @@ pub(super) fn agents(
             if account.is_none() && (table.policy.is_some() || !table.allowlist.is_empty()) {
                 bail!("`policy` and `allowlist` belong to the agent's account");
             }
-            anyhow::Ok(all.put(agent, account, table.part.over(part)?))
+            anyhow::Ok(all.add(agent, account, table.part.over(part)?))
         };
-        agents.push(made().with_context(|| format!("[agents.{name}]"))?);
+        agents.push(agent_of_table().with_context(|| format!("[agents.{name}]"))?);
     }
     if runs.echo.unwrap_or(true) && !tables.contains_key(ECHO) {
         // Nobody configured it, so it has no account to be found by: it takes part in sessions once it is given one.
         let handle = handle(ECHO, None).context("[runs]")?;
         let agent = Agent::new(handle, Arc::new(Echo::default()), limits).open();
-        agents.push(all.put(agent, None, part));
+        agents.push(all.add(agent, None, part));
     }
     all.registry = Registry::new(agents)?;
     Ok(all)
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_with_an_agent_is_said() {
-        for (text, said) in [
+        for (text, expected) in [
             ("[agents.a]\nkind = \"magic\"", "magic"),
             ("[agents.a]\nkind = \"exec\"", "[agents.a]: missing field `command`"),
             ("[agents.a]\nkind = \"exec\"\ncommand = []", "`command`"),
@@ -371,7 +371,7 @@ mod tests {
             ("[agents.a]\nkind = \"connected\"\npolicy = \"open\"", "policy"),
         ] {
             let error = format!("{:#}", read(text).unwrap_err());
-            assert!(error.contains(said), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 }

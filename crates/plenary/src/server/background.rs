@@ -82,11 +82,11 @@ async fn last_of_room(room: &Arc<dyn ServedRoom>) {
 }
 
 async fn last_cursors(rooms: &Rooms) {
-    let words = async {
+    let writes = async {
         rooms.cursors.flush().await?;
         if rooms.log.shared() { rooms.cursors.end_lease().await } else { Ok::<_, Fault>(()) }
     };
-    match timeout(LAST_WRITES, words).await {
+    match timeout(LAST_WRITES, writes).await {
         Ok(Ok(())) => {}
         Ok(Err(fault)) => {
             tracing::warn!(%fault, "the last cursors were not written; clients may see repeats")

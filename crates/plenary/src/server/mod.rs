@@ -85,8 +85,8 @@ impl Server {
             for agent in seed.guessable() {
                 tracing::warn!(%agent, "its token in the seed file is short enough to be guessed");
             }
-            let SeedReport { made, known } = rooms.accounts.apply_seed(&seed).await?;
-            tracing::info!(made, known, "the seed file was applied");
+            let SeedReport { created, known } = rooms.accounts.apply_seed(&seed).await?;
+            tracing::info!(made = created, known, "the seed file was applied");
         }
         let hosted = settings.agents.hosted.clone();
         rooms.accounts.host(hosted).await.context("creating the accounts of the configured agents")?;
@@ -225,8 +225,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_free_port_is_taken_where_nobody_chose_the_one_that_is_in_use() {
-        let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = taken.local_addr().unwrap();
+        let occupied = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = occupied.local_addr().unwrap();
         let settings = Settings { listen: address, data: Some("/d".into()), ..Settings::ephemeral() };
         let found = listener(&settings).unwrap();
         assert!(found.address().ip().is_loopback() && found.address().port() != address.port());

@@ -42,14 +42,14 @@ fn shelf(
     database: Option<&str>,
     embedder: &dyn Embedder,
 ) -> anyhow::Result<Box<dyn Shelf>> {
-    let made_by = fingerprint(embedder);
+    let model = fingerprint(embedder);
     if let Some(url) = database {
-        let archive = plenary_retrieval_postgres::open_archive(url, &Options::default(), &made_by);
+        let archive = plenary_retrieval_postgres::open_archive(url, &Options::default(), &model);
         return Ok(Box::new(SharedShelf::new(archive.context("opening the vectors in PostgreSQL")?)));
     }
     let Some(directory) = directory else { return Ok(Box::new(MemoryShelf::default())) };
     let path = directory.join(VECTORS);
-    let shelf = FileShelf::open(&path, &made_by);
+    let shelf = FileShelf::open(&path, &model);
     Ok(Box::new(shelf.with_context(|| format!("opening the vectors in {}", path.display()))?))
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct OperatorToken {
 
 impl OperatorToken {
     /// A token from the environment.
-    pub(crate) fn given(secret: String) -> anyhow::Result<Self> {
+    pub(crate) fn from_secret(secret: String) -> anyhow::Result<Self> {
         if Token::chosen(&secret).is_none() {
             bail!(
                 "PLENARY_OPERATOR_TOKEN must have {TOKEN_BYTES_MIN} to {TOKEN_BYTES_MAX} printable ASCII characters \

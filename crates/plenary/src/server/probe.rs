@@ -16,7 +16,7 @@ const ROW: &str = "readiness";
 /// The longest time a caller waits for an answer.
 const ANSWER_WITHIN: Duration = Duration::from_millis(900);
 /// How long an answer is reused.
-const HOLDS: Duration = Duration::from_secs(1);
+const REUSE_TIME: Duration = Duration::from_secs(1);
 /// The size of the probe's write after a failed write: a few bytes may still fit where a message does not.
 const PROOF_BYTES: usize = 256 << 10;
 
@@ -42,13 +42,14 @@ impl Probe {
     /// `ready`, or the reason why not, within a second.
     pub(super) async fn look(&self) -> &'static str {
         let (mut last, now) = (self.last.subscribe(), Instant::now());
-        let begins = self.last.send_if_modified(|last| {
-            let is_known = last.ended.as_ref().is_some_and(|(at, _)| now.duration_since(*at) < HOLDS);
-            let begins = !is_known && !last.is_running;
-            last.is_running |= begins;
-            begins
+        let starts = self.last.send_if_modified(|last| {
+            let is_known =
+                last.ended.as_ref().is_some_and(|(ended_at, _)| now.duration_since(*ended_at) < REUSE_TIME);
+            let starts = !is_known && !last.is_running;
+            last.is_running |= starts;
+            starts
         });
-        if begins {
+        if starts {
             tokio::spawn(self.clone().write());
         }
         let answer = timeout(ANSWER_WITHIN, last.wait_for(|last| !last.is_running)).await;
@@ -100,9 +101,9 @@ mod tests {
         assert_eq!(probe.look().await, "ready");
         rigging.fail_writes([full()]);
         assert_eq!(probe.look().await, "ready", "an answer holds for a moment");
-        tokio::time::advance(HOLDS).await;
+        tokio::time::advance(REUSE_TIME).await;
         assert_eq!(probe.look().await, "store_full");
-        tokio::time::advance(HOLDS).await;
+        tokio::time::advance(REUSE_TIME).await;
         assert_eq!(probe.look().await, "ready", "it writes again");
         let proof = log.read_row(ROW).await.unwrap().unwrap();
         assert_eq!(proof.value.len(), PROOF_BYTES, "what failed is tried with more");
@@ -125,11 +126,11 @@ mod tests {
         let Process { log, rigging, feed: _feed } = Store::new().process(false);
         let probe = Probe::new(log.clone());
         rigging.hold();
-        let began = Instant::now();
-        let asking = (0..100).map(|_| probe.look());
-        let answers = futures_util::future::join_all(asking).await;
+        let started_at = Instant::now();
+        let probes = (0..100).map(|_| probe.look());
+        let answers = futures_util::future::join_all(probes).await;
         assert!(answers.iter().all(|answer| *answer == "store_silent"), "{answers:?}");
-        assert!(began.elapsed() < HOLDS, "{:?}", began.elapsed());
+        assert!(started_at.elapsed() < REUSE_TIME, "{:?}", started_at.elapsed());
         assert_eq!(probe.look().await, "store_silent", "still");
         rigging.release();
         assert_eq!(probe.look().await, "ready");

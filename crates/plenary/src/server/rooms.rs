@@ -54,7 +54,7 @@ const ROOMS: &[Entry] = &[
     Entry { about: Context::about, served: |built| Arc::new(built.context.clone()) },
     Entry { about: Runs::about, served: |built| Arc::new(built.runs.clone()) },
     Entry { about: Requests::about, served: |built| Arc::new(built.requests.clone()) },
-    Entry { about: AttachState::about, served: |built| Arc::new(built.door.clone()) },
+    Entry { about: AttachState::about, served: |built| Arc::new(built.attach.clone()) },
     Entry { about: Notify::about, served: |built| Arc::new(built.notify.clone()) },
     Entry { about: Sources::about, served: |built| Arc::new(built.sources.clone()) },
     Entry { about: Console::about, served: |built| Arc::new(built.console.clone()) },
@@ -81,7 +81,7 @@ struct BuiltRooms {
     runs: Runs,
     requests: Requests,
     notify: Notify,
-    door: AttachState,
+    attach: AttachState,
     sources: Sources,
     participation: Participation,
     console: Console,
@@ -137,17 +137,19 @@ impl Rooms {
             Frames::new(log.clone(), log.signals().clone(), clock.clone(), accounts.clone(), settings.frames);
         let spans = telemetry.spans();
         let channels = Channels::new(log.clone(), clock.clone(), accounts.clone(), spans, settings.channels);
-        let (l, c, a, kept) = (log.clone(), clock.clone(), accounts.clone(), blobs.clone());
-        let context = Context::new(l, c, a, indexes, kept, settings.context);
-        let Agents { registry, quotas, parts: how, limits, part, hosted: _ } = settings.agents.clone();
+        let (l, c, a, contents) = (log.clone(), clock.clone(), accounts.clone(), blobs.clone());
+        let context = Context::new(l, c, a, indexes, contents, settings.context);
+        let Agents { registry, quotas, parts: participation_parts, limits, part, hosted: _ } =
+            settings.agents.clone();
         let (requests, notify) = people(settings, (&log, &clock, &accounts))?;
         let (l, c, a) = (log.clone(), clock.clone(), accounts.clone());
         let runs = Runs::new(l, c, a, cursors.clone(), blobs, (registry, quotas), telemetry.spans());
         let (carrying, attaching) = (settings.attaching.clone(), settings.attaching.clone());
         runs.set_enlisted_runners(limits, move |handle, introduction| carrying.runner(handle, introduction));
-        let door = AttachState { attaching, accounts: accounts.clone(), runs: runs.clone() };
+        let attach = AttachState { attaching, accounts: accounts.clone(), runs: runs.clone() };
         let (l, a, s, r) = (log.clone(), accounts.clone(), sessions.clone(), runs.clone());
-        let participation = Participation::new(l, a, s.clone(), r.clone(), cursors.clone(), (how, part));
+        let participation =
+            Participation::new(l, a, s.clone(), r.clone(), cursors.clone(), (participation_parts, part));
         let sources = Sources::new(log.clone(), accounts.clone(), requests.clone(), (s, context.clone(), r));
         let built = BuiltRooms {
             console: Console::new(log.clone(), clock.clone(), accounts.clone(), issuers.clone()),
@@ -162,7 +164,7 @@ impl Rooms {
             runs,
             requests,
             notify,
-            door,
+            attach,
             sources,
             participation,
         };
@@ -259,8 +261,9 @@ fn issuers(settings: &Settings) -> anyhow::Result<Issuers> {
 
 /// The storage of blobs, if there is any.
 fn blobs(settings: &Settings) -> anyhow::Result<Option<Blobs>> {
-    let opened = settings.blobs.as_ref().map(|place| {
-        Blobs::open(place, secrets::variable).with_context(|| format!("opening the place of blobs {place}"))
+    let opened = settings.blobs.as_ref().map(|location| {
+        Blobs::open(location, secrets::variable)
+            .with_context(|| format!("opening the place of blobs {location}"))
     });
     opened.transpose()
 }

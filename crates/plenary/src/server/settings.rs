@@ -461,20 +461,20 @@ impl Settings {
 }
 
 /// A URL of another kind of database would be refused as malformed.
-pub(crate) fn check_database(given: Option<&str>) -> anyhow::Result<()> {
-    let is_url = |given: &str| match given.split_once("://") {
+pub(crate) fn check_database(url: Option<&str>) -> anyhow::Result<()> {
+    let is_url = |url: &str| match url.split_once("://") {
         Some((scheme, _)) => matches!(scheme, "postgres" | "postgresql"),
         // libpq's other form: `host=… dbname=…`.
-        None => given.contains('='),
+        None => url.contains('='),
     };
-    if !given.is_none_or(is_url) {
+    if !url.is_none_or(is_url) {
         bail!("the database must be a URL that begins with postgres://");
     }
     Ok(())
 }
 
 /// Clients are sent to the public URL, so it must be one.
-fn checked_public_url(given: Option<String>) -> anyhow::Result<Option<String>> {
+fn checked_public_url(public_url: Option<String>) -> anyhow::Result<Option<String>> {
     let is_url = |text: &String| {
         let url = text.parse::<http::Uri>().ok();
         url.is_some_and(|url| {
@@ -482,12 +482,12 @@ fn checked_public_url(given: Option<String>) -> anyhow::Result<Option<String>> {
                 && url.host().is_some_and(|host| !host.is_empty())
         })
     };
-    if !given.as_ref().is_none_or(is_url) {
+    if !public_url.as_ref().is_none_or(is_url) {
         bail!(
             "the public URL must begin with http:// or https:// and a host, such as https://agents.example"
         );
     }
-    Ok(given)
+    Ok(public_url)
 }
 
 /// A server that listens on all addresses is reached at the loopback address.
@@ -517,8 +517,8 @@ fn telemetry() -> Option<plenary_telemetry::Settings> {
 
 /// The storage of blobs: the configured one, else beside the store. A database or a cluster may have several processes
 /// without a common directory: unless the operator configures a place, nothing is stored.
-fn blobs(said: Option<String>, data: Option<&Path>, has_others: bool) -> anyhow::Result<Option<Location>> {
-    match (said, data) {
+fn blobs(setting: Option<String>, data: Option<&Path>, has_others: bool) -> anyhow::Result<Option<Location>> {
+    match (setting, data) {
         (Some(text), _) => Ok(Some(text.parse().with_context(|| format!("`blobs = {text:?}`"))?)),
         (None, _) if has_others => Ok(None),
         (None, Some(directory)) => Ok(Some(Location::Own(directory.join(super::store::BLOBS)))),

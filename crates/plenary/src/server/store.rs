@@ -75,8 +75,8 @@ fn indexes(data: &Path, has_everything: bool) -> anyhow::Result<Indexes> {
         true => Some(open(EVERYTHING)?),
         false => {
             let removed = std::fs::remove_dir_all(data.join(EVERYTHING));
-            let is_gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
-            removed.or_else(|error| if is_gone(&error) { Ok(()) } else { Err(error) })?;
+            let is_missing = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+            removed.or_else(|error| if is_missing(&error) { Ok(()) } else { Err(error) })?;
             None
         }
     };

@@ -162,8 +162,8 @@ pub(super) fn router(rooms: &Rooms, around: SurfaceInputs<'_>) -> anyhow::Result
     for room in &rooms.served {
         router = router.merge(room.routes(Mount { metrics, origin: &origin })?);
     }
-    let asked = with_fallbacks(router.clone(), metrics);
-    let operations = Operations::new(asked, askable()).at(origin.clone());
+    let inner = with_fallbacks(router.clone(), metrics);
+    let operations = Operations::new(inner, askable()).at(origin.clone());
     rooms.a2a.begin(operations.clone());
     rooms.links.begin_operations(operations.clone());
     let tools = plenary_mcp::tools::all(&operations);
@@ -285,10 +285,10 @@ async fn health(
 /// The answer to a request's challenge, if it has one. Only for an address of this server: a relay that listens on
 /// another one and forwards challenges gets none.
 async fn proof(inner: &Inner, uri: &Uri, local: Option<Extension<LocalAddress>>) -> Option<String> {
-    let Query(asked) = Query::<ChallengeQuery>::try_from_uri(uri).ok()?;
+    let Query(query) = Query::<ChallengeQuery>::try_from_uri(uri).ok()?;
     let Extension(LocalAddress(local)) = local?;
-    let address = asked.address?.parse().ok().filter(|address| is_own(*address, local, &inner.ports))?;
-    let challenge = Challenge { nonce: asked.challenge?, key: asked.key?, address };
+    let address = query.address?.parse().ok().filter(|address| is_own(*address, local, &inner.ports))?;
+    let challenge = Challenge { nonce: query.challenge?, key: query.key?, address };
     timeout(ID_WITHIN, inner.accounts.prove(&challenge)).await.ok()?.ok()?
 }
 
@@ -309,8 +309,8 @@ async fn id(inner: &Inner) -> Option<String> {
         return Some(known.clone());
     }
     let first = timeout(ID_WITHIN, inner.log.read_log(Position(0), 1)).await.ok()?.ok()?.pop()?;
-    let (stream, at) = (first.stream.to_string(), first.at.0.to_be_bytes());
-    let bytes = [stream.as_bytes(), &at[..], &first.envelope[..]].concat();
+    let (stream, recorded_at) = (first.stream.to_string(), first.recorded_at.0.to_be_bytes());
+    let bytes = [stream.as_bytes(), &recorded_at[..], &first.envelope[..]].concat();
     let id = hex::encode(&digest(&bytes)[..ID_BYTES]);
     Some(inner.id.get_or_init(|| id).clone())
 }
@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn a_challenge_is_answered_for_the_address_that_was_reached() {
-        let at = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let address_of = |text: &str| text.parse::<SocketAddr>().unwrap();
         for (address, local, own) in [
             ("127.0.0.1:7420", "127.0.0.1:7420", true),
             ("127.0.0.1:7420", "[::ffff:127.0.0.1]:7420", true),
@@ -387,7 +387,7 @@ mod tests {
             ("127.0.0.1:81", "10.0.2.100:7420", false),
             ("10.0.2.1:80", "10.0.2.100:7420", false),
         ] {
-            assert_eq!(is_own(at(address), at(local), &[7420, 80]), own, "{address} {local}");
+            assert_eq!(is_own(address_of(address), address_of(local), &[7420, 80]), own, "{address} {local}");
         }
     }
 
@@ -435,7 +435,7 @@ mod tests {
             heads.flat_map(|head| head.split(", ")).map(|name| name.trim_matches('`').to_owned()).collect();
         let operations = Operations::new(Router::new(), descriptions());
         let tools = plenary_mcp::tools::all(&operations);
-        let there = tools.of(&[Toolset::Core]).map(|tool| tool.name.clone()).collect();
+        let there = tools.in_sets(&[Toolset::Core]).map(|tool| tool.name.clone()).collect();
         assert_eq!(named, there);
     }
 }

@@ -51,29 +51,29 @@ impl OwnTools {
     pub(super) fn begin(&self, tools: Tools, accounts: Accounts, agents: &Registry) {
         let agents =
             agents.all().iter().map(|agent| (agent.name().to_owned(), agent.handle.clone())).collect();
-        self.turn(Some(Ready { tools, accounts, agents }));
+        self.set_ready(Some(Ready { tools, accounts, agents }));
     }
 
     /// Drops the callable tools when the server stops.
     pub(super) fn end(&self) {
-        self.turn(None);
+        self.set_ready(None);
     }
 
-    fn turn(&self, ready: Option<Ready>) {
+    fn set_ready(&self, ready: Option<Ready>) {
         *self.ready.write() = ready.map(Arc::new);
     }
 }
 
 impl Toolbox for OwnTools {
     fn tools(&self, sets: &[String]) -> Result<Vec<Tool>, String> {
-        let wanted =
+        let toolsets =
             Toolset::parse(&sets.join(",")).map_err(|set| format!("there is no set of tools `{set}`"))?;
-        let told = |tool: &plenary_mcp::tool::Tool| Tool {
+        let listed_tool = |tool: &plenary_mcp::tool::Tool| Tool {
             name: tool.name.clone(),
             description: tool.description.clone(),
             parameters: Value::Object(Map::clone(&tool.input)),
         };
-        Ok(self.listed.of(&wanted).map(told).collect())
+        Ok(self.listed.in_sets(&toolsets).map(listed_tool).collect())
     }
 
     fn call<'a>(

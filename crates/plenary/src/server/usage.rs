@@ -45,7 +45,8 @@ async fn counted(rooms: &Rooms) -> Result<HashMap<String, Change>, Fault> {
         }
         after = until;
         for event in &events {
-            let counted = Fault::skip_corrupt(of(rooms, event).await, "a damaged event is not counted")?;
+            let counted =
+                Fault::skip_corrupt(charge_of(rooms, event).await, "a damaged event is not counted")?;
             if let Some(charge) = counted.flatten() {
                 let sum = sums.entry(charge.account.clone()).or_default();
                 *sum = sum.plus(&charge);
@@ -54,7 +55,7 @@ async fn counted(rooms: &Rooms) -> Result<HashMap<String, Change>, Fault> {
     }
 }
 
-async fn of(rooms: &Rooms, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
+async fn charge_of(rooms: &Rooms, event: &StoredEvent) -> Result<Option<Charge>, Fault> {
     for room in &rooms.served {
         if let Some(counted) = room.recount(event).await? {
             return Ok(Some(counted));

@@ -56,11 +56,11 @@ impl Home {
     }
 
     pub fn run(&self, url: &str, args: &[&str]) -> Ran {
-        Ran::of(self.plenary(url).args(args).output().unwrap())
+        Ran::new(self.plenary(url).args(args).output().unwrap())
     }
 
     /// Runs what must succeed; its standard output without the last line break.
-    pub fn done(&self, url: &str, args: &[&str]) -> String {
+    pub fn output_of(&self, url: &str, args: &[&str]) -> String {
         let ran = self.run(url, args);
         assert_eq!(ran.code, 0, "{args:?}: {ran:?}");
         ran.out.trim_end().to_owned()
@@ -71,13 +71,13 @@ impl Home {
         command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        Ran::of(child.wait_with_output().unwrap())
+        Ran::new(child.wait_with_output().unwrap())
     }
 }
 
 impl Drop for Home {
     fn drop(&mut self) {
-        let _gone = std::fs::remove_dir_all(&self.0);
+        let _removed = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -90,7 +90,7 @@ pub struct Ran {
 }
 
 impl Ran {
-    pub fn of(output: Output) -> Self {
+    pub fn new(output: Output) -> Self {
         Self {
             code: output.status.code().unwrap(),
             out: String::from_utf8(output.stdout).unwrap(),
@@ -109,7 +109,7 @@ pub struct RecordedRequest {
 
 pub struct Server {
     pub url: String,
-    asked: Arc<Mutex<Vec<RecordedRequest>>>,
+    requests: Arc<Mutex<Vec<RecordedRequest>>>,
 }
 
 impl Server {
@@ -119,18 +119,18 @@ impl Server {
             answers.iter().map(|(status, body)| ((*status).to_owned(), (*body).to_owned())).collect();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&asked);
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&requests);
         std::thread::spawn(move || {
             for tcp in listener.incoming() {
                 serve(tcp.unwrap(), &answers, &log);
             }
         });
-        Self { url, asked }
+        Self { url, requests }
     }
 
-    pub fn asked(&self) -> Vec<RecordedRequest> {
-        self.asked.lock().unwrap().clone()
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.requests.lock().unwrap().clone()
     }
 
     /// A URL at which nothing listens.
@@ -141,10 +141,10 @@ impl Server {
 }
 
 fn serve(mut tcp: TcpStream, answers: &[(String, String)], log: &Mutex<Vec<RecordedRequest>>) {
-    while let Some(asked) = read(&mut tcp) {
+    while let Some(request) = read(&mut tcp) {
         let n = {
             let mut log = log.lock().unwrap();
-            log.push(asked);
+            log.push(request);
             log.len() - 1
         };
         let (status, body) = &answers[n.min(answers.len() - 1)];

@@ -55,7 +55,7 @@ impl TestServer {
 
 impl Drop for TestServer {
     fn drop(&mut self) {
-        let _gone = self.child.kill();
+        let _killed = self.child.kill();
         let _code = self.child.wait();
     }
 }
@@ -81,8 +81,8 @@ impl RunningCommand {
     }
 
     /// The next line that holds these words.
-    pub fn line_with(&self, words: &str) -> String {
-        std::iter::repeat_with(|| self.line()).find(|line| line.contains(words)).unwrap()
+    pub fn line_with(&self, text: &str) -> String {
+        std::iter::repeat_with(|| self.line()).find(|line| line.contains(text)).unwrap()
     }
 
     /// Waits for the end, after a signal where one is given.
@@ -91,7 +91,7 @@ impl RunningCommand {
         if let Some(signal) = signal {
             kill_process(Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap(), signal).unwrap();
         }
-        let mut ran = Ran::of(child.wait_with_output().unwrap());
+        let mut ran = Ran::new(child.wait_with_output().unwrap());
         ran.out = self.lines.iter().collect::<Vec<_>>().join("\n");
         ran
     }
@@ -100,20 +100,20 @@ impl RunningCommand {
 impl Drop for RunningCommand {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
-            let _gone = child.kill();
+            let _killed = child.kill();
             let _code = child.wait();
         }
     }
 }
 
 fn lines(out: ChildStdout) -> Receiver<String> {
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(out).lines().map_while(Result::ok) {
-            if tell.send(line).is_err() {
+            if sender.send(line).is_err() {
                 break;
             }
         }
     });
-    told
+    receiver
 }

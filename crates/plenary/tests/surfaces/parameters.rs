@@ -180,15 +180,15 @@ fn every_parameter_stands_on_the_command_line() {
     let mut used = BTreeSet::new();
     for (id, command) in COMMANDS {
         let args: Vec<&str> = command.split(' ').chain(["--help"]).collect();
-        let help = home.done(&served.url, &args);
+        let help = home.output_of(&served.url, &args);
         for parameter in &parameters[*id] {
-            if stands(&help, parameter) {
+            if is_in_help(&help, parameter) {
                 continue;
             }
-            let named = NAMED
-                .iter()
-                .find(|(of, name, shown)| fits(of, id) && name == parameter && help.contains(shown));
-            let without = WITHOUT.iter().find(|(of, name, _)| fits(of, id) && name == parameter);
+            let named = NAMED.iter().find(|(pattern, name, shown)| {
+                fits(pattern, id) && name == parameter && help.contains(shown)
+            });
+            let without = WITHOUT.iter().find(|(pattern, name, _)| fits(pattern, id) && name == parameter);
             match (named, without) {
                 (Some(found), _) | (None, Some(found)) => drop(used.insert(*found)),
                 (None, None) => troubles.push(format!("`{command}` lacks `{parameter}` of {id}")),
@@ -196,36 +196,37 @@ fn every_parameter_stands_on_the_command_line() {
         }
     }
     let stale = NAMED.iter().chain(WITHOUT).filter(|known| !used.contains(*known));
-    troubles.extend(stale.map(|(of, name, _)| format!("{of} {name} is told of here, and need not be")));
+    troubles
+        .extend(stale.map(|(pattern, name, _)| format!("{pattern} {name} is told of here, and need not be")));
     assert!(troubles.is_empty(), "{}", troubles.join("\n"));
 }
 
-fn fits(of: &str, id: &str) -> bool {
-    of.strip_suffix('*').map_or(of == id, |room| id.starts_with(room))
+fn fits(pattern: &str, id: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == id, |room| id.starts_with(room))
 }
 
 /// Whether a parameter stands in a help under its own name, as an option or as an argument.
-fn stands(help: &str, parameter: &str) -> bool {
+fn is_in_help(help: &str, parameter: &str) -> bool {
     let argument = parameter.to_uppercase();
     let option = format!("--{}", parameter.replace('_', "-"));
-    let is_word = |rest: &str| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '-');
+    let is_whole = |rest: &str| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '-');
     help.contains(&format!("<{argument}>"))
         || help.contains(&format!("[{argument}]"))
-        || help.match_indices(&option).any(|(at, found)| is_word(&help[at + found.len()..]))
+        || help.match_indices(&option).any(|(start, found)| is_whole(&help[start + found.len()..]))
 }
 
 /// The parameters of each operation: of the path, of the query, and the members of the body.
 fn parameters(description: &Value) -> BTreeMap<String, BTreeSet<String>> {
     let paths = description["paths"].as_object().expect("paths");
     let operations = paths.values().flat_map(|path| path.as_object().expect("methods").values());
-    let of = |operation: &Value| {
+    let parameters_of = |operation: &Value| {
         let listed = operation["parameters"].as_array().into_iter().flatten();
         let mut names: BTreeSet<String> =
             listed.filter_map(|parameter| Some(parameter["name"].as_str()?.to_owned())).collect();
         members(description, &operation["requestBody"]["content"]["application/json"]["schema"], &mut names);
         (operation["operationId"].as_str().expect("an id").to_owned(), names)
     };
-    operations.map(of).collect()
+    operations.map(parameters_of).collect()
 }
 
 /// The members of an object, in all its forms.

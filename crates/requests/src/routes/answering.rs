@@ -105,9 +105,9 @@ async fn answer(
 ) -> Result<Json<RequestView>, RequestRefusal> {
     let body = body?;
     let id = one(path)?;
-    let asked = of_people(&requests, &decider.principal, &id).await?;
+    let reading = of_people(&requests, &decider.principal, &id).await?;
     let sent: NewAnswer = body.parse()?;
-    Ok(Json(answered(&requests, &decider, &asked, &sent).await?))
+    Ok(Json(answered(&requests, &decider, &reading, &sent).await?))
 }
 
 async fn answer_many(
@@ -126,12 +126,12 @@ async fn answer_many(
     }
     let mut results = Vec::with_capacity(sent.answers.len());
     for one in sent.answers {
-        let done = async {
+        let outcome = async {
             let id = crate::request::id(&one.request_id)?;
-            let asked = of_people(&requests, &decider.principal, &id).await?;
-            answered(&requests, &decider, &asked, &one.answer).await
+            let reading = of_people(&requests, &decider.principal, &id).await?;
+            answered(&requests, &decider, &reading, &one.answer).await
         };
-        let (request, error) = match done.await {
+        let (request, error) = match outcome.await {
             Ok(view) => (Some(view), None),
             Err(refused) => {
                 let Refusal { code, message, .. } = refused.refusal;

@@ -134,9 +134,9 @@ struct HumanResponse {
 impl From<RequestView> for HumanInterrupt {
     fn from(view: RequestView) -> Self {
         let kind = view.kind;
-        let asked = view.form.as_ref().and_then(|form| Form::read(form).ok());
-        let asked = asked.map(|form| form.describe()).unwrap_or_default();
-        let action = view.action.unwrap_or_else(|| Action { name: kind.to_string(), args: asked });
+        let fields = view.form.as_ref().and_then(|form| Form::read(form).ok());
+        let fields = fields.map(|form| form.describe()).unwrap_or_default();
+        let action = view.action.unwrap_or_else(|| Action { name: kind.to_string(), args: fields });
         let detail = view.detail.unwrap_or_default();
         let parts = [Some(view.title), detail.text, detail.command, detail.document, detail.diff];
         Self {
@@ -175,7 +175,7 @@ async fn respond(
 ) -> Result<Json<RequestView>, RequestRefusal> {
     let body = body?;
     let id = one(path)?;
-    let asked = of_people(&requests, &principal, &id).await?;
+    let reading = of_people(&requests, &principal, &id).await?;
     let sent: HumanResponse = body.parse()?;
     let answer = match sent.response {
         ResponseType::Accept => request::answer(AnswerType::Accept, None, None),
@@ -183,7 +183,7 @@ async fn respond(
         ResponseType::Response => request::answer(AnswerType::Respond, None, sent.args.as_str()),
         ResponseType::Edit => {
             let args = sent.args.get("args").and_then(Value::as_object);
-            request::fits_form(&asked.view, AnswerType::Edit, args)?;
+            request::fits_form(&reading.view, AnswerType::Edit, args)?;
             request::answer(AnswerType::Edit, args, None)
         }
     }?;

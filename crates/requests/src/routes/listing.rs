@@ -84,8 +84,10 @@ pub(super) fn parsed(query: &ListQuery) -> Result<RequestQuery, Refusal> {
         }
     };
     let is_cursor = |text: &&str| {
-        text.split_once('/').is_some_and(|(at, id)| {
-            at.len() == 20 && at.bytes().all(|byte| byte.is_ascii_digit()) && crate::request::id(id).is_ok()
+        text.split_once('/').is_some_and(|(time, id)| {
+            time.len() == 20
+                && time.bytes().all(|byte| byte.is_ascii_digit())
+                && crate::request::id(id).is_ok()
         })
     };
     let after = match query.cursor.as_deref() {

@@ -3,9 +3,9 @@
 //! Must not know: the rules of a command.
 
 mod answering;
-mod asking;
 mod interrupts;
 mod listing;
+mod making;
 mod rules;
 mod tapping;
 
@@ -47,7 +47,7 @@ pub(crate) fn routes(requests: Requests, metrics: &Metrics) -> Result<Router, Re
 #[must_use]
 pub fn operations() -> Vec<Operation<Requests>> {
     [
-        asking::operations(),
+        making::operations(),
         listing::operations(),
         answering::operations(),
         rules::operations(),
@@ -99,13 +99,18 @@ async fn now(requests: &Requests, principal: &Principal, id: &AskId) -> Result<R
 }
 
 /// A refusal, with the final answer if another person was faster.
-async fn not_done(requests: &Requests, who: &TokenOwner, id: &AskId, error: CommandError) -> RequestRefusal {
+async fn not_done(
+    requests: &Requests,
+    caller: &TokenOwner,
+    id: &AskId,
+    error: CommandError,
+) -> RequestRefusal {
     use plenary_engine::ExecuteError;
     let has_answer =
         matches!(&error, ExecuteError::Rejected(Rejection::AlreadyAnswered | Rejection::Expired));
     let mut refused = RequestRefusal::from(error);
-    if has_answer && let Ok(Some(seen)) = requests.seen_by(who, id).await {
-        refused.form.answer = crate::reading::shown(who, seen).answer.map(Box::new);
+    if has_answer && let Ok(Some(seen)) = requests.seen_by(caller, id).await {
+        refused.form.answer = crate::reading::shown(caller, seen).answer.map(Box::new);
     }
     refused
 }

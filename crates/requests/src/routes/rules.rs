@@ -60,7 +60,7 @@ struct RulesQuery {
     owner: Option<String>,
 }
 
-fn whose(
+fn owner_of_rules(
     principal: &Principal,
     query: Result<Query<RulesQuery>, QueryRejection>,
 ) -> Result<OwnerName, Refusal> {
@@ -81,9 +81,9 @@ async fn list(
     Caller(principal): Caller,
     query: Result<Query<RulesQuery>, QueryRejection>,
 ) -> Result<Json<RuleList>, RequestRefusal> {
-    let owner = whose(&principal, query)?;
+    let owner = owner_of_rules(&principal, query)?;
     let (state, _) = requests.rules().fresh(owner.as_str()).await?;
-    let rules = state.holding(requests.now()).map(|(at, rule)| RuleView {
+    let rules = state.holding(requests.now()).map(|(created_at, rule)| RuleView {
         rule_id: rule.rule.clone(),
         owner: owner.clone(),
         agent: rule.agent.clone(),
@@ -92,7 +92,7 @@ async fn list(
         answer: rule.answer,
         by: rule.by.to_string(),
         request_id: rule.request.clone(),
-        created_at: at.0,
+        created_at: created_at.0,
         expires_at: rule.until.0,
     });
     Ok(Json(RuleList { rules: rules.collect() }))
@@ -106,7 +106,7 @@ async fn remove(
     JsonBody(body): JsonBody,
 ) -> Result<StatusCode, RequestRefusal> {
     body?;
-    let owner = whose(&principal, query)?;
+    let owner = owner_of_rules(&principal, query)?;
     let Path(id) = path.map_err(|_| Refusal::not_found())?;
     let rule: RuleId = id.parse().map_err(|_| Refusal::not_found())?;
     requests.remove_rule(&owner, principal.into(), rule).await?;

@@ -92,8 +92,8 @@ async fn link(
     let handling = Handling::Link(secret.digest(), until);
     let command = HandleRequest { authority: principal.clone().into(), handling };
     match requests.handle(&id, command).await {
-        Ok(kept) => {
-            let expires_at = kept.unwrap_or(until).0;
+        Ok(stored_until) => {
+            let expires_at = stored_until.unwrap_or(until).0;
             Ok((StatusCode::CREATED, Json(TapLink { url: requests.tap_url(&secret), expires_at })))
         }
         Err(error) => Err(not_done(&requests, &principal.who, &id, error).await),

@@ -70,10 +70,10 @@ impl Command<RuleRoom> for RemoveRule<'_> {
         &self,
         state: &RulesState,
         _: Version,
-        holds: &bool,
+        is_authorized: &bool,
         _: &Stamp,
     ) -> Result<Decision<RuleEvent, ()>, RuleRejection> {
-        if !holds {
+        if !is_authorized {
             return Err(RuleRejection::Unauthenticated);
         }
         if !state.rules.contains_key(&self.rule) {

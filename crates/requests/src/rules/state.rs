@@ -48,9 +48,9 @@ impl RulesState {
 
     pub(crate) fn evolve(&mut self, at: TimestampMs, event: &RuleEvent) {
         match event {
-            RuleEvent::RuleMade(made) => {
+            RuleEvent::RuleMade(event) => {
                 self.rules.retain(|_, (_, rule)| at < rule.until);
-                self.rules.insert(made.rule.clone(), (at, made.clone()));
+                self.rules.insert(event.rule.clone(), (at, event.clone()));
                 // Concurrent answers may exceed the limit: the oldest rule is dropped.
                 while self.rules.len() > RULES_MAX {
                     self.rules.pop_first();
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
     use crate::wire::AnswerType;
 
-    fn made(nth: u64, directory: Option<&str>, until: u64) -> RuleEvent {
+    fn rule_made(nth: u64, directory: Option<&str>, until: u64) -> RuleEvent {
         RuleEvent::RuleMade(RuleMade {
             rule: RuleId::mint(&Stamp::new(TimestampMs(1), [0; 10]), nth),
             agent: "@ann.cc".parse().unwrap(),
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_rule_is_for_one_agent_one_tool_and_what_is_below_its_directory() {
         let mut state = RulesState::default();
-        state.evolve(TimestampMs(1), &made(0, Some("/src/app/"), 100));
+        state.evolve(TimestampMs(1), &rule_made(0, Some("/src/app/"), 100));
         for (agent, tool, directory, expected) in [
             ("@ann.cc", "Bash", Some("/src/app"), true),
             ("@ann.cc", "Bash", Some("/src/app/web"), true),
@@ -121,7 +121,7 @@ mod tests {
     fn past_the_limit_the_oldest_rule_goes() {
         let mut state = RulesState::default();
         for nth in 0..=RULES_MAX as u64 {
-            state.evolve(TimestampMs(1), &made(nth, None, 100));
+            state.evolve(TimestampMs(1), &rule_made(nth, None, 100));
         }
         assert_eq!(state.rules.len(), RULES_MAX);
         assert!(state.is_full(TimestampMs(1)) && !state.is_full(TimestampMs(100)));

@@ -27,7 +27,7 @@ const ROWS_MAX: usize = 12;
 pub(super) struct Argument<'a> {
     name: &'a str,
     /// The question of a run for this key.
-    asks: Option<String>,
+    question: Option<String>,
     /// The initial text.
     text: String,
     /// Whether the value is text; otherwise it is JSON.
@@ -53,17 +53,17 @@ impl<'a> Changes<'a> {
         // Text that a browser would change or not show is not editable.
         let is_plain = |text: &str| !text.chars().any(|c| is_hidden(c) && c != '\n' && c != '\t');
         let argument = |(name, value): (&'a String, &'a Value)| {
-            let said = value.as_str().map(str::to_owned);
-            let is_text = said.is_some();
-            let text = said.unwrap_or_else(|| serde_json::to_string_pretty(value).unwrap_or_default());
+            let string = value.as_str().map(str::to_owned);
+            let is_text = string.is_some();
+            let text = string.unwrap_or_else(|| serde_json::to_string_pretty(value).unwrap_or_default());
             match view.kind {
-                Kind::RunInput => Argument { name, asks: Some(text), text: String::new(), is_text: true },
+                Kind::RunInput => Argument { name, question: Some(text), text: String::new(), is_text: true },
                 Kind::Permission
                 | Kind::Question
                 | Kind::Review
                 | Kind::Contact
                 | Kind::Invitation
-                | Kind::Hold => Argument { name, asks: None, text, is_text },
+                | Kind::Hold => Argument { name, question: None, text, is_text },
             }
         };
         let all = args.map(argument).filter(|one| is_plain(&one.text) && is_plain(one.name));
@@ -80,7 +80,7 @@ impl<'a> Changes<'a> {
             }
             Self::Arguments(all) => {
                 all.iter().for_each(|argument| textarea(html, argument));
-                if all.iter().any(|argument| argument.asks.is_some()) {
+                if all.iter().any(|argument| argument.question.is_some()) {
                     "Send"
                 } else {
                     "Accept with these changes"
@@ -161,16 +161,16 @@ pub(crate) fn answer_of_form(view: &RequestView, form: &[u8]) -> Result<Answer, 
     }
 }
 
-fn textarea(html: &mut String, Argument { name, asks, text, is_text }: &Argument<'_>) {
+fn textarea(html: &mut String, Argument { name, question, text, is_text }: &Argument<'_>) {
     let rows = text.lines().count().clamp(1, ROWS_MAX);
     let name = escaped(name);
-    let says = asks.as_ref().map(|asks| format!(": {}", escaped(asks))).unwrap_or_default();
+    let label = question.as_ref().map(|question| format!(": {}", escaped(question))).unwrap_or_default();
     let json = if *is_text { "" } else { " (JSON)" };
-    let required = if asks.is_some() { " required" } else { "" };
+    let required = if question.is_some() { " required" } else { "" };
     // HTML drops the first line end after the tag.
     let _ = write!(
         html,
-        "<p><label>{name}{says}{json}<textarea name=\"{VALUE}{name}\" rows={rows}{required}>\n{}</textarea></label></p>",
+        "<p><label>{name}{label}{json}<textarea name=\"{VALUE}{name}\" rows={rows}{required}>\n{}</textarea></label></p>",
         escaped(text)
     );
 }
@@ -242,9 +242,9 @@ mod tests {
         serde_json::from_value(view).unwrap()
     }
 
-    fn said(view: &RequestView, form: &str) -> Result<Value, String> {
+    fn args_of(view: &RequestView, form: &str) -> Result<Value, String> {
         let answer = answer_of_form(view, form.as_bytes()).map_err(|refusal| refusal.message.into_owned())?;
-        Ok(serde_json::from_slice::<Value>(&answer.said).unwrap()["args"].clone())
+        Ok(serde_json::from_slice::<Value>(&answer.content).unwrap()["args"].clone())
     }
 
     fn shown(view: &RequestView) -> Option<String> {
@@ -257,8 +257,8 @@ mod tests {
     fn given_arguments_when_some_are_changed_then_the_others_stay() {
         let view = view("permission", &json!({"command": "ls\n", "depth": 2, "odd": "a\u{200b}b"}));
         let form = "answer=edit&arg.command=%0D%0Apwd&arg.depth=[3]&arg.odd=c&arg.more=d";
-        assert_eq!(said(&view, form), Ok(json!({"command": "\npwd", "depth": [3], "odd": "a\u{200b}b"})));
-        assert_eq!(said(&view, "answer=edit&arg.depth=many"), Err("`depth` must be JSON.".into()));
+        assert_eq!(args_of(&view, form), Ok(json!({"command": "\npwd", "depth": [3], "odd": "a\u{200b}b"})));
+        assert_eq!(args_of(&view, "answer=edit&arg.depth=many"), Err("`depth` must be JSON.".into()));
         assert!(!shown(&view).unwrap().contains("arg.odd"));
     }
 
@@ -270,7 +270,7 @@ mod tests {
             html.contains("branch: Which &lt;branch&gt;?<textarea name=\"arg.branch\" rows=1 required>\n<"),
             "{html}"
         );
-        assert_eq!(said(&view, "answer=edit&arg.branch=main"), Ok(json!({"branch": "main"})));
+        assert_eq!(args_of(&view, "answer=edit&arg.branch=main"), Ok(json!({"branch": "main"})));
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
     fn given_nothing_to_change_then_there_are_no_inputs() {
         let none = view("permission", &json!({}));
         assert_eq!(shown(&none), None);
-        assert!(said(&none, "answer=edit").is_err());
+        assert!(args_of(&none, "answer=edit").is_err());
         let refused = RequestView { allow: crate::Allow::default(), ..view("permission", &json!({"a": 1})) };
         assert_eq!(shown(&refused), None);
     }

@@ -42,10 +42,12 @@ pub(crate) fn page(page: &Page<'_>) -> String {
     );
     match page {
         Page::Request(view) => request(&mut html, view),
-        Page::Wrong(why) => {
-            let why = escaped(why);
-            let _ =
-                write!(html, "<h1>The answer was not accepted</h1><p>{why}</p><p>Go back and change it.</p>");
+        Page::Wrong(reason) => {
+            let reason = escaped(reason);
+            let _ = write!(
+                html,
+                "<h1>The answer was not accepted</h1><p>{reason}</p><p>Go back and change it.</p>"
+            );
         }
         Page::Unknown => html.push_str("<h1>Not found</h1><p>This link is no longer valid.</p>"),
     }
@@ -57,8 +59,8 @@ fn request(html: &mut String, view: &RequestView) {
     let other = view.on_behalf_of.as_ref().map(|other| other.as_str());
     let action = view.action.as_ref().map(|action| action.name.as_str());
     let about = (view.kind.as_str(), room(view));
-    let asks = describe_request(about, view.from.as_str(), other, action);
-    let _ = write!(html, "<h1>{}</h1><p>{}", escaped(&view.title), escaped(&asks));
+    let sentence = describe_request(about, view.from.as_str(), other, action);
+    let _ = write!(html, "<h1>{}</h1><p>{}", escaped(&view.title), escaped(&sentence));
     if let Some(directory) = &view.directory {
         let _ = write!(html, " in {}", escaped(directory));
     }
@@ -116,26 +118,26 @@ fn minute(at: u64) -> String {
 
 /// The deadline, and its effect.
 fn deadline(view: &RequestView) -> String {
-    let Some(at) = view.deadline_at else { return "It waits until somebody answers.".to_owned() };
+    let Some(deadline) = view.deadline_at else { return "It waits until somebody answers.".to_owned() };
     let then = match view.on_timeout {
         OnTimeout::Accept => "it counts as accepted",
         OnTimeout::Ignore if no(view) == "Decline" => "it counts as declined",
         OnTimeout::Ignore => "it counts as ignored",
         OnTimeout::None => "it has no answer",
     };
-    format!("It waits until {}; then {then}.", minute(at))
+    format!("It waits until {}; then {then}.", minute(deadline))
 }
 
 /// The answer and its author.
 fn outcome(html: &mut String, answer: &AnswerView) {
-    let who = match answer.author() {
+    let author = match answer.author() {
         "link" => "Through a one-tap link".to_owned(),
         "rule" => "By a rule".to_owned(),
         "deadline" => "By the deadline".to_owned(),
         person => format!("By {}", escaped(person)),
     };
-    let (how, at) = (answer.answer.as_str(), minute(answer.at));
-    let _ = write!(html, "<p><b>Answered: {how}.</b> {who}, {at}.</p>");
+    let (answer_type, time) = (answer.answer.as_str(), minute(answer.at));
+    let _ = write!(html, "<p><b>Answered: {answer_type}.</b> {author}, {time}.</p>");
     if let Some(args) = &answer.args {
         pretty(html, &Value::Object(args.clone()));
     }
@@ -147,14 +149,14 @@ fn outcome(html: &mut String, answer: &AnswerView) {
 fn form(html: &mut String, view: &RequestView) {
     let plain = [(view.allow.accept, "accept", "Accept"), (view.allow.ignore, "ignore", no(view))];
     html.push_str("<form method=post>");
-    for (_, answer, says) in plain.into_iter().filter(|(may, ..)| *may) {
-        let _ = write!(html, "<button name=answer value={answer}>{says}</button>");
+    for (_, answer, label) in plain.into_iter().filter(|(may, ..)| *may) {
+        let _ = write!(html, "<button name=answer value={answer}>{label}</button>");
     }
     html.push_str("</form>");
     if let Some(changes) = Changes::of(view) {
         html.push_str("<form method=post><input type=hidden name=answer value=edit>");
-        let says = changes.html(html);
-        let _ = write!(html, "<button>{says}</button></form>");
+        let label = changes.html(html);
+        let _ = write!(html, "<button>{label}</button></form>");
     }
     if view.allow.respond {
         html.push_str("<form method=post><input type=hidden name=answer value=respond>");

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plenary_accounts::{KnownAgent, TrustTier, admits_elsewhere, may_contact, trust_tier, turns_elsewhere};
+use plenary_accounts::{
+    KnownAgent, TrustTier, admits_elsewhere, may_contact, may_contact_elsewhere, trust_tier,
+};
 use plenary_kernel::{AgentHandle, FileId, Version};
 
 use super::{Ids, Rejection};
@@ -140,7 +142,7 @@ impl People {
     fn may_turn_to(&self, handle: &AgentHandle) -> bool {
         let peer = |handle: &AgentHandle| handle.of_peer().map(|(_, peer)| peer);
         match self.crossing.caller {
-            None => turns_elsewhere(&self.caller, handle),
+            None => may_contact_elsewhere(&self.caller, handle),
             Some(_) => peer(handle) == peer(&self.caller.handle),
         }
     }

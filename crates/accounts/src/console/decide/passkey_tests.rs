@@ -9,8 +9,8 @@ use crate::{
     },
 };
 
-const HOLDS: KeyringFacts = KeyringFacts { through_holds: true };
-const DEAD: KeyringFacts = KeyringFacts { through_holds: false };
+const VALID: KeyringFacts = KeyringFacts { is_token_valid: true };
+const DEAD: KeyringFacts = KeyringFacts { is_token_valid: false };
 
 fn stamp(now: u64) -> Stamp {
     Stamp::new(TimestampMs(now), [0; 10])
@@ -50,13 +50,13 @@ fn using(passkey: &str, challenge: &str, counter: u32) -> PasskeySignIn {
 
 fn added(counter: u32) -> (ConsoleState, String) {
     let mut state = ConsoleState::default();
-    let decision = add_passkey(&state, HOLDS, &stamp(1), &adding("a", "first", counter)).unwrap();
+    let decision = add_passkey(&state, VALID, &stamp(1), &adding("a", "first", counter)).unwrap();
     decision.events.iter().for_each(|event| state.evolve(TimestampMs(1), event));
     (state, decision.reply)
 }
 
 fn signed_in(state: &mut ConsoleState, now: u64, command: &PasskeySignIn) -> Result<String, Rejection> {
-    let decision = sign_in_by_passkey(state, HOLDS, &stamp(now), command)?;
+    let decision = sign_in_by_passkey(state, VALID, &stamp(now), command)?;
     decision.events.iter().for_each(|event| state.evolve(TimestampMs(now), event));
     Ok(decision.reply.session)
 }
@@ -105,14 +105,14 @@ fn each_is_added_once_and_they_have_a_number() {
     let (mut state, _) = added(0);
     let add =
         |state: &ConsoleState, facts, command: &AddPasskey| add_passkey(state, facts, &stamp(2), command);
-    assert_eq!(add(&state, HOLDS, &adding("a", "x", 0)).unwrap_err(), Rejection::PasskeyExists);
-    assert_eq!(add(&state, HOLDS, &adding("b", "first", 0)).unwrap_err(), Rejection::PasskeyInvalid);
+    assert_eq!(add(&state, VALID, &adding("a", "x", 0)).unwrap_err(), Rejection::PasskeyExists);
+    assert_eq!(add(&state, VALID, &adding("b", "first", 0)).unwrap_err(), Rejection::PasskeyInvalid);
     assert_eq!(add(&state, DEAD, &adding("b", "x", 0)).unwrap_err(), Rejection::Revoked);
     for nth in 1..PASSKEYS_MAX {
         let stamp = Stamp::new(TimestampMs(2), [u8::try_from(nth).unwrap(); 10]);
         let (credential, challenge) = (format!("c{nth}"), format!("challenge {nth}"));
-        let decision = add_passkey(&state, HOLDS, &stamp, &adding(&credential, &challenge, 0)).unwrap();
+        let decision = add_passkey(&state, VALID, &stamp, &adding(&credential, &challenge, 0)).unwrap();
         decision.events.iter().for_each(|event| state.evolve(TimestampMs(2), event));
     }
-    assert_eq!(add(&state, HOLDS, &adding("z", "z", 0)).unwrap_err(), Rejection::TooManyPasskeys);
+    assert_eq!(add(&state, VALID, &adding("z", "z", 0)).unwrap_err(), Rejection::TooManyPasskeys);
 }

@@ -1,20 +1,20 @@
 //! The payload of a frame, by kind (wire.md 1.2). The server enforces bounds; shapes are checked strictly here too.
 //! Must not know: the envelope.
 
-mod asking;
+mod announcements;
 mod converging;
 mod locking;
-mod telling;
+mod queries;
 
-pub use asking::{
+pub use announcements::{Advisory, Broadcast, Handover};
+pub use converging::{FlushExecuted, IntentDeclare, IntentWithdraw};
+pub use locking::{LeaseExtend, LockRelease, LockRequest};
+pub use queries::{
     BindingMoment, DiagnosticRequest, DiagnosticResponse, Hatches, Query, Question, QuestionOption, Response,
     ReturnEvent,
 };
-pub use converging::{FlushExecuted, IntentDeclare, IntentWithdraw};
-pub use locking::{LeaseExtend, LockRelease, LockRequest};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-pub use telling::{Advisory, Broadcast, Handover};
 
 use super::Kind;
 
@@ -97,7 +97,7 @@ mod tests {
 
     fn examples() -> Vec<Value> {
         let id = "0b9f0d3c-7c5e-4b0e-9a52-3d6a7f2f7a11";
-        let at = "2026-05-22T10:00:00Z";
+        let time = "2026-05-22T10:00:00Z";
         vec![
             json!({"advisory_text": "x", "file_refs": ["a"], "worktree": "/w", "branch": "b"}),
             json!({"broadcast_text": "x", "event_class": "merged", "refs": ["#1"]}),
@@ -114,9 +114,9 @@ mod tests {
             json!({"symptom": "x", "diagnostic_id": id, "severity": "info", "substrate_refs": ["a"]}),
             json!({"diagnostic_id": id, "finding": "x", "remediation": "y", "substrate_refs": ["a"]}),
             json!({"convergence_class": "git.pr", "payload_ref": "p", "acted_by": "~a", "drafted_with": "~b",
-                "declared_at": at, "ttl": 1, "withdrawable": true, "urgency": "normal"}),
-            json!({"convergence_class": "git.pr", "intent_ref": "p", "withdrawn_at": at}),
-            json!({"convergence_class": "git.pr", "result_ref": "p", "executed_at": at, "batch_refs": ["a"]}),
+                "declared_at": time, "ttl": 1, "withdrawable": true, "urgency": "normal"}),
+            json!({"convergence_class": "git.pr", "intent_ref": "p", "withdrawn_at": time}),
+            json!({"convergence_class": "git.pr", "result_ref": "p", "executed_at": time, "batch_refs": ["a"]}),
         ]
     }
 

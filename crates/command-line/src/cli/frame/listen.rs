@@ -150,12 +150,12 @@ pub(super) async fn locks(context: &Context, args: Locks) -> Result<(), Failure>
     let moment = now();
     if context.out.is_json() {
         return Ok(leases
-            .held(moment)
+            .active(moment)
             .into_iter()
             .try_for_each(|lease| context.out.line(&words::lease_json(lease).to_string()))?);
     }
     let mut table = Table::new(&["RESOURCE", "HOLDER", "ENDS", "LEASE", "WHY"]);
-    for lease in leases.held(moment) {
+    for lease in leases.active(moment) {
         table.row([
             &lease.resource,
             &words::holder(lease),

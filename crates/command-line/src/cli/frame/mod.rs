@@ -13,7 +13,7 @@ mod telling;
 mod words;
 
 use clap::Subcommand;
-use plenary_client::frames::{Kind, UnknownWord};
+use plenary_client::frames::{Kind, UnknownValue};
 
 use super::{context::Context, failure::Failure};
 
@@ -67,6 +67,6 @@ pub(crate) async fn run(context: &Context, command: Command) -> Result<(), Failu
 }
 
 /// A kind by its name, or by its name without `agent_`.
-fn kind(text: &str) -> Result<Kind, UnknownWord> {
+fn kind(text: &str) -> Result<Kind, UnknownValue> {
     text.parse().or_else(|unknown| format!("agent_{text}").parse().map_err(|_| unknown))
 }

@@ -29,7 +29,7 @@ pub(super) async fn print(out: Out, received: &ReceivedFrame) -> Result<(), Fail
 /// A frame: its time, age, sender and text.
 pub(super) fn frame(out: &Out, received: &ReceivedFrame, now: TimestampMs) -> String {
     let frame = &received.frame;
-    let made = frame.made_at();
+    let made = frame.creation_time();
     let kind = frame.kind.as_str();
     let kind = kind.strip_prefix("agent_").unwrap_or(kind).replace('_', " ");
     let (said, rest) = payload::said(&received.payload);

@@ -121,7 +121,7 @@ impl HostConnectionState {
                 let runs = self.standing.take().map_or(0, |standing| standing.attached.runs());
                 self.teller.lost(&reason, retry_in, runs).await
             }
-            HostInput::Signal(Signal::LetGo { reason }) => {
+            HostInput::Signal(Signal::Dismissed { reason }) => {
                 let next = "host it again to register it again";
                 Err(Failure::local_with(format!("the agent was dismissed: {reason}"), next))
             }

@@ -22,11 +22,11 @@ use super::{
     session::{self, EVENTS, Message},
 };
 use crate::tools::{
-    asking::{Answer, Refusal, ToolCaller},
+    api::{Answer, Refusal, ToolApi},
     bounds,
 };
 
-pub(super) const SAYS: &str = "Ask agents and wait for one answer from each: their next message in that session. Refused if they already wait for you. `@OWNER` alone asks your person.";
+pub(super) const DESCRIPTION: &str = "Ask agents and wait for one answer from each: their next message in that session. Refused if they already wait for you. `@OWNER` alone asks your person.";
 
 /// The default wait for answers.
 const WAIT_S_DEFAULT: u64 = 60;
@@ -41,44 +41,44 @@ const MESSAGES: [(&str, &str); 2] = [("kinds", "session.message"), ("limit", "10
 /// Maximum size of the text of an answer that is cut, in tokens.
 const TEXT_TOKENS_MAX: usize = 1_200;
 /// Maximum number of agents in one question.
-const ASKED_MAX: usize = 20;
+const AGENTS_MAX: usize = 20;
 
 /// The agents in this process that wait for each other.
 #[derive(Clone, Default)]
-pub(super) struct Asks(Arc<Mutex<OpenAsks>>);
+pub(super) struct Questions(Arc<Mutex<OpenQuestions>>);
 
 #[derive(Default)]
-struct OpenAsks {
+struct OpenQuestions {
     last: u64,
-    asks: HashMap<u64, OpenAsk>,
+    questions: HashMap<u64, OpenQuestion>,
     /// The number of the question that a message answers, by the message's sequence; as long as a question of this asker is
     /// open in this session.
-    answers: HashMap<AskedSession, HashMap<u64, u64>>,
+    answers: HashMap<QuestionSession, HashMap<u64, u64>>,
 }
 
 /// An asker and the id of the session of its question.
-type AskedSession = (AgentHandle, String);
+type QuestionSession = (AgentHandle, String);
 
 /// A question that waits for answers.
-struct OpenAsk {
+struct OpenQuestion {
     asker: AgentHandle,
     /// The agents that have not answered.
     missing: Vec<AgentHandle>,
     /// The session of the question and its sequence, once it is sent.
-    sent: Option<(AskedSession, u64)>,
+    sent: Option<(QuestionSession, u64)>,
 }
 
 /// A pending question; dropping it ends it.
-struct UnderWay {
-    asks: Asks,
+struct PendingQuestion {
+    questions: Questions,
     number: u64,
 }
 
-impl Asks {
+impl Questions {
     /// Registers a question. Fails if an asked agent waits for the asker, directly or through others.
-    fn begin(&self, asker: &AgentHandle, asked: &[AgentHandle]) -> Result<UnderWay, Refusal> {
+    fn begin(&self, asker: &AgentHandle, agents: &[AgentHandle]) -> Result<PendingQuestion, Refusal> {
         let mut waiting = self.0.lock();
-        if let Some(closing) = asked.iter().find(|agent| waiting.leads(agent, asker)) {
+        if let Some(closing) = agents.iter().find(|agent| waiting.leads(agent, asker)) {
             return Err(Refusal::new(
                 "would_deadlock",
                 format!("{closing} waits for your answer: answer its question with send first, then ask."),
@@ -86,13 +86,13 @@ impl Asks {
         }
         waiting.last += 1;
         let number = waiting.last;
-        let (asker, missing) = (asker.clone(), asked.to_vec());
-        waiting.asks.insert(number, OpenAsk { asker, missing, sent: None });
-        Ok(UnderWay { asks: self.clone(), number })
+        let (asker, missing) = (asker.clone(), agents.to_vec());
+        waiting.questions.insert(number, OpenQuestion { asker, missing, sent: None });
+        Ok(PendingQuestion { questions: self.clone(), number })
     }
 }
 
-impl OpenAsks {
+impl OpenQuestions {
     /// Whether one agent waits for the other, directly or through others.
     fn leads(&self, from: &AgentHandle, to: &AgentHandle) -> bool {
         let (mut seen, mut next) = (HashSet::new(), vec![from]);
@@ -100,58 +100,63 @@ impl OpenAsks {
             if !seen.insert(agent) {
                 continue;
             }
-            for ask in self.asks.values().filter(|ask| ask.asker == *agent) {
-                if ask.missing.contains(to) {
+            for question in self.questions.values().filter(|question| question.asker == *agent) {
+                if question.missing.contains(to) {
                     return true;
                 }
-                next.extend(&ask.missing);
+                next.extend(&question.missing);
             }
         }
         false
     }
 }
 
-impl UnderWay {
+impl PendingQuestion {
     /// Notes where the question was sent.
-    fn was_sent(&self, session: &str, sequence: u64) {
-        if let Some(ask) = self.asks.0.lock().asks.get_mut(&self.number) {
-            ask.sent = Some(((ask.asker.clone(), session.to_owned()), sequence));
+    fn set_sent(&self, session: &str, sequence: u64) {
+        if let Some(question) = self.questions.0.lock().questions.get_mut(&self.number) {
+            question.sent = Some(((question.asker.clone(), session.to_owned()), sequence));
         }
     }
 
     /// Whether a message answers this question: a message answers the first question of the asker in its session that
     /// waits for its sender.
-    fn takes(&self, from: &AgentHandle, sequence: u64) -> bool {
-        let mut open = self.asks.0.lock();
-        let OpenAsks { asks, answers, .. } = &mut *open;
-        let Some((session, _)) = asks.get(&self.number).and_then(|own| own.sent.clone()) else {
+    fn accepts(&self, from: &AgentHandle, sequence: u64) -> bool {
+        let mut open = self.questions.0.lock();
+        let OpenQuestions { questions, answers, .. } = &mut *open;
+        let Some((session, _)) = questions.get(&self.number).and_then(|own| own.sent.clone()) else {
             return false;
         };
         let answers = answers.entry(session.clone()).or_default();
         if let Some(answered) = answers.get(&sequence) {
             return *answered == self.number;
         }
-        let waiting = asks.iter_mut().filter_map(|(number, ask)| {
-            let (of, asked_at) = ask.sent.as_ref()?;
-            let waits = *of == session && *asked_at < sequence && ask.missing.contains(from);
-            waits.then_some((*asked_at, *number, ask))
+        let waiting = questions.iter_mut().filter_map(|(number, question)| {
+            let (question_session, asked_after) = question.sent.as_ref()?;
+            let is_candidate =
+                *question_session == session && *asked_after < sequence && question.missing.contains(from);
+            is_candidate.then_some((*asked_after, *number, question))
         });
-        let Some((_, number, ask)) = waiting.min_by_key(|(asked_at, number, _)| (*asked_at, *number)) else {
+        let Some((_, number, question)) =
+            waiting.min_by_key(|(asked_after, number, _)| (*asked_after, *number))
+        else {
             return false;
         };
-        ask.missing.retain(|agent| agent != from);
+        question.missing.retain(|agent| agent != from);
         answers.insert(sequence, number);
         number == self.number
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for PendingQuestion {
     fn drop(&mut self) {
-        let mut open = self.asks.0.lock();
-        let sent = open.asks.remove(&self.number).and_then(|ask| ask.sent);
+        let mut open = self.questions.0.lock();
+        let sent = open.questions.remove(&self.number).and_then(|question| question.sent);
         let Some((session, _)) = sent else { return };
-        let is_open = |ask: &OpenAsk| ask.sent.as_ref().is_some_and(|(of, _)| *of == session);
-        if !open.asks.values().any(is_open) {
+        let is_open = |question: &OpenQuestion| {
+            question.sent.as_ref().is_some_and(|(question_session, _)| *question_session == session)
+        };
+        if !open.questions.values().any(is_open) {
             open.answers.remove(&session);
         }
     }
@@ -168,20 +173,20 @@ pub(super) struct Question {
     timeout_s: Option<u64>,
 }
 
-pub(super) async fn ask(asks: Asks, asking: ToolCaller, wanted: Question) -> Answer {
-    let seconds = wanted.timeout_s.unwrap_or(WAIT_S_DEFAULT);
-    if let [only] = wanted.to.as_slice()
+pub(super) async fn ask(questions: Questions, api: ToolApi, arguments: Question) -> Answer {
+    let seconds = arguments.timeout_s.unwrap_or(WAIT_S_DEFAULT);
+    if let [only] = arguments.to.as_slice()
         && is_owner(only)
         && seconds <= WAIT_S_MAX
     {
-        return person::ask_owner(&asking, only, &wanted.text, seconds).await;
+        return person::ask_owner(&api, only, &arguments.text, seconds).await;
     }
-    let me = Me::of(&asking).await?;
-    let mut to = wanted.to.iter().map(|text| handle(text)).collect::<Result<Vec<_>, _>>()?;
+    let me = Me::of(&api).await?;
+    let mut to = arguments.to.iter().map(|text| handle(text)).collect::<Result<Vec<_>, _>>()?;
     to.sort_unstable();
     to.dedup();
-    if to.is_empty() || to.len() > ASKED_MAX || to.contains(&me.handle) {
-        let text = format!("`to` must be 1 to {ASKED_MAX} agents other than yourself.");
+    if to.is_empty() || to.len() > AGENTS_MAX || to.contains(&me.handle) {
+        let text = format!("`to` must be 1 to {AGENTS_MAX} agents other than yourself.");
         return Err(Refusal::arguments(text));
     }
     if seconds > WAIT_S_MAX {
@@ -191,18 +196,18 @@ pub(super) async fn ask(asks: Asks, asking: ToolCaller, wanted: Question) -> Ans
         return Err(Refusal::arguments(text));
     }
     let until = Instant::now() + Duration::from_secs(seconds);
-    let under_way = asks.begin(&me.handle, &to)?;
-    let message = Message { content: wanted.text.into(), topic: wanted.topic.as_deref(), key: None };
-    let sent = session::send_to(&asking, &me.handle, &to, &message).await?;
-    let (id, at) = (sent["session_id"].as_str().unwrap_or_default(), sent["sequence"].as_u64());
-    under_way.was_sent(id, at.unwrap_or_default());
-    let answers = collect(&asking, &under_way, &sent, to, until).await?;
+    let under_way = questions.begin(&me.handle, &to)?;
+    let message = Message { content: arguments.text.into(), topic: arguments.topic.as_deref(), key: None };
+    let sent = session::send_to(&api, &me.handle, &to, &message).await?;
+    let (id, sequence) = (sent["session_id"].as_str().unwrap_or_default(), sent["sequence"].as_u64());
+    under_way.set_sent(id, sequence.unwrap_or_default());
+    let answers = collect(&api, &under_way, &sent, to, until).await?;
     let shown = shown(&sent, answers);
-    let told = shown["answers"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let shown_answers = shown["answers"].as_array().map(Vec::as_slice).unwrap_or_default();
     // A cut answer stays unread: `read` or a hook shows it whole.
-    let whole = told.iter().filter(|answer| answer["truncated"] != true);
-    for at in whole.filter_map(|answer| answer["sequence"].as_u64()) {
-        session::seen(&asking, id, at - 1, at).await;
+    let whole = shown_answers.iter().filter(|answer| answer["truncated"] != true);
+    for answer_sequence in whole.filter_map(|answer| answer["sequence"].as_u64()) {
+        session::mark_seen(&api, id, answer_sequence - 1, answer_sequence).await;
     }
     Ok(shown)
 }
@@ -214,8 +219,8 @@ fn is_owner(to: &str) -> bool {
 
 /// The first message of each agent, and the agents without one at the deadline or when the server stops.
 async fn collect(
-    asking: &ToolCaller,
-    under_way: &UnderWay,
+    api: &ToolApi,
+    under_way: &PendingQuestion,
     sent: &Value,
     mut missing: Vec<AgentHandle>,
     until: Instant,
@@ -224,16 +229,16 @@ async fn collect(
     let mut after = sent["sequence"].as_u64().unwrap_or_default();
     let mut answers = Vec::new();
     // Taken before the first read, so that no later message is missed.
-    let mut news = News::until_now(asking).await;
+    let mut news = News::until_now(api).await;
     loop {
-        let page = asking.read(&EVENTS, &[id], &[("after_sequence", &after.to_string())]).await?;
+        let page = api.read(&EVENTS, &[id], &[("after_sequence", &after.to_string())]).await?;
         let events = page["events"].as_array().map(Vec::as_slice).unwrap_or_default();
         for event in events {
             after = event["sequence"].as_u64().unwrap_or(after);
             let from = |agent: &AgentHandle| event["sender"] == agent.as_str();
             if event["type"] == "session.message"
                 && let Some(nth) = missing.iter().position(from)
-                && under_way.takes(&missing[nth], after)
+                && under_way.accepts(&missing[nth], after)
             {
                 missing.swap_remove(nth);
                 answers.push(session::summarize(event));
@@ -241,7 +246,7 @@ async fn collect(
         }
         let is_over = missing.is_empty() || Instant::now() >= until;
         // After a page with events, reads the next one at once.
-        if is_over || (events.is_empty() && !news.of_session(asking, id, until).await) {
+        if is_over || (events.is_empty() && !news.of_session(api, id, until).await) {
             missing.sort_unstable();
             return Ok((answers, missing));
         }
@@ -255,20 +260,20 @@ struct News {
 
 impl News {
     /// From the end of the inbox, or, if much is unread, from some point before it.
-    async fn until_now(asking: &ToolCaller) -> Self {
-        let page = asking.read(&inbox::LIST, &[], &MESSAGES).await.unwrap_or_default();
+    async fn until_now(api: &ToolApi) -> Self {
+        let page = api.read(&inbox::LIST, &[], &MESSAGES).await.unwrap_or_default();
         Self { after: cursor(&page) }
     }
 
     /// Waits until there may be news in a session, or until the deadline; false when the server stops.
-    async fn of_session(&mut self, asking: &ToolCaller, id: &str, until: Instant) -> bool {
+    async fn of_session(&mut self, api: &ToolApi, id: &str, until: Instant) -> bool {
         while Instant::now() < until {
-            let left = until - Instant::now();
-            let seconds = left.as_secs().saturating_add(1).min(INBOX_WAIT_S_MAX).to_string();
+            let remaining = until - Instant::now();
+            let seconds = remaining.as_secs().saturating_add(1).min(INBOX_WAIT_S_MAX).to_string();
             let mut query = MESSAGES.to_vec();
             query.push(("timeout_s", &seconds));
             query.extend(self.after.as_deref().map(|after| ("after", after)));
-            let page = match timeout_at(until, asking.read(&inbox::WAIT, &[], &query)).await {
+            let page = match timeout_at(until, api.read(&inbox::WAIT, &[], &query)).await {
                 Ok(Ok(page)) => page,
                 Ok(Err(refused)) if refused.code == "stopping" => return false,
                 Ok(Err(_)) => {
@@ -311,9 +316,9 @@ fn shown(sent: &Value, (mut answers, missing): (Vec<Value>, Vec<AgentHandle>)) -
         shown["unanswered"] = missing.iter().map(|agent| agent.as_str()).collect();
     }
     if answers.len() > fitting {
-        let left = answers.split_off(fitting);
+        let rest = answers.split_off(fitting);
         shown["next"] = json!({
-            "tool": "read", "session_id": sent["session_id"], "after_sequence": sent["sequence"], "left": left.len(),
+            "tool": "read", "session_id": sent["session_id"], "after_sequence": sent["sequence"], "left": rest.len(),
         });
     }
     shown["answers"] = answers.into();
@@ -346,39 +351,39 @@ mod tests {
 
     #[test]
     fn a_circle_of_questions_is_refused_until_one_is_answered() {
-        let asks = Asks::default();
+        let questions = Questions::default();
         let (a, b, c) = (agent("a"), agent("b"), agent("c"));
-        let first = asks.begin(&a, std::slice::from_ref(&b)).unwrap();
-        let second = asks.begin(&b, std::slice::from_ref(&c)).unwrap();
-        let refused = |asker: &AgentHandle, asked: &AgentHandle| {
-            asks.begin(asker, std::slice::from_ref(asked)).err().map(|refusal| refusal.code)
+        let first = questions.begin(&a, std::slice::from_ref(&b)).unwrap();
+        let second = questions.begin(&b, std::slice::from_ref(&c)).unwrap();
+        let refused = |asker: &AgentHandle, agent: &AgentHandle| {
+            questions.begin(asker, std::slice::from_ref(agent)).err().map(|refusal| refusal.code)
         };
         assert_eq!(refused(&b, &a).as_deref(), Some("would_deadlock"));
         assert_eq!(refused(&c, &a).as_deref(), Some("would_deadlock"));
         assert_eq!(refused(&a, &c), None, "two may ask the same one");
-        first.was_sent("s", 1);
-        assert!(first.takes(&b, 2));
+        first.set_sent("s", 1);
+        assert!(first.accepts(&b, 2));
         assert_eq!(refused(&b, &a), None, "the answered asker waits no more");
         drop((first, second));
-        let open = asks.0.lock();
-        assert!(open.asks.is_empty() && open.answers.is_empty());
+        let open = questions.0.lock();
+        assert!(open.questions.is_empty() && open.answers.is_empty());
     }
 
     #[test]
     fn each_message_answers_one_question() {
-        let asks = Asks::default();
+        let questions = Questions::default();
         let (a, b) = (agent("a"), agent("b"));
-        let ask = |sequence| {
-            let ask = asks.begin(&a, std::slice::from_ref(&b)).unwrap();
-            ask.was_sent("s", sequence);
-            ask
+        let begin = |sequence| {
+            let question = questions.begin(&a, std::slice::from_ref(&b)).unwrap();
+            question.set_sent("s", sequence);
+            question
         };
-        let (second, first) = (ask(6), ask(5));
-        assert!(!second.takes(&b, 7), "the first question waits for it, and has not read it");
-        assert!(second.takes(&b, 8));
-        assert!(first.takes(&b, 7) && !first.takes(&b, 8));
+        let (second, first) = (begin(6), begin(5));
+        assert!(!second.accepts(&b, 7), "the first question waits for it, and has not read it");
+        assert!(second.accepts(&b, 8));
+        assert!(first.accepts(&b, 7) && !first.accepts(&b, 8));
         drop(first);
-        let third = ask(6);
-        assert!(!third.takes(&b, 7) && !third.takes(&b, 8) && third.takes(&b, 9));
+        let third = begin(6);
+        assert!(!third.accepts(&b, 7) && !third.accepts(&b, 8) && third.accepts(&b, 9));
     }
 }

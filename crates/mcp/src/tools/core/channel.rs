@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 use super::project::listed;
 use crate::tools::{
     AGAIN,
-    asking::{Answer, Refusal, Route, ToolCaller, get, post},
+    api::{Answer, Refusal, Route, ToolApi, get, post},
     bounds,
 };
 
-pub(super) const SAYS: &str = "Shared channels. list; create (title); read (id or URL with key): newest events, or after_id; post (id, text or payload).";
+pub(super) const DESCRIPTION: &str = "Shared channels. list; create (title); read (id or URL with key): newest events, or after_id; post (id, text or payload).";
 pub(super) const LIST: Route = get("/agent-channel");
 pub(super) const CREATE: Route = post("/agent-channel");
 pub(super) const SHOW: Route = get("/agent-channel/{id}");
@@ -47,35 +47,34 @@ pub(super) struct ChannelArguments {
     peer: Option<String>,
 }
 
-pub(super) async fn channel(asking: ToolCaller, wanted: ChannelArguments) -> Answer {
-    let asking = asking.at_peer(wanted.peer);
-    match (wanted.action, &wanted.id) {
+pub(super) async fn channel(api: ToolApi, arguments: ChannelArguments) -> Answer {
+    let api = api.at_peer(arguments.peer);
+    match (arguments.action, &arguments.id) {
         (Act::List, _) => {
-            let channels = asking.read(&LIST, &[], &[("limit", SHOWN)]).await?;
+            let channels = api.read(&LIST, &[], &[("limit", SHOWN)]).await?;
             Ok(json!({"channels": channels}))
         }
         (Act::Create, _) => {
-            let title = wanted.title.filter(|title| !title.trim().is_empty());
+            let title = arguments.title.filter(|title| !title.trim().is_empty());
             let title = title
                 .ok_or_else(|| Refusal::arguments("`title` is missing: say what the channel is about."))?;
-            asking.write(&CREATE, &[], &json!({"title": title})).await
+            api.write(&CREATE, &[], &json!({"title": title})).await
         }
         (Act::Read, Some(id)) => {
             let (id, key) = named(id);
-            read(&asking, id, key, wanted.kind.as_deref(), wanted.after_id).await.map_err(advised)
+            read(&api, id, key, arguments.kind.as_deref(), arguments.after_id).await.map_err(advised)
         }
         (Act::Post, Some(id)) => {
-            let payload = match (wanted.payload, wanted.text) {
+            let payload = match (arguments.payload, arguments.text) {
                 (Some(payload), None) => payload,
                 (None, Some(text)) => Map::from_iter([("text".to_owned(), text.into())]),
                 _ => return Err(Refusal::arguments("Post either `text` or `payload`.")),
             };
-            let body = json!({"kind": wanted.kind.as_deref().unwrap_or(COMMS), "payload": payload});
+            let body = json!({"kind": arguments.kind.as_deref().unwrap_or(COMMS), "payload": payload});
             let (id, key) = named(id);
             let query: Vec<_> = key.map(|key| ("key", key)).into_iter().collect();
             let path = APPEND.at(&[id], &query);
-            let event =
-                asking.reply(APPEND.method.clone(), &path, Some(&body)).await.map_err(advised)?.value();
+            let event = api.reply(APPEND.method.clone(), &path, Some(&body)).await.map_err(advised)?.value();
             Ok(json!({"id": event["id"], "channel_id": event["channel_id"], "kind": event["kind"]}))
         }
         (Act::Read | Act::Post, None) => Err(Refusal::arguments("`id` is missing.")),
@@ -101,19 +100,13 @@ fn advised(mut refusal: Refusal) -> Refusal {
 }
 
 /// The newest events, newest first, with a description of the channel; or the events after one, in order.
-async fn read(
-    asking: &ToolCaller,
-    id: &str,
-    key: Option<&str>,
-    kind: Option<&str>,
-    after: Option<u64>,
-) -> Answer {
+async fn read(api: &ToolApi, id: &str, key: Option<&str>, kind: Option<&str>, after: Option<u64>) -> Answer {
     let after_text = after.map(|after| after.to_string());
     let mut query = vec![("limit", SHOWN)];
     query.extend(kind.map(|kind| ("kind", kind)));
     query.extend(key.map(|key| ("key", key)));
     query.extend(after_text.as_deref().map(|after| ("after_id", after)));
-    let events = asking.read(&EVENTS, &[id], &query).await?;
+    let events = api.read(&EVENTS, &[id], &query).await?;
     let mut events: Vec<Value> = events.as_array().cloned().unwrap_or_default();
     if after.is_some() {
         // The page after an event has the events that follow it directly; the next page starts at its end.
@@ -125,7 +118,7 @@ async fn read(
         && let Some(number) = newest["id"].as_u64()
     {
         // It is read in several parts, so later events must not change the result meanwhile.
-        return Box::pin(read(asking, id, key, kind, Some(number - 1))).await;
+        return Box::pin(read(api, id, key, kind, Some(number - 1))).await;
     }
     let fitting = bounds::fitting(&events).max(1).min(events.len());
     let mut again = json!({"action": "read", "id": id, "kind": kind});
@@ -141,7 +134,7 @@ async fn read(
             }
         }
         None => {
-            let view = asking.read(&SHOW, &[id], &[("format", "json")]).await?;
+            let view = api.read(&SHOW, &[id], &[("format", "json")]).await?;
             for name in ["title", "created_by", "closed_at"] {
                 shown[name] = view["channel"][name].clone();
             }
@@ -166,8 +159,8 @@ fn short(event: &Value) -> Value {
 }
 
 /// The agent's channels, in short.
-pub(super) async fn titles(asking: &ToolCaller) -> Result<Vec<Value>, Refusal> {
-    let channels = asking.read(&LIST, &[], &[("limit", "10"), ("include_closed", "false")]).await?;
+pub(super) async fn titles(api: &ToolApi) -> Result<Vec<Value>, Refusal> {
+    let channels = api.read(&LIST, &[], &[("limit", "10"), ("include_closed", "false")]).await?;
     let wrapped = json!({"channels": channels});
     Ok(listed(&wrapped, "channels")
         .iter()

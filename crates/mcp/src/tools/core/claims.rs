@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::me::Me;
 use crate::tools::{
-    asking::{Refusal, Route, ToolCaller, get},
+    api::{Refusal, Route, ToolApi, get},
     frame,
     stream::{Stream, StreamItem},
 };
@@ -24,7 +24,7 @@ pub(super) struct Claim {
     pub(super) lease_id: String,
     pub(super) resource: String,
     /// The sending principal and its agent runtime, as stated in the frame.
-    pub(super) by: (String, String),
+    pub(super) holder: (String, String),
     pub(super) intent: Option<String>,
     until_ms: u64,
 }
@@ -32,14 +32,14 @@ pub(super) struct Claim {
 impl Claim {
     /// Whether the agent itself holds it.
     pub(super) fn is_of(&self, me: &Me) -> bool {
-        self.by.0 == me.principal() && self.by.1.trim_start_matches('~') == me.handle.name()
+        self.holder.0 == me.principal() && self.holder.1.trim_start_matches('~') == me.handle.name()
     }
 
     /// The form for a model.
     pub(super) fn shown(&self) -> Value {
         let mut shown = json!({
             "resource": self.resource,
-            "by": format!("@{}.{}", self.by.0.trim_start_matches('~'), self.by.1.trim_start_matches('~')),
+            "by": format!("@{}.{}", self.holder.0.trim_start_matches('~'), self.holder.1.trim_start_matches('~')),
             "lease_id": self.lease_id,
             "left_s": self.until_ms.saturating_sub(frame::now_ms()) / 1_000,
         });
@@ -51,9 +51,9 @@ impl Claim {
 }
 
 /// The current claims, by resource.
-pub(super) async fn claims(asking: &ToolCaller, me: &Me) -> Result<Vec<Claim>, Refusal> {
+pub(super) async fn claims(api: &ToolApi, me: &Me) -> Result<Vec<Claim>, Refusal> {
     let path = STREAM.at(&[&me.principal()], &[("retained", "true"), ("session_id", "mcp-claims")]);
-    let mut stream = Stream::new(asking.open(&path).await?.into_body(), PATIENCE);
+    let mut stream = Stream::new(api.open(&path).await?.into_body(), PATIENCE);
     let mut leases = BTreeMap::new();
     // The first comment follows the retained frames.
     while let Some(StreamItem::Event(event)) = stream.next().await {
@@ -81,20 +81,20 @@ fn note(leases: &mut BTreeMap<String, Claim>, frame: &Value) {
                 return;
             };
             let created = frame["created_at"].as_str().and_then(rfc3339::parse);
-            let until_ms = created.and_then(|at| u64::try_from(at).ok()).unwrap_or_default() + ttl_ms;
-            let (by, intent) = ((sender, drafted), text(&payload["intent"]));
-            leases.insert(lease_id.clone(), Claim { lease_id, resource, by, intent, until_ms });
+            let until_ms = created.and_then(|ms| u64::try_from(ms).ok()).unwrap_or_default() + ttl_ms;
+            let (holder, intent) = ((sender, drafted), text(&payload["intent"]));
+            leases.insert(lease_id.clone(), Claim { lease_id, resource, holder, intent, until_ms });
         }
         Some("agent_lease_extend") => {
             if let Some(claim) =
-                leases.get_mut(&lease_id).filter(|claim| frame["sender_handle"] == *claim.by.0)
+                leases.get_mut(&lease_id).filter(|claim| frame["sender_handle"] == *claim.holder.0)
             {
                 claim.until_ms += ttl_ms;
             }
         }
         // Only the holder can release a claim.
         Some("agent_lock_release")
-            if leases.get(&lease_id).is_some_and(|claim| frame["sender_handle"] == *claim.by.0) =>
+            if leases.get(&lease_id).is_some_and(|claim| frame["sender_handle"] == *claim.holder.0) =>
         {
             leases.remove(&lease_id);
         }

@@ -11,12 +11,13 @@ use super::{
     recall::{FACTS, PACKAGE},
 };
 use crate::tools::{
-    asking::{Answer, Refusal, Route, ToolCaller, delete, post},
+    api::{Answer, Refusal, Route, ToolApi, delete, post},
     frame::{hex, now},
 };
 
-pub(crate) const DEPOSITS: &str = "Store decisions, findings or a handoff for others and for later sessions.";
-pub(crate) const NOTES: &str = "Note a fact (ends the old value), `propose` or `end` it.";
+pub(crate) const DEPOSIT_DESCRIPTION: &str =
+    "Store decisions, findings or a handoff for others and for later sessions.";
+pub(crate) const NOTE_DESCRIPTION: &str = "Note a fact (ends the old value), `propose` or `end` it.";
 /// The tag of a package that proposes a fact.
 const PROPOSED_FACT: &str = "proposed-fact";
 /// Longest title of such a package, in characters.
@@ -41,30 +42,30 @@ pub(crate) struct DepositArguments {
     package_id: Option<String>,
 }
 
-pub(crate) async fn deposit(asking: ToolCaller, wanted: DepositArguments) -> Answer {
-    let me = Me::of(&asking).await?;
-    let project_id = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
-    let package_type = match (&wanted.handoff_note, &wanted.decisions_made) {
+pub(crate) async fn deposit(api: ToolApi, arguments: DepositArguments) -> Answer {
+    let me = Me::of(&api).await?;
+    let project_id = chosen(&api, &me, arguments.project_id.as_deref()).await?;
+    let package_type = match (&arguments.handoff_note, &arguments.decisions_made) {
         (Some(_), _) => "handoff",
         (None, Some(_)) => "decision",
         (None, None) => "standard",
     };
     let mut package = json!({
-        "package_id": wanted.package_id.unwrap_or_else(|| format!("pkg_{}", hex())),
+        "package_id": arguments.package_id.unwrap_or_else(|| format!("pkg_{}", hex())),
         "project_id": project_id,
         "relay_version": "0.1",
-        "title": wanted.title,
+        "title": arguments.title,
         "status": "complete",
         "package_type": package_type,
         "review_type": "none",
         "created_at": now(),
         "created_by": {"id": me.handle.as_str(), "type": "agent"},
     });
-    let texts = [("content_md", wanted.content_md), ("handoff_note", wanted.handoff_note)];
+    let texts = [("content_md", arguments.content_md), ("handoff_note", arguments.handoff_note)];
     let lists = [
-        ("decisions_made", wanted.decisions_made),
-        ("open_questions", wanted.open_questions),
-        ("tags", wanted.tags),
+        ("decisions_made", arguments.decisions_made),
+        ("open_questions", arguments.open_questions),
+        ("tags", arguments.tags),
     ];
     for (name, text) in texts.into_iter().filter_map(|(name, text)| Some((name, text?))) {
         package[name] = text.into();
@@ -72,23 +73,23 @@ pub(crate) async fn deposit(asking: ToolCaller, wanted: DepositArguments) -> Ans
     for (name, list) in lists.into_iter().filter_map(|(name, list)| Some((name, list?))) {
         package[name] = list.into();
     }
-    let kept = match asking.write(&DEPOSIT, &[&project_id], &package).await {
+    let stored = match api.write(&DEPOSIT, &[&project_id], &package).await {
         Err(refusal) if refusal.code == "duplicate_package_id" => {
-            repeated(&asking, &package).await?.ok_or(refusal)?
+            repeated(&api, &package).await?.ok_or(refusal)?
         }
         other => other?,
     };
     Ok(json!({
-        "package_id": kept["package_id"], "project_id": kept["project_id"],
-        "content_hash": kept["content_hash"], "created_at": kept["created_at"],
+        "package_id": stored["package_id"], "project_id": stored["project_id"],
+        "content_hash": stored["content_hash"], "created_at": stored["created_at"],
     }))
 }
 
 /// The stored package of this id, if it differs only in its time: then this is a retry.
-async fn repeated(asking: &ToolCaller, package: &Value) -> Result<Option<Value>, Refusal> {
+async fn repeated(api: &ToolApi, package: &Value) -> Result<Option<Value>, Refusal> {
     let text = |name: &str| package[name].as_str().unwrap_or_default();
     let query = [("project", text("project_id"))];
-    let stored = asking.read(&PACKAGE, &[text("package_id")], &query).await?;
+    let stored = api.read(&PACKAGE, &[text("package_id")], &query).await?;
     let timeless = |package: &Value| {
         let mut members = package.as_object().cloned().unwrap_or_default();
         members.retain(|name, _| name != "created_at" && name != "content_hash");
@@ -110,37 +111,39 @@ pub(crate) struct NoteArguments {
     project_id: Option<String>,
 }
 
-pub(crate) async fn note_fact(asking: ToolCaller, wanted: NoteArguments) -> Answer {
-    let me = Me::of(&asking).await?;
-    let project_id = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
-    if wanted.end == Some(true) {
-        if wanted.propose == Some(true) {
+pub(crate) async fn note_fact(api: ToolApi, arguments: NoteArguments) -> Answer {
+    let me = Me::of(&api).await?;
+    let project_id = chosen(&api, &me, arguments.project_id.as_deref()).await?;
+    if arguments.end == Some(true) {
+        if arguments.propose == Some(true) {
             return Err(Refusal::arguments(
                 "`end` and `propose` exclude each other: an end is not proposed.",
             ));
         }
-        let mut query = vec![("subject", wanted.subject.as_str()), ("predicate", wanted.predicate.as_str())];
-        query.extend(wanted.value.as_deref().map(|value| ("object", value)));
-        return asking.read(&INVALIDATE, &[&project_id], &query).await;
+        let mut query =
+            vec![("subject", arguments.subject.as_str()), ("predicate", arguments.predicate.as_str())];
+        query.extend(arguments.value.as_deref().map(|value| ("object", value)));
+        return api.read(&INVALIDATE, &[&project_id], &query).await;
     }
-    let Some(value) = wanted.value else {
+    let Some(value) = arguments.value else {
         return Err(Refusal::arguments("`value` is missing. To end the fact, set `end` instead."));
     };
-    let current = current(&asking, &project_id, &wanted.subject, &wanted.predicate).await;
+    let current = current(&api, &project_id, &arguments.subject, &arguments.predicate).await;
     let replaced = current.filter(|fact| fact["value"] != value);
-    let source = wanted.source_package_id;
-    if wanted.propose == Some(true) {
-        let proposed = Proposed { subject: wanted.subject, predicate: wanted.predicate, value, source };
-        return proposed.deposited(&asking, &me, &project_id, replaced).await;
+    let source = arguments.source_package_id;
+    if arguments.propose == Some(true) {
+        let proposed = Proposed { subject: arguments.subject, predicate: arguments.predicate, value, source };
+        return proposed.deposited(&api, &me, &project_id, replaced).await;
     }
     let mut fact = Map::new();
-    for (name, text) in [("subject", wanted.subject), ("predicate", wanted.predicate), ("value", value)] {
+    for (name, text) in [("subject", arguments.subject), ("predicate", arguments.predicate), ("value", value)]
+    {
         fact.insert(name.into(), text.into());
     }
     if let Some(source) = source {
         fact.insert("source_package_id".into(), source.into());
     }
-    let fact = asking.write(&ASSERT, &[&project_id], &Value::from(fact)).await?;
+    let fact = api.write(&ASSERT, &[&project_id], &Value::from(fact)).await?;
     let mut noted = json!({"fact_id": fact["fact_id"], "project_id": fact["project_id"], "valid_from": fact["valid_from"]});
     if let Some(replaced) = replaced {
         noted["replaced"] = replaced;
@@ -149,9 +152,9 @@ pub(crate) async fn note_fact(asking: ToolCaller, wanted: NoteArguments) -> Answ
 }
 
 /// The current fact in short, with its source; `None` if it cannot be read, for example in a project that does not exist yet.
-async fn current(asking: &ToolCaller, project: &str, subject: &str, predicate: &str) -> Option<Value> {
-    let of = [("subject", subject), ("predicate", predicate)];
-    let found = asking.read(&FACTS, &[project], &of).await.ok()?;
+async fn current(api: &ToolApi, project: &str, subject: &str, predicate: &str) -> Option<Value> {
+    let key = [("subject", subject), ("predicate", predicate)];
+    let found = api.read(&FACTS, &[project], &key).await.ok()?;
     let fact = listed(&found, "facts").first()?;
     Some(json!({
         "value": fact["value"], "by": fact["asserted_by"]["id"], "since": fact["valid_from"],
@@ -168,13 +171,7 @@ struct Proposed {
 }
 
 impl Proposed {
-    async fn deposited(
-        self,
-        asking: &ToolCaller,
-        me: &Me,
-        project: &str,
-        contradicts: Option<Value>,
-    ) -> Answer {
+    async fn deposited(self, api: &ToolApi, me: &Me, project: &str, contradicts: Option<Value>) -> Answer {
         let Self { subject, predicate, value, source } = self;
         let title: String =
             format!("Fact: {subject} {predicate}: {value}").chars().take(PROPOSED_TITLE).collect();
@@ -194,8 +191,8 @@ impl Proposed {
             package["x-contradicts"] = current.clone();
             answer["contradicts"] = current;
         }
-        let kept = asking.write(&DEPOSIT, &[project], &package).await?;
-        answer["package_id"] = kept["package_id"].clone();
+        let stored = api.write(&DEPOSIT, &[project], &package).await?;
+        answer["package_id"] = stored["package_id"].clone();
         Ok(answer)
     }
 }

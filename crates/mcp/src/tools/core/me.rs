@@ -3,7 +3,7 @@
 use plenary_kernel::AgentHandle;
 use serde_json::Value;
 
-use crate::tools::asking::{Refusal, Route, ToolCaller, get};
+use crate::tools::api::{Refusal, Route, ToolApi, get};
 
 pub(crate) const ME: Route = get("/agents/me");
 
@@ -14,8 +14,8 @@ pub(crate) struct Me {
 }
 
 impl Me {
-    pub(crate) async fn of(asking: &ToolCaller) -> Result<Self, Refusal> {
-        let settings = asking.read(&ME, &[], &[]).await?;
+    pub(crate) async fn of(api: &ToolApi) -> Result<Self, Refusal> {
+        let settings = api.read(&ME, &[], &[]).await?;
         let handle = settings["handle"].as_str().and_then(|handle| handle.parse().ok());
         let handle =
             handle.ok_or_else(|| Refusal::new("not_an_agent", "This tool needs an agent's token."))?;

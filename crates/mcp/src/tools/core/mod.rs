@@ -5,7 +5,7 @@ mod ask;
 mod channel;
 mod claims;
 pub(super) mod deposit;
-mod handing;
+mod handover;
 mod inbox;
 pub(super) mod me;
 mod person;
@@ -17,7 +17,7 @@ mod session;
 mod talk;
 mod whoami;
 
-use super::{ADDS, Card, READS, SETTLES, asking::has, composed};
+use super::{ADDS, Card, READS, SETTLES, api::has, composed};
 use crate::{
     operations::Operations,
     tool::{Hints, Tool, Toolset},
@@ -49,29 +49,29 @@ const AT_ONCE: [&str; 2] = ["send", "inbox"];
 
 /// The tools of this set, without those whose operations the server does not have.
 pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
-    let card = |name, says, hints| Card { name, says, hints, sets: CORE };
-    let asks = ask::Asks::default();
+    let card = |name, description, hints| Card { name, description, hints, sets: CORE };
+    let questions = ask::Questions::default();
     let mut tools = vec![
-        composed(operations, card("whoami", whoami::SAYS, READS), whoami::whoami),
-        composed(operations, card("send", talk::SENDS, ADDS), talk::send),
-        composed(operations, card("read", talk::READS, SETTLES), talk::read),
-        composed(operations, card("ask", ask::SAYS, ADDS), move |asking, wanted| {
-            ask::ask(asks.clone(), asking, wanted)
+        composed(operations, card("whoami", whoami::DESCRIPTION, READS), whoami::whoami),
+        composed(operations, card("send", talk::SEND_DESCRIPTION, ADDS), talk::send),
+        composed(operations, card("read", talk::READ_DESCRIPTION, SETTLES), talk::read),
+        composed(operations, card("ask", ask::DESCRIPTION, ADDS), move |api, arguments| {
+            ask::ask(questions.clone(), api, arguments)
         }),
-        composed(operations, card("lock", handing::LOCKS, ADDS), handing::lock),
-        composed(operations, card("hand_over", handing::HANDS_OVER, ADDS), handing::hand_over),
-        composed(operations, card("deposit", deposit::DEPOSITS, ADDS), deposit::deposit),
-        composed(operations, card("recall", recall::SAYS, READS), recall::recall),
-        composed(operations, card("note_fact", deposit::NOTES, ADDS), deposit::note_fact),
-        composed(operations, card("channel", channel::SAYS, ADDS), channel::channel),
-        composed(operations, card("run_agent", run::SAYS, RUNS), run::run_agent),
+        composed(operations, card("lock", handover::LOCK_DESCRIPTION, ADDS), handover::lock),
+        composed(operations, card("hand_over", handover::HAND_OVER_DESCRIPTION, ADDS), handover::hand_over),
+        composed(operations, card("deposit", deposit::DEPOSIT_DESCRIPTION, ADDS), deposit::deposit),
+        composed(operations, card("recall", recall::DESCRIPTION, READS), recall::recall),
+        composed(operations, card("note_fact", deposit::NOTE_DESCRIPTION, ADDS), deposit::note_fact),
+        composed(operations, card("channel", channel::DESCRIPTION, ADDS), channel::channel),
+        composed(operations, card("run_agent", run::DESCRIPTION, RUNS), run::run_agent),
     ];
     if has(operations, &inbox::LIST) {
-        tools.push(composed(operations, card("inbox", inbox::SAYS, ADDS), inbox::inbox));
+        tools.push(composed(operations, card("inbox", inbox::DESCRIPTION, ADDS), inbox::inbox));
     }
     if has(operations, &person::MAKE) {
         let sets = &[Toolset::Requests];
-        let card = Card { name: "ask_person", says: person::SAYS, hints: ADDS, sets };
+        let card = Card { name: "ask_person", description: person::DESCRIPTION, hints: ADDS, sets };
         tools.push(composed(operations, card, person::ask_person));
     }
     for tool in &mut tools {

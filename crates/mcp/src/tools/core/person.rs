@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::tools::asking::{Answer, Refusal, Route, ToolCaller, delete, get, post};
+use crate::tools::api::{Answer, Refusal, Route, ToolApi, delete, get, post};
 
-pub(super) const SAYS: &str = "Ask the person you work for, and wait for the answer. If none comes in time, call again with the `request_id`, or continue: it comes to your inbox.";
+pub(super) const DESCRIPTION: &str = "Ask the person you work for, and wait for the answer. If none comes in time, call again with the `request_id`, or continue: it comes to your inbox.";
 pub(super) const MAKE: Route = post("/requests");
 const GET: Route = get("/requests/{id}");
 const WITHDRAW: Route = delete("/requests/{id}");
@@ -39,43 +39,43 @@ pub(super) struct AskPersonArguments {
     timeout_s: Option<u64>,
 }
 
-pub(super) async fn ask_person(asking: ToolCaller, wanted: AskPersonArguments) -> Answer {
-    let seconds = wanted.timeout_s.unwrap_or(WAIT_S_DEFAULT);
+pub(super) async fn ask_person(api: ToolApi, arguments: AskPersonArguments) -> Answer {
+    let seconds = arguments.timeout_s.unwrap_or(WAIT_S_DEFAULT);
     if seconds > WAIT_S_MAX {
         return Err(Refusal::arguments(format!(
             "`timeout_s` is at most {WAIT_S_MAX}; call again to wait longer."
         )));
     }
     let within = Duration::from_secs(seconds);
-    let id = match (wanted.request_id, wanted.question) {
-        (Some(id), None) if wanted.withdraw == Some(true) => {
-            asking.read(&WITHDRAW, &[&id], &[]).await?;
+    let id = match (arguments.request_id, arguments.question) {
+        (Some(id), None) if arguments.withdraw == Some(true) => {
+            api.read(&WITHDRAW, &[&id], &[]).await?;
             return Ok(json!({"request_id": id, "state": "withdrawn"}));
         }
         (Some(id), None) => id,
         (None, Some(question)) => {
-            let (detail, choices) = (wanted.detail, wanted.choices.unwrap_or_default());
-            return put(&asking, None, &question, detail, choices, within).await;
+            let (detail, choices) = (arguments.detail, arguments.choices.unwrap_or_default());
+            return put(&api, None, &question, detail, choices, within).await;
         }
         (Some(_), Some(_)) | (None, None) => {
             return Err(Refusal::arguments("Give either `question` or the `request_id` of an earlier one."));
         }
     };
-    waited(&asking, &id, within).await
+    wait_for_answer(&api, &id, within).await
 }
 
 /// Asks the people of an owner, for the tool `ask`.
-pub(super) async fn ask_owner(asking: &ToolCaller, owner: &str, text: &str, seconds: u64) -> Answer {
+pub(super) async fn ask_owner(api: &ToolApi, owner: &str, text: &str, seconds: u64) -> Answer {
     let owner = owner.trim_start_matches('@');
     let to = format!("@{owner}.{owner}");
     let mut lines = text.splitn(2, '\n');
     let (first, rest) = (lines.next().unwrap_or_default(), lines.next().map(str::to_owned));
-    put(asking, Some(&to), first, rest, Vec::new(), Duration::from_secs(seconds)).await
+    put(api, Some(&to), first, rest, Vec::new(), Duration::from_secs(seconds)).await
 }
 
 /// Puts a question into the inbox and, if the client supports it, before its own person: the first answer counts.
 async fn put(
-    asking: &ToolCaller,
+    api: &ToolApi,
     to: Option<&str>,
     question: &str,
     detail: Option<String>,
@@ -91,16 +91,16 @@ async fn put(
         "detail": detail.map(|text| json!({"text": text})),
         "choices": choices,
     });
-    let made = asking.write(&MAKE, &[], &body).await?;
-    let id = made["request_id"].as_str().unwrap_or_default().to_owned();
+    let created = api.write(&MAKE, &[], &body).await?;
+    let id = created["request_id"].as_str().unwrap_or_default().to_owned();
     tokio::select! {
         biased;
-        seen = waited(asking, &id, within) => seen,
-        text = ask_at_client(asking, &message, &choices) => match asking.read(&WITHDRAW, &[&id], &[]).await {
+        answer = wait_for_answer(api, &id, within) => answer,
+        text = ask_at_client(api, &message, &choices) => match api.read(&WITHDRAW, &[&id], &[]).await {
             Ok(_) => Ok(by_client(&id, &text)),
             // Somebody may have answered in the inbox meanwhile.
-            Err(_) => match waited(asking, &id, Duration::ZERO).await {
-                Ok(seen) if seen["timed_out"] == false => Ok(seen),
+            Err(_) => match wait_for_answer(api, &id, Duration::ZERO).await {
+                Ok(answer) if answer["timed_out"] == false => Ok(answer),
                 Ok(_) | Err(_) => Ok(by_client(&id, &text)),
             },
         },
@@ -114,8 +114,8 @@ fn by_client(id: &str, text: &str) -> Value {
 }
 
 /// The answer of the person at the client. Never returns without an answer: a client may decline by itself.
-async fn ask_at_client(asking: &ToolCaller, message: &str, choices: &[String]) -> String {
-    let Some(person) = &asking.person else { return pending().await };
+async fn ask_at_client(api: &ToolApi, message: &str, choices: &[String]) -> String {
+    let Some(person) = &api.person else { return pending().await };
     let mut answer = json!({"type": "string", "title": "Answer", "minLength": 1});
     if !choices.is_empty() {
         answer = json!({"type": "string", "title": "Answer", "enum": choices});
@@ -128,15 +128,15 @@ async fn ask_at_client(asking: &ToolCaller, message: &str, choices: &[String]) -
     }
 }
 
-async fn waited(asking: &ToolCaller, id: &str, within: Duration) -> Answer {
+async fn wait_for_answer(api: &ToolApi, id: &str, within: Duration) -> Answer {
     let until = Instant::now() + within;
     loop {
-        let left = until.saturating_duration_since(Instant::now()).as_secs();
-        let wait = left.min(SLICE_S_MAX).to_string();
-        let seen = asking.read(&GET, &[id], &[("wait", &wait)]).await?;
-        let is_open = seen["state"] == "open" || seen["state"] == "snoozed";
-        if !is_open || left == 0 {
-            return Ok(shown(&seen, is_open));
+        let remaining_s = until.saturating_duration_since(Instant::now()).as_secs();
+        let wait = remaining_s.min(SLICE_S_MAX).to_string();
+        let request = api.read(&GET, &[id], &[("wait", &wait)]).await?;
+        let is_open = request["state"] == "open" || request["state"] == "snoozed";
+        if !is_open || remaining_s == 0 {
+            return Ok(shown(&request, is_open));
         }
     }
 }

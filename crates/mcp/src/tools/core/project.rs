@@ -4,13 +4,13 @@
 use serde_json::Value;
 
 use super::me::Me;
-use crate::tools::asking::{Refusal, Route, ToolCaller, get};
+use crate::tools::api::{Refusal, Route, ToolApi, get};
 
 pub(crate) const LIST: Route = get("/v1/projects");
 
 /// The projects that the caller may read, of owners that it admits, each by an unambiguous name.
-pub(crate) async fn all(asking: &ToolCaller) -> Result<Vec<String>, Refusal> {
-    let found = asking.read(&LIST, &[], &[("admitted", "true")]).await?;
+pub(crate) async fn all(api: &ToolApi) -> Result<Vec<String>, Refusal> {
+    let found = api.read(&LIST, &[], &[("admitted", "true")]).await?;
     let projects = found["projects"].as_array().map(Vec::as_slice).unwrap_or_default();
     let open = projects.iter().filter(|project| project["archived_at"].is_null());
     let name =
@@ -19,12 +19,12 @@ pub(crate) async fn all(asking: &ToolCaller) -> Result<Vec<String>, Refusal> {
 }
 
 /// The named project; else the only one; else the one with the owner's name.
-pub(crate) async fn chosen(asking: &ToolCaller, me: &Me, named: Option<&str>) -> Result<String, Refusal> {
+pub(crate) async fn chosen(api: &ToolApi, me: &Me, named: Option<&str>) -> Result<String, Refusal> {
     if let Some(named) = named {
         return Ok(named.to_owned());
     }
     let own = me.handle.owner();
-    let mut projects = all(asking).await?;
+    let mut projects = all(api).await?;
     match projects.len() {
         0 => Ok(own.to_owned()),
         1 => Ok(projects.remove(0)),

@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 
 use crate::tools::{
     AGAIN,
-    asking::{Answer, Refusal, Route, ToolCaller, get, post},
+    api::{Answer, Refusal, Route, ToolApi, get, post},
     stream::{Stream, StreamItem},
 };
 
-pub(super) const SAYS: &str =
+pub(super) const DESCRIPTION: &str =
     "Run an agent, wait for its result; with run_id: wait, answer its question, or cancel.";
 pub(super) const AGENTS: Route = get("/");
 pub(super) const PATHS: Route = get("/_discovery");
@@ -41,38 +41,38 @@ pub(super) struct RunArguments {
     peer: Option<String>,
 }
 
-pub(super) async fn run_agent(asking: ToolCaller, wanted: RunArguments) -> Answer {
-    let asking = asking.at_peer(wanted.peer.clone());
-    let Some(agent) = wanted.agent.as_deref() else {
-        if wanted.input.is_some() || wanted.run_id.is_some() || wanted.cancel == Some(true) {
+pub(super) async fn run_agent(api: ToolApi, arguments: RunArguments) -> Answer {
+    let api = api.at_peer(arguments.peer.clone());
+    let Some(agent) = arguments.agent.as_deref() else {
+        if arguments.input.is_some() || arguments.run_id.is_some() || arguments.cancel == Some(true) {
             return Err(Refusal::arguments(
                 "`agent` is missing: name the agent. Without any argument, agents are listed.",
             ));
         }
-        return Ok(json!({"agents": names(&asking).await?}));
+        return Ok(json!({"agents": names(&api).await?}));
     };
-    let seconds = wanted.wait_s.unwrap_or(WAIT_S_DEFAULT);
+    let seconds = arguments.wait_s.unwrap_or(WAIT_S_DEFAULT);
     if seconds > WAIT_S_MAX {
         let text = format!("`wait_s` is at most {WAIT_S_MAX}; call again with the run_id to wait longer.");
         return Err(Refusal::arguments(text));
     }
-    let run = match (&wanted.input, &wanted.run_id) {
+    let run = match (&arguments.input, &arguments.run_id) {
         (Some(input), None) => {
             let mut body = json!({"type": "ChatRequest", "input": input});
-            if let Some(thread) = &wanted.thread_id {
+            if let Some(thread) = &arguments.thread_id {
                 body["thread_id"] = thread.clone().into();
             }
             let path = RUN.at(&[agent], &[]);
-            let begun = asking.reply(RUN.method, &path, Some(&body)).await.map_err(unknown)?;
-            let id = begun.headers.get("x-run-id").and_then(|id| id.to_str().ok());
+            let reply = api.reply(RUN.method, &path, Some(&body)).await.map_err(unknown)?;
+            let id = reply.headers.get("x-run-id").and_then(|id| id.to_str().ok());
             id.ok_or_else(|| Refusal::new("internal", "The run has no id."))?.to_owned()
         }
         (None, Some(run)) => {
-            if let Some(answer) = &wanted.answer {
+            if let Some(answer) = &arguments.answer {
                 let body = json!({"type": "ResumeWithInput", "run_id": run, "request_keys": answer});
-                asking.write(&RUN, &[agent], &body).await?;
-            } else if wanted.cancel == Some(true) {
-                asking.write(&RUN, &[agent], &json!({"type": "CancelRequest", "run_id": run})).await?;
+                api.write(&RUN, &[agent], &body).await?;
+            } else if arguments.cancel == Some(true) {
+                api.write(&RUN, &[agent], &json!({"type": "CancelRequest", "run_id": run})).await?;
             }
             run.clone()
         }
@@ -82,7 +82,7 @@ pub(super) async fn run_agent(asking: ToolCaller, wanted: RunArguments) -> Answe
             ));
         }
     };
-    finished(&asking, agent, &run, Duration::from_secs(seconds), wanted.answer.is_some()).await
+    finished(&api, agent, &run, Duration::from_secs(seconds), arguments.answer.is_some()).await
 }
 
 /// A refusal in the tool's terms.
@@ -96,33 +96,33 @@ fn unknown(refused: Refusal) -> Refusal {
 }
 
 /// The names of all agents.
-pub(super) async fn names(asking: &ToolCaller) -> Result<Vec<Value>, Refusal> {
-    if asking.peer.is_some() {
+pub(super) async fn names(api: &ToolApi) -> Result<Vec<Value>, Refusal> {
+    if api.peer.is_some() {
         // A peer lists only the paths of its agents.
-        let paths = asking.read(&PATHS, &[], &[]).await?;
+        let paths = api.read(&PATHS, &[], &[]).await?;
         let named = |path: &Value| Some(path.as_str()?.rsplit('/').next()?.into());
         return Ok(paths.as_array().into_iter().flatten().filter_map(named).collect());
     }
-    let listed = asking.read(&AGENTS, &[], &[]).await?;
+    let listed = api.read(&AGENTS, &[], &[]).await?;
     Ok(listed.as_array().into_iter().flatten().map(|pair| pair[0].clone()).collect())
 }
 
 /// The state of the run when it has ended, waits for an answer, or the time is up.
-async fn finished(asking: &ToolCaller, agent: &str, run: &str, wait: Duration, resumed: bool) -> Answer {
-    let mut report = asking.read(&SHOW, &[agent, run], &[]).await?;
-    if goes_on(&report, resumed) && !wait.is_zero() {
+async fn finished(api: &ToolApi, agent: &str, run: &str, wait: Duration, resumed: bool) -> Answer {
+    let mut report = api.read(&SHOW, &[agent, run], &[]).await?;
+    if is_active(&report, resumed) && !wait.is_zero() {
         let last = report["last_event_id"].as_u64().unwrap_or_default().to_string();
         let path = EVENTS.at(&[agent], &[("run_id", run), ("stream", "true"), ("since", &last)]);
-        let mut stream = Stream::new(asking.open(&path).await?.into_body(), wait);
-        while let Some(told) = stream.next().await {
-            let StreamItem::Event(event) = told else { continue };
+        let mut stream = Stream::new(api.open(&path).await?.into_body(), wait);
+        while let Some(item) = stream.next().await {
+            let StreamItem::Event(event) = item else { continue };
             if matches!(event.kind.as_deref(), Some("RunCompleted" | "WaitForInput")) {
                 break;
             }
         }
-        report = asking.read(&SHOW, &[agent, run], &[]).await?;
+        report = api.read(&SHOW, &[agent, run], &[]).await?;
     }
-    let over = !goes_on(&report, false);
+    let over = !is_active(&report, false);
     let mut shown = Map::new();
     for name in ["run_id", "thread_id", "status", "finish_reason", "result", "error", "request_keys"] {
         if let Some(value) = report.get(name) {
@@ -138,7 +138,7 @@ async fn finished(asking: &ToolCaller, agent: &str, run: &str, wait: Duration, r
 }
 
 /// Whether to keep waiting. A run that was just answered may still appear to wait.
-fn goes_on(report: &Value, resumed: bool) -> bool {
+fn is_active(report: &Value, resumed: bool) -> bool {
     let status = report["status"].as_str();
     matches!(status, Some("queued" | "running")) || resumed && status == Some("waiting")
 }

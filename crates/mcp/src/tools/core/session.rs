@@ -5,7 +5,7 @@ use plenary_kernel::{AgentHandle, AllowEntry, TimestampMs, first_message_key, in
 use serde_json::{Map, Value, json};
 
 use super::{inbox, me::ME};
-use crate::tools::asking::{Answer, Refusal, Route, ToolCaller, get, post};
+use crate::tools::api::{Answer, Refusal, Route, ToolApi, get, post};
 
 pub(super) const LIST: Route = get("/sessions");
 pub(super) const SHOW: Route = get("/sessions/{id}");
@@ -40,10 +40,10 @@ pub(super) struct Message<'a> {
 
 /// Reports that the calling coding session has spoken here, so that later messages of the network session are for it. If the
 /// report fails, they are for any of the agent's coding sessions.
-async fn spoke(asking: &ToolCaller, id: &str) {
-    let Some(session) = asking.caller.header(CODING_SESSION) else { return };
+async fn report_activity(api: &ToolApi, id: &str) {
+    let Some(session) = api.caller.header(CODING_SESSION) else { return };
     let body = json!({"session": session, "client": "mcp", "event": "spoke", "session_id": id});
-    if let Err(refused) = asking.write(&MOMENT, &[], &body).await {
+    if let Err(refused) = api.write(&MOMENT, &[], &body).await {
         tracing::debug!(code = %refused.code, "a coding agent's session was not noted");
     }
 }
@@ -66,15 +66,10 @@ pub(super) fn others(session: &Value, me: &AgentHandle) -> Vec<String> {
 }
 
 /// The agent's newest sessions in short, newest first; `next` has the arguments of the next page.
-pub(super) async fn listed(
-    asking: &ToolCaller,
-    me: &AgentHandle,
-    before: Option<&str>,
-    limit: &str,
-) -> Answer {
+pub(super) async fn listed(api: &ToolApi, me: &AgentHandle, before: Option<&str>, limit: &str) -> Answer {
     let mut query = vec![("limit", limit)];
     query.extend(before.map(|before| ("before", before)));
-    let page = asking.read(&LIST, &[], &query).await?;
+    let page = api.read(&LIST, &[], &query).await?;
     let sessions = page["sessions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let short = |session: &Value| {
         let mut short =
@@ -95,8 +90,8 @@ pub(super) async fn listed(
 }
 
 /// The session; joins it first if the agent is only invited.
-pub(super) async fn joined(asking: &ToolCaller, me: &AgentHandle, id: &str) -> Answer {
-    let session = asking.read(&SHOW, &[id], &[]).await.map_err(|refused| match refused.code.as_str() {
+pub(super) async fn joined(api: &ToolApi, me: &AgentHandle, id: &str) -> Answer {
+    let session = api.read(&SHOW, &[id], &[]).await.map_err(|refused| match refused.code.as_str() {
         "not_found" => Refusal::new(
             "not_found",
             "You do not participate in such a session; read without `session_id` lists yours.",
@@ -104,7 +99,7 @@ pub(super) async fn joined(asking: &ToolCaller, me: &AgentHandle, id: &str) -> A
         _ => refused,
     })?;
     if session["state"] == "active" && standing(&session, me) == Some("invited") {
-        asking.write(&JOIN, &[id], &json!({})).await?;
+        api.write(&JOIN, &[id], &json!({})).await?;
     }
     Ok(session)
 }
@@ -119,32 +114,32 @@ struct SharedSessions {
 
 /// Finds the newest active session with exactly these agents; with this topic, if given.
 async fn find(
-    asking: &ToolCaller,
+    api: &ToolApi,
     me: &AgentHandle,
     to: &[AgentHandle],
     topic: Option<&str>,
 ) -> Result<SharedSessions, Refusal> {
-    let mut wanted: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
-    wanted.sort_unstable();
-    wanted.dedup();
+    let mut agents: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
+    agents.sort_unstable();
+    agents.dedup();
     let (mut before, mut has_joined, mut earlier) = (None, false, None);
     for _ in 0..PAGES_MAX {
         let mut query = vec![("limit", PAGE)];
         query.extend(before.as_deref().map(|before| ("before", before)));
-        let page = asking.read(&LIST, &[], &query).await?;
+        let page = api.read(&LIST, &[], &query).await?;
         for session in page["sessions"].as_array().map(Vec::as_slice).unwrap_or_default() {
             let has_topic = match (topic, session["topic"].as_str()) {
                 (Some(topic), named) => named == Some(topic),
                 (None, named) => !named.is_some_and(|named| named.starts_with(CODING_SESSION_TOPIC)),
             };
             let Some(id) = session["id"].as_str().filter(|_| has_topic) else { continue };
-            if earlier.is_none() && is_with(session, me, &wanted) {
+            if earlier.is_none() && is_with(session, me, &agents) {
                 earlier = Some(id.to_owned());
             }
             let takes_part = matches!(standing(session, me), Some("joined" | "invited"));
             let mut here = others(session, me);
             here.sort_unstable();
-            if session["state"] != "active" || !takes_part || here != wanted {
+            if session["state"] != "active" || !takes_part || here != agents {
                 continue;
             }
             let is_invited = standing(session, me) == Some("invited");
@@ -152,7 +147,7 @@ async fn find(
             if is_invited && std::mem::replace(&mut has_joined, true) {
                 continue;
             }
-            if !is_invited || is_exactly(asking, me, id, &wanted).await? {
+            if !is_invited || is_exactly(api, me, id, &agents).await? {
                 return Ok(SharedSessions { id: Some(id.to_owned()), earlier: None });
             }
         }
@@ -165,57 +160,52 @@ async fn find(
 }
 
 /// Whether exactly these agents and the caller were ever in the session.
-fn is_with(session: &Value, me: &AgentHandle, wanted: &[&str]) -> bool {
+fn is_with(session: &Value, me: &AgentHandle, agents: &[&str]) -> bool {
     let participants = session["participants"].as_array().map(Vec::as_slice).unwrap_or_default();
     let handles = participants.iter().filter_map(|participant| participant["handle"].as_str());
     let mut with: Vec<&str> = handles.filter(|handle| *handle != me.as_str()).collect();
     with.sort_unstable();
-    with == wanted
+    with == agents
 }
 
 /// Joins a session and reads whether exactly these agents are in it. Before, an invited agent does not see who else is
 /// invited.
-async fn is_exactly(
-    asking: &ToolCaller,
-    me: &AgentHandle,
-    id: &str,
-    wanted: &[&str],
-) -> Result<bool, Refusal> {
-    joined(asking, me, id).await?;
-    let session = asking.read(&SHOW, &[id], &[]).await?;
+async fn is_exactly(api: &ToolApi, me: &AgentHandle, id: &str, agents: &[&str]) -> Result<bool, Refusal> {
+    joined(api, me, id).await?;
+    let session = api.read(&SHOW, &[id], &[]).await?;
     let mut here = others(&session, me);
     here.sort_unstable();
-    Ok(here == wanted)
+    Ok(here == agents)
 }
 
 /// Sends to exactly these agents: in the session that they share, or in a new one.
 pub(super) async fn send_to(
-    asking: &ToolCaller,
+    api: &ToolApi,
     me: &AgentHandle,
     to: &[AgentHandle],
     message: &Message<'_>,
 ) -> Answer {
-    let shared = find(asking, me, to, message.topic).await?;
+    let shared = find(api, me, to, message.topic).await?;
     let id = match shared.id {
         Some(id) => id,
         None => {
-            let made = create(asking, me, to, message, shared.earlier.as_deref()).await?;
+            let made = create(api, me, to, message, shared.earlier.as_deref()).await?;
             let id = made["session_id"].as_str().unwrap_or_default().to_owned();
             if made["sequence"] == FIRST {
-                spoke(asking, &id).await;
+                report_activity(api, &id).await;
                 let to: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
                 return Ok(json!({"session_id": id, "sequence": FIRST, "to": to, "state": "accepted"}));
             }
             id
         }
     };
-    send(asking, me, &id, message).await
+    send(api, me, &id, message).await
 }
 
 /// Creates the session for the first message to these agents: its id, and the message's sequence if it has the message. A
 /// session that a parallel call has created has not.
 async fn create(
-    asking: &ToolCaller,
+    api: &ToolApi,
     me: &AgentHandle,
     to: &[AgentHandle],
     message: &Message<'_>,
@@ -235,10 +225,10 @@ async fn create(
         }
     }
     let call =
-        async |body: Map<String, Value>| asking.reply(CREATE.method, CREATE.path, Some(&body.into())).await;
+        async |body: Map<String, Value>| api.reply(CREATE.method, CREATE.path, Some(&body.into())).await;
     let made = match call(body.clone()).await {
         Err(refused) if message.key.is_none() && refused.code == "idempotency_key_reused" => {
-            if let Some(id) = find(asking, me, to, message.topic).await?.id {
+            if let Some(id) = find(api, me, to, message.topic).await?.id {
                 return Ok(json!({"session_id": id}));
             }
             body.remove("idempotency_key");
@@ -248,25 +238,25 @@ async fn create(
     };
     let made = match made {
         Ok(made) => made,
-        Err(refused) => return Err(unreached(asking, refused, to).await),
+        Err(refused) => return Err(unreached(api, refused, to).await),
     };
-    let mut told = made.value();
+    let mut created = made.value();
     // The same message of a parallel call.
     if message.key.is_none() && made.headers.contains_key(REPLAYED) {
-        told["sequence"] = Value::Null;
+        created["sequence"] = Value::Null;
     }
-    Ok(told)
+    Ok(created)
 }
 
 /// Sends to one live session of an agent's coding agents, by the beginning of its name, in a session reserved for it.
 pub(super) async fn send_to_coding(
-    asking: &ToolCaller,
+    api: &ToolApi,
     me: &AgentHandle,
     agent: &AgentHandle,
     name: &str,
     message: &Message<'_>,
 ) -> Answer {
-    let found = asking.read(&WHO, &[], &[("query", agent.as_str()), ("owner", agent.owner())]).await?;
+    let found = api.read(&WHO, &[], &[("query", agent.as_str()), ("owner", agent.owner())]).await?;
     let listed = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let them = listed(&found["agents"]).into_iter().find(|known| known["handle"] == agent.as_str());
     let live = them.map(|known| listed(&known["sessions"])).unwrap_or_default();
@@ -285,36 +275,36 @@ pub(super) async fn send_to_coding(
     };
     let topic = format!("{CODING_SESSION_TOPIC}{coding}");
     let to = std::slice::from_ref(agent);
-    let shared = find(asking, me, to, Some(&topic)).await?;
+    let shared = find(api, me, to, Some(&topic)).await?;
     let id = match shared.id {
         Some(id) => id,
         None => {
             // A parallel call gets the same session.
             let key = first_message_key(to, Some(&topic), shared.earlier.as_deref());
             let body = json!({"invite": [agent.as_str()], "topic": topic, "idempotency_key": key});
-            let made = match asking.write(&CREATE, &[], &body).await {
+            let made = match api.write(&CREATE, &[], &body).await {
                 Ok(made) => made,
-                Err(refused) => return Err(unreached(asking, refused, to).await),
+                Err(refused) => return Err(unreached(api, refused, to).await),
             };
             made["session_id"].as_str().unwrap_or_default().to_owned()
         }
     };
     // Before the first message, so that no other coding session shows it.
     let body = json!({"agent": agent.as_str(), "coding_session": coding, "session_id": id});
-    asking.write(&ADDRESS, &[], &body).await?;
-    send(asking, me, &id, message).await
+    api.write(&ADDRESS, &[], &body).await?;
+    send(api, me, &id, message).await
 }
 
 /// A denial that is the same for a missing agent and an unreachable one, so that it reveals neither. It names the agents that
 /// the caller's own allowlist excludes, whether they exist or not.
-async fn unreached(asking: &ToolCaller, refused: Refusal, to: &[AgentHandle]) -> Refusal {
+async fn unreached(api: &ToolApi, refused: Refusal, to: &[AgentHandle]) -> Refusal {
     if refused.code != "not_found" {
         return refused;
     }
     let named = |agents: &[&str]| agents.join(", ");
     let all: Vec<&str> = to.iter().map(AgentHandle::as_str).collect();
     let mut text = format!("You cannot contact all of {}", named(&all));
-    let settings = asking.read(&ME, &[], &[]).await.unwrap_or_default();
+    let settings = api.read(&ME, &[], &[]).await.unwrap_or_default();
     if settings["policy"] == "allowlist" {
         let entries = settings["allowlist"].as_array().map(Vec::as_slice).unwrap_or_default();
         let entries: Vec<AllowEntry> =
@@ -345,15 +335,15 @@ fn opening(content: &Value) -> Option<String> {
 }
 
 /// Sends in a session; the answer has the session's id and the message's sequence.
-pub(super) async fn send(asking: &ToolCaller, me: &AgentHandle, id: &str, message: &Message<'_>) -> Answer {
-    let session = joined(asking, me, id).await?;
+pub(super) async fn send(api: &ToolApi, me: &AgentHandle, id: &str, message: &Message<'_>) -> Answer {
+    let session = joined(api, me, id).await?;
     let mut body = Map::new();
     body.insert("content".into(), message.content.clone());
     if let Some(key) = message.key {
         body.insert("idempotency_key".into(), key.into());
     }
-    let sent = asking.write(&SEND, &[id], &body.into()).await?;
-    spoke(asking, id).await;
+    let sent = api.write(&SEND, &[id], &body.into()).await?;
+    report_activity(api, id).await;
     Ok(
         json!({"session_id": id, "sequence": sent["sequence"], "to": others(&session, me), "state": "accepted"}),
     )
@@ -361,9 +351,9 @@ pub(super) async fn send(asking: &ToolCaller, me: &AgentHandle, id: &str, messag
 
 /// Reports that the model got the events of a session after one sequence up to another. If the report fails, the answer
 /// is given anyway, and the events are delivered again.
-pub(super) async fn seen(asking: &ToolCaller, id: &str, after: u64, to: u64) {
+pub(super) async fn mark_seen(api: &ToolApi, id: &str, after: u64, to: u64) {
     let body = json!({"session_id": id, "after_sequence": after, "sequence": to});
-    if let Err(refused) = asking.write(&inbox::ACK, &[], &body).await {
+    if let Err(refused) = api.write(&inbox::ACK, &[], &body).await {
         tracing::warn!(code = %refused.code, "items that were read could not be marked as seen");
     }
 }
@@ -372,28 +362,28 @@ pub(super) async fn seen(asking: &ToolCaller, id: &str, after: u64, to: u64) {
 pub(super) fn summarize(event: &Value) -> Value {
     let kind = event["type"].as_str().unwrap_or_default();
     let short = kind.strip_prefix("session.").unwrap_or(kind);
-    let mut told = json!({"sequence": event["sequence"]});
+    let mut summary = json!({"sequence": event["sequence"]});
     if short == "message" {
-        told["from"] = event["sender"].clone();
-        if let Some(at) = event["created_at"].as_u64() {
-            told["at"] = TimestampMs(at).rfc3339().into();
+        summary["from"] = event["sender"].clone();
+        if let Some(created_ms) = event["created_at"].as_u64() {
+            summary["at"] = TimestampMs(created_ms).rfc3339().into();
         }
-        told["text"] = text(&event["content"]).into();
+        summary["text"] = text(&event["content"]).into();
         let others = parts(&event["content"]);
         if !others.is_empty() {
-            told["parts"] = others.into();
+            summary["parts"] = others.into();
         }
     } else {
-        told["event"] = short.into();
+        summary["event"] = short.into();
         for (name, member) in
             [("agent", "agent"), ("agent", "invitee"), ("by", "invited_by"), ("by", "ended_by")]
         {
             if let Some(value) = event.get(member) {
-                told[name] = value.clone();
+                summary[name] = value.clone();
             }
         }
     }
-    told
+    summary
 }
 
 /// The text of a message.
@@ -414,11 +404,11 @@ fn parts(content: &Value) -> Vec<Value> {
     let others = parts.iter().filter(|part| part["type"] != "text");
     others
         .map(|part| {
-            let mut told = part.clone();
+            let mut shown = part.clone();
             if let Some(id) = part["file_id"].as_str() {
-                told["get"] = format!("plenary session file {id} -o PATH, or GET /files/{id}").into();
+                shown["get"] = format!("plenary session file {id} -o PATH, or GET /files/{id}").into();
             }
-            told
+            shown
         })
         .collect()
 }

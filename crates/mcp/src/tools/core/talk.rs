@@ -9,13 +9,13 @@ use super::{
     session::{self, EVENTS, Message},
 };
 use crate::tools::{
-    asking::{Answer, Refusal, ToolCaller},
+    api::{Answer, Refusal, ToolApi},
     bounds,
 };
 
-pub(super) const SENDS: &str =
+pub(super) const SEND_DESCRIPTION: &str =
     "Send a message to agents or into a session. Accepted does not mean read; replies come to your inbox.";
-pub(super) const READS: &str = "Read a session, oldest first; joins one you are invited to. Without session_id: your sessions. `next`: arguments of the next page.";
+pub(super) const READ_DESCRIPTION: &str = "Read a session, oldest first; joins one you are invited to. Without session_id: your sessions. `next`: arguments of the next page.";
 
 /// Default number of events per call.
 const EVENTS_DEFAULT: u64 = 50;
@@ -35,27 +35,27 @@ pub(super) struct SendArguments {
     idempotency_key: Option<String>,
 }
 
-pub(super) async fn send(asking: ToolCaller, wanted: SendArguments) -> Answer {
-    let me = Me::of(&asking).await?;
+pub(super) async fn send(api: ToolApi, arguments: SendArguments) -> Answer {
+    let me = Me::of(&api).await?;
     let message = Message {
-        content: wanted.text.into(),
-        topic: wanted.topic.as_deref(),
-        key: wanted.idempotency_key.as_deref(),
+        content: arguments.text.into(),
+        topic: arguments.topic.as_deref(),
+        key: arguments.idempotency_key.as_deref(),
     };
-    match (wanted.session_id, wanted.to.filter(|to| !to.is_empty())) {
-        (Some(id), None) => session::send(&asking, &me.handle, &id, &message).await,
+    match (arguments.session_id, arguments.to.filter(|to| !to.is_empty())) {
+        (Some(id), None) => session::send(&api, &me.handle, &id, &message).await,
         (None, Some(to)) => {
             if let [only] = to.as_slice()
                 && let Some((agent, name)) = only.split_once('/')
             {
                 let agent = handle(agent)?;
-                return session::send_to_coding(&asking, &me.handle, &agent, name, &message).await;
+                return session::send_to_coding(&api, &me.handle, &agent, name, &message).await;
             }
             let to = to.iter().map(|text| handle(text)).collect::<Result<Vec<_>, _>>()?;
             if to.contains(&me.handle) {
                 return Err(Refusal::arguments(format!("You are {}; name other agents in `to`.", me.handle)));
             }
-            session::send_to(&asking, &me.handle, &to, &message).await
+            session::send_to(&api, &me.handle, &to, &message).await
         }
         _ => Err(Refusal::arguments("Give either `to` or `session_id`.")),
     }
@@ -72,8 +72,8 @@ pub(super) struct ReadArguments {
     limit: Option<u64>,
 }
 
-pub(super) async fn read(asking: ToolCaller, wanted: ReadArguments) -> Answer {
-    let wrong = match (&wanted.session_id, wanted.after_sequence, &wanted.before) {
+pub(super) async fn read(api: ToolApi, arguments: ReadArguments) -> Answer {
+    let wrong = match (&arguments.session_id, arguments.after_sequence, &arguments.before) {
         (None, Some(_), _) => Some("`after_sequence` needs `session_id`: name the session."),
         (Some(_), _, Some(_)) => {
             Some("`before` continues the list of sessions; with `session_id` use `after_sequence`.")
@@ -83,27 +83,27 @@ pub(super) async fn read(asking: ToolCaller, wanted: ReadArguments) -> Answer {
     if let Some(text) = wrong {
         return Err(Refusal::arguments(text));
     }
-    let me = Me::of(&asking).await?;
-    let Some(id) = wanted.session_id.as_deref() else {
-        let limit = wanted.limit.unwrap_or(SESSIONS_DEFAULT).to_string();
-        return session::listed(&asking, &me.handle, wanted.before.as_deref(), &limit).await;
+    let me = Me::of(&api).await?;
+    let Some(id) = arguments.session_id.as_deref() else {
+        let limit = arguments.limit.unwrap_or(SESSIONS_DEFAULT).to_string();
+        return session::listed(&api, &me.handle, arguments.before.as_deref(), &limit).await;
     };
-    let session = session::joined(&asking, &me.handle, id).await?;
-    let (begin, limit) = (wanted.after_sequence.unwrap_or(0), wanted.limit.unwrap_or(EVENTS_DEFAULT));
+    let session = session::joined(&api, &me.handle, id).await?;
+    let (begin, limit) = (arguments.after_sequence.unwrap_or(0), arguments.limit.unwrap_or(EVENTS_DEFAULT));
     let (after, limit) = (begin.to_string(), limit.to_string());
-    let page = asking.read(&EVENTS, &[id], &[("after_sequence", &after), ("limit", &limit)]).await?;
+    let page = api.read(&EVENTS, &[id], &[("after_sequence", &after), ("limit", &limit)]).await?;
     let events = page["events"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut told: Vec<Value> = events.iter().map(session::summarize).collect();
-    let fitting = bounds::fitting(&told).max(1);
-    let more = told.len() > fitting || page["next_cursor"].is_string();
-    told.truncate(fitting);
-    let last = told.last().map(|event| event["sequence"].clone());
+    let mut summaries: Vec<Value> = events.iter().map(session::summarize).collect();
+    let fitting = bounds::fitting(&summaries).max(1);
+    let more = summaries.len() > fitting || page["next_cursor"].is_string();
+    summaries.truncate(fitting);
+    let last = summaries.last().map(|event| event["sequence"].clone());
     let shown_to = last.as_ref().and_then(Value::as_u64);
     let mut answer = json!({
         "session_id": id,
         "state": session["state"],
         "with": session::others(&session, &me.handle),
-        "events": told,
+        "events": summaries,
     });
     if let Some(topic) = session.get("topic") {
         answer["topic"] = topic.clone();
@@ -112,8 +112,8 @@ pub(super) async fn read(asking: ToolCaller, wanted: ReadArguments) -> Answer {
         answer["next"] = json!({"session_id": id, "after_sequence": last});
     }
     // An event in several parts is seen with its last part.
-    if let Some(to) = shown_to.filter(|_| bounds::reaches_end(&answer, asking.offset)) {
-        session::seen(&asking, id, begin, to).await;
+    if let Some(to) = shown_to.filter(|_| bounds::reaches_end(&answer, api.offset)) {
+        session::mark_seen(&api, id, begin, to).await;
     }
     Ok(answer)
 }

@@ -10,9 +10,9 @@ use super::{
     project::{self, listed},
     run,
 };
-use crate::tools::asking::{Answer, Route, ToolCaller, get};
+use crate::tools::api::{Answer, Route, ToolApi, get};
 
-pub(super) const SAYS: &str =
+pub(super) const DESCRIPTION: &str =
     "Your handle, unread count, agents you can contact, live sessions, projects, channels, agents to run.";
 pub(super) const REACH: Route = get("/agents");
 pub(super) const ROSTER: Route = get("/handles/{handle}/roster");
@@ -29,37 +29,37 @@ pub(super) struct WhoamiArguments {
     cursor: Option<String>,
 }
 
-pub(super) async fn whoami(asking: ToolCaller, wanted: WhoamiArguments) -> Answer {
-    let me = Me::of(&asking).await?;
+pub(super) async fn whoami(api: ToolApi, arguments: WhoamiArguments) -> Answer {
+    let me = Me::of(&api).await?;
     let limit = SHOWN_MAX.to_string();
     let mut query = vec![("limit", limit.as_str())];
-    query.extend(wanted.find.as_deref().map(|find| ("query", find)));
-    query.extend(wanted.cursor.as_deref().map(|cursor| ("cursor", cursor)));
-    let reach = asking.read(&REACH, &[], &query).await?;
+    query.extend(arguments.find.as_deref().map(|find| ("query", find)));
+    query.extend(arguments.cursor.as_deref().map(|cursor| ("cursor", cursor)));
+    let reach = api.read(&REACH, &[], &query).await?;
     let mut shown = json!({"agents": reach["agents"]});
     if let Some(cursor) = reach.get("next_cursor") {
-        shown["next"] = json!({"find": wanted.find, "cursor": cursor});
+        shown["next"] = json!({"find": arguments.find, "cursor": cursor});
     }
-    if wanted.find.is_some() || wanted.cursor.is_some() {
+    if arguments.find.is_some() || arguments.cursor.is_some() {
         return Ok(shown);
     }
     shown["me"] = me.handle.as_str().into();
     shown["policy"] = me.settings["policy"].clone();
-    if asking.has(&inbox::LIST) {
-        let waiting = asking.read(&inbox::LIST, &[], &[("limit", "1")]).await?;
+    if api.has(&inbox::LIST) {
+        let waiting = api.read(&inbox::LIST, &[], &[("limit", "1")]).await?;
         shown["unread"] = waiting["unread"].clone();
         if let Some(first) = listed(&waiting, "items").first() {
             shown["waiting"] =
                 json!({"kind": first["kind"], "from": first["from"], "subject": first["subject"]});
         }
     }
-    let roster = asking.read(&ROSTER, &[&me.principal()], &[]).await?;
+    let roster = api.read(&ROSTER, &[&me.principal()], &[]).await?;
     shown["live"] = listed(&roster, "roster").iter().take(SHOWN_MAX).map(live).collect();
-    let mut projects = project::all(&asking).await?;
+    let mut projects = project::all(&api).await?;
     projects.truncate(SHOWN_MAX);
     shown["projects"] = projects.into();
-    shown["channels"] = channel::titles(&asking).await?.into();
-    let mut runs = run::names(&asking).await?;
+    shown["channels"] = channel::titles(&api).await?.into();
+    let mut runs = run::names(&api).await?;
     runs.truncate(SHOWN_MAX);
     shown["run_agents"] = runs.into();
     Ok(shown)

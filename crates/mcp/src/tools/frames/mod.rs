@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value, json};
 
-use super::{ADDS, Card, READS, asking::has, composed, core::results, frame::SUBMIT, schema};
+use super::{ADDS, Card, READS, api::has, composed, core::results, frame::SUBMIT, schema};
 use crate::{
     operations::Operations,
     tool::{Action, Hints, Tool, Toolset},
@@ -19,26 +19,46 @@ const FRAMES: &[Toolset] = &[Toolset::Frames];
 
 /// The verbs that send one kind: the payload members with a default value.
 const VERBS: [Verb; 7] = [
-    Verb { name: "agent_advise", kind: "agent_advisory", says: "Say what you are doing.", filled: &[] },
-    Verb { name: "agent_broadcast", kind: "agent_broadcast", says: "Announce what is done.", filled: &[] },
+    Verb {
+        name: "agent_advise",
+        kind: "agent_advisory",
+        description: "Say what you are doing.",
+        filled: &[],
+    },
+    Verb {
+        name: "agent_broadcast",
+        kind: "agent_broadcast",
+        description: "Announce what is done.",
+        filled: &[],
+    },
     Verb {
         name: "agent_handover",
         kind: "agent_handover",
-        says: "Hand work to another session.",
+        description: "Hand work to another session.",
         filled: &["previous_session_id"],
     },
     Verb {
         name: "agent_lock_acquire",
         kind: "agent_lock_request",
-        says: "Announce a claim on a resource; advisory.",
+        description: "Announce a claim on a resource; advisory.",
         filled: &["lease_id", "ttl_ms"],
     },
-    Verb { name: "agent_lock_release", kind: "agent_lock_release", says: "Release a lease.", filled: &[] },
-    Verb { name: "agent_lease_extend", kind: "agent_lease_extend", says: "Extend a lease.", filled: &[] },
+    Verb {
+        name: "agent_lock_release",
+        kind: "agent_lock_release",
+        description: "Release a lease.",
+        filled: &[],
+    },
+    Verb {
+        name: "agent_lease_extend",
+        kind: "agent_lease_extend",
+        description: "Extend a lease.",
+        filled: &[],
+    },
     Verb {
         name: "agent_query",
         kind: "agent_query",
-        says: "Ask live sessions; answers carry the query_id.",
+        description: "Ask live sessions; answers carry the query_id.",
         filled: &["query_id", "response_scope", "timeout_ms"],
     },
 ];
@@ -60,22 +80,28 @@ pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
         .into_iter()
         .filter_map(|verb| {
             let payload = kinds.get(verb.kind)?;
-            Some(tool(verb.name, verb.says, ADDS, input(payload, verb.filled), Sends::new(operations, verb)))
+            Some(tool(
+                verb.name,
+                verb.description,
+                ADDS,
+                input(payload, verb.filled),
+                Sends::new(operations, verb),
+            ))
         })
         .collect();
-    let card = |name, says, hints| Card { name, says, hints, sets: FRAMES };
+    let card = |name, description, hints| Card { name, description, hints, sets: FRAMES };
     tools.push(composed(
         operations,
         card("agent_send", "Send a frame of any kind to a scope.", ADDS),
         verbs::send,
     ));
     if has(operations, &verbs::ROSTER) {
-        let says = "Show who is subscribed to a handle's stream.";
-        tools.push(composed(operations, card("agent_roster", says, READS), verbs::roster));
+        let description = "Show who is subscribed to a handle's stream.";
+        tools.push(composed(operations, card("agent_roster", description, READS), verbs::roster));
     }
     if has(operations, &verbs::TICKET) {
-        let says = "Get a URL at which to follow your handle's frames (SSE).";
-        tools.push(composed(operations, card("agent_subscribe", says, ADDS), verbs::subscribe));
+        let description = "Get a URL at which to follow your handle's frames (SSE).";
+        tools.push(composed(operations, card("agent_subscribe", description, ADDS), verbs::subscribe));
     }
     for tool in &mut tools {
         tool.output = Some(results::with(if has_frame(&tool.name) { &SUBMITTED } else { &[] }));
@@ -88,11 +114,11 @@ fn has_frame(tool: &str) -> bool {
     tool == "agent_send" || VERBS.iter().any(|verb| verb.name == tool)
 }
 
-fn tool(name: &str, says: &str, hints: Hints, input: Map<String, Value>, action: impl Action) -> Tool {
+fn tool(name: &str, description: &str, hints: Hints, input: Map<String, Value>, action: impl Action) -> Tool {
     Tool {
         name: name.to_owned(),
         title: String::new(),
-        description: says.to_owned(),
+        description: description.to_owned(),
         input: Arc::new(input),
         output: None,
         hints,
@@ -117,7 +143,7 @@ fn payloads(request: &Value) -> BTreeMap<&str, &Value> {
 
 /// The members of the payload, and the recipient and sender of the frame.
 fn input(payload: &Value, filled: &[&str]) -> Map<String, Value> {
-    let mut slim = schema::slim(payload, schema::Words::Dropped, 0);
+    let mut slim = schema::slim(payload, schema::Descriptions::Drop, 0);
     if let Some(required) = slim.get_mut("required").and_then(Value::as_array_mut) {
         required.retain(|name| !filled.iter().any(|filled| name == filled));
     }

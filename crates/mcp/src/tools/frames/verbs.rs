@@ -9,7 +9,7 @@ use crate::{
     operations::{Caller, Operations},
     tool::{Action, CallFuture, CallOutcome},
     tools::{
-        asking::{Answer, Refusal, Route, ToolCaller, get, post},
+        api::{Answer, Refusal, Route, ToolApi, get, post},
         core::me::Me,
         frame::{FrameSender, submit, uuid},
     },
@@ -30,7 +30,7 @@ const QUERY_MS_DEFAULT: u64 = 30_000;
 pub(super) struct Verb {
     pub(super) name: &'static str,
     pub(super) kind: &'static str,
-    pub(super) says: &'static str,
+    pub(super) description: &'static str,
     /// The members of the payload with a default value.
     pub(super) filled: &'static [&'static str],
 }
@@ -50,14 +50,14 @@ impl Sends {
 impl Action for Sends {
     fn call<'a>(&'a self, caller: &'a Caller, arguments: Map<String, Value>) -> CallFuture<'a> {
         Box::pin(async move {
-            let asking = ToolCaller {
+            let api = ToolApi {
                 operations: self.operations.clone(),
                 caller: caller.clone(),
                 person: None,
                 peer: None,
                 offset: None,
             };
-            match self.verb.send(&asking, arguments).await {
+            match self.verb.send(&api, arguments).await {
                 Ok(value) => CallOutcome::Done(value),
                 Err(refusal) => refusal.into(),
             }
@@ -66,7 +66,7 @@ impl Action for Sends {
 }
 
 /// Takes a text argument that is not part of the payload.
-fn taken(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>, Refusal> {
+fn take_text(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String>, Refusal> {
     match arguments.remove(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
@@ -75,12 +75,12 @@ fn taken(arguments: &mut Map<String, Value>, name: &str) -> Result<Option<String
 }
 
 impl Verb {
-    async fn send(&self, asking: &ToolCaller, mut payload: Map<String, Value>) -> Answer {
-        let me = Me::of(asking).await?;
-        let scope = taken(&mut payload, "scope")?.unwrap_or_else(|| me.principal());
+    async fn send(&self, api: &ToolApi, mut payload: Map<String, Value>) -> Answer {
+        let me = Me::of(api).await?;
+        let scope = take_text(&mut payload, "scope")?.unwrap_or_else(|| me.principal());
         let from = FrameSender {
-            instrument: taken(&mut payload, "instrument")?,
-            session_id: taken(&mut payload, "session_id")?,
+            instrument: take_text(&mut payload, "instrument")?,
+            session_id: take_text(&mut payload, "session_id")?,
         };
         payload.retain(|_, value| !value.is_null());
         for name in self.filled {
@@ -92,7 +92,7 @@ impl Verb {
                 _ => uuid().into(),
             });
         }
-        let mut sent = submit(asking, &me.handle, &from, (self.kind, &payload), &scope, None).await?;
+        let mut sent = submit(api, &me.handle, &from, (self.kind, &payload), &scope, None).await?;
         for name in ["lease_id", "query_id"] {
             if let Some(id) = payload.get(name) {
                 sent[name] = id.clone();
@@ -114,11 +114,11 @@ pub(super) struct SendArguments {
     session_id: Option<String>,
 }
 
-pub(super) async fn send(asking: ToolCaller, wanted: SendArguments) -> Answer {
-    let me = Me::of(&asking).await?;
-    let scope = wanted.scope.unwrap_or_else(|| me.principal());
-    let from = FrameSender { instrument: wanted.instrument, session_id: wanted.session_id };
-    submit(&asking, &me.handle, &from, (&wanted.kind, &wanted.payload), &scope, wanted.ttl_ms).await
+pub(super) async fn send(api: ToolApi, arguments: SendArguments) -> Answer {
+    let me = Me::of(&api).await?;
+    let scope = arguments.scope.unwrap_or_else(|| me.principal());
+    let from = FrameSender { instrument: arguments.instrument, session_id: arguments.session_id };
+    submit(&api, &me.handle, &from, (&arguments.kind, &arguments.payload), &scope, arguments.ttl_ms).await
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -128,12 +128,12 @@ pub(super) struct LookArguments {
     handle: Option<String>,
 }
 
-pub(super) async fn roster(asking: ToolCaller, wanted: LookArguments) -> Answer {
-    let handle = match wanted.handle {
+pub(super) async fn roster(api: ToolApi, arguments: LookArguments) -> Answer {
+    let handle = match arguments.handle {
         Some(handle) => handle,
-        None => Me::of(&asking).await?.principal(),
+        None => Me::of(&api).await?.principal(),
     };
-    asking.read(&ROSTER, &[&handle], &[]).await
+    api.read(&ROSTER, &[&handle], &[]).await
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -147,20 +147,21 @@ pub(super) struct SubscribeArguments {
 }
 
 /// A capability in a URL: its holder may follow the stream once (wire.md 1.5, row 13).
-pub(super) async fn subscribe(asking: ToolCaller, wanted: SubscribeArguments) -> Answer {
-    let me = Me::of(&asking).await?;
-    let made = asking.write(&TICKET, &[], &json!({})).await?;
-    let ticket = made["ticket"].as_str().unwrap_or_default().to_owned();
-    let given = [
-        ("filter", wanted.filter),
-        ("instrument", wanted.instrument),
-        ("session_id", wanted.session_id),
-        ("tool", wanted.tool),
+pub(super) async fn subscribe(api: ToolApi, arguments: SubscribeArguments) -> Answer {
+    let me = Me::of(&api).await?;
+    let created = api.write(&TICKET, &[], &json!({})).await?;
+    let ticket = created["ticket"].as_str().unwrap_or_default().to_owned();
+    let parameters = [
+        ("filter", arguments.filter),
+        ("instrument", arguments.instrument),
+        ("session_id", arguments.session_id),
+        ("tool", arguments.tool),
         ("ticket", Some(ticket)),
     ];
-    let given: Vec<_> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    let query: Vec<_> = given.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let parameters: Vec<_> =
+        parameters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let query: Vec<_> = parameters.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let path = STREAM.at(&[&me.principal()], &query);
-    let url = format!("{}{path}", asking.operations.base_url(&asking.caller));
-    Ok(json!({"url": url, "handle": me.principal(), "expires_in_s": made["expires_in"], "uses": 1}))
+    let url = format!("{}{path}", api.operations.base_url(&api.caller));
+    Ok(json!({"url": url, "handle": me.principal(), "expires_in_s": created["expires_in"], "uses": 1}))
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::tools::{
-    asking::{Answer, Refusal, Route, ToolCaller, get, post},
+    api::{Answer, Refusal, Route, ToolApi, get, post},
     core::{
         deposit::DEPOSIT,
         me::Me,
@@ -36,23 +36,23 @@ pub(super) struct StartArguments {
     agent_description: Option<String>,
 }
 
-pub(super) async fn session_start(asking: ToolCaller, wanted: StartArguments) -> Answer {
-    let me = Me::of(&asking).await?;
-    let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
-    let session = begun(&asking, &project).await?;
-    let recent = packages(&asking, &project, LATEST).await?;
+pub(super) async fn session_start(api: ToolApi, arguments: StartArguments) -> Answer {
+    let me = Me::of(&api).await?;
+    let project = chosen(&api, &me, arguments.project_id.as_deref()).await?;
+    let session = start_session(&api, &project).await?;
+    let recent = packages(&api, &project, LATEST).await?;
     let recent: Vec<Value> = recent.iter().map(|package| short(package, true)).collect();
     Ok(json!({"session": session, "recent_packages": recent}))
 }
 
-async fn begun(asking: &ToolCaller, project: &str) -> Answer {
-    let mut session = asking.write(&START, &[project], &json!({})).await?;
+async fn start_session(api: &ToolApi, project: &str) -> Answer {
+    let mut session = api.write(&START, &[project], &json!({})).await?;
     session["id"] = session["session_id"].clone();
     Ok(session)
 }
 
-async fn packages(asking: &ToolCaller, project: &str, limit: &str) -> Result<Vec<Value>, Refusal> {
-    let found = asking.read(&PULL, &[project], &[("limit", limit)]).await?;
+async fn packages(api: &ToolApi, project: &str, limit: &str) -> Result<Vec<Value>, Refusal> {
+    let found = api.read(&PULL, &[project], &[("limit", limit)]).await?;
     Ok(listed(&found, "packages").to_vec())
 }
 
@@ -86,27 +86,27 @@ pub(super) struct PullArguments {
     project_id: Option<String>,
 }
 
-pub(super) async fn pull_context(asking: ToolCaller, wanted: PullArguments) -> Answer {
-    let project = wanted.project_id.as_deref();
+pub(super) async fn pull_context(api: ToolApi, arguments: PullArguments) -> Answer {
+    let project = arguments.project_id.as_deref();
     // Without a mode, an id or a query says which one is meant.
-    let implied = match (&wanted.package_id, &wanted.query) {
+    let implied = match (&arguments.package_id, &arguments.query) {
         (Some(_), _) => Mode::Specific,
         (None, Some(_)) => Mode::Relevant,
         (None, None) => Mode::Latest,
     };
-    match (wanted.mode.unwrap_or(implied), &wanted.package_id, &wanted.query) {
+    match (arguments.mode.unwrap_or(implied), &arguments.package_id, &arguments.query) {
         (Mode::Specific, Some(id), _) => {
             let query: Vec<_> = project.map(|project| ("project", project)).into_iter().collect();
-            match asking.read(&PACKAGE, &[id], &query).await {
+            match api.read(&PACKAGE, &[id], &query).await {
                 // A missing package is null (wire.md 0.4, row 3).
                 Err(refusal) if refusal.code == "package_not_found" => Ok(Value::Null),
                 found => found,
             }
         }
-        (Mode::Relevant, _, Some(words)) => {
-            let mut query = vec![("focus", words.as_str()), ("snippets", HITS)];
+        (Mode::Relevant, _, Some(query_text)) => {
+            let mut query = vec![("focus", query_text.as_str()), ("snippets", HITS)];
             query.extend(project.map(|project| ("project", project)));
-            let digest = asking.read(&ORCHESTRATE, &[], &query).await?;
+            let digest = api.read(&ORCHESTRATE, &[], &query).await?;
             let hits = listed(&digest, "snippets").iter().map(|hit| {
                 json!({
                     "package_id": hit["package_id"], "content_type": hit["content_type"],
@@ -116,10 +116,10 @@ pub(super) async fn pull_context(asking: ToolCaller, wanted: PullArguments) -> A
             Ok(hits.collect())
         }
         (mode, _, _) => {
-            let me = Me::of(&asking).await?;
-            let project = chosen(&asking, &me, project).await?;
+            let me = Me::of(&api).await?;
+            let project = chosen(&api, &me, project).await?;
             let limit = if mode == Mode::Latest { LATEST } else { NEXT };
-            Ok(packages(&asking, &project, limit).await?.into())
+            Ok(packages(&api, &project, limit).await?.into())
         }
     }
 }
@@ -139,35 +139,35 @@ pub(super) struct DepositArguments {
     artifact_type: Option<String>,
 }
 
-pub(super) async fn deposit(asking: ToolCaller, wanted: DepositArguments) -> Answer {
-    let me = Me::of(&asking).await?;
-    let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
-    let package_type = if wanted.auto == Some(true) { "auto_deposit" } else { "standard" };
+pub(super) async fn deposit(api: ToolApi, arguments: DepositArguments) -> Answer {
+    let me = Me::of(&api).await?;
+    let project = chosen(&api, &me, arguments.project_id.as_deref()).await?;
+    let package_type = if arguments.auto == Some(true) { "auto_deposit" } else { "standard" };
     let mut package = json!({
         "package_id": format!("pkg_{}", hex()),
         "project_id": project,
         "relay_version": "0.1",
-        "title": wanted.title,
-        "description": wanted.description.unwrap_or_default(),
-        "status": status_of(wanted.status.as_deref()),
+        "title": arguments.title,
+        "description": arguments.description.unwrap_or_default(),
+        "status": status_of(arguments.status.as_deref()),
         "package_type": package_type,
-        "review_type": wanted.review_type.as_deref().unwrap_or("none"),
+        "review_type": arguments.review_type.as_deref().unwrap_or("none"),
         "created_at": now(),
         "created_by": {"id": me.handle.as_str(), "type": "agent"},
-        "decisions_made": wanted.decisions.unwrap_or_default(),
-        "open_questions": wanted.open_questions.unwrap_or_default(),
-        "handoff_note": wanted.handoff_note.unwrap_or_default(),
+        "decisions_made": arguments.decisions.unwrap_or_default(),
+        "open_questions": arguments.open_questions.unwrap_or_default(),
+        "handoff_note": arguments.handoff_note.unwrap_or_default(),
     });
-    for (name, text) in [("topic", wanted.topic), ("artifact_type", wanted.artifact_type)] {
+    for (name, text) in [("topic", arguments.topic), ("artifact_type", arguments.artifact_type)] {
         if let Some(text) = text {
             package[name] = text.into();
         }
     }
-    match asking.write(&DEPOSIT, &[&project], &package).await {
+    match api.write(&DEPOSIT, &[&project], &package).await {
         Err(refusal) if refusal.code == "project_archived" => {
             Ok(json!({"skipped": true, "reason": "project_archived", "project_id": project}))
         }
-        kept => kept,
+        stored => stored,
     }
 }
 
@@ -187,15 +187,15 @@ pub(super) struct OfProject {
     project_id: Option<String>,
 }
 
-pub(super) async fn status(asking: ToolCaller, wanted: OfProject) -> Answer {
-    let me = Me::of(&asking).await?;
-    let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
-    let recent = packages(&asking, &project, RECENT).await?;
+pub(super) async fn status(api: ToolApi, arguments: OfProject) -> Answer {
+    let me = Me::of(&api).await?;
+    let project = chosen(&api, &me, arguments.project_id.as_deref()).await?;
+    let recent = packages(&api, &project, RECENT).await?;
     let pending = recent.iter().filter(|package| package["status"] == "awaiting_review").count();
     let questions: usize = recent.iter().map(|package| listed(package, "open_questions").len()).sum();
     let packages: Vec<Value> = recent.iter().map(|package| short(package, false)).collect();
     Ok(json!({
-        "session": open_session(&asking, &me, &project).await?,
+        "session": open_session(&api, &me, &project).await?,
         "total_recent_packages": recent.len(),
         "pending_review": pending,
         "open_questions": questions,
@@ -204,8 +204,8 @@ pub(super) async fn status(asking: ToolCaller, wanted: OfProject) -> Answer {
 }
 
 /// The agent's newest active session; null if there is none.
-async fn open_session(asking: &ToolCaller, me: &Me, project: &str) -> Answer {
-    let found = asking.read(&SESSIONS, &[project], &[("limit", NEXT)]).await?;
+async fn open_session(api: &ToolApi, me: &Me, project: &str) -> Answer {
+    let found = api.read(&SESSIONS, &[project], &[("limit", NEXT)]).await?;
     let names = [me.handle.as_str(), me.handle.name()];
     let open = listed(&found, "sessions").iter().find(|session| {
         session["ended_at"].is_null()
@@ -233,10 +233,10 @@ pub(super) struct OrientArguments {
     window_days: Option<u64>,
 }
 
-pub(super) async fn session_orient(asking: ToolCaller, wanted: OrientArguments) -> Answer {
-    let me = Me::of(&asking).await?;
-    let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
-    let mut session = match open_session(&asking, &me, &project).await {
+pub(super) async fn session_orient(api: ToolApi, arguments: OrientArguments) -> Answer {
+    let me = Me::of(&api).await?;
+    let project = chosen(&api, &me, arguments.project_id.as_deref()).await?;
+    let mut session = match open_session(&api, &me, &project).await {
         Ok(session) => session,
         // A project that does not exist yet has no sessions.
         Err(refusal) if refusal.code == "project_not_found" => Value::Null,
@@ -244,13 +244,13 @@ pub(super) async fn session_orient(asking: ToolCaller, wanted: OrientArguments) 
     };
     let started = session.is_null();
     if started {
-        session = begun(&asking, &project).await?;
+        session = start_session(&api, &project).await?;
     }
-    let days = wanted.window_days.unwrap_or(14).to_string();
-    let mut bundle = asking.read(&ORIENT, &[&project], &[("window_days", &days)]).await?;
-    keep(&mut bundle, "recent_packages", wanted.key_packages.unwrap_or(3));
-    keep(&mut bundle, "open_questions", wanted.open_questions.unwrap_or(5));
-    if wanted.format == Some(Format::Json) {
+    let days = arguments.window_days.unwrap_or(14).to_string();
+    let mut bundle = api.read(&ORIENT, &[&project], &[("window_days", &days)]).await?;
+    truncate(&mut bundle, "recent_packages", arguments.key_packages.unwrap_or(3));
+    truncate(&mut bundle, "open_questions", arguments.open_questions.unwrap_or(5));
+    if arguments.format == Some(Format::Json) {
         bundle["session"] =
             json!({"id": session["session_id"], "callsign": session["callsign"], "auto_started": started});
         return Ok(bundle);
@@ -258,7 +258,7 @@ pub(super) async fn session_orient(asking: ToolCaller, wanted: OrientArguments) 
     Ok(markdown(&bundle, session["callsign"].as_str(), started).into())
 }
 
-fn keep(bundle: &mut Value, name: &str, most: usize) {
+fn truncate(bundle: &mut Value, name: &str, most: usize) {
     if let Some(list) = bundle[name].as_array_mut() {
         list.truncate(most);
     }
@@ -271,8 +271,8 @@ fn markdown(bundle: &Value, callsign: Option<&str>, started: bool) -> String {
         let verb = if started { "this run is" } else { "active run" };
         let _ = writeln!(text, "**{verb} `{callsign}`**\n");
     }
-    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let _ = writeln!(text, "# {}\n", word(&bundle["project"]["name"]));
+    let field = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let _ = writeln!(text, "# {}\n", field(&bundle["project"]["name"]));
     let sections = [
         ("Packages", "recent_packages"),
         ("Active facts", "active_facts"),
@@ -288,17 +288,17 @@ fn markdown(bundle: &Value, callsign: Option<&str>, started: bool) -> String {
             let line = match name {
                 "recent_packages" => format!(
                     "{} ({}): {}",
-                    word(&item["title"]),
-                    word(&item["status"]),
-                    word(&item["handoff_note"])
+                    field(&item["title"]),
+                    field(&item["status"]),
+                    field(&item["handoff_note"])
                 ),
                 "active_facts" => format!(
                     "{} {} {}",
-                    word(&item["subject"]),
-                    word(&item["predicate"]),
-                    word(&item["value"])
+                    field(&item["subject"]),
+                    field(&item["predicate"]),
+                    field(&item["value"])
                 ),
-                _ => word(&item["question"]),
+                _ => field(&item["question"]),
             };
             let _ = writeln!(text, "- {}", line.trim_end_matches(": "));
         }
@@ -315,12 +315,13 @@ pub(super) struct OrchestrateArguments {
     include_archived: Option<bool>,
 }
 
-pub(super) async fn orchestrate(asking: ToolCaller, wanted: OrchestrateArguments) -> Answer {
-    let snippets = wanted.snippets.unwrap_or(25).to_string();
+pub(super) async fn orchestrate(api: ToolApi, arguments: OrchestrateArguments) -> Answer {
+    let snippets = arguments.snippets.unwrap_or(25).to_string();
     let mut query = vec![("snippets", snippets.as_str())];
-    query.extend(wanted.focus.as_deref().map(|focus| ("focus", focus)));
-    query.extend(wanted.project_id.as_deref().map(|project| ("project", project)));
-    query
-        .extend(wanted.include_archived.filter(|is_wanted| *is_wanted).map(|_| ("include_archived", "true")));
-    asking.read(&ORCHESTRATE, &[], &query).await
+    query.extend(arguments.focus.as_deref().map(|focus| ("focus", focus)));
+    query.extend(arguments.project_id.as_deref().map(|project| ("project", project)));
+    query.extend(
+        arguments.include_archived.filter(|is_included| *is_included).map(|_| ("include_archived", "true")),
+    );
+    api.read(&ORCHESTRATE, &[], &query).await
 }

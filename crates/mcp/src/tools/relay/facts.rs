@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::tools::{
-    asking::{Answer, ToolCaller},
+    api::{Answer, ToolApi},
     core::{
         deposit::{ASSERT, INVALIDATE},
         me::Me,
@@ -38,21 +38,22 @@ pub(super) struct AssertArguments {
 }
 
 /// Asserting the current value again changes nothing here (wire.md 0.4, row 10).
-pub(super) async fn assert_fact(asking: ToolCaller, wanted: AssertArguments) -> Answer {
-    let me = Me::of(&asking).await?;
-    let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
-    let of = [("subject", wanted.subject.as_str()), ("predicate", wanted.relation.as_str())];
+pub(super) async fn assert_fact(api: ToolApi, arguments: AssertArguments) -> Answer {
+    let me = Me::of(&api).await?;
+    let project = chosen(&api, &me, arguments.project_id.as_deref()).await?;
+    let key = [("subject", arguments.subject.as_str()), ("predicate", arguments.relation.as_str())];
     // A project that does not exist yet has no facts.
-    if let Ok(current) = asking.read(&FACTS, &[&project], &of).await
-        && let Some(fact) = listed(&current, "facts").iter().find(|fact| fact["value"] == wanted.object)
+    if let Ok(current) = api.read(&FACTS, &[&project], &key).await
+        && let Some(fact) = listed(&current, "facts").iter().find(|fact| fact["value"] == arguments.object)
     {
         return Ok(named(fact.clone()));
     }
-    let mut fact = json!({"subject": wanted.subject, "predicate": wanted.relation, "value": wanted.object});
-    if let Some(source) = wanted.source_package_id {
+    let mut fact =
+        json!({"subject": arguments.subject, "predicate": arguments.relation, "value": arguments.object});
+    if let Some(source) = arguments.source_package_id {
         fact["source_package_id"] = source.into();
     }
-    Ok(named(asking.write(&ASSERT, &[&project], &fact).await?))
+    Ok(named(api.write(&ASSERT, &[&project], &fact).await?))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -63,12 +64,12 @@ pub(super) struct InvalidateArguments {
     project_id: Option<String>,
 }
 
-pub(super) async fn invalidate_fact(asking: ToolCaller, wanted: InvalidateArguments) -> Answer {
-    let me = Me::of(&asking).await?;
-    let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
-    let mut query = vec![("subject", wanted.subject.as_str()), ("predicate", wanted.relation.as_str())];
-    query.extend(wanted.object.as_deref().map(|object| ("object", object)));
-    asking.read(&INVALIDATE, &[&project], &query).await
+pub(super) async fn invalidate_fact(api: ToolApi, arguments: InvalidateArguments) -> Answer {
+    let me = Me::of(&api).await?;
+    let project = chosen(&api, &me, arguments.project_id.as_deref()).await?;
+    let mut query = vec![("subject", arguments.subject.as_str()), ("predicate", arguments.relation.as_str())];
+    query.extend(arguments.object.as_deref().map(|object| ("object", object)));
+    api.read(&INVALIDATE, &[&project], &query).await
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -82,19 +83,19 @@ pub(super) struct QueryArguments {
     project_id: Option<String>,
 }
 
-pub(super) async fn query_facts(asking: ToolCaller, wanted: QueryArguments) -> Answer {
-    let me = Me::of(&asking).await?;
-    let project = chosen(&asking, &me, wanted.project_id.as_deref()).await?;
-    let ended = wanted.include_ended.map(|ended| ended.to_string());
-    let given = [
-        ("subject", wanted.subject.as_deref()),
-        ("predicate", wanted.relation.as_deref()),
-        ("as_of", wanted.as_of.as_deref()),
+pub(super) async fn query_facts(api: ToolApi, arguments: QueryArguments) -> Answer {
+    let me = Me::of(&api).await?;
+    let project = chosen(&api, &me, arguments.project_id.as_deref()).await?;
+    let ended = arguments.include_ended.map(|ended| ended.to_string());
+    let filters = [
+        ("subject", arguments.subject.as_deref()),
+        ("predicate", arguments.relation.as_deref()),
+        ("as_of", arguments.as_of.as_deref()),
         ("include_ended", ended.as_deref()),
     ];
-    let query: Vec<_> = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
-    let found = asking.read(&FACTS, &[&project], &query).await?;
-    let fits = |fact: &&Value| wanted.object.as_deref().is_none_or(|object| fact["value"] == object);
-    let facts = listed(&found, "facts").iter().filter(fits).take(wanted.limit.unwrap_or(FACTS_DEFAULT));
+    let query: Vec<_> = filters.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+    let found = api.read(&FACTS, &[&project], &query).await?;
+    let fits = |fact: &&Value| arguments.object.as_deref().is_none_or(|object| fact["value"] == object);
+    let facts = listed(&found, "facts").iter().filter(fits).take(arguments.limit.unwrap_or(FACTS_DEFAULT));
     Ok(facts.cloned().map(named).collect())
 }

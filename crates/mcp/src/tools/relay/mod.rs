@@ -15,7 +15,7 @@ const CONTEXT: &[Toolset] = &[Toolset::Context];
 
 /// The tools of these names.
 pub(super) fn tools(operations: &Operations) -> Vec<Tool> {
-    let card = |name, says, hints| Card { name, says, hints, sets: CONTEXT };
+    let card = |name, description, hints| Card { name, description, hints, sets: CONTEXT };
     let start = card("relay_session_start", "Begin a session; brings recent packages.", ADDS);
     let pull = card("relay_pull_context", "Pull packages.", READS);
     let deposit = card("relay_deposit", "Deposit a package.", ADDS);

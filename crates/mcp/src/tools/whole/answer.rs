@@ -9,7 +9,7 @@ use super::plan::{LIMIT, Plan, WAIT};
 use crate::{
     operations::Reply,
     tools::{
-        asking::{Answer, Refusal, ToolCaller, next_of},
+        api::{Answer, Refusal, ToolApi, next_of},
         bounded, bounds, offset,
         stream::{Stream, StreamItem},
     },
@@ -24,27 +24,27 @@ const EVENTS_MAX: usize = 50;
 const HEADERS: [(&str, &str); 2] = [("x-run-id", "run_id"), ("x-thread-id", "thread_id")];
 
 /// Calls the operation with these arguments.
-pub(super) async fn ask(asking: &ToolCaller, plan: &Plan, mut arguments: Map<String, Value>) -> Answer {
+pub(super) async fn ask(api: &ToolApi, plan: &Plan, mut arguments: Map<String, Value>) -> Answer {
     let offset = offset(&mut arguments)?;
     if plan.streams {
-        return listen(asking, plan, &arguments).await;
+        return listen(api, plan, &arguments).await;
     }
     let hints = plan.hints();
-    let mut answer = once(asking, plan, &arguments).await?;
+    let mut answer = once(api, plan, &arguments).await?;
     if hints.read_only && plan.has_limit() && !bounds::fits(&answer) {
         let fewer = rows(&answer).map(bounds::fitting).unwrap_or_default().max(1);
         let mut narrowed = arguments.clone();
         narrowed.insert(LIMIT.into(), fewer.into());
         // The operation's own cursor is then after the shown rows.
-        answer = once(asking, plan, &narrowed).await?;
+        answer = once(api, plan, &narrowed).await?;
         return Ok(bounded(true, offset, &narrowed, answer));
     }
     Ok(bounded(hints.idempotent, offset, &arguments, answer))
 }
 
-async fn once(asking: &ToolCaller, plan: &Plan, arguments: &Map<String, Value>) -> Answer {
+async fn once(api: &ToolApi, plan: &Plan, arguments: &Map<String, Value>) -> Answer {
     let request = plan.request(arguments)?;
-    let reply = asking.reply(plan.route.method.clone(), &request.path, request.body.as_ref()).await?;
+    let reply = api.reply(plan.route.method.clone(), &request.path, request.body.as_ref()).await?;
     Ok(object(&reply, arguments))
 }
 
@@ -82,7 +82,7 @@ fn object(reply: &Reply, arguments: &Map<String, Value>) -> Value {
 }
 
 /// The events of a stream within a time, and the arguments of the continuation.
-async fn listen(asking: &ToolCaller, plan: &Plan, arguments: &Map<String, Value>) -> Answer {
+async fn listen(api: &ToolApi, plan: &Plan, arguments: &Map<String, Value>) -> Answer {
     let seconds = match arguments.get(WAIT) {
         None | Some(Value::Null) => WAIT_S_DEFAULT,
         Some(seconds) => {
@@ -90,20 +90,20 @@ async fn listen(asking: &ToolCaller, plan: &Plan, arguments: &Map<String, Value>
         }
     };
     let request = plan.request(arguments)?;
-    let body = asking.open(&request.path).await?.into_body();
+    let body = api.open(&request.path).await?.into_body();
     let mut stream = Stream::new(body, Duration::from_secs(seconds.min(WAIT_S_MAX)));
-    let (mut events, mut last, mut left) = (Vec::new(), None, bounds::LIST_TOKENS_MAX);
-    while let Some(told) = stream.next().await {
-        let StreamItem::Event(event) = told else { continue };
+    let (mut events, mut last, mut budget) = (Vec::new(), None, bounds::LIST_TOKENS_MAX);
+    while let Some(item) = stream.next().await {
+        let StreamItem::Event(event) = item else { continue };
         let shown = event.value();
         let tokens = bounds::tokens(&shown.to_string());
-        if tokens > left && !events.is_empty() {
+        if tokens > budget && !events.is_empty() {
             break;
         }
-        left = left.saturating_sub(tokens);
+        budget = budget.saturating_sub(tokens);
         last = event.id.or(last);
         events.push(shown);
-        if left == 0 || events.len() == EVENTS_MAX {
+        if budget == 0 || events.len() == EVENTS_MAX {
             break;
         }
     }

@@ -10,7 +10,7 @@ use plenary_edge::{OperationDoc, ToolExposure};
 use serde_json::{Map, Value, json};
 
 use super::{
-    asking::{Refusal, ToolCaller},
+    api::{Refusal, ToolApi},
     core::results,
 };
 use crate::{
@@ -57,15 +57,21 @@ fn verb(doc: &OperationDoc) -> &'static str {
     doc.id().rsplit('.').next().unwrap_or(doc.id())
 }
 
-fn sole(operations: &Operations, doc: &OperationDoc, of: &str) -> Option<Tool> {
+fn sole(operations: &Operations, doc: &OperationDoc, set_name: &str) -> Option<Tool> {
     let plan = Plan::of(doc);
     let input = json!({"type": "object", "properties": plan.arguments()});
     let input = with_required(input, plan.required());
-    let (name, says) = (doc.id().replace('.', "_"), format!("{}.", doc.summary()));
-    Some(tool(operations, (name, says), (set(of)?, plan.hints()), input, Plans::One(Box::new(plan))))
+    let (name, description) = (doc.id().replace('.', "_"), format!("{}.", doc.summary()));
+    Some(tool(
+        operations,
+        (name, description),
+        (set(set_name)?, plan.hints()),
+        input,
+        Plans::One(Box::new(plan)),
+    ))
 }
 
-fn several(operations: &Operations, name: &str, of: &str, docs: &[&OperationDoc]) -> Option<Tool> {
+fn several(operations: &Operations, name: &str, set_name: &str, docs: &[&OperationDoc]) -> Option<Tool> {
     let plans: BTreeMap<_, _> = docs.iter().map(|doc| (verb(doc), Plan::of(doc))).collect();
     let mut properties = BTreeMap::new();
     let actions: Vec<&str> = docs.iter().map(|doc| verb(doc)).collect();
@@ -78,19 +84,25 @@ fn several(operations: &Operations, name: &str, of: &str, docs: &[&OperationDoc]
     required.push(ACTION.to_owned());
     let input = with_required(json!({"type": "object", "properties": properties}), &required);
     let each: Vec<String> =
-        docs.iter().map(|doc| wants(verb(doc), plans.get(verb(doc)), &required)).collect();
-    let says = format!("{}.", each.join("; "));
+        docs.iter().map(|doc| action_text(verb(doc), plans.get(verb(doc)), &required)).collect();
+    let description = format!("{}.", each.join("; "));
     let hints = plans.values().map(Plan::hints).reduce(|a, b| Hints {
         read_only: a.read_only && b.read_only,
         destructive: a.destructive || b.destructive,
         idempotent: a.idempotent && b.idempotent,
         open_world: a.open_world || b.open_world,
     })?;
-    Some(tool(operations, (name.to_owned(), says), (set(of)?, hints), input, Plans::Several(plans)))
+    Some(tool(
+        operations,
+        (name.to_owned(), description),
+        (set(set_name)?, hints),
+        input,
+        Plans::Several(plans),
+    ))
 }
 
 /// An action with its additional required arguments: `invite(invite)`.
-fn wants(verb: &str, plan: Option<&Plan>, common: &[String]) -> String {
+fn action_text(verb: &str, plan: Option<&Plan>, common: &[String]) -> String {
     let needed = plan.map(Plan::required).unwrap_or_default();
     let own: Vec<&str> = needed.iter().filter(|name| !common.contains(name)).map(String::as_str).collect();
     if own.is_empty() { verb.to_owned() } else { format!("{verb}({})", own.join(", ")) }
@@ -144,7 +156,7 @@ impl OperationTool {
 impl Action for OperationTool {
     fn call<'a>(&'a self, caller: &'a Caller, mut arguments: Map<String, Value>) -> CallFuture<'a> {
         Box::pin(async move {
-            let asking = ToolCaller {
+            let api = ToolApi {
                 operations: self.operations.clone(),
                 caller: caller.clone(),
                 person: None,
@@ -156,7 +168,7 @@ impl Action for OperationTool {
                 Ok(plan) => plan,
                 Err(refusal) => return refusal.into(),
             };
-            match answer::ask(&asking, plan, arguments).await {
+            match answer::ask(&api, plan, arguments).await {
                 Ok(mut value) => {
                     if let (Some(named), Some(next)) = (named, value.get_mut("next")) {
                         next[ACTION] = named;
@@ -176,7 +188,7 @@ pub fn faults(docs: &[OperationDoc]) -> Vec<String> {
     let mut shared: BTreeMap<(&str, String), (&str, Value)> = BTreeMap::new();
     for doc in docs {
         let id = doc.id();
-        let (of, family) = match doc.exposed() {
+        let (set_name, family) = match doc.exposed() {
             None => {
                 faults.push(format!("{id} does not say whether it is a tool"));
                 continue;
@@ -190,8 +202,8 @@ pub fn faults(docs: &[OperationDoc]) -> Vec<String> {
             Some(ToolExposure::Tool { set }) => (set, None),
             Some(ToolExposure::Action { set, tool }) => (set, Some(tool)),
         };
-        if set(of).is_none() {
-            faults.push(format!("{id} is of the set {of}, which there is not"));
+        if set(set_name).is_none() {
+            faults.push(format!("{id} is of the set {set_name}, which there is not"));
         }
         let plan = Plan::of(doc);
         faults

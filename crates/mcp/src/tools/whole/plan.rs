@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 use crate::{
     tool::Hints,
     tools::{
-        asking::{Refusal, Route},
-        schema::{self, Words},
+        api::{Refusal, Route},
+        schema::{self, Descriptions},
     },
 };
 
@@ -93,7 +93,7 @@ impl Plan {
     }
 
     fn argument(&mut self, name: &str, schema: &Value, required: bool) {
-        let slim = Value::from(schema::slim(schema, Words::Dropped, 1));
+        let slim = Value::from(schema::slim(schema, Descriptions::Drop, 1));
         match self.arguments.get(name) {
             // A name has one type everywhere: a value that is text in a path is text in a body as well.
             Some(known) if known["type"] != slim["type"] => self.clashes.push(name.to_owned()),
@@ -124,8 +124,8 @@ impl Plan {
     pub(super) fn hints(&self) -> Hints {
         let reads = self.route.method == Method::GET;
         let ends = self.route.method == Method::DELETE || self.route.method == Method::PATCH;
-        let again = reads || ends || self.route.method == Method::PUT;
-        Hints { read_only: reads, destructive: ends, idempotent: again, open_world: false }
+        let is_repeatable = reads || ends || self.route.method == Method::PUT;
+        Hints { read_only: reads, destructive: ends, idempotent: is_repeatable, open_world: false }
     }
 
     /// Whether the operation pages by a number of rows.
@@ -147,20 +147,20 @@ impl Plan {
                 format!("There is no argument `{unknown}`; the arguments are {}.", known.join(", "));
             return Err(Refusal::arguments(message));
         }
-        let given = |name: &str| arguments.get(name).filter(|value| !value.is_null());
-        if let Some(missing) = self.required.iter().find(|name| given(name).is_none()) {
+        let given_value = |name: &str| arguments.get(name).filter(|value| !value.is_null());
+        if let Some(missing) = self.required.iter().find(|name| given_value(name).is_none()) {
             return Err(Refusal::arguments(format!("`{missing}` is missing.")));
         }
         let values: Vec<String> =
-            self.path.iter().map(|name| text(given(name).unwrap_or(&Value::Null))).collect();
+            self.path.iter().map(|name| text(given_value(name).unwrap_or(&Value::Null))).collect();
         let values: Vec<&str> = values.iter().map(String::as_str).collect();
         let mut query: Vec<(&str, String)> =
-            self.query.iter().filter_map(|name| Some((name.as_str(), text(given(name)?)))).collect();
-        if self.has_limit() && given(LIMIT).is_none() {
+            self.query.iter().filter_map(|name| Some((name.as_str(), text(given_value(name)?)))).collect();
+        if self.has_limit() && given_value(LIMIT).is_none() {
             query.push((LIMIT, LIMIT_DEFAULT.to_string()));
         }
         for (_, name, value) in
-            DEFAULTS.iter().filter(|(id, name, _)| *id == self.id && given(name).is_none())
+            DEFAULTS.iter().filter(|(id, name, _)| *id == self.id && given_value(name).is_none())
         {
             query.push((name, (*value).to_owned()));
         }

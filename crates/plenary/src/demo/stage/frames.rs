@@ -39,7 +39,7 @@ impl Stage {
             }
         }
         self.listeners.insert(agent, Listener { stream, last: 0 });
-        self.does(
+        self.action(
             agent,
             "listens",
             &format!("GET /handles/{}/stream as session {session}", sovereign(agent)?),

@@ -23,13 +23,13 @@ impl Stage {
     ) -> anyhow::Result<Value> {
         self.requests += 1;
         let out = self.voice.out;
-        let told = story::tool(tool, &arguments);
-        self.pause(told.as_ref()).await?;
+        let line = story::tool(tool, &arguments);
+        self.pause(line.as_ref()).await?;
         self.exchange(
             handle,
             &json!({"agent": handle, "tool": tool, "arguments": arguments}),
             &format!("{handle} {} /mcp {tool} {arguments}", out.paint(Style::Green, "→")),
-            told,
+            line,
         )?;
         let client = self.client(handle)?;
         let call = message(self.requests, tool, &arguments);

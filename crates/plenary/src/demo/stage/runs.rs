@@ -29,13 +29,13 @@ impl Stage {
         self.requests += 1;
         let (path, body) = (format!("/agent/{agent}/run"), serde_json::to_value(chat)?);
         let out = self.voice.out;
-        let told = story::request("POST", &path, Some(&body));
-        self.pause(told.as_ref()).await?;
+        let line = story::request("POST", &path, Some(&body));
+        self.pause(line.as_ref()).await?;
         self.exchange(
             handle,
             &json!({"agent": handle, "request": {"method": "POST", "path": path, "body": body}}),
             &format!("{handle} {} POST {path} {body}", out.paint(Style::Green, "→")),
-            told,
+            line,
         )?;
         let client = self.client(handle)?;
         let key = IdempotencyKey::random();
@@ -59,9 +59,9 @@ impl Stage {
         kind: &str,
     ) -> anyhow::Result<RunEvent> {
         loop {
-            let heard =
+            let signal =
                 timeout(STEP, stream.next()).await.with_context(|| format!("{kind} should come"))??;
-            match heard {
+            match signal {
                 Some(Signal::Event(event)) => {
                     self.events += 1;
                     let value: Value = serde_json::from_str(event.json())?;

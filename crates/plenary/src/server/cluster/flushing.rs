@@ -35,7 +35,7 @@ pub(crate) async fn check(monitors: &[String]) -> anyhow::Result<()> {
 async fn started(monitor: &str) -> anyhow::Result<Value> {
     let until = Instant::now() + START_MAX;
     loop {
-        let state = asked(monitor).await?;
+        let state = read_state(monitor).await?;
         if state["disabled"] != true || Instant::now() >= until {
             return Ok(state);
         }
@@ -43,16 +43,16 @@ async fn started(monitor: &str) -> anyhow::Result<Value> {
     }
 }
 
-async fn asked(monitor: &str) -> anyhow::Result<Value> {
+async fn read_state(monitor: &str) -> anyhow::Result<Value> {
     let url = format!("{}/jsz", monitor.trim_end_matches('/'));
     let pool: Pool = Pool::new(client_config(url.starts_with("https:"), None, "in SSL_CERT_FILE")?);
     let request = Request::get(&url).body(Full::default()).context("the monitoring address is no URL")?;
-    let asking = async {
+    let response = async {
         let answer =
             pool.send(request).await.map_err(|error| anyhow::anyhow!(plenary_outward::deepest(&error)))?;
         within(answer.into_body(), BYTES_MAX).await.map_err(anyhow::Error::msg)
     };
-    let body = timeout(ANSWER_MAX, asking).await.context("it does not answer")??;
+    let body = timeout(ANSWER_MAX, response).await.context("it does not answer")??;
     serde_json::from_slice(&body).context("its answer is not JSON")
 }
 

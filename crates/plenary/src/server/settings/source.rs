@@ -44,11 +44,11 @@ impl Source {
     /// The error of a parser, with its line up to the value: the value may be a secret, and errors end up in logs.
     pub(super) fn refused(&self, error: &toml::de::Error) -> anyhow::Error {
         let name = self.path.as_deref().unwrap_or(Path::new(FILE)).display();
-        let at = error.span().map_or(0, |span| self.text.floor_char_boundary(span.start));
-        let (before, after) = self.text.split_at(at);
+        let error_start = error.span().map_or(0, |span| self.text.floor_char_boundary(span.start));
+        let (before, after) = self.text.split_at(error_start);
         let number = before.matches('\n').count() + 1;
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        let end = after.find('\n').map_or(self.text.len(), |newline| at + newline);
+        let end = after.find('\n').map_or(self.text.len(), |newline| error_start + newline);
         let line = self.text[start..end].trim();
         let shown = line.split_once('=').map_or(line.to_owned(), |(key, _)| format!("{} = …", key.trim()));
         anyhow::anyhow!("{name}, line {number}, `{shown}`: {}", plain(error.message()))
@@ -119,8 +119,9 @@ fn plain(message: &str) -> String {
 /// Whether a URL in the file has a password, or an agent a key.
 fn holds_secret(text: &str) -> bool {
     let has_password = |line: &str| {
-        let place = line.split_once("://").map(|(_, place)| place.split('/').next().unwrap_or_default());
-        place.and_then(|place| place.rsplit_once('@')).is_some_and(|(user, _)| user.contains(':'))
+        let authority =
+            line.split_once("://").map(|(_, authority)| authority.split('/').next().unwrap_or_default());
+        authority.and_then(|authority| authority.rsplit_once('@')).is_some_and(|(user, _)| user.contains(':'))
     };
     let is_key = |line: &str| line.split_once('=').is_some_and(|(name, _)| name.trim() == "key");
     text.lines().any(|line| has_password(line) || is_key(line))
@@ -142,9 +143,9 @@ mod tests {
         ] {
             let source = Source { text: text.to_owned(), path: Some("/etc/plenary.toml".into()) };
             let error = toml::from_str::<super::super::File>(text).unwrap_err();
-            let said = source.refused(&error).to_string();
-            assert!(said.starts_with(&format!("/etc/plenary.toml, {expected}: ")), "{said}");
-            assert!(!said.contains("geheim"), "{said}");
+            let text = source.refused(&error).to_string();
+            assert!(text.starts_with(&format!("/etc/plenary.toml, {expected}: ")), "{text}");
+            assert!(!text.contains("geheim"), "{text}");
         }
     }
 
@@ -186,7 +187,7 @@ mod tests {
         let var = |name: &str| (name == "XDG_CONFIG_HOME").then(|| config.display().to_string());
         let none = Source::read(None, &var).unwrap();
         assert_eq!((none.text.as_str(), none.path.as_deref()), ("", None));
-        assert!(none.ignored_in(&here).is_some_and(|said| said.contains("--config")));
+        assert!(none.ignored_in(&here).is_some_and(|hint| hint.contains("--config")));
         assert!(none.ignored_in(root.path()).is_none());
 
         let own = config.join("plenary").join(FILE);

@@ -16,9 +16,9 @@ fn resolve(line: &[&str], file: &str) -> anyhow::Result<Settings> {
     let path = directory.path().join("plenary.toml");
     std::fs::write(&path, file)?;
     let config = path.to_str().unwrap_or_default();
-    let mut words = vec!["plenary", "--config", config];
-    words.extend(line);
-    Settings::resolve(&Line::parse_from(words).args)
+    let mut command_line = vec!["plenary", "--config", config];
+    command_line.extend(line);
+    Settings::resolve(&Line::parse_from(command_line).args)
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_plain_number_is_a_port_or_seconds() {
 
 #[test]
 fn what_is_wrong_is_said_in_plain_words() {
-    for (file, words) in [
+    for (file, expected) in [
         ("connections_max = \"many\"", "`connections_max = …`: the value must be a whole number from 0"),
         ("frames.rate_per_s = -1", "the value must be a whole number from 0"),
         ("trusted_proxies = \"::1\"", "the value must be a list, such as [\"…\"]"),
@@ -57,18 +57,18 @@ fn what_is_wrong_is_said_in_plain_words() {
         ("[context]\nattributoin = \"own\"", "there is no setting `attributoin` here, only "),
     ] {
         let error = resolve(&[], file).unwrap_err().to_string();
-        assert!(error.contains(words), "{file}: {error}");
+        assert!(error.contains(expected), "{file}: {error}");
     }
 }
 
 #[test]
 fn values_that_work_for_nothing_are_refused() {
-    for (file, words) in [
+    for (file, expected) in [
         ("[notify]\ncontact = \"me\"", "`contact` in [notify] must begin with mailto: or https://"),
         ("[quota]\nuploads_per_owner_max = 0", "`uploads_per_owner_max` in [quota] must be at least 1"),
     ] {
         let error = resolve(&[], file).unwrap_err().to_string();
-        assert!(error.contains(words), "{file}: {error}");
+        assert!(error.contains(expected), "{file}: {error}");
     }
     assert!(resolve(&[], "[notify]\ncontact = \"mailto:me@a.example\"").is_ok());
 }
@@ -85,15 +85,15 @@ fn what_named_the_address_is_known() {
 
 #[test]
 fn contents_are_kept_beside_the_store_unless_it_is_said_where() {
-    let place = |line: &[&str], file: &str| resolve(line, file).unwrap().blobs;
-    assert_eq!(place(&["--data", "/d"], ""), Some(Location::Own("/d/blobs".into())));
-    assert_eq!(place(&["--data", ":memory:"], ""), Some(Location::Memory));
-    assert_eq!(place(&["--data", "/d", "--database", "postgres://h/d"], ""), None);
+    let blobs_of = |line: &[&str], file: &str| resolve(line, file).unwrap().blobs;
+    assert_eq!(blobs_of(&["--data", "/d"], ""), Some(Location::Own("/d/blobs".into())));
+    assert_eq!(blobs_of(&["--data", ":memory:"], ""), Some(Location::Memory));
+    assert_eq!(blobs_of(&["--data", "/d", "--database", "postgres://h/d"], ""), None);
     let bucket = Some(Location::Bucket { bucket: "b".into(), prefix: "p".into() });
-    assert_eq!(place(&["--database", "postgres://h/d", "--blobs", "s3://b/p"], ""), bucket);
-    assert_eq!(place(&["--data", "/d"], "blobs = \"s3://b/p\""), bucket);
+    assert_eq!(blobs_of(&["--database", "postgres://h/d", "--blobs", "s3://b/p"], ""), bucket);
+    assert_eq!(blobs_of(&["--data", "/d"], "blobs = \"s3://b/p\""), bucket);
     assert_eq!(
-        place(&["--blobs", "file:///e"], "blobs = \"s3://b/p\""),
+        blobs_of(&["--blobs", "file:///e"], "blobs = \"s3://b/p\""),
         Some(Location::Directory("/e".into()))
     );
     assert!(resolve(&["--blobs", "blobs"], "").is_err());
@@ -182,7 +182,7 @@ fn a_server_that_accepts_no_connection_is_refused() {
 
 #[test]
 fn the_database_is_postgresql() {
-    for (url, is_taken) in [
+    for (url, is_accepted) in [
         ("postgres://h/d", true),
         ("postgresql://h/d", true),
         ("host=h dbname=d", true),
@@ -190,7 +190,7 @@ fn the_database_is_postgresql() {
         ("foo", false),
     ] {
         let resolved = resolve(&["--database", url], "");
-        assert_eq!(resolved.is_ok(), is_taken, "{url}");
+        assert_eq!(resolved.is_ok(), is_accepted, "{url}");
         assert!(resolved.map(drop).err().is_none_or(|error| !error.to_string().contains("geheim")));
     }
 }

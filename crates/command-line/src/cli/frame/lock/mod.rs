@@ -164,7 +164,7 @@ async fn known(
     }
     let resource = resource::named(context, named);
     let drafted_with = frame.drafted_with(context, speaker);
-    let held = leases.held(now()).into_iter().filter(|lease| {
+    let held = leases.active(now()).into_iter().filter(|lease| {
         lease.holder == speaker.handle
             && lease.drafted_with == drafted_with
             && (lease.resource == resource || lease.resource == named)

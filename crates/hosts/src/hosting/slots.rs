@@ -7,32 +7,32 @@ use parking_lot::Mutex;
 use plenary_runs::id::ThreadId;
 use tokio::sync::{Mutex as Queue, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
-/// The turns of one agent.
+/// Limits the concurrent runs of one agent, and runs those of one thread one after the other.
 #[derive(Debug)]
-pub(super) struct Turns {
-    places: Arc<Semaphore>,
+pub(super) struct RunSlots {
+    permits: Arc<Semaphore>,
     /// The threads with an active or waiting run.
     threads: Mutex<HashMap<ThreadId, Arc<Queue<()>>>>,
 }
 
-/// A turn; dropping it releases the turn.
+/// The right to run; dropping it lets the next run start.
 #[derive(Debug)]
-pub(super) struct TurnGuard {
-    _place: OwnedSemaphorePermit,
+pub(super) struct RunSlot {
+    _permit: OwnedSemaphorePermit,
     _thread: OwnedMutexGuard<()>,
 }
 
-impl Turns {
+impl RunSlots {
     pub(super) fn new(at_once_max: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(at_once_max)), threads: Mutex::default() }
+        Self { permits: Arc::new(Semaphore::new(at_once_max)), threads: Mutex::default() }
     }
 
-    /// Waits for a turn. After a lost connection, the previous run of a thread may still be ending when the next one
+    /// Waits until the run may start. After a lost connection, the previous run of a thread may still be ending when the next one
     /// arrives.
-    pub(super) async fn take(&self, thread: ThreadId) -> TurnGuard {
+    pub(super) async fn take(&self, thread: ThreadId) -> RunSlot {
         let thread = self.thread(thread).lock_owned().await;
-        let place = self.places.clone().acquire_owned().await.expect("the places are never closed");
-        TurnGuard { _place: place, _thread: thread }
+        let permit = self.permits.clone().acquire_owned().await.expect("the permits are never closed");
+        RunSlot { _permit: permit, _thread: thread }
     }
 
     fn thread(&self, thread: ThreadId) -> Arc<Queue<()>> {

@@ -4,14 +4,14 @@
 use plenary_engine::{Sealed, seal};
 use plenary_log::Fault;
 
-use crate::{Accounts, limits::HEARING_WAIT};
+use crate::{Accounts, limits::OBSERVATION_WAIT};
 
 impl Accounts {
-    /// Counts what is committed by now as heard: nothing of it is remembered here, so all of it will be read. For a
+    /// Counts what is committed by now as observed: nothing of it is cached here, so all of it will be read. For a
     /// process on a shared store, before it looks anything up.
     pub fn begin(&self) -> Sealed<'_, Result<(), Fault>> {
         seal(async move {
-            self.heard().raise(self.log().head().await?);
+            self.observed().raise(self.log().head().await?);
             Ok(())
         })
     }
@@ -20,14 +20,14 @@ impl Accounts {
     /// that what is looked up next is no older than that. Alone on a store it is so already.
     ///
     /// # Errors
-    /// `Unavailable` when the events have not come within [`HEARING_WAIT`]: old trust is not acted upon.
-    pub fn hear_others(&self) -> Sealed<'_, Result<(), Fault>> {
+    /// `Unavailable` when the events have not come within [`OBSERVATION_WAIT`]: old trust is not acted upon.
+    pub fn observe_others(&self) -> Sealed<'_, Result<(), Fault>> {
         seal(async move {
             if !self.log().shared() {
                 return Ok(());
             }
             let head = self.log().head().await?;
-            if self.heard().reached(head, HEARING_WAIT).await {
+            if self.observed().reached(head, OBSERVATION_WAIT).await {
                 return Ok(());
             }
             Err(Fault::Unavailable("what other processes committed has not arrived".into()))

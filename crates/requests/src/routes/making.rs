@@ -91,13 +91,13 @@ async fn make(
     JsonBody(body): JsonBody,
 ) -> Result<(StatusCode, Json<RequestView>), RequestRefusal> {
     let sent: NewRequest = body.and_then(|body| body.parse())?;
-    let who = plenary_accounts::TokenOwner::Agent(agent.handle.clone());
+    let caller = plenary_accounts::TokenOwner::Agent(agent.handle.clone());
     let command = sent.command(Source::Agent(agent.authority()), agent.handle)?;
     let id = AskId::mint(&requests.clock().stamp(), 0);
     let id = requests.make(&id, command).await?;
-    let seen = requests.seen_by(&who, &id).await?;
+    let seen = requests.seen_by(&caller, &id).await?;
     let seen = seen.ok_or_else(|| RequestRefusal::from(Refusal::not_found()))?;
-    Ok((StatusCode::CREATED, Json(shown(&who, seen))))
+    Ok((StatusCode::CREATED, Json(shown(&caller, seen))))
 }
 
 async fn get(
@@ -136,9 +136,9 @@ async fn withdraw(
 ) -> Result<StatusCode, RequestRefusal> {
     body?;
     let id = one(path)?;
-    let who = plenary_accounts::TokenOwner::Agent(agent.handle.clone());
+    let caller = plenary_accounts::TokenOwner::Agent(agent.handle.clone());
     match requests.withdraw(&id, Source::Agent(agent.authority())).await {
         Ok(()) => Ok(StatusCode::NO_CONTENT),
-        Err(error) => Err(not_done(&requests, &who, &id, error).await),
+        Err(error) => Err(not_done(&requests, &caller, &id, error).await),
     }
 }

@@ -5,20 +5,20 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A word outside a closed vocabulary.
+/// A value outside a closed vocabulary.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a {what}; the values are {known}")]
-pub struct UnknownWord {
+#[error("`{text}` is not a {vocabulary}; the values are {known}")]
+pub struct UnknownValue {
     /// The name of the vocabulary.
-    pub what: &'static str,
-    /// The unknown word.
+    pub vocabulary: &'static str,
+    /// The unknown value.
     pub text: String,
-    /// The known words, separated by commas.
+    /// The known values, separated by commas.
     pub known: String,
 }
 
-macro_rules! words {
-    ($(#[$meta:meta])* $name:ident, $what:literal, { $($(#[$doc:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
+macro_rules! vocabulary {
+    ($(#[$meta:meta])* $name:ident, $vocabulary:literal, { $($(#[$doc:meta])* $variant:ident = $value:literal),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum $name { $($(#[$doc])* $variant),+ }
@@ -27,10 +27,10 @@ macro_rules! words {
             /// Every value, in the document's order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The word on the wire.
+            /// The value on the wire.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $word),+ }
+                match self { $(Self::$variant => $value),+ }
             }
         }
 
@@ -41,12 +41,12 @@ macro_rules! words {
         }
 
         impl FromStr for $name {
-            type Err = UnknownWord;
+            type Err = UnknownValue;
 
-            fn from_str(text: &str) -> Result<Self, UnknownWord> {
-                Self::ALL.iter().copied().find(|word| word.as_str() == text).ok_or_else(|| {
-                    let known: Vec<&str> = Self::ALL.iter().map(|word| word.as_str()).collect();
-                    UnknownWord { what: $what, text: text.to_owned(), known: known.join(", ") }
+            fn from_str(text: &str) -> Result<Self, UnknownValue> {
+                Self::ALL.iter().copied().find(|value| value.as_str() == text).ok_or_else(|| {
+                    let known: Vec<&str> = Self::ALL.iter().map(|value| value.as_str()).collect();
+                    UnknownValue { vocabulary: $vocabulary, text: text.to_owned(), known: known.join(", ") }
                 })
             }
         }
@@ -65,7 +65,7 @@ macro_rules! words {
     };
 }
 
-words! {
+vocabulary! {
     /// The kind of a frame; the catalogue is closed (FO-17).
     Kind, "frame kind", {
         /// What a session is doing.
@@ -101,7 +101,7 @@ words! {
     }
 }
 
-words! {
+vocabulary! {
     /// The coarse class of a broadcast.
     EventClass, "event class", {
         /// A branch was merged.
@@ -115,7 +115,7 @@ words! {
     }
 }
 
-words! {
+vocabulary! {
     /// The severity of a symptom.
     Severity, "severity", {
         /// For information.
@@ -127,7 +127,7 @@ words! {
     }
 }
 
-words! {
+vocabulary! {
     /// The urgency of an intent.
     Urgency, "urgency", {
         /// No hurry.
@@ -137,7 +137,7 @@ words! {
     }
 }
 
-words! {
+vocabulary! {
     /// Where the inference behind a frame's content was computed (FO-15).
     ComputeLocation, "compute location", {
         /// On a server, for this frame.
@@ -149,7 +149,7 @@ words! {
     }
 }
 
-words! {
+vocabulary! {
     /// Whether the sender checked that its policy allows the frame here (FO-15).
     ContextCheck, "context check", {
         /// The sender checked it.

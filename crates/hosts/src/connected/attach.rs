@@ -148,9 +148,9 @@ pub struct AttachState {
 ///
 /// # Errors
 /// If the operations contradict each other.
-pub fn routes(door: AttachState, metrics: &Metrics) -> Result<Router, RegistryFault> {
+pub fn routes(state: AttachState, metrics: &Metrics) -> Result<Router, RegistryFault> {
     let router = plenary_edge::routes(operations(), metrics)?;
-    Ok(with_method_refusals(router, metrics, refused_response).with_state(door))
+    Ok(with_method_refusals(router, metrics, refused_response).with_state(state))
 }
 
 /// The operations.
@@ -216,8 +216,8 @@ struct AttachCaller(Principal);
 impl FromRequestParts<AttachState> for AttachCaller {
     type Rejection = RunRefusal;
 
-    async fn from_request_parts(parts: &mut Parts, door: &AttachState) -> Result<Self, RunRefusal> {
-        let principal = identify(parts, &door.accounts, Credentials::Header).await?;
+    async fn from_request_parts(parts: &mut Parts, state: &AttachState) -> Result<Self, RunRefusal> {
+        let principal = identify(parts, &state.accounts, Credentials::Header).await?;
         // Whoever attaches answers as the agent, so a person in the console may not.
         if principal.token.is_person() {
             return Err(token_required().into());
@@ -240,9 +240,9 @@ struct AttachQuery {
 }
 
 /// The introduction in a query; `None` if it has none.
-fn introduction(told: Vec<(String, String)>) -> Option<Introduction> {
+fn introduction(parameters: Vec<(String, String)>) -> Option<Introduction> {
     let mut introduction = None::<Introduction>;
-    for (name, value) in told {
+    for (name, value) in parameters {
         match &*name {
             "purpose" => introduction.get_or_insert_default().purpose = value,
             "tool" => introduction.get_or_insert_default().tools.push(value),
@@ -255,7 +255,7 @@ fn introduction(told: Vec<(String, String)>) -> Option<Introduction> {
 impl AttachState {
     /// The agent that the caller may attach as under this name: only the agent itself, with its own token. To callers
     /// that may not run it, the agent looks absent.
-    async fn asked_for(&self, principal: &Principal, name: &str) -> Result<AgentHandle, Refusal> {
+    async fn attached_agent(&self, principal: &Principal, name: &str) -> Result<AgentHandle, Refusal> {
         let not_found = || {
             Refusal::new(
                 Class::NotFound,
@@ -274,9 +274,9 @@ impl AttachState {
         if principal.who == TokenOwner::Agent(handle.clone()) {
             return Ok(handle);
         }
-        let by = Authority::from(principal.clone()).by;
+        let principal_id = Authority::from(principal.clone()).by;
         if let Some(agent) = agent
-            && self.runs.may_run(&by, &agent).await.map_err(|fault| fault_refusal(&fault))?
+            && self.runs.may_run(&principal_id, &agent).await.map_err(|fault| fault_refusal(&fault))?
         {
             let text = "Only the agent itself may attach, with its own token.";
             return Err(Refusal::new(Class::Forbidden, "forbidden", text));
@@ -289,34 +289,34 @@ impl AttachState {
         &self,
         principal: &Principal,
         handle: &AgentHandle,
-        told: Option<Introduction>,
+        introduction: Option<Introduction>,
     ) -> Result<Arc<InstancePool>, Refusal> {
-        let told = match self.runs.agents().of(handle) {
-            None => Some(told.unwrap_or_default()),
-            Some(agent) => told.filter(|_| agent.is_enlisted()),
+        let introduction = match self.runs.agents().of(handle) {
+            None => Some(introduction.unwrap_or_default()),
+            Some(agent) => introduction.filter(|_| agent.is_enlisted()),
         };
-        if let Some(told) = told {
-            self.runs.enlist(handle, principal.clone().into(), told).await?;
+        if let Some(introduction) = introduction {
+            self.runs.enlist(handle, principal.clone().into(), introduction).await?;
         }
         Ok(self.attaching.pool(handle))
     }
 }
 
 async fn attach(
-    State(door): State<AttachState>,
+    State(state): State<AttachState>,
     AttachCaller(principal): AttachCaller,
     Path(name): Path<String>,
-    Query(told): Query<Vec<(String, String)>>,
+    Query(parameters): Query<Vec<(String, String)>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, RunRefusal> {
-    let handle = door.asked_for(&principal, &name).await?;
+    let handle = state.attached_agent(&principal, &name).await?;
     let upgrade = upgrade.map_err(|_| {
         Refusal::malformed("websocket_required", "This path is a WebSocket; send an upgrade request.")
     })?;
-    let share = door.attaching.0.shares.take(handle.owner_name(), 1).map_err(limit_refusal)?;
-    let pool = door.pool(&principal, &handle, introduction(told)).await?;
+    let share = state.attaching.0.shares.take(handle.owner_name(), 1).map_err(limit_refusal)?;
+    let pool = state.pool(&principal, &handle, introduction(parameters)).await?;
     let stream = StreamName::new("hosts.attached", pool.handle.as_str());
-    let watch = door
+    let watch = state
         .attaching
         .0
         .watchers
@@ -325,6 +325,6 @@ async fn attach(
     let bytes_max = FRAME_BYTES_MAX + TOO_LONG_READ_BYTES;
     Ok(upgrade.max_message_size(bytes_max).max_frame_size(bytes_max).on_upgrade(move |socket| async move {
         let _attached = share;
-        pump::attached(&pool, &door.accounts, &principal, &watch, socket).await;
+        pump::attached(&pool, &state.accounts, &principal, &watch, socket).await;
     }))
 }

@@ -40,9 +40,9 @@ pub(crate) struct Refusal {
 /// The outcome of a tool.
 pub(crate) type Answer = Result<Value, Refusal>;
 
-/// The caller of the operations.
+/// The operations that a tool calls, on behalf of its caller.
 #[derive(Clone)]
-pub(crate) struct ToolCaller {
+pub(crate) struct ToolApi {
     pub(crate) operations: Operations,
     pub(crate) caller: Caller,
     /// The person at the client who can be asked.
@@ -126,7 +126,7 @@ impl From<Refusal> for CallOutcome {
     }
 }
 
-impl ToolCaller {
+impl ToolApi {
     /// Whether the server has this operation.
     pub(crate) fn has(&self, route: &Route) -> bool {
         has(&self.operations, route)
@@ -149,9 +149,9 @@ impl ToolCaller {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Reply, Refusal> {
-        let asked = self.operations.ask(&self.caller, method, &self.at(path), body).await;
+        let reply = self.operations.ask(&self.caller, method, &self.at(path), body).await;
         let reply =
-            asked.map_err(|_| Refusal::new("broken_off", "The answer was interrupted; try again."))?;
+            reply.map_err(|_| Refusal::new("broken_off", "The answer was interrupted; try again."))?;
         if reply.status.is_success() { Ok(reply) } else { Err(Refusal::of(&reply)) }
     }
 

@@ -24,7 +24,7 @@ fn me(seen: &ViewSource) -> &str {
 }
 
 /// A text quoted as one shell word.
-fn shell_word(text: &str) -> String {
+fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
@@ -33,11 +33,11 @@ fn append(seen: &ViewSource, kind: &str, payload: &Value) -> String {
     // Without `author`, the server uses the handle.
     let author = if seen.me.is_empty() { ",\"author\":\"YOUR-NAME\"" } else { "" };
     let body = format!(r#"{{"kind":"{kind}"{author},"payload":{payload}}}"#);
-    format!("{} -d {} {}", curl(seen), shell_word(&body), at(seen, "/event"))
+    format!("{} -d {} {}", curl(seen), shell_quoted(&body), shell_url(seen, "/event"))
 }
 
 /// A URL below the channel's, as one shell word.
-fn at(seen: &ViewSource, rest: &str) -> String {
+fn shell_url(seen: &ViewSource, rest: &str) -> String {
     let address = format!("{}{rest}", seen.address);
     match &seen.key {
         Some(key) => {
@@ -64,10 +64,10 @@ pub(super) fn participate(seen: &ViewSource) -> Participate {
         format!("You are {}, unless you give another stable name as `author`.", seen.me)
     };
     Participate {
-        read_this: format!("{curl} {}", at(seen, "?format=markdown")),
-        read_spec: format!("{curl} {}", at(seen, "/spec")),
-        read_state: format!("{curl} {}", at(seen, "/state")),
-        read_events: format!("{curl} {}", at(seen, "/events?kind=comms")),
+        read_this: format!("{curl} {}", shell_url(seen, "?format=markdown")),
+        read_spec: format!("{curl} {}", shell_url(seen, "/spec")),
+        read_state: format!("{curl} {}", shell_url(seen, "/state")),
+        read_events: format!("{curl} {}", shell_url(seen, "/events?kind=comms")),
         append_event: append(seen, "status", &note),
         formats: "?format=json|yaml|markdown, or an Accept header.".into(),
         auth,
@@ -95,7 +95,7 @@ pub(super) fn onboarding(seen: &ViewSource) -> String {
          Also below this URL: /events/stream (live, SSE), /presence (who is alive), POST \
          /event?validate=1 (checks, stores nothing). To give others access, send them the whole `url`.\n\n",
         curl = curl(seen),
-        close = at(seen, "/close"),
+        close = shell_url(seen, "/close"),
     );
     if seen.state.is_none() {
         let example = json!({
@@ -109,8 +109,8 @@ pub(super) fn onboarding(seen: &ViewSource) -> String {
     }
     here(&mut out, seen);
     handoff(&mut out, seen);
-    if let Some(at) = &seen.channel.closed_at {
-        let _ = write!(out, "\n\nThe channel was closed at {at}; the work is over.");
+    if let Some(closed_at) = &seen.channel.closed_at {
+        let _ = write!(out, "\n\nThe channel was closed at {closed_at}; the work is over.");
     }
     out
 }
@@ -145,21 +145,21 @@ fn handoff(out: &mut String, seen: &ViewSource) {
     let Some(Value::Object(state)) = state else { return };
     let handoff = state.get("handoff").and_then(Value::as_object);
     let Some(holder) =
-        handoff.and_then(|handoff| handoff.get("holder")?.as_str()).filter(|who| !who.is_empty())
+        handoff.and_then(|handoff| handoff.get("holder")?.as_str()).filter(|holder| !holder.is_empty())
     else {
         out.push_str("\n\nNobody holds the work.");
         return;
     };
-    let heard = seen.presence.agents.iter().find(|agent| agent.agent == holder);
+    let presence = seen.presence.agents.iter().find(|agent| agent.agent == holder);
     // The silence of a holder that never posted a status begins with the state that names it.
-    let dead = heard
+    let dead = presence
         .map_or_else(|| seen.cadence.presumes_dead(seen.state_at, seen.now), |agent| agent.presumed_dead);
-    let how = heard.map_or_else(|| "has never posted a status".to_owned(), standing);
-    let _ = write!(out, "\n\nThe work is held by {} ({how}).", one_line(holder));
+    let standing_text = presence.map_or_else(|| "has never posted a status".to_owned(), standing);
+    let _ = write!(out, "\n\nThe work is held by {} ({standing_text}).", one_line(holder));
     if !dead {
         return;
     }
-    let command = append(seen, "state", &taken_over(&state, holder, me(seen)));
+    let command = append(seen, "state", &takeover_state(&state, holder, me(seen)));
     if command.chars().count() <= TAKEOVER_CHARS_MAX {
         let _ =
             write!(out, " THE HOLDER IS PRESUMED DEAD. To take over, post this, then a `status`:\n{command}");
@@ -174,7 +174,7 @@ fn handoff(out: &mut String, seen: &ViewSource) {
 }
 
 /// The next state: `me` holds the work, the old holder is dead, and everything else is unchanged.
-fn taken_over(state: &Map<String, Value>, holder: &str, me: &str) -> Value {
+fn takeover_state(state: &Map<String, Value>, holder: &str, me: &str) -> Value {
     let mut next = state.clone();
     next.insert("updated_by".into(), me.into());
     if let Some(Value::Object(handoff)) = next.get_mut("handoff") {

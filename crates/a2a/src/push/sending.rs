@@ -149,8 +149,8 @@ impl PushBoard {
 
 impl A2a {
     /// Queues push notifications until the server stops.
-    pub(crate) async fn tell(self, stop: CancellationToken) {
-        let telling = async {
+    pub(crate) async fn send_notifications(self, stop: CancellationToken) {
+        let sending = async {
             while let Err(fault) = self.0.push.load().await {
                 tracing::warn!(%fault, "push configurations are not read yet");
                 sleep(PUSH_PAUSE).await;
@@ -171,11 +171,11 @@ impl A2a {
                 tokio::select! {
                     () = self.0.push.bell.notified() => {}
                     () = pause => {}
-                    Some((owner, left)) = at_work.next() => due.lock().end(&owner, left, Instant::now()),
+                    Some((owner, unsent)) = at_work.next() => due.lock().end(&owner, unsent, Instant::now()),
                 }
             }
         };
-        stop.run_until_cancelled(telling).await;
+        stop.run_until_cancelled(sending).await;
     }
 
     /// Queues the due notifications of one owner; returns those that could not be queued.
@@ -184,28 +184,28 @@ impl A2a {
         owner: OwnerName,
         mut items: BTreeSet<Item>,
     ) -> (OwnerName, BTreeSet<Item>) {
-        let mut left = BTreeSet::new();
+        let mut unsent = BTreeSet::new();
         // Tasks are not read if nothing can be queued.
         let mut has_room = self.0.push.notify.has_room(&owner).await.unwrap_or(false);
         while has_room && let Some(item) = items.pop_first() {
-            match self.tell_one(&owner, &item.0, &item.1).await {
+            match self.queue_one(&owner, &item.0, &item.1).await {
                 Ok(PushOutcome::Done) => {}
                 Ok(PushOutcome::NoRoom) => {
                     has_room = false;
-                    left.insert(item);
+                    unsent.insert(item);
                 }
-                Ok(PushOutcome::NotYet) => drop(left.insert(item)),
+                Ok(PushOutcome::NotYet) => drop(unsent.insert(item)),
                 Err(fault) => {
                     tracing::warn!(%fault, "a push notification is not sent yet");
-                    left.insert(item);
+                    unsent.insert(item);
                 }
             }
         }
-        left.extend(items);
-        (owner, left)
+        unsent.extend(items);
+        (owner, unsent)
     }
 
-    async fn tell_one(&self, owner: &OwnerName, task: &str, id: &str) -> Result<PushOutcome, Fault> {
+    async fn queue_one(&self, owner: &OwnerName, task: &str, id: &str) -> Result<PushOutcome, Fault> {
         let (state, _) = self.0.push.configs.fresh(owner.as_str()).await?;
         let Some(config) = state.find(task, id).filter(|entry| !entry.is_settled) else {
             return Ok(PushOutcome::Done);
@@ -213,7 +213,7 @@ impl A2a {
         let config = &config.config;
         // A configuration ends with the token that it was set with.
         let is_open = match &config.through {
-            Some(name) => self.0.accounts.opens(&config.by, name).await?,
+            Some(name) => self.0.accounts.opens(&config.receiver, name).await?,
             None => true,
         };
         if !is_open {
@@ -250,8 +250,8 @@ impl A2a {
 
     /// The task, read on behalf of the configuration's agent.
     async fn task_of(&self, config: &PushConfig) -> Result<Task, Failure> {
-        let operations = self.0.asked.read().clone().ok_or_else(Failure::stopping)?;
-        let acting = self.0.accounts.acting_for_person(&config.by);
+        let operations = self.0.operations.read().clone().ok_or_else(Failure::stopping)?;
+        let acting = self.0.accounts.acting_for_person(&config.receiver);
         let rooms = RoomClient { operations, caller: Caller::default().known_as(acting) };
         let keys = MessageKeys::default();
         if config.key.stream.starts_with(THREADS) {
@@ -259,7 +259,7 @@ impl A2a {
             return HostedAgent { rooms, keys, name }.task(&config.key.task).await;
         }
         let (wakeups, stop) = (self.0.wakeups.clone(), self.0.stop.clone());
-        let (me, handle) = (Some(config.by.clone()), config.agent.clone());
+        let (me, handle) = (Some(config.receiver.clone()), config.agent.clone());
         SessionAgent { wakeups, stop, rooms, keys, me, handle }.task(&config.key.task).await
     }
 }
@@ -282,9 +282,9 @@ fn is_permanent(status: StatusCode) -> bool {
 
 /// The id of a notification, so that each is sent once. Another URL counts as another receiver.
 fn source(owner: &OwnerName, config: &PushConfig, task: &Task) -> String {
-    let at = task.status.timestamp.map(|at| at.timestamp_millis()).unwrap_or_default();
+    let changed_ms = task.status.timestamp.map(|time| time.timestamp_millis()).unwrap_or_default();
     let (id, state, url) = (&config.key.id, &task.status.state, digest(&config.url));
-    format!("a2a/{owner}/{}/{id}/{state:?}/{at}/{url}", task.id)
+    format!("a2a/{owner}/{}/{id}/{state:?}/{changed_ms}/{url}", task.id)
 }
 
 /// A short name for a URL.
@@ -327,12 +327,12 @@ fn body(mut task: Task) -> String {
 mod tests {
     use super::*;
 
-    fn sent(said: usize, made: usize) -> serde_json::Value {
+    fn sent(message_len: usize, artifact_len: usize) -> serde_json::Value {
         let task = json!({
             "id": "t", "contextId": "c",
             "status": {"state": "TASK_STATE_INPUT_REQUIRED",
-                "message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "a".repeat(said)}]}},
-            "artifacts": [{"artifactId": "a", "parts": [{"text": "b".repeat(made)}]}],
+                "message": {"messageId": "m", "role": "ROLE_AGENT", "parts": [{"text": "a".repeat(message_len)}]}},
+            "artifacts": [{"artifactId": "a", "parts": [{"text": "b".repeat(artifact_len)}]}],
         });
         let body = body(serde_json::from_value(task).unwrap());
         assert!(body.len() <= PUSH_BYTES_MAX, "{} bytes", body.len());

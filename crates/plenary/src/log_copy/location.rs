@@ -11,16 +11,16 @@ use plenary_log::{
 
 use crate::server::index_in;
 
-/// A store, or the place for one.
+/// A store, or the location for one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Location {
     /// A data directory.
     Directory(PathBuf),
     /// The URL of a database, which may contain a password.
     Postgres(String),
 }
 
-impl Place {
+impl Location {
     /// Parses what the command line says.
     pub(super) fn parse(text: &str) -> anyhow::Result<Self> {
         match text.split_once("://") {
@@ -52,10 +52,10 @@ impl Place {
         match self {
             Self::Directory(directory) => directory.display().to_string(),
             Self::Postgres(url) => {
-                let place = url.split_once("://").map_or("", |(_, place)| place);
-                let place = place.rsplit_once('@').map_or(place, |(_, place)| place);
-                let place = place.split_once('?').map_or(place, |(place, _)| place);
-                format!("postgres://{place}")
+                let address = url.split_once("://").map_or("", |(_, address)| address);
+                let address = address.rsplit_once('@').map_or(address, |(_, address)| address);
+                let address = address.split_once('?').map_or(address, |(address, _)| address);
+                format!("postgres://{address}")
             }
         }
     }
@@ -138,19 +138,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_a_directory_or_a_postgres_url() {
-        assert_eq!(Place::parse("a/b").unwrap(), Place::Directory("a/b".into()));
-        assert!(matches!(Place::parse("postgres://h/d").unwrap(), Place::Postgres(_)));
-        assert!(matches!(Place::parse("postgresql://h/d").unwrap(), Place::Postgres(_)));
+    fn a_location_is_a_directory_or_a_postgres_url() {
+        assert_eq!(Location::parse("a/b").unwrap(), Location::Directory("a/b".into()));
+        assert!(matches!(Location::parse("postgres://h/d").unwrap(), Location::Postgres(_)));
+        assert!(matches!(Location::parse("postgresql://h/d").unwrap(), Location::Postgres(_)));
         for wrong in ["nats://a,nats://b", "mysql://h/d", "://"] {
-            assert!(Place::parse(wrong).is_err(), "{wrong}");
+            assert!(Location::parse(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
-    fn a_place_inside_another_is_found_before_it_exists() {
+    fn a_location_inside_another_is_found_before_it_exists() {
         let root = tempfile::tempdir().unwrap();
-        let place = |name: &str| Place::Directory(root.path().join(name));
+        let location = |name: &str| Location::Directory(root.path().join(name));
         std::fs::create_dir(root.path().join("a")).unwrap();
         for (own, other, is_inside) in [
             ("a/b/c", "a", true),
@@ -159,7 +159,7 @@ mod tests {
             ("b", "a", false),
             ("a", "a/b", false),
         ] {
-            assert_eq!(place(own).is_inside(&place(other)), is_inside, "{own} in {other}");
+            assert_eq!(location(own).is_inside(&location(other)), is_inside, "{own} in {other}");
         }
     }
 
@@ -171,7 +171,7 @@ mod tests {
             "postgresql://me:s3/cret?s3cret@s3cret@host:1/d",
             "postgres://host:1/d?password=s3cret",
         ] {
-            assert_eq!(Place::parse(url).unwrap().shown(), "postgres://host:1/d", "{url}");
+            assert_eq!(Location::parse(url).unwrap().shown(), "postgres://host:1/d", "{url}");
         }
     }
 }
