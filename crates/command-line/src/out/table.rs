@@ -39,8 +39,8 @@ impl Table {
         let widths: Vec<usize> = (0..last)
             .map(|column| all.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
             .collect();
-        let taken: usize = widths.iter().map(|width| width + GAP.len()).sum();
-        let room = width.map(|width| width.saturating_sub(taken).max(LAST_MIN));
+        let used: usize = widths.iter().map(|width| width + GAP.len()).sum();
+        let room = width.map(|width| width.saturating_sub(used).max(LAST_MIN));
         all.iter()
             .map(|row| {
                 let mut line = String::new();

@@ -17,7 +17,7 @@ use crate::{cli::failure::Failure, out::clean};
 /// The page size of the session search, and the maximum number of pages; beyond them a new session is created.
 const PAGE: u32 = 100;
 const PAGES_MAX: usize = 5;
-/// Maximum length of a topic taken from a message, in characters.
+/// Maximum length of a topic that is made from a message, in characters.
 const OPENING_CHARS_MAX: usize = 80;
 
 /// A message to send.
@@ -55,14 +55,18 @@ pub(super) struct SentMessage {
     pub(super) to: Vec<AgentHandle>,
 }
 
-pub(super) async fn send(client: &Client, to: &Recipient, said: MessageArgs) -> Result<SentMessage, Failure> {
+pub(super) async fn send(
+    client: &Client,
+    to: &Recipient,
+    draft: MessageArgs,
+) -> Result<SentMessage, Failure> {
     let me = client.me().await?.value.handle;
     let to = match to {
         Recipient::Session(id) => {
             let session = client.session(id).await?.value;
-            return speak(client, &me, &session, said).await;
+            return send_to_session(client, &me, &session, draft).await;
         }
-        Recipient::Coding(agent, name) => return send_to_coding(client, &me, agent, name, said).await,
+        Recipient::Coding(agent, name) => return send_to_coding(client, &me, agent, name, draft).await,
         Recipient::Agents(to) => to,
     };
     if to.contains(&me) {
@@ -71,20 +75,20 @@ pub(super) async fn send(client: &Client, to: &Recipient, said: MessageArgs) -> 
             "name others; or speak as another with --as: `--as @OWNER` is the person",
         ));
     }
-    if let Some(session) = shared(client, &me, to, said.topic.as_deref()).await? {
-        return speak(client, &me, &session, said).await;
+    if let Some(session) = shared(client, &me, to, draft.topic.as_deref()).await? {
+        return send_to_session(client, &me, &session, draft).await;
     }
     let body = CreateSession {
         invite: to.clone(),
-        topic: said.topic.or_else(|| opening(&said.content)),
-        initial_message: Some(InitialMessage { content: said.content, metadata: said.metadata }),
+        topic: draft.topic.or_else(|| opening(&draft.content)),
+        initial_message: Some(InitialMessage { content: draft.content, metadata: draft.metadata }),
         end_after_send: false,
         idempotency_key: Some(IdempotencyKey::random()),
     };
     match client.create_session(&body).await {
-        Ok(made) => {
-            let sequence = made.value.sequence.unwrap_or(1);
-            Ok(SentMessage { from: me, session: made.value.session_id, sequence, to: to.clone() })
+        Ok(created) => {
+            let sequence = created.value.sequence.unwrap_or(1);
+            Ok(SentMessage { from: me, session: created.value.session_id, sequence, to: to.clone() })
         }
         Err(Error::Refused(refused)) if refused.code == "not_found" => {
             Err(suggestions::unreached(client, Error::Refused(refused), to).await)
@@ -99,15 +103,15 @@ async fn send_to_coding(
     me: &AgentHandle,
     agent: &AgentHandle,
     name: &str,
-    said: MessageArgs,
+    draft: MessageArgs,
 ) -> Result<SentMessage, Failure> {
-    let found = client.who(Some(agent.as_str()), Some(agent.owner()), None, None).await?.value;
-    let them = found.agents.iter().find(|known| known.handle == *agent);
-    let live = them.map(|known| known.sessions.as_slice()).unwrap_or_default();
-    let whole = live.iter().find(|coding| coding.session == name);
-    let fits = live.iter().filter(|coding| coding.session.starts_with(name));
-    let fits = whole.map_or_else(|| fits.collect::<Vec<_>>(), |whole| vec![whole]);
-    let coding = match fits.as_slice() {
+    let page = client.who(Some(agent.as_str()), Some(agent.owner()), None, None).await?.value;
+    let target = page.agents.iter().find(|listed| listed.handle == *agent);
+    let live_sessions = target.map(|listed| listed.sessions.as_slice()).unwrap_or_default();
+    let exact = live_sessions.iter().find(|coding| coding.session == name);
+    let matching = live_sessions.iter().filter(|coding| coding.session.starts_with(name));
+    let matching = exact.map_or_else(|| matching.collect::<Vec<_>>(), |exact| vec![exact]);
+    let coding = match matching.as_slice() {
         [only] => only.session.clone(),
         several => {
             let what = match several.len() {
@@ -116,7 +120,7 @@ async fn send_to_coding(
             };
             return Err(Failure::usage(
                 what,
-                format!("`plenary who {agent}` lists them; `{agent}` alone is any of them"),
+                format!("`plenary who {agent}` lists them; `{agent}` alone means any of them"),
             ));
         }
     };
@@ -131,13 +135,13 @@ async fn send_to_coding(
                 idempotency_key: Some(IdempotencyKey::random()),
                 ..CreateSession::default()
             };
-            let made = client.create_session(&body).await?;
-            client.session(&made.value.session_id).await?.value
+            let created = client.create_session(&body).await?;
+            client.session(&created.value.session_id).await?.value
         }
     };
     // Before the first message, so that no other coding session shows it.
     client.address_session(agent, &coding, &session.id).await?;
-    speak(client, me, &session, said).await
+    send_to_session(client, me, &session, draft).await
 }
 
 /// Whether the caller is invited and has not joined.
@@ -146,17 +150,17 @@ fn is_invited(session: &Session, me: &AgentHandle) -> bool {
 }
 
 /// Sends to a session; joins it first if the caller is only invited.
-async fn speak(
+async fn send_to_session(
     client: &Client,
     me: &AgentHandle,
     session: &Session,
-    said: MessageArgs,
+    draft: MessageArgs,
 ) -> Result<SentMessage, Failure> {
     if session.state == SessionState::Active && is_invited(session, me) {
         client.join_session(&session.id).await?;
     }
     let idempotency_key = Some(IdempotencyKey::random());
-    let message = SendMessage { content: said.content, metadata: said.metadata, idempotency_key };
+    let message = SendMessage { content: draft.content, metadata: draft.metadata, idempotency_key };
     let sent = client.send(&session.id, &message).await?;
     let to = others(session, me);
     Ok(SentMessage { from: me.clone(), session: session.id.clone(), sequence: sent.value.sequence, to })
@@ -167,10 +171,10 @@ pub(super) async fn reopen(
     client: &Client,
     session: &SessionId,
     invitation: u64,
-    said: MessageArgs,
+    draft: MessageArgs,
 ) -> Result<SentMessage, Failure> {
     let me = client.me().await?.value.handle;
-    let initial_message = Some(InitialMessage { content: said.content, metadata: said.metadata });
+    let initial_message = Some(InitialMessage { content: draft.content, metadata: draft.metadata });
     client.reopen_session(session, &ReopenSession { invite: None, initial_message }).await?;
     let mut query = EventsQuery { after_sequence: invitation, limit: Some(1000) };
     let sequence = loop {
@@ -188,10 +192,11 @@ pub(super) async fn reopen(
 
 /// The participants and invited agents other than the caller, in order.
 fn others(session: &Session, me: &AgentHandle) -> Vec<AgentHandle> {
-    let here = session.participants.iter().filter(|p| p.status != ParticipantStatus::Left && p.handle != *me);
-    let mut here: Vec<AgentHandle> = here.map(|p| p.handle.clone()).collect();
-    here.sort_unstable();
-    here
+    let members =
+        session.participants.iter().filter(|p| p.status != ParticipantStatus::Left && p.handle != *me);
+    let mut members: Vec<AgentHandle> = members.map(|p| p.handle.clone()).collect();
+    members.sort_unstable();
+    members
 }
 
 /// The newest active session with exactly these agents. With a topic, one with this topic; otherwise one that is not
@@ -206,30 +211,31 @@ async fn shared(
     for _ in 0..PAGES_MAX {
         let page = client.sessions(&query).await?.value;
         let fits = |session: &Session| {
-            let is_here = |p: &plenary_client::sessions::Participant| {
+            let is_participant = |p: &plenary_client::sessions::Participant| {
                 p.handle == *me && p.status != ParticipantStatus::Left
             };
             session.state == SessionState::Active
-                && session.participants.iter().any(is_here)
+                && session.participants.iter().any(is_participant)
                 && others(session, me) == to
                 && match (topic, session.topic.as_deref()) {
-                    (Some(topic), named) => named == Some(topic),
-                    (None, named) => !named.is_some_and(|named| named.starts_with(CODING_SESSION_TOPIC)),
+                    (Some(topic), session_topic) => session_topic == Some(topic),
+                    (None, session_topic) => !session_topic
+                        .is_some_and(|session_topic| session_topic.starts_with(CODING_SESSION_TOPIC)),
                 }
         };
-        for found in page.sessions.into_iter().filter(fits) {
-            if !is_invited(&found, me) {
-                return Ok(Some(found));
+        for session in page.sessions.into_iter().filter(fits) {
+            if !is_invited(&session, me) {
+                return Ok(Some(session));
             }
-            // An invited agent does not see who else is invited. Only the newest invitation is joined to look: others may
+            // An invited agent does not see the other invited agents. Only the newest invitation is joined to check: others may
             // have sent any number.
             if std::mem::replace(&mut has_joined, true) {
                 continue;
             }
-            client.join_session(&found.id).await?;
-            let found = client.session(&found.id).await?.value;
-            if others(&found, me) == to {
-                return Ok(Some(found));
+            client.join_session(&session.id).await?;
+            let session = client.session(&session.id).await?.value;
+            if others(&session, me) == to {
+                return Ok(Some(session));
             }
         }
         query.before = page.next_cursor;
@@ -267,9 +273,9 @@ fn one_line(line: &str) -> String {
             text.push(if character.is_control() { ' ' } else { character });
         }
     }
-    let hidden: Vec<usize> = text::hidden(&text).map(|(at, _)| at).collect();
-    let shown = text.char_indices().filter(|(at, _)| !hidden.contains(at));
-    shown.map(|(_, character)| character).collect::<String>().trim().to_owned()
+    let hidden: Vec<usize> = text::hidden(&text).map(|(index, _)| index).collect();
+    let visible = text.char_indices().filter(|(index, _)| !hidden.contains(index));
+    visible.map(|(_, character)| character).collect::<String>().trim().to_owned()
 }
 
 /// The message of an event, if it is one.
@@ -291,9 +297,9 @@ mod tests {
             ("👩\u{200d}👧 and", Some("👩\u{200d}👧 and")),
             ("\u{1b}[0m\n\u{200b}", None),
         ] {
-            let found = opening(&Content::Text(text.to_owned()));
-            assert_eq!(found.as_deref(), topic, "{text:?}");
-            assert!(found.is_none_or(|topic| text::check_line(&topic).is_ok()));
+            let opened = opening(&Content::Text(text.to_owned()));
+            assert_eq!(opened.as_deref(), topic, "{text:?}");
+            assert!(opened.is_none_or(|topic| text::check_line(&topic).is_ok()));
         }
     }
 }

@@ -60,8 +60,8 @@ pub(crate) async fn create(context: &Context, args: Create) -> Result<(), Failur
         end_after_send: args.end_after_send,
         idempotency_key: Some(key.clone()),
     };
-    let made = client.create_session(&body).await;
-    let reply = made.inspect_err(|error| super::note_key(context, error, &key))?;
+    let result = client.create_session(&body).await;
+    let reply = result.inspect_err(|error| super::note_key(context, error, &key))?;
     context.answer(&reply, |created| Ok(context.out.line(created.session_id.as_str())?))
 }
 
