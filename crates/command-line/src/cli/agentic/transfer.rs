@@ -76,7 +76,7 @@ pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export
     let target = ProjectTarget::of(context, args)?;
     let projects = projects(context, args, &target, export.all)?;
     let mut progress = Progress::new(&context.out);
-    let mut report_progress = |state: &plenary_client::transfer::Progress<'_>| {
+    let mut report = |state: &plenary_client::transfer::Progress<'_>| {
         progress.report(state.step, state.records, state.bytes)
     };
     let dest = &export.dest;
@@ -87,7 +87,7 @@ pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export
                 "leave --since out, or use --format ndjson",
             ));
         }
-        let manifest = target.client.backup(&projects, dest, export.blobs, &mut report_progress).await?;
+        let manifest = target.client.backup(&projects, dest, export.blobs, &mut report).await?;
         drop(progress);
         let projects = manifest.project_ids.len() as u64;
         let are = if projects == 1 { "is" } else { "are" };
@@ -107,7 +107,7 @@ pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export
             ));
         }
         let mut standard = BufWriter::new(io::stdout());
-        let done = target.client.export(&projects, since, &mut standard, &mut report_progress).await?;
+        let done = target.client.export(&projects, since, &mut standard, &mut report).await?;
         drop(progress);
         context.out.note(&contained(&done.counts));
         return Ok(());
@@ -115,16 +115,10 @@ pub(super) async fn export(context: &Context, args: &ProjectArgs, export: Export
     let contents = export.blobs.then(|| Contents::fresh(dest)).transpose()?;
     let (mut file, part) = fresh(dest)?;
     let done = match &contents {
-        None => target
-            .client
-            .export(&projects, since, &mut file, &mut report_progress)
-            .await
-            .map(|done| (done, None)),
+        None => target.client.export(&projects, since, &mut file, &mut report).await.map(|done| (done, None)),
         Some(Contents { part, .. }) => {
-            let done = target
-                .client
-                .export_with_contents(&projects, since, &mut file, part, &mut report_progress)
-                .await;
+            let done =
+                target.client.export_with_contents(&projects, since, &mut file, part, &mut report).await;
             done.map(|(done, fetched)| (done, Some(fetched)))
         }
     };

@@ -117,18 +117,7 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     let directory = working_directory(context)?;
     let scope = if args.user { Scope::User } else { Scope::Project };
     let known = known(context, args.coding, scope, &directory)?;
-    if args.wake && !args.coding.reach().wakes {
-        return Err(Failure::usage(
-            format!("{} cannot be woken while it is idle", args.coding.title()),
-            "leave out --wake; news arrives with its next event",
-        ));
-    }
-    if args.approvals.is_some() && args.coding.tool().asks_person.is_empty() {
-        return Err(Failure::usage(
-            format!("{} does not call a hook before it asks for a permission", args.coding.title()),
-            "leave out --approvals; it asks in its own window",
-        ));
-    }
+    check_supported(&args)?;
     let approvals = args.approvals.or_else(|| known.as_ref()?.approvals);
     let wake = args.wake || known.as_ref().is_some_and(|known| known.wake);
     let ask = args.ask || known.as_ref().is_some_and(|known| known.ask);
@@ -165,11 +154,8 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     if !args.dry_run {
         let server = context.client()?.health().await?.value.server_id;
         let entry = ClientEntry::of(agent.handle.clone(), server);
-        RememberedIdentities::of(&context.environment)?.put(
-            &agent_directory,
-            args.coding.as_str(),
-            entry.clone(),
-        )?;
+        let identities = RememberedIdentities::of(&context.environment)?;
+        identities.put(&agent_directory, args.coding.as_str(), entry.clone())?;
         // Record the change before writing foreign settings: an unrecorded change could not be removed again.
         let (scope_name, plugin) = (scope.as_str().to_owned(), args.identity_only && created.is_empty());
         let excluded = match scope {
@@ -177,17 +163,8 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
             Scope::User => Vec::new(),
         };
         let trusted = known.as_ref().map(|known| known.trusted.clone()).unwrap_or_default();
-        let connected = ClientEntry {
-            scope: scope_name,
-            wake,
-            ask,
-            approvals,
-            plugin,
-            created,
-            excluded,
-            trusted,
-            ..entry
-        };
+        let entry = ClientEntry { scope: scope_name, wake, ask, approvals, ..entry };
+        let connected = ClientEntry { plugin, created, excluded, trusted, ..entry };
         if known.as_ref() != Some(&connected) {
             note_connected(context, args.coding, scope, &directory, connected)?;
         }
@@ -199,6 +176,23 @@ pub(crate) async fn connect(context: &Context, args: Connect) -> Result<(), Fail
     let is_trusted =
         !args.dry_run && !ask && trust(context, args.coding, scope, &directory, &planned).await?;
     report(context, &args, &agent, &changed, (ask, is_trusted))
+}
+
+/// Refuses options that the coding agent cannot honour.
+fn check_supported(args: &Connect) -> Result<(), Failure> {
+    if args.wake && !args.coding.reach().wakes {
+        return Err(Failure::usage(
+            format!("{} cannot be woken while it is idle", args.coding.title()),
+            "leave out --wake; news arrives with its next event",
+        ));
+    }
+    if args.approvals.is_some() && args.coding.tool().asks_person.is_empty() {
+        return Err(Failure::usage(
+            format!("{} does not call a hook before it asks for a permission", args.coding.title()),
+            "leave out --approvals; it asks in its own window",
+        ));
+    }
+    Ok(())
 }
 
 /// Makes Codex trust the written hooks, so that the user need not do it with `/hooks`, or Qwen Code approve the server;

@@ -1,7 +1,7 @@
 //! The text of a payload: its main text, and further lines. It is not escaped here; the caller does that.
 //! Must not know: envelopes, terminals.
 
-use plenary_client::frames::{BindingMoment, IntentDeclare, Payload};
+use plenary_client::frames::{Advisory, BindingMoment, IntentDeclare, Payload};
 
 use crate::out::span;
 
@@ -10,14 +10,7 @@ type Wording = (String, Vec<String>);
 /// The main text, which may have several lines, and additional single lines.
 pub(super) fn texts(payload: &Payload) -> Wording {
     match payload {
-        Payload::Advisory(body) => (
-            body.advisory_text.clone(),
-            lines([
-                list("files", &body.file_refs),
-                one("worktree", &body.worktree),
-                one("branch", &body.branch),
-            ]),
-        ),
+        Payload::Advisory(body) => advisory(body),
         Payload::Broadcast(body) => {
             (format!("[{}] {}", body.event_class, body.broadcast_text), lines([list("refs", &body.refs)]))
         }
@@ -81,6 +74,11 @@ pub(super) fn texts(payload: &Payload) -> Wording {
             lines([list("took in", &body.batch_refs)]),
         ),
     }
+}
+
+fn advisory(body: &Advisory) -> Wording {
+    let rest = [list("files", &body.file_refs), one("worktree", &body.worktree), one("branch", &body.branch)];
+    (body.advisory_text.clone(), lines(rest))
 }
 
 fn decision(body: &BindingMoment) -> Wording {
